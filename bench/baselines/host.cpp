@@ -1,0 +1,99 @@
+#include <cstdint>
+#include <memory>
+
+#include "bcsc/reference.hpp"
+#include "bench/harness/contender.hpp"
+
+#if BCSC_BENCH_WITH_EIGEN
+#include "bench/baselines/eigen_product.hpp"
+#endif
+
+/// What the CPU offers beside us: Eigen's row-major sparse times dense, with the same number of threads, and our own
+/// serial reference.
+namespace bcsc::bench {
+
+namespace {
+
+#if BCSC_BENCH_WITH_EIGEN
+
+/// Eigen for the best instruction set of this machine.
+template <value T>
+auto best_eigen() -> void (*)(const eigen_operands<T>&) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq")) {
+    return eigen_avx512::multiply;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return eigen_avx2::multiply;
+#endif
+  return eigen_baseline::multiply;
+}
+
+template <value T>
+rival<T> eigen(const problem<T>& p, int threads) {
+  return {.name = "eigen", .group = "eigen", .prepare = [a = p.host, threads](dense_view<const T> b, dense_view<T> c) {
+            const eigen_operands<T> task{.rows = a.rows,
+                                         .inner = a.cols,
+                                         .nnz = a.nnz(),
+                                         .row_ptr = a.row_ptr.data(),
+                                         .col_ind = a.col_ind.data(),
+                                         .values = a.values.data(),
+                                         .b = b.data,
+                                         .c = c.data,
+                                         .cols = b.cols,
+                                         .row_major = b.order == layout::row_major,
+                                         .threads = threads};
+            prepared ready;
+            ready.start = [task, multiply = best_eigen<T>()] { multiply(task); };
+            return ready;
+          }};
+}
+
+#endif
+
+template <value T>
+rival<T> serial_reference(const problem<T>& p) {
+  return {.name = "reference-csr",
+          .group = "reference",
+          .other_layout = false,
+          .prepare = [a = p.host](dense_view<const T> b, dense_view<T> c) {
+            prepared ready;
+            ready.start = [a, b, c] { reference::spmm<T, std::int32_t>(T{1}, a, b, T{0}, c); };
+            return ready;
+          }};
+}
+
+class cpu_rivals final : public rivals {
+ public:
+  explicit cpu_rivals(int threads) : threads_(threads) {}
+
+#if BCSC_BENCH_WITH_EIGEN
+  std::string main_group() const override { return "eigen"; }
+  void describe(machine_facts& facts) const override { facts.versions["eigen"] = BCSC_BENCH_EIGEN_VERSION; }
+#else
+  std::string main_group() const override { return "reference"; }
+  void describe(machine_facts&) const override {}
+#endif
+
+  std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
+  std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
+
+ private:
+  template <value T>
+  std::vector<rival<T>> all(const problem<T>& p) const {
+    std::vector<rival<T>> them;
+#if BCSC_BENCH_WITH_EIGEN
+    them.push_back(eigen(p, threads_));
+#endif
+    them.push_back(serial_reference(p));
+    return them;
+  }
+
+  [[maybe_unused]] int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<rivals> open_cpu_rivals(int threads) { return std::make_unique<cpu_rivals>(threads); }
+
+}  // namespace bcsc::bench

@@ -1,0 +1,403 @@
+#include "bench/harness/bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <ostream>
+
+#include "bcsc/convert.hpp"
+#include "bench/harness/own_kernels.hpp"
+#include "bench/harness/report.hpp"
+#include "lib/core/checked.hpp"
+#include "lib/core/fail.hpp"
+
+// The story: each matrix is read and put on the stage; for each N its operands and its reference are made; every
+// contender is made ready and checked; those that are right are timed.
+namespace bcsc::bench {
+
+namespace {
+
+/// B and C in one layout, on the stage.
+template <value T>
+class operands {
+ public:
+  operands(stage& where, dense_view<const T> host_b, std::int64_t rows)
+      : b_(where, host_b.rows * host_b.cols), c_(where, rows * host_b.cols), host_(host_b), rows_(rows) {
+    where.upload(b_.data(), host_b.data, b_.bytes());
+  }
+  layout order() const { return host_.order; }
+  dense_view<const T> b() const { return {b_.data(), host_.rows, host_.cols, host_.order}; }
+  dense_view<T> c() const { return {c_.data(), rows_, host_.cols, host_.order}; }
+  std::int64_t c_bytes() const { return c_.bytes(); }
+
+ private:
+  stage_array<T> b_, c_;
+  dense_view<const T> host_;
+  std::int64_t rows_;
+};
+
+/// What all cases of a run share.
+struct bench_room {
+  context ctx;
+  const bench_options& options;
+  std::unique_ptr<stage> where;
+  std::unique_ptr<rivals> others;
+  machine_facts machine;
+
+  bench_room(const context& c, const bench_options& o) : ctx(c), options(o), where(make_stage(c)) {
+    machine = describe_machine(ctx);
+    where->describe(machine);
+    say("measuring the copy bandwidth");
+    machine.copy_bandwidth = where->measure_copy_bandwidth();
+#if BCSC_BENCH_WITH_CUSPARSE
+    if (ctx.kind() == backend::cuda) others = open_cuda_rivals(*where);
+#endif
+    if (!others && ctx.kind() == backend::cpu) others = open_cpu_rivals(ctx.threads());
+    if (others) others->describe(machine);
+  }
+
+  void say(std::string_view next) const {
+    if (options.progress) options.progress(done, next);
+  }
+
+  double done = 0;  ///< share of the inputs
+};
+
+/// An entry that is ready to be timed, if it passed.
+struct candidate {
+  entry_result result;
+  launch start;
+  double estimate = 0;
+};
+
+/// One matrix in one value type.
+template <value T>
+class matrix_bench {
+ public:
+  matrix_bench(bench_room& room, const matrix_facts& facts, const csr_view<T, std::int32_t>& a)
+      : room_(room),
+        facts_(facts),
+        host_(a),
+        placed_(*room.where, a),
+        own_(room.ctx, *room.where, host_, placed_.view()) {
+    if (room_.others) rivals_ = room_.others->on(problem<T>{host_, placed_.view()});
+  }
+
+  case_result run(std::size_t matrix, std::int64_t cols) {
+    case_result result{.matrix = matrix, .cols = cols, .type = value_type_of<T>, .order = room_.options.order};
+    result.roofline_seconds =
+        roofline_seconds(host_.rows, host_.cols, cols, host_.nnz(), value_type_of<T>, room_.machine.copy_bandwidth,
+                         value_type_of<T> == value_type::fp32 ? room_.machine.peak_fp32 : room_.machine.peak_fp64);
+    try {
+      core::checked_product(core::checked_product(std::max(host_.rows, host_.cols), cols, "dense operand"), 16,
+                            "bytes");
+      result.entries = measure_case(cols);
+    } catch (const error& e) {
+      if (e.code() != errc::out_of_memory && e.code() != errc::size_overflow) throw;
+      result.skipped = e.what();
+    } catch (const std::bad_alloc&) {
+      result.skipped = "not enough host memory for the operands and the reference";
+    }
+    for (entry_result& entry : result.entries) rate(entry, cols, result.roofline_seconds);
+    return result;
+  }
+
+ private:
+  std::vector<entry_result> measure_case(std::int64_t cols) {
+    const layout order = room_.options.order;
+    const layout other = order == layout::row_major ? layout::col_major : layout::row_major;
+    dense_matrix<T> host_b(host_.cols, cols, order);
+    fill_seeded<T>(host_b.view(), room_.options.seed);
+    const expectation<T> expected(host_, row_major_view_or_copy(host_b));
+    row_major_b_ = {};
+    const operands<T> same(*room_.where, host_b.view(), host_.rows);
+
+    candidates_.clear();
+    add_own(expected, same);
+    for (const rival<T>& r : rivals_) add_rival(r, expected, same);
+    if (std::ranges::any_of(rivals_, &rival<T>::other_layout)) {
+      dense_matrix<T> turned(host_.cols, cols, other);
+      copy_elements<T>(host_b.view(), turned.view());
+      const operands<T> opposite(*room_.where, turned.view(), host_.rows);
+      for (const rival<T>& r : rivals_) {
+        if (r.other_layout) add_rival(r, expected, opposite);
+      }
+      return time_candidates(cols);  // while `opposite` lives
+    }
+    return time_candidates(cols);
+  }
+
+  /// The reference walks rows of B.
+  dense_view<const T> row_major_view_or_copy(const dense_matrix<T>& b) {
+    if (b.view().order == layout::row_major) return b.view();
+    row_major_b_ = dense_matrix<T>(b.rows(), b.cols(), layout::row_major);
+    copy_elements<T>(b.view(), row_major_b_.view());
+    return row_major_b_.view();
+  }
+
+  void add_own(const expectation<T>& expected, const operands<T>& on) {
+    for (const auto& rows : own_.rows_by_algorithm(room_.options.full)) {
+      if (room_.options.full) {
+        for (const kernel_info& row : rows) add_row(row, expected, on);
+      } else {
+        add_best_row(rows, expected, on);
+      }
+    }
+    candidate plan{.result = {.name = "plan", .group = "plan", .ours = true, .order = on.order()}};
+    add(std::move(plan), expected, on, [&] { return own_.chosen(on.b(), on.c()); });
+  }
+
+  bool add_row(const kernel_info& row, const expectation<T>& expected, const operands<T>& on) {
+    candidate entry{.result = {.name = row.name, .group = row.algorithm, .ours = true, .order = on.order()}};
+    return add(std::move(entry), expected, on, [&] { return own_.row_from_host(row.name, on.b(), on.c()); });
+  }
+
+  /// Times all rows quickly and takes the fastest; should its result be wrong, that is kept as a failure and the next
+  /// one takes its place.
+  void add_best_row(const std::vector<kernel_info>& rows, const expectation<T>& expected, const operands<T>& on) {
+    std::vector<std::pair<double, const kernel_info*>> ranking;
+    double best = std::numeric_limits<double>::infinity();
+    for (const kernel_info& row : rows) {
+      try {
+        const double seconds = quick_seconds(*room_.where, own_.row(row.name, on.b(), on.c()), best);
+        best = std::min(best, seconds);
+        ranking.emplace_back(seconds, &row);
+      } catch (const error& e) {
+        if (is_fatal(e)) throw;
+        note_failure(row.name, row.algorithm, on.order(), e);
+      }
+    }
+    std::ranges::sort(ranking);
+    for (const auto& [seconds, row] : ranking) {
+      if (add_row(*row, expected, on)) break;
+    }
+  }
+
+  void add_rival(const rival<T>& r, const expectation<T>& expected, const operands<T>& on) {
+    candidate entry{.result = {.name = r.name, .group = r.group, .order = on.order(), .bounded = r.bounded}};
+    add(std::move(entry), expected, on, [&] { return r.prepare(on.b(), on.c()); });
+  }
+
+  /// Makes an entry ready, runs it on a poisoned C, compares. Returns whether it may be timed.
+  template <class Prepare>
+  bool add(candidate entry, const expectation<T>& expected, const operands<T>& on, Prepare prepare) {
+    entry_result& r = entry.result;
+    try {
+      prepared ready = prepare();
+      r.kernel = ready.kernel;
+      r.reason = ready.reason;
+      r.m_block = ready.m_block;
+      r.convert_seconds = ready.convert_seconds;
+      room_.where->poison(on.c().data, on.c_bytes());
+      entry.estimate = room_.where->seconds(ready.start, 1);
+      r.error = compare(expected, on);
+      if (!accepted(r)) {
+        r.status = entry_status::failed;
+        r.message = r.error.describe(expected.rows() * expected.cols());
+      } else {
+        entry.estimate = quick_seconds(*room_.where, ready.start, entry.estimate);
+        entry.start = std::move(ready.start);
+      }
+    } catch (const error& e) {
+      if (is_fatal(e)) throw;
+      r.status = r.ours && e.code() != errc::out_of_memory ? entry_status::failed : entry_status::unavailable;
+      r.message = e.what();
+    }
+    candidates_.push_back(std::move(entry));
+    return candidates_.back().result.status == entry_status::ok;
+  }
+
+  /// Reduced precision is no excuse for a NaN or for an element that was never written.
+  static bool accepted(const entry_result& r) { return r.bounded ? r.error.passed() : r.error.not_finite == 0; }
+
+  accuracy compare(const expectation<T>& expected, const operands<T>& on) const {
+    const void* data = room_.where->fetch(on.c().data, on.c_bytes());
+    return expected.compare({static_cast<const T*>(data), on.c().rows, on.c().cols, on.c().order});
+  }
+
+  /// After a sticky CUDA error nothing that follows would mean anything.
+  bool is_fatal(const error& e) const {
+    return e.code() == errc::context_poisoned || (e.code() == errc::cuda_error && !stage_is_well());
+  }
+  bool stage_is_well() const {
+    try {
+      room_.where->wait();
+      return true;
+    } catch (const error&) {
+      return false;
+    }
+  }
+
+  void note_failure(const std::string& name, const std::string& group, layout order, const error& e) {
+    candidates_.push_back({.result = {.name = name,
+                                      .group = group,
+                                      .ours = true,
+                                      .order = order,
+                                      .status = entry_status::failed,
+                                      .message = e.what()}});
+  }
+
+  std::vector<entry_result> time_candidates(std::int64_t cols) {
+    std::vector<timing_request> requests;
+    std::vector<std::size_t> who;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const candidate& c = candidates_[i];
+      if (c.result.status != entry_status::ok) continue;
+      requests.push_back({fmt::format("{}/N:{}/{}/{}/{}#{}", facts_.name, cols, to_string(value_type_of<T>),
+                                      to_string(c.result.order), c.result.name, i),
+                          c.start, c.estimate});
+      who.push_back(i);
+    }
+    const auto timings = measure(*room_.where, requests, room_.options.timing);
+    for (std::size_t i = 0; i < who.size(); ++i) {
+      entry_result& r = candidates_[who[i]].result;
+      r.warm = timings[i].warm;
+      r.cold = timings[i].cold;
+      if (timings[i].error.empty()) continue;
+      r.status = entry_status::failed;
+      r.message = timings[i].error;
+    }
+    std::vector<entry_result> results;
+    for (candidate& c : candidates_) results.push_back(std::move(c.result));
+    candidates_.clear();
+    return results;
+  }
+
+  void rate(entry_result& entry, std::int64_t cols, double least_seconds) const {
+    if (!entry.timed()) return;
+    entry.gflops = 2e-9 * static_cast<double>(host_.nnz()) * static_cast<double>(cols) / entry.warm->median;
+    entry.roofline_share = least_seconds / entry.warm->median;
+    if (entry.cold) entry.cold_roofline_share = least_seconds / entry.cold->median;
+  }
+
+  bench_room& room_;
+  const matrix_facts& facts_;
+  csr_view<T, std::int32_t> host_;
+  placed_csr<T> placed_;
+  own_kernels<T> own_;
+  std::vector<rival<T>> rivals_;
+  std::vector<candidate> candidates_;
+  dense_matrix<T> row_major_b_;
+};
+
+void require_valid(const bench_options& options) {
+  const timing_options& t = options.timing;
+  if (options.matrices.empty()) core::fail(errc::invalid_argument, "bench: no matrix is named");
+  if (options.cols.empty()) core::fail(errc::invalid_argument, "bench: no number of columns is named");
+  if (options.types.empty()) core::fail(errc::invalid_argument, "bench: no value type is named");
+  for (const std::int64_t n : options.cols) {
+    if (n < 1) core::fail(errc::invalid_argument, "bench: cols = {}: must be at least 1", n);
+  }
+  if (!(t.seconds > 0)) core::fail(errc::invalid_argument, "bench: seconds = {}: must be above 0", t.seconds);
+  if (t.min_samples < 1) core::fail(errc::invalid_argument, "bench: samples = {}: must be at least 1", t.min_samples);
+}
+
+matrix_facts facts_of(const loaded_matrix& m) {
+  return {.name = m.from.name,
+          .source = m.from.is_file ? std::filesystem::path(m.from.source).filename().string() : m.from.source,
+          .kind = m.from.kind,
+          .pattern_class = m.pattern_class,
+          .rows = m.a.rows(),
+          .cols = m.a.cols(),
+          .nnz = m.a.nnz(),
+          .max_row = m.max_row,
+          .checksum = m.checksum,
+          .seeded_values = m.seeded_values,
+          .load_seconds = m.load_seconds};
+}
+
+template <value T>
+void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
+                const std::function<void(const run_result&)>& on_case) {
+  const std::size_t matrix = run.matrices.size() - 1;
+  const matrix_facts facts = run.matrices.back();
+  const auto view = a.view();
+  if (!std::ranges::all_of(view.values, [](T v) { return std::isfinite(v); })) {
+    run.problems.push_back({facts.name, fmt::format("values do not fit {}", to_string(value_type_of<T>)), false});
+    return;
+  }
+  matrix_bench<T> bench(room, facts, view);
+  for (const std::int64_t cols : room.options.cols) {
+    room.say(fmt::format("{}: {} x {}, {} non-zeros, N = {}, {}", facts.name, facts.rows, facts.cols, facts.nnz, cols,
+                         to_string(value_type_of<T>)));
+    run.cases.push_back(bench.run(matrix, cols));
+    if (on_case) on_case(run);
+  }
+}
+
+void run_input(bench_room& room, run_result& run, const input& from,
+               const std::function<void(const run_result&)>& on_case) {
+  loaded_matrix m;
+  try {
+    m = load(from, room.options.seed);
+  } catch (const error& e) {
+    run.problems.push_back({from.name, e.what(), !(from.from_folder && e.code() == errc::unsupported)});
+    return;
+  }
+  run.matrices.push_back(facts_of(m));
+  for (const value_type type : room.options.types) {
+    if (type == value_type::fp64) {
+      run_matrix<double>(room, run, m.a, on_case);
+    } else {
+      run_matrix<float>(room, run, cast<float, std::int32_t>(m.a), on_case);
+    }
+  }
+}
+
+/// Our algorithms here, in the tables' order.
+std::vector<std::string> algorithms_of(backend where) {
+  std::vector<std::string> names;
+  for (const kernel_info& row : kernel_table()) {
+    if (row.where == where && row.built && !std::ranges::count(names, row.algorithm)) names.push_back(row.algorithm);
+  }
+  return names;
+}
+
+}  // namespace
+
+run_result measure_all(const context& ctx, const bench_options& options,
+                       const std::function<void(const run_result&)>& on_case) {
+  require_valid(options);
+  const auto inputs = expand_inputs(options.matrices);
+  const auto begin = std::chrono::steady_clock::now();
+  bench_room room(ctx, options);
+  run_result run{.machine = room.machine,
+                 .main_rival = room.others ? room.others->main_group() : "",
+                 .algorithms = algorithms_of(ctx.kind()),
+                 .timing = options.timing,
+                 .seed = options.seed};
+  for (const input& from : inputs) {
+    room.done = static_cast<double>(&from - inputs.data()) / static_cast<double>(inputs.size());
+    try {
+      run_input(room, run, from, on_case);
+    } catch (const error& e) {
+      // What is measured already is kept. A device that is lost stays lost.
+      run.problems.push_back({from.name, e.what()});
+      if (e.code() == errc::context_poisoned || e.code() == errc::cuda_error) break;
+    }
+  }
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return run;
+}
+
+int run_bench(const context& ctx, const bench_options& options, std::ostream& out) {
+  table_printer table(out);
+  const auto on_case = [&](const run_result& run) {
+    if (!options.json_to_stdout) table.print_case(run, run.cases.back());
+  };
+  const run_result run = measure_all(ctx, options, on_case);
+  if (options.json_to_stdout) {
+    out << to_json_text(run) << '\n';
+  } else {
+    table.print_summary(run);
+  }
+  if (!options.out.empty()) write_json(run, options.out);
+  return count_failures(run) == 0 ? 0 : 1;
+}
+
+int run_bench(const bench_options& options, std::ostream& out) { return run_bench(context::best(), options, out); }
+
+}  // namespace bcsc::bench

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bcsc/context.hpp"
+#include "bcsc/types.hpp"
+#include "bench/harness/results.hpp"
+
+namespace bcsc::bench {
+
+/// What is measured, where, and what becomes of it.
+struct bench_options {
+  std::vector<std::string> matrices;  ///< see expand_inputs()
+  std::vector<std::int64_t> cols = {8, 32, 128, 512};
+  std::vector<value_type> types = {value_type::fp32};
+  layout order = layout::row_major;  ///< of B and C
+  bool full = false;                 ///< every row of every table, not only each algorithm's best
+  timing_options timing;
+  std::uint64_t seed = 1;  ///< of B, and of the values of pattern files
+
+  bool json_to_stdout = false;  ///< JSON instead of the table
+  std::filesystem::path out;    ///< JSON file; empty: none
+  /// Told how much is done, in [0, 1], and what comes next.
+  std::function<void(double done, std::string_view next)> progress;
+};
+
+/// Measures. Throws error{invalid_argument} for bad options; whatever goes wrong with one matrix or one kernel is in
+/// the result. `on_case` is called after each case, with everything so far.
+run_result measure_all(const context& ctx, const bench_options& options,
+                       const std::function<void(const run_result&)>& on_case = {});
+
+/// Measures, prints the table (or the JSON) to `out`, writes the JSON file. Returns 0, or 1 if a result was wrong, a
+/// kernel of ours could not run, or an input could not be read.
+int run_bench(const context& ctx, const bench_options& options, std::ostream& out);
+/// The same on context::best().
+int run_bench(const bench_options& options, std::ostream& out);
+
+}  // namespace bcsc::bench

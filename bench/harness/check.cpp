@@ -1,0 +1,189 @@
+#include "bench/harness/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace bcsc::bench {
+
+namespace {
+
+/// Rows that are compared together: few enough that the reference's stay in the cache while a column-major C is walked
+/// along its columns.
+constexpr std::int64_t panel_rows = 32;
+
+template <value T>
+using accumulator = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+template <value T>
+T rounded_up(accumulator<T> x) {
+  if (x >= static_cast<accumulator<T>>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::infinity();
+  const T nearest = static_cast<T>(x);
+  return nearest < x ? std::nextafter(nearest, std::numeric_limits<T>::infinity()) : nearest;
+}
+
+std::uint64_t mix(std::uint64_t x) {  // the finaliser of splitmix64 (Steele, Lea, Flood 2014)
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+void merge(accuracy& into, const accuracy& other) {
+  if (other.worst_row >= 0 && (into.worst_row < 0 || other.max_bound_share > into.max_bound_share)) {
+    into.worst_row = other.worst_row;
+    into.worst_col = other.worst_col;
+  }
+  into.max_error = std::max(into.max_error, other.max_error);
+  into.max_bound_share = std::max(into.max_bound_share, other.max_bound_share);
+  into.violations += other.violations;
+  into.not_finite += other.not_finite;
+  into.unchecked += other.unchecked;
+}
+
+}  // namespace
+
+std::string accuracy::describe(std::int64_t num_entries) const {
+  if (passed()) return fmt::format("all {} entries within {:.3g} of the bound", num_entries, max_bound_share);
+  return fmt::format(
+      "{} of {} entries wrong, {} of them not finite; the worst, ({}, {}), is {:.3g} times the bound away", violations,
+      num_entries, not_finite, worst_row, worst_col, max_bound_share);
+}
+
+double gamma_bound(double n, double u) {
+  const double nu = n * u;
+  return nu < 1 ? nu / (1 - nu) : std::numeric_limits<double>::infinity();
+}
+
+template <value T>
+expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const T> b)
+    : rows_(a.rows), cols_(b.cols), terms_(static_cast<std::size_t>(a.rows)) {
+  value_.resize(at(rows_, 0));
+  magnitude_.resize(at(rows_, 0));
+#pragma omp parallel
+  {
+    std::vector<accumulator<T>> sum(static_cast<std::size_t>(cols_)), size(static_cast<std::size_t>(cols_));
+#pragma omp for schedule(dynamic, 64)
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      std::fill(sum.begin(), sum.end(), accumulator<T>{0});
+      std::fill(size.begin(), size.end(), accumulator<T>{0});
+      for (auto k = static_cast<std::size_t>(a.row_ptr[row]); k < static_cast<std::size_t>(a.row_ptr[row + 1]); ++k) {
+        const accumulator<T> v = a.values[k];
+        const T* from = b.data + a.col_ind[k] * b.row_stride();
+        for (std::int64_t j = 0; j < cols_; ++j) {
+          const accumulator<T> term = v * static_cast<accumulator<T>>(from[j * b.col_stride()]);
+          sum[static_cast<std::size_t>(j)] += term;
+          size[static_cast<std::size_t>(j)] += term < 0 ? -term : term;
+        }
+      }
+      terms_[row] = a.row_ptr[row + 1] - a.row_ptr[row];
+      for (std::int64_t j = 0; j < cols_; ++j) {
+        value_[at(i, j)] = static_cast<double>(sum[static_cast<std::size_t>(j)]);
+        magnitude_[at(i, j)] = rounded_up<T>(size[static_cast<std::size_t>(j)]);
+      }
+    }
+  }
+}
+
+template <value T>
+accuracy expectation<T>::compare(dense_view<const T> c) const {
+  constexpr double u = std::numeric_limits<T>::epsilon() / 2;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  accuracy total;
+
+  const auto compare_entry = [&](std::int64_t i, std::int64_t j, double gamma, double underflow, accuracy& found) {
+    const double magnitude = magnitude_[at(i, j)];
+    if (!(magnitude <= std::numeric_limits<T>::max())) {
+      ++found.unchecked;
+      return;
+    }
+    const double computed = c(i, j);
+    const double error = std::abs(computed - value(i, j));
+    double relative = infinity, share = infinity;
+    if (std::isfinite(computed)) {
+      const double bound = gamma * magnitude + u * std::abs(value(i, j)) + underflow;
+      relative = error == 0 ? 0 : error / magnitude;
+      share = error == 0 ? 0 : error / bound;
+    } else {
+      ++found.not_finite;
+    }
+    found.max_error = std::max(found.max_error, relative);
+    if (!(share <= 1)) ++found.violations;
+    if (found.worst_row < 0 || share > found.max_bound_share) {
+      found.max_bound_share = share;
+      found.worst_row = i;
+      found.worst_col = j;
+    }
+  };
+
+  const std::int64_t num_panels = (rows_ + panel_rows - 1) / panel_rows;
+#pragma omp parallel
+  {
+    accuracy found;
+#pragma omp for schedule(dynamic, 8) nowait
+    for (std::int64_t panel = 0; panel < num_panels; ++panel) {
+      const std::int64_t first = panel * panel_rows, last = std::min(rows_, first + panel_rows);
+      double gamma[panel_rows], underflow[panel_rows];
+      for (std::int64_t i = first; i < last; ++i) {
+        const double n = terms_[static_cast<std::size_t>(i)];
+        gamma[i - first] = gamma_bound(n + 3, u);
+        // A row without entries is exactly zero.
+        underflow[i - first] = n > 0 ? (n + 1) * static_cast<double>(std::numeric_limits<T>::min()) : 0;
+      }
+      if (c.order == layout::row_major) {
+        for (std::int64_t i = first; i < last; ++i) {
+          for (std::int64_t j = 0; j < cols_; ++j) compare_entry(i, j, gamma[i - first], underflow[i - first], found);
+        }
+      } else {
+        for (std::int64_t j = 0; j < cols_; ++j) {
+          for (std::int64_t i = first; i < last; ++i)
+            compare_entry(i, j, gamma[i - first], underflow[i - first], found);
+        }
+      }
+    }
+#pragma omp critical(bcsc_bench_merge_accuracy)
+    merge(total, found);
+  }
+  return total;
+}
+
+template <value T>
+void fill_seeded(dense_view<T> b, std::uint64_t seed) {
+  const bool by_row = b.order == layout::row_major;
+  const std::int64_t outer = by_row ? b.rows : b.cols, inner = by_row ? b.cols : b.rows;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t n = 0; n < inner; ++n) {
+      const std::int64_t i = by_row ? o : n, j = by_row ? n : o;
+      const std::uint64_t bits = mix(mix(seed + static_cast<std::uint64_t>(i)) + static_cast<std::uint64_t>(j));
+      // An odd multiple of 2^-23 below 1: exact in fp32, symmetric about 0, never 0.
+      const auto grid = static_cast<double>(bits >> 41) + 0.5;
+      b(i, j) = static_cast<T>(grid / 4194304.0 - 1.0);
+    }
+  }
+}
+
+template <value T>
+void copy_elements(dense_view<const T> from, dense_view<T> to) {
+  constexpr std::int64_t tile = 32;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i0 = 0; i0 < from.rows; i0 += tile) {
+    for (std::int64_t j0 = 0; j0 < from.cols; j0 += tile) {
+      for (std::int64_t i = i0; i < std::min(from.rows, i0 + tile); ++i) {
+        for (std::int64_t j = j0; j < std::min(from.cols, j0 + tile); ++j) to(i, j) = from(i, j);
+      }
+    }
+  }
+}
+
+template class expectation<float>;
+template class expectation<double>;
+template void fill_seeded<float>(dense_view<float>, std::uint64_t);
+template void fill_seeded<double>(dense_view<double>, std::uint64_t);
+template void copy_elements<float>(dense_view<const float>, dense_view<float>);
+template void copy_elements<double>(dense_view<const double>, dense_view<double>);
+
+}  // namespace bcsc::bench

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bcsc/dense.hpp"
+#include "bcsc/formats.hpp"
+#include "bench/harness/machine.hpp"
+#include "bench/harness/stage.hpp"
+
+namespace bcsc::bench {
+
+/// A product made ready: what starts it, and what is known of it.
+struct prepared {
+  launch start;
+  std::string kernel;          ///< ours: the name in the registry
+  std::string reason;          ///< ours: why the plan chose it
+  std::int64_t m_block = 0;    ///< ours
+  double convert_seconds = 0;  ///< CSR on the host -> ready; 0 where CSR itself is multiplied
+};
+
+/// Somebody else's way to compute C = A*B on one matrix.
+template <value T>
+struct rival {
+  std::string name;          ///< "cusparse-csr-alg3"
+  std::string group;         ///< those that are compared as one: "cusparse", "cublas", "eigen", "reference"
+  bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is told, not judged
+  bool other_layout = true;  ///< also measured in the layout that was not asked for
+  /// Makes it ready on these operands, which lie on the stage. Throws error{unsupported} if it cannot do that.
+  std::function<prepared(dense_view<const T> b, dense_view<T> c)> prepare;
+};
+
+/// A matrix as rivals are given it.
+template <value T>
+struct problem {
+  csr_view<T, std::int32_t> host;
+  csr_view<T, std::int32_t> placed;  ///< the same on the stage
+};
+
+/// The libraries we compare with, opened once for all matrices.
+class rivals {
+ public:
+  rivals() = default;
+  virtual ~rivals() = default;
+  rivals(const rivals&) = delete;
+  rivals& operator=(const rivals&) = delete;
+
+  /// The group our ratio is measured against, "cusparse" or "eigen"; empty if it is not in this build.
+  virtual std::string main_group() const = 0;
+  /// Adds the libraries' versions.
+  virtual void describe(machine_facts& facts) const = 0;
+  /// May keep what belongs to the matrix alive as long as the result lives; `p` and the stage must outlive it.
+  virtual std::vector<rival<float>> on(const problem<float>& p) = 0;
+  virtual std::vector<rival<double>> on(const problem<double>& p) = 0;
+};
+
+/// bench/baselines: Eigen (if it was found) and the serial reference.
+std::unique_ptr<rivals> open_cpu_rivals(int threads);
+/// bench/baselines: cuSPARSE and cuBLAS.
+std::unique_ptr<rivals> open_cuda_rivals(stage& where);
+
+}  // namespace bcsc::bench

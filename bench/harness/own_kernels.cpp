@@ -1,0 +1,74 @@
+#include "bench/harness/own_kernels.hpp"
+
+#include <algorithm>
+
+#include "bcsc/registry.hpp"
+
+namespace bcsc::bench {
+
+namespace {
+
+/// Plans of all rows together may take this much memory before they are dropped and made again.
+constexpr std::int64_t keep_bytes = std::int64_t{8} << 30;
+
+}  // namespace
+
+template <value T>
+std::vector<std::vector<kernel_info>> own_kernels<T>::rows_by_algorithm(bool all) const {
+  std::vector<std::vector<kernel_info>> algorithms;
+  for (const kernel_info& row : kernel_table(ctx_.kind(), value_type_of<T>)) {
+    if (!row.built || (row.index_bits != 32 && !all)) continue;
+    if (ctx_.kind() == backend::cuda && row.shared_bytes > ctx_.device().shared_bytes_per_block) continue;
+    const auto same = [&](const auto& rows) { return rows.front().algorithm == row.algorithm; };
+    if (const auto found = std::ranges::find_if(algorithms, same); found != algorithms.end()) {
+      found->push_back(row);
+    } else {
+      algorithms.push_back({row});
+    }
+  }
+  return algorithms;
+}
+
+template <value T>
+typename own_kernels<T>::shared_plan own_kernels<T>::make(const csr_view<T, std::int32_t>& a, const std::string& kernel,
+                                                          std::int64_t cols, layout order, trust check) const {
+  const plan_options options{
+      .cols = std::max<std::int64_t>(cols, 1), .b_layout = order, .kernel = kernel, .check = check};
+  return std::make_shared<const spmm_plan<T>>(ctx_, a, options);
+}
+
+template <value T>
+launch own_kernels<T>::start(shared_plan plan, dense_view<const T> b, dense_view<T> c) const {
+  return [plan = std::move(plan), b, c, stream = where_.stream()] { plan->run(T{1}, b, T{0}, c, {.stream = stream}); };
+}
+
+template <value T>
+launch own_kernels<T>::row(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
+  // A plan for column-major B holds a workspace as large as B: made for the moment only.
+  if (b.order == layout::col_major) return start(make(placed_, kernel, b.cols, b.order, trust::trusted), b, c);
+  if (const auto found = kept_.find(kernel); found != kept_.end()) return start(found->second, b, c);
+  const shared_plan plan = make(placed_, kernel, b.cols, b.order, trust::trusted);
+  if (kept_bytes_ + plan->facts().format_bytes > keep_bytes) {
+    kept_.clear();
+    kept_bytes_ = 0;
+  }
+  kept_bytes_ += plan->facts().format_bytes;
+  kept_.emplace(kernel, plan);
+  return start(plan, b, c);
+}
+
+template <value T>
+prepared own_kernels<T>::row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const {
+  const shared_plan plan = make(host_, kernel, b.cols, b.order, trust::validate);
+  const plan_facts& facts = plan->facts();
+  return {.start = start(plan, b, c),
+          .kernel = facts.kernel.name,
+          .reason = facts.reason,
+          .m_block = facts.m_block,
+          .convert_seconds = facts.convert_seconds};
+}
+
+template class own_kernels<float>;
+template class own_kernels<double>;
+
+}  // namespace bcsc::bench

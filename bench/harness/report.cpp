@@ -1,0 +1,370 @@
+#include "bench/harness/report.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "lib/core/fail.hpp"
+
+namespace bcsc::bench {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// --- JSON -----------------------------------------------------------------------------------------------------------
+
+json to_json(const machine_facts& m) {
+  return {{"git_hash", m.git_hash},
+          {"library_version", m.library_version},
+          {"compiler", m.compiler},
+          {"date", m.date},
+          {"backend", m.backend},
+          {"context", m.context},
+          {"cpu_model", m.cpu_model},
+          {"num_cpus", m.num_cpus},
+          {"threads", m.threads},
+          {"last_level_cache_bytes", m.last_level_cache_bytes},
+          {"gpu_name", m.gpu_name},
+          {"compute_capability", m.compute_capability},
+          {"gpu_memory_bytes", m.gpu_memory_bytes},
+          {"gpu_l2_bytes", m.gpu_l2_bytes},
+          {"gpu_clocks", m.gpu_clocks},
+          {"versions", m.versions},
+          {"copy_bandwidth", m.copy_bandwidth},
+          {"peak_fp32", m.peak_fp32},
+          {"peak_fp64", m.peak_fp64}};
+}
+
+json to_json(const matrix_facts& m) {
+  return {{"name", m.name},
+          {"source", m.source},
+          {"kind", m.kind},
+          {"pattern_class", m.pattern_class},
+          {"rows", m.rows},
+          {"cols", m.cols},
+          {"nnz", m.nnz},
+          {"max_row", m.max_row},
+          {"checksum", fmt::format("{:016x}", m.checksum)},
+          {"seeded_values", m.seeded_values},
+          {"load_seconds", m.load_seconds}};
+}
+
+json to_json(const std::optional<time_statistics>& t) {
+  if (!t) return nullptr;
+  return {{"median", t->median},
+          {"min", t->min},
+          {"max", t->max},
+          {"p10", t->p10},
+          {"p90", t->p90},
+          {"samples", t->num_samples},
+          {"launches_per_sample", t->launches_per_sample}};
+}
+
+/// JSON has no infinity: null.
+json finite_or_null(double x) { return std::isfinite(x) ? json(x) : json(nullptr); }
+
+template <class X>
+json value_or_null(const std::optional<X>& x) {
+  return x ? json(*x) : json(nullptr);
+}
+
+json to_json(const entry_result& e) {
+  json j = {{"name", e.name},
+            {"group", e.group},
+            {"ours", e.ours},
+            {"layout", to_string(e.order)},
+            {"status", to_string(e.status)},
+            {"message", e.message}};
+  if (e.ours) {
+    j["kernel"] = e.kernel;
+    j["reason"] = e.reason;
+    j["m_block"] = e.m_block;
+  }
+  j["convert_seconds"] = e.convert_seconds;
+  j["bounded"] = e.bounded;
+  j["max_error"] = finite_or_null(e.error.max_error);
+  j["bound_share"] = finite_or_null(e.error.max_bound_share);
+  j["violations"] = e.error.violations;
+  j["unchecked"] = e.error.unchecked;
+  j["warm"] = to_json(e.warm);
+  j["cold"] = to_json(e.cold);
+  j["gflops"] = e.gflops;
+  j["roofline_share"] = e.roofline_share;
+  j["cold_roofline_share"] = e.cold_roofline_share;
+  return j;
+}
+
+json name_or_null(const entry_result* e) { return e != nullptr ? json(e->name) : json(nullptr); }
+
+json to_json(const run_result& run, const case_result& c) {
+  const verdict v = judge(c, run.main_rival);
+  json entries = json::array();
+  for (const entry_result& e : c.entries) entries.push_back(to_json(e));
+  return {{"matrix", run.matrices[c.matrix].name},
+          {"cols", c.cols},
+          {"type", to_string(c.type)},
+          {"layout", to_string(c.order)},
+          {"roofline_seconds", c.roofline_seconds},
+          {"skipped", c.skipped},
+          {"best_row", name_or_null(v.row)},
+          {"best_rival", name_or_null(v.rival)},
+          {"ratio", value_or_null(v.ratio)},
+          {"best_row_ratio", value_or_null(v.row_ratio)},
+          {"cold_ratio", value_or_null(v.cold_ratio)},
+          {"payback_products", value_or_null(v.payback)},
+          {"entries", entries}};
+}
+
+// --- Ratios over all cases ------------------------------------------------------------------------------------------
+
+struct run_ratios {
+  std::vector<named_ratio> plan, row, cold;
+};
+
+template <class Keep>
+run_ratios collect_ratios(const run_result& run, Keep keep) {
+  run_ratios all;
+  for (const case_result& c : run.cases) {
+    if (!keep(c)) continue;
+    const verdict v = judge(c, run.main_rival);
+    const auto add = [&](std::vector<named_ratio>& to, const std::optional<double>& ratio) {
+      if (ratio) to.push_back({*ratio, name_of(run, c)});
+    };
+    add(all.plan, v.ratio);
+    add(all.row, v.row_ratio);
+    add(all.cold, v.cold_ratio);
+  }
+  return all;
+}
+
+run_ratios collect_ratios(const run_result& run) {
+  return collect_ratios(run, [](const case_result&) { return true; });
+}
+
+json to_json(const ratio_summary& s) {
+  return {{"cases", s.num_cases},
+          {"geometric_mean", s.geometric_mean},
+          {"worst", s.worst},
+          {"worst_case", s.worst_case},
+          {"share_of_losses", s.share_of_losses}};
+}
+
+// --- Files ----------------------------------------------------------------------------------------------------------
+
+std::string gzip(std::string_view text) {
+  z_stream stream{};
+  constexpr int gzip_header = 16;
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_header, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    core::fail(errc::io_error, "zlib: deflateInit2 failed");
+  }
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int status = deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (status != Z_STREAM_END) core::fail(errc::io_error, "zlib: deflate failed with {}", status);
+  return packed;
+}
+
+// --- Table ----------------------------------------------------------------------------------------------------------
+
+constexpr int name_width = 28;
+
+std::string shortened(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+}
+
+std::string gflops_or_dash(const entry_result* e) { return e != nullptr ? fmt::format("{:.1f}", e->gflops) : "-"; }
+
+template <class X>
+std::string format_or(fmt::format_string<const X&> format, const std::optional<X>& x, std::string_view otherwise) {
+  return x ? fmt::format(format, *x) : std::string(otherwise);
+}
+
+std::string describe(const ratio_summary& s) {
+  return fmt::format("geometric mean {:.2f}, worst {:.2f} ({}), slower in {:.0f} % of {} cases", s.geometric_mean,
+                     s.worst, s.worst_case, 100 * s.share_of_losses, s.num_cases);
+}
+
+void print_ratios(std::ostream& out, const run_result& run) {
+  const run_ratios all = collect_ratios(run);
+  if (all.plan.empty()) {
+    out << "no rival was timed beside the plan: no ratios\n";
+    return;
+  }
+  out << fmt::format("speed relative to the best {} in the same layout (above 1: bcsc is faster)\n", run.main_rival);
+  out << "  plan, warm:     " << describe(summarise_ratios(all.plan)) << '\n';
+  if (!all.row.empty()) out << "  best row, warm: " << describe(summarise_ratios(all.row)) << '\n';
+  if (!all.cold.empty()) out << "  plan, cold:     " << describe(summarise_ratios(all.cold)) << '\n';
+  std::set<std::int64_t> widths;
+  for (const case_result& c : run.cases) widths.insert(c.cols);
+  if (widths.size() < 2) return;
+  for (const std::int64_t cols : widths) {
+    const auto some = collect_ratios(run, [&](const case_result& c) { return c.cols == cols; });
+    if (!some.plan.empty()) {
+      out << fmt::format("  plan, N = {:<6}", cols) << describe(summarise_ratios(some.plan)) << '\n';
+    }
+  }
+}
+
+void print_what_went_wrong(std::ostream& out, const run_result& run) {
+  for (const input_problem& p : run.problems) {
+    out << fmt::format("{}: {}: {}\n", p.fatal ? "FAILED" : "passed over", p.name, p.message);
+  }
+  for (const case_result& c : run.cases) {
+    if (!c.skipped.empty()) out << fmt::format("not measured: {}: {}\n", name_of(run, c), c.skipped);
+    for (const entry_result& e : c.entries) {
+      if (e.status == entry_status::failed) {
+        out << fmt::format("FAILED: {}: {} ({}): {}\n", name_of(run, c), e.name, to_string(e.order), e.message);
+      }
+    }
+  }
+}
+
+/// Which rivals could not be measured, once each.
+void print_unavailable(std::ostream& out, const run_result& run) {
+  std::set<std::string> told;
+  for (const case_result& c : run.cases) {
+    for (const entry_result& e : c.entries) {
+      if (e.status != entry_status::unavailable) continue;
+      const std::string line = fmt::format("unavailable: {} ({}): {}", e.name, to_string(e.order), e.message);
+      if (told.insert(line).second && told.size() <= 20) out << line << '\n';
+    }
+  }
+  if (told.size() > 20) out << fmt::format("... and {} more; the JSON has all\n", told.size() - 20);
+}
+
+}  // namespace
+
+std::string name_of(const run_result& run, const case_result& c) {
+  return fmt::format("{} N={} {}", run.matrices[c.matrix].name, c.cols, to_string(c.type));
+}
+
+std::string to_json_text(const run_result& run) {
+  json matrices = json::array(), cases = json::array(), problems = json::array();
+  for (const matrix_facts& m : run.matrices) matrices.push_back(to_json(m));
+  for (const case_result& c : run.cases) cases.push_back(to_json(run, c));
+  for (const input_problem& p : run.problems) {
+    problems.push_back({{"name", p.name}, {"message", p.message}, {"fatal", p.fatal}});
+  }
+  const run_ratios ratios = collect_ratios(run);
+  const json all = {{"schema", json_schema},
+                    {"machine", to_json(run.machine)},
+                    {"main_rival", run.main_rival},
+                    {"algorithms", run.algorithms},
+                    {"seed", run.seed},
+                    {"seconds", run.seconds},
+                    {"matrices", matrices},
+                    {"cases", cases},
+                    {"problems", problems},
+                    {"summary",
+                     {{"plan_warm", to_json(summarise_ratios(ratios.plan))},
+                      {"best_row_warm", to_json(summarise_ratios(ratios.row))},
+                      {"plan_cold", to_json(summarise_ratios(ratios.cold))},
+                      {"failures", count_failures(run)}}}};
+  // Names come from file names, which need not be UTF-8.
+  return all.dump(1, ' ', false, json::error_handler_t::replace);
+}
+
+std::filesystem::path write_text(std::string_view text, const std::filesystem::path& path) {
+  const bool asks_for_gzip = path.extension() == ".gz";
+  const bool compress = asks_for_gzip || text.size() > gzip_above_bytes;
+  std::filesystem::path target = path;
+  if (compress && !asks_for_gzip) target += ".gz";
+  std::filesystem::path beside = target;
+  beside += ".part";
+  {
+    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    if (compress) {
+      file << gzip(text);
+    } else {
+      file << text;
+    }
+    file.close();
+    if (!file) {
+      std::error_code ignored;
+      std::filesystem::remove(beside, ignored);
+      core::fail(errc::io_error, "{}: cannot be written", target.string());
+    }
+  }
+  std::error_code status;
+  std::filesystem::rename(beside, target, status);
+  if (status) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    core::fail(errc::io_error, "{}: {}", target.string(), status.message());
+  }
+  return target;
+}
+
+std::filesystem::path write_json(const run_result& run, const std::filesystem::path& path) {
+  return write_text(to_json_text(run) + '\n', path);
+}
+
+void table_printer::print_header(const run_result& run) {
+  const machine_facts& m = run.machine;
+  out_ << fmt::format("bcsc {} ({}) on {}; copy bandwidth {:.0f} GB/s\n", m.library_version, m.git_hash, m.context,
+                      m.copy_bandwidth * 1e-9);
+  out_ << "GFLOP/s on true non-zeros, warm; ratio: plan to best rival, above 1 bcsc is faster\n";
+  out_ << fmt::format("{:<{}} {:>6} {:>4} |", "matrix", name_width, "N", "type");
+  for (const std::string& algorithm : run.algorithms) out_ << fmt::format(" {:>8}", algorithm);
+  out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} | {:>9} {:>8}\n", "plan", "kernel",
+                      run.main_rival.empty() ? "rival" : run.main_rival, "its best", "ratio", "cold", "roof%",
+                      "convert", "payback");
+  header_done_ = true;
+}
+
+void table_printer::print_case(const run_result& run, const case_result& c) {
+  if (!header_done_) print_header(run);
+  const verdict v = judge(c, run.main_rival);
+  out_ << fmt::format("{:<{}} {:>6} {:>4} |", shortened(run.matrices[c.matrix].name, name_width), name_width, c.cols,
+                      to_string(c.type));
+  for (const std::string& algorithm : run.algorithms) {
+    out_ << fmt::format(" {:>8}", gflops_or_dash(fastest(c, algorithm, c.order)));
+  }
+  const bool failed = std::ranges::count(c.entries, entry_status::failed, &entry_result::status) > 0;
+  const std::string pays =
+      v.plan == nullptr || v.rival == nullptr ? "-" : format_or<std::int64_t>("{}", v.payback, "never");
+  out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} | {:>9} {:>8}{}\n", gflops_or_dash(v.plan),
+                      v.plan != nullptr ? shortened(v.plan->kernel, 28) : "-", gflops_or_dash(v.rival),
+                      v.rival != nullptr ? shortened(v.rival->name, 20) : "-",
+                      format_or<double>("{:.2f}", v.ratio, "-"), format_or<double>("{:.2f}", v.cold_ratio, "-"),
+                      v.plan != nullptr ? fmt::format("{:.0f}", 100 * v.plan->roofline_share) : "-",
+                      v.plan != nullptr ? fmt::format("{:.2f} ms", 1e3 * v.plan->convert_seconds) : "-", pays,
+                      failed              ? "  FAILED"
+                      : c.skipped.empty() ? ""
+                                          : "  not measured");
+  out_.flush();
+}
+
+void table_printer::print_summary(const run_result& run) {
+  if (!header_done_) print_header(run);
+  out_ << '\n';
+  print_ratios(out_, run);
+  print_unavailable(out_, run);
+  print_what_went_wrong(out_, run);
+  std::int64_t checked = 0;
+  double worst_share = 0;
+  for (const case_result& c : run.cases) {
+    for (const entry_result& e : c.entries) {
+      if (!e.timed() || !e.bounded) continue;
+      ++checked;
+      worst_share = std::max(worst_share, e.error.max_bound_share);
+    }
+  }
+  out_ << fmt::format(
+      "{} results checked before they were timed, the worst error {:.2f} of its bound; {} failed; {:.0f} s\n", checked,
+      worst_share, count_failures(run), run.seconds);
+}
+
+}  // namespace bcsc::bench

@@ -1,0 +1,110 @@
+#include "bench/harness/results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bcsc/analysis.hpp"
+
+namespace bcsc::bench {
+
+namespace {
+
+const entry_result* faster(const entry_result* a, const entry_result& b) {
+  return a == nullptr || b.warm->median < a->warm->median ? &b : a;
+}
+
+}  // namespace
+
+std::string_view to_string(entry_status status) {
+  switch (status) {
+    case entry_status::ok:
+      return "ok";
+    case entry_status::failed:
+      return "failed";
+    case entry_status::unavailable:
+      return "unavailable";
+  }
+  return "unknown";
+}
+
+const entry_result* fastest(const case_result& c, std::string_view group, layout order) {
+  const entry_result* best = nullptr;
+  for (const entry_result& entry : c.entries) {
+    if (entry.timed() && entry.group == group && entry.order == order) best = faster(best, entry);
+  }
+  return best;
+}
+
+const entry_result* fastest_row(const case_result& c) {
+  const entry_result* best = nullptr;
+  for (const entry_result& entry : c.entries) {
+    if (entry.timed() && entry.ours && entry.group != "plan") best = faster(best, entry);
+  }
+  return best;
+}
+
+double roofline_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols, std::int64_t nnz, value_type type,
+                        double bandwidth, double peak) {
+  const roofline_model model = model_spmm(rows, inner, cols, nnz, footprint::csr(rows, nnz, type), type);
+  const double moving = bandwidth > 0 ? model.bytes / bandwidth : 0;
+  const double computing = peak > 0 ? model.flops / peak : 0;
+  return std::max(moving, computing);
+}
+
+std::optional<std::int64_t> payback(double convert_seconds, double ours, double rival) {
+  const double gain = rival - ours;
+  if (!(gain > 0)) return std::nullopt;
+  const double products = std::ceil(convert_seconds / gain);
+  if (!(products < 9e18)) return std::nullopt;
+  return static_cast<std::int64_t>(products);
+}
+
+verdict judge(const case_result& c, std::string_view main_rival) {
+  verdict v{.plan = fastest(c, "plan", c.order), .row = fastest_row(c), .rival = fastest(c, main_rival, c.order)};
+  if (v.rival == nullptr) return v;
+  if (v.row != nullptr) v.row_ratio = v.rival->warm->median / v.row->warm->median;
+  if (v.plan == nullptr) return v;
+  v.ratio = v.rival->warm->median / v.plan->warm->median;
+  v.payback = payback(v.plan->convert_seconds, v.plan->warm->median, v.rival->warm->median);
+
+  // Cold, another of the rival's algorithms may be the best.
+  double rival_cold = std::numeric_limits<double>::infinity();
+  for (const entry_result& entry : c.entries) {
+    if (entry.timed() && entry.cold && entry.group == main_rival && entry.order == c.order) {
+      rival_cold = std::min(rival_cold, entry.cold->median);
+    }
+  }
+  if (v.plan->cold && std::isfinite(rival_cold)) v.cold_ratio = rival_cold / v.plan->cold->median;
+  return v;
+}
+
+ratio_summary summarise_ratios(std::span<const named_ratio> ratios) {
+  ratio_summary s;
+  s.num_cases = static_cast<std::int64_t>(ratios.size());
+  if (ratios.empty()) return s;
+  double sum_of_logs = 0;
+  std::int64_t losses = 0;
+  const named_ratio* worst = &ratios.front();
+  for (const named_ratio& r : ratios) {
+    sum_of_logs += std::log(r.ratio);
+    losses += r.ratio < 1 ? 1 : 0;
+    if (r.ratio < worst->ratio) worst = &r;
+  }
+  const auto count = static_cast<double>(ratios.size());
+  s.geometric_mean = std::exp(sum_of_logs / count);
+  s.worst = worst->ratio;
+  s.worst_case = worst->name;
+  s.share_of_losses = static_cast<double>(losses) / count;
+  return s;
+}
+
+std::int64_t count_failures(const run_result& run) {
+  std::int64_t failures = std::ranges::count_if(run.problems, &input_problem::fatal);
+  for (const case_result& c : run.cases) {
+    failures += std::ranges::count(c.entries, entry_status::failed, &entry_result::status);
+  }
+  return failures;
+}
+
+}  // namespace bcsc::bench

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bcsc/types.hpp"
+#include "bench/harness/check.hpp"
+#include "bench/harness/inputs.hpp"
+#include "bench/harness/machine.hpp"
+#include "bench/harness/timing.hpp"
+
+/// What a run finds out, and what follows from it by arithmetic alone.
+namespace bcsc::bench {
+
+enum class entry_status { ok, failed, unavailable };
+std::string_view to_string(entry_status status);
+
+/// One way to compute one product.
+struct entry_result {
+  std::string name;   ///< kernel's name, "plan", or a rival's name
+  std::string group;  ///< algorithm, "plan", or the rival's group
+  bool ours = false;
+  layout order = layout::row_major;
+  entry_status status = entry_status::ok;
+  std::string message;  ///< why it failed or is unavailable
+  std::string kernel, reason;
+  std::int64_t m_block = 0;
+  double convert_seconds = 0;
+  bool bounded = true;
+  accuracy error;
+  std::optional<time_statistics> warm, cold;
+  double gflops = 0;          ///< 2 nnz N over the warm median
+  double roofline_share = 0;  ///< least time possible over the warm median
+  double cold_roofline_share = 0;
+  bool timed() const { return status == entry_status::ok && warm.has_value(); }
+};
+
+/// One matrix times one B.
+struct case_result {
+  std::size_t matrix = 0;  ///< position in run_result::matrices
+  std::int64_t cols = 0;   ///< N
+  value_type type = value_type::fp32;
+  layout order = layout::row_major;
+  double roofline_seconds = 0;
+  std::vector<entry_result> entries;
+  std::string skipped;  ///< why nothing was measured; empty otherwise
+};
+
+/// What is known of a matrix once it is no longer in memory.
+struct matrix_facts {
+  std::string name, source, kind, pattern_class;
+  std::int64_t rows = 0, cols = 0, nnz = 0, max_row = 0;
+  std::uint64_t checksum = 0;
+  bool seeded_values = false;
+  double load_seconds = 0;
+};
+
+struct input_problem {
+  std::string name;
+  std::string message;
+  bool fatal = true;  ///< false: in a folder, of a kind that cannot be multiplied here
+};
+
+struct run_result {
+  machine_facts machine;
+  std::string main_rival;               ///< group
+  std::vector<std::string> algorithms;  ///< in the tables' order
+  std::vector<matrix_facts> matrices;
+  std::vector<case_result> cases;
+  std::vector<input_problem> problems;
+  timing_options timing;
+  std::uint64_t seed = 0;
+  double seconds = 0;
+};
+
+/// The fastest timed entry of `group` in `order` (warm), or null.
+const entry_result* fastest(const case_result& c, std::string_view group, layout order);
+/// The fastest of our table rows, whatever the algorithm, or null.
+const entry_result* fastest_row(const case_result& c);
+
+/// The least time of C = A*B: A as CSR, B and C moved once at `bandwidth`, and the flops at `peak` (0: unknown, no
+/// bound).
+double roofline_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols, std::int64_t nnz, value_type type,
+                        double bandwidth, double peak);
+
+/// The number of products after which a conversion is paid back: the least n with n * (rival - ours) >= convert.
+/// Nothing if ours is not faster: never.
+std::optional<std::int64_t> payback(double convert_seconds, double ours, double rival);
+
+/// Our plan beside the best of the main rival in the same layout.
+struct verdict {
+  const entry_result* plan = nullptr;
+  const entry_result* row = nullptr;  ///< our fastest row
+  const entry_result* rival = nullptr;
+  std::optional<double> ratio;          ///< rival's time / plan's; above 1 we are faster
+  std::optional<double> row_ratio;      ///< rival's time / our fastest row's
+  std::optional<double> cold_ratio;     ///< of the plan, both cold
+  std::optional<std::int64_t> payback;  ///< of the plan; see payback()
+};
+verdict judge(const case_result& c, std::string_view main_rival);
+
+/// Over cases: empty for none.
+struct ratio_summary {
+  std::int64_t num_cases = 0;
+  double geometric_mean = 0;
+  double worst = 0;
+  std::string worst_case;
+  double share_of_losses = 0;  ///< ratio < 1
+};
+struct named_ratio {
+  double ratio = 0;
+  std::string name;
+};
+ratio_summary summarise_ratios(std::span<const named_ratio> ratios);
+
+/// Results that are wrong, or that ours could not give, and inputs that could not be read.
+std::int64_t count_failures(const run_result& run);
+
+}  // namespace bcsc::bench

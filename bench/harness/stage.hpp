@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "bcsc/context.hpp"
+#include "bcsc/formats.hpp"
+#include "bench/harness/machine.hpp"
+
+/// Where a benchmark takes place: memory, clock and cache of the CPU or of one GPU behind one face, so that everything
+/// above is written once.
+namespace bcsc::bench {
+
+/// Starts one product; asynchronous on a GPU.
+using launch = std::function<void()>;
+
+class stage {
+ public:
+  stage() = default;
+  virtual ~stage() = default;
+  stage(const stage&) = delete;
+  stage& operator=(const stage&) = delete;
+
+  virtual memory_space space() const = 0;
+  /// The stream on which everything that is timed has to be started; null on the CPU.
+  virtual cuda_stream stream() const = 0;
+
+  /// Throws error{out_of_memory}.
+  virtual void* allocate(std::int64_t bytes) = 0;
+  virtual void release(void* pointer) noexcept = 0;
+  virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
+  /// `bytes` of memory of the stage, readable by the host until the next fetch. Waits for what was started.
+  virtual const void* fetch(const void* from, std::int64_t bytes) = 0;
+  /// Makes every value a NaN, fp32 and fp64 alike, so that an element nobody wrote is found.
+  virtual void poison(void* to, std::int64_t bytes) = 0;
+  /// Waits for what was started; throws error{cuda_error} if it failed.
+  virtual void wait() = 0;
+
+  /// Seconds that `count` calls of `work`, one behind the other, take in all: CUDA events, or the steady clock.
+  virtual double seconds(const launch& work, std::int64_t count) = 0;
+  /// Drives everything out of the last-level cache, by writing a buffer of at least twice its size. On a GPU it is
+  /// started on the stream, so what follows there finds a cold cache.
+  virtual void flush() = 0;
+  /// How often flush() has run, and the bytes each run writes.
+  virtual std::int64_t num_flushes() const = 0;
+  virtual std::int64_t flush_bytes() const = 0;
+  /// Bytes read plus bytes written per second of the best of several large copies.
+  virtual double measure_copy_bandwidth() = 0;
+
+  /// Adds what is known of the hardware and its drivers.
+  virtual void describe(machine_facts& facts) const = 0;
+};
+
+/// The stage on which `ctx` computes.
+std::unique_ptr<stage> make_stage(const context& ctx);
+std::unique_ptr<stage> make_cpu_stage(int threads);
+/// Only in a build with CUDA.
+std::unique_ptr<stage> make_cuda_stage(int device);
+
+/// An array on a stage, with an owner.
+template <class T>
+class stage_array {
+ public:
+  stage_array() = default;
+  stage_array(stage& where, std::int64_t size)
+      : where_(&where), data_(static_cast<T*>(where.allocate(size * std::int64_t{sizeof(T)}))), size_(size) {}
+  stage_array(stage& where, std::span<const T> host) : stage_array(where, static_cast<std::int64_t>(host.size())) {
+    where.upload(data_, host.data(), bytes());
+  }
+  ~stage_array() {
+    if (where_ != nullptr) where_->release(data_);
+  }
+  stage_array(stage_array&& other) noexcept { swap(other); }
+  stage_array& operator=(stage_array&& other) noexcept {
+    stage_array taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+
+  T* data() const { return data_; }
+  std::int64_t size() const { return size_; }
+  std::int64_t bytes() const { return size_ * std::int64_t{sizeof(T)}; }
+  std::span<const T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
+
+ private:
+  void swap(stage_array& other) noexcept {
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  stage* where_ = nullptr;
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+/// A on the stage: uploaded to a GPU, the host's own arrays on the CPU.
+template <value T>
+class placed_csr {
+ public:
+  placed_csr(stage& where, const csr_view<T, std::int32_t>& a) : view_(a) {
+    if (where.space() == memory_space::host) return;
+    row_ptr_ = stage_array<std::int32_t>(where, a.row_ptr);
+    col_ind_ = stage_array<std::int32_t>(where, a.col_ind);
+    values_ = stage_array<T>(where, a.values);
+    view_ = {a.rows, a.cols, row_ptr_.span(), col_ind_.span(), values_.span(), memory_space::device};
+  }
+  const csr_view<T, std::int32_t>& view() const { return view_; }
+
+ private:
+  stage_array<std::int32_t> row_ptr_, col_ind_;
+  stage_array<T> values_;
+  csr_view<T, std::int32_t> view_;
+};
+
+}  // namespace bcsc::bench

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <zlib.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bcsc/error.hpp"
+#include "bcsc/files.hpp"
+
+/// Where readers get their bytes and lines from: memory stays constant however long the file.
+namespace bcsc::files {
+
+/// A POSIX file descriptor with an owner.
+class descriptor {
+ public:
+  explicit descriptor(int number) : number_(number) {}
+  ~descriptor() { close(); }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+
+  int get() const { return number_; }
+  /// Closes it; returns 0 or errno.
+  int close() noexcept;
+
+ private:
+  int number_;
+};
+
+/// A file's content in order, decompressed on the way if it begins with gzip's magic bytes (RFC 1952; any number of
+/// members). Reports progress, and enforces the limits of decompression.
+class source {
+ public:
+  /// Throws error{io_error} if `path` cannot be opened or is a directory.
+  source(const std::filesystem::path& path, const read_options& options);
+  ~source();
+  source(const source&) = delete;
+  source& operator=(const source&) = delete;
+
+  /// Puts 1 .. capacity bytes at `to`, or returns 0 at the end of the content. Throws error{io_error | truncated |
+  /// corrupt_compression | decompression_limit | cancelled}, the last four with the offset into the stored file.
+  std::size_t read(char* to, std::size_t capacity);
+
+  const std::string& path() const { return path_; }
+  bool compressed() const { return compressed_; }
+  /// Bytes of the file as stored; 0 if unknown (a pipe).
+  std::int64_t stored_bytes() const { return stored_bytes_; }
+
+ private:
+  std::size_t read_stored(char* to, std::size_t capacity);
+  std::size_t read_plain(char* to, std::size_t capacity);
+  std::size_t inflate_some(char* to, std::size_t capacity);
+  /// Moves what is left of the stored chunk to its front and reads on behind it; false at the end of the file.
+  bool refill_chunk();
+  /// At a member's end: true if another begins here, false at the end of the file.
+  bool begin_next_member();
+  void check_expansion() const;
+  void report_progress(bool at_end);
+  std::int64_t stored_position() const { return stored_read_ - static_cast<std::int64_t>(stream_.avail_in); }
+  file_location here() const { return {.path = path_, .byte = stored_position()}; }
+
+  std::string path_;
+  read_options options_;
+  descriptor file_;
+  std::int64_t stored_bytes_ = 0;
+  std::int64_t stored_read_ = 0;  ///< stored bytes taken from the file, the unused ones of the chunk included
+  std::int64_t produced_ = 0;     ///< bytes handed out
+  std::int64_t next_report_ = 0;  ///< `produced_` at which progress is told next
+  bool compressed_ = false;
+  bool inside_member_ = true;
+  std::vector<char> chunk_;
+  z_stream stream_{};  ///< next_in and avail_in also serve plain files, for the bytes looked at by the constructor
+};
+
+/// Cuts a source into lines. The end of a line is LF; a CR before it is left to the parser, which takes it as a blank.
+class line_reader {
+ public:
+  /// A longer line is given up to here and marked as cut.
+  static constexpr std::size_t max_line = std::size_t{1} << 20;
+
+  explicit line_reader(source& in) : in_(in), buffer_(max_line) {}
+
+  /// The next line, without its end, valid until the next call; false at the end of the content.
+  bool next(std::string_view& line) {
+    if (cut_) drop_rest_of_line();
+    const char* const from = buffer_.data() + begin_;
+    if (const char* const newline = find_newline(from, end_ - begin_)) {
+      line = {from, static_cast<std::size_t>(newline - from)};
+      begin_ += line.size() + 1;
+      ++number_;
+      return true;
+    }
+    return next_beyond_buffer(line);
+  }
+
+  /// 1-based number of the line that next() gave last; 0 before.
+  std::int64_t number() const { return number_; }
+  /// Whether that line was ended by the end of the content rather than by LF.
+  bool unterminated() const { return unterminated_; }
+  bool cut() const { return cut_; }
+
+ private:
+  static const char* find_newline(const char* from, std::size_t size) {
+    return static_cast<const char*>(std::memchr(from, '\n', size));
+  }
+  bool next_beyond_buffer(std::string_view& line);
+  void drop_rest_of_line();
+
+  source& in_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  ///< what of the buffer is not given out yet
+  std::int64_t number_ = 0;
+  bool unterminated_ = false;
+  bool cut_ = false;
+};
+
+}  // namespace bcsc::files

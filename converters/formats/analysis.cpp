@@ -1,0 +1,221 @@
+#include "bcsc/analysis.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bcsc/convert.hpp"
+#include "converters/formats/parallel.hpp"
+#include "lib/core/checked.hpp"
+
+namespace bcsc {
+
+namespace {
+
+using converters::even_cuts;
+using converters::even_segment_cuts;
+using converters::for_pieces;
+using converters::require_at_least_one;
+using converters::require_host;
+using converters::storage;
+using core::ceil_div;
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The columns under names from a short range: arrays of `count` entries can be kept for them even where cols is far
+/// beyond the number of non-zeros.
+template <index I>
+struct column_names {
+  std::span<const I> names;  ///< [nnz] equal for equal columns
+  std::int64_t count = 0;
+  std::vector<I> renamed;  ///< what `names` looks at, unless they are the columns themselves
+};
+
+template <value T, index I>
+column_names<I> name_columns(const csr_view<T, I>& a) {
+  if (a.cols / 8 <= a.nnz()) return {a.col_ind, a.cols, {}};
+  std::vector<I> present(a.col_ind.begin(), a.col_ind.end());
+  std::sort(present.begin(), present.end());
+  present.erase(std::unique(present.begin(), present.end()), present.end());
+  std::vector<I> renamed(a.col_ind.size());
+  std::transform(a.col_ind.begin(), a.col_ind.end(), renamed.begin(), [&](I col) {
+    return static_cast<I>(std::lower_bound(present.begin(), present.end(), col) - present.begin());
+  });
+  column_names<I> columns{{}, static_cast<std::int64_t>(present.size()), std::move(renamed)};
+  columns.names = columns.renamed;
+  return columns;
+}
+
+template <value T, index I>
+std::int64_t count_non_empty_columns(const csr_view<T, I>& a) {
+  const column_names<I> columns = name_columns(a);
+  std::vector<bool> seen(at(columns.count));
+  for (const I name : columns.names) seen[at(name)] = true;
+  return std::count(seen.begin(), seen.end(), true);
+}
+
+template <value T, index I>
+void analyse_rows(const csr_view<T, I>& a, pattern_statistics& facts) {
+  if (a.rows == 0) return;
+  const auto row_nnz = [&](std::int64_t row) { return std::int64_t{a.row_ptr[at(row) + 1]} - a.row_ptr[at(row)]; };
+  facts.row_min = facts.row_max = row_nnz(0);
+  facts.row_mean = static_cast<double>(a.nnz()) / static_cast<double>(a.rows);
+  double deviation = 0;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const std::int64_t count = row_nnz(row);
+    facts.empty_rows += count == 0;
+    facts.row_min = std::min(facts.row_min, count);
+    facts.row_max = std::max(facts.row_max, count);
+    deviation += std::pow(static_cast<double>(count) - facts.row_mean, 2);
+    if (count == 0) continue;
+    // Columns ascend: the first and the last are the farthest from the diagonal.
+    for (const std::int64_t k : {std::int64_t{a.row_ptr[at(row)]}, std::int64_t{a.row_ptr[at(row) + 1]} - 1}) {
+      facts.bandwidth = std::max(facts.bandwidth, std::abs(row - a.col_ind[at(k)]));
+    }
+  }
+  facts.row_sd = std::sqrt(deviation / static_cast<double>(a.rows));
+}
+
+template <value T, index I>
+bool has_positive_diagonal(const csr_view<T, I>& a) {
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const auto begin = a.col_ind.begin() + a.row_ptr[at(row)], end = a.col_ind.begin() + a.row_ptr[at(row) + 1];
+    const auto found = std::lower_bound(begin, end, static_cast<I>(row));
+    if (found == end || *found != row || !(a.values[at(found - a.col_ind.begin())] > T{0})) return false;
+  }
+  return true;
+}
+
+template <value T, index I>
+void analyse_symmetry(const csr_view<T, I>& a, pattern_statistics& facts) {
+  if (a.rows != a.cols) return;
+  const csr_matrix<T, I> transposed = transpose(a);
+  const csr_view<T, I> t = transposed.view();
+  facts.pattern_symmetric = std::equal(a.row_ptr.begin(), a.row_ptr.end(), t.row_ptr.begin(), t.row_ptr.end()) &&
+                            std::equal(a.col_ind.begin(), a.col_ind.end(), t.col_ind.begin());
+  facts.value_symmetric =
+      facts.pattern_symmetric && std::equal(a.values.begin(), a.values.end(), t.values.begin(), t.values.end());
+  facts.positive_diagonal = has_positive_diagonal(a);
+}
+
+/// nnzc: how many (row block, column) pairs hold a non-zero. Each piece remembers the block that last met a column.
+template <value T, index I>
+std::int64_t count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
+  const std::int64_t num_blocks = ceil_div(a.rows, m_block);
+  const auto row_of = [&](std::int64_t b) { return b == num_blocks ? a.rows : b * m_block; };
+  // No more pieces than keep all their memories together in the order of the non-zeros.
+  const std::int64_t num_pieces = std::clamp<std::int64_t>(4 * a.nnz() / std::max<std::int64_t>(columns.count, 1), 1,
+                                                           converters::worthwhile_pieces(a.nnz()));
+  const std::vector<std::int64_t> cuts =
+      even_cuts(num_blocks, num_pieces, [&](std::int64_t b) { return a.row_ptr[at(row_of(b))] + row_of(b); });
+  std::vector<std::int64_t> count(cuts.size());
+  for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
+    std::vector<I> last_seen = storage<I>(columns.count, "column markers");  // block + 1 - first; 0: not yet
+    std::int64_t found = 0;
+    for (std::int64_t b = first; b < last; ++b) {
+      const auto mark = static_cast<I>(b - first + 1);
+      for (std::int64_t k = a.row_ptr[at(row_of(b))]; k < a.row_ptr[at(row_of(b + 1))]; ++k) {
+        I& seen = last_seen[at(columns.names[at(k)])];
+        found += seen != mark;
+        seen = mark;
+      }
+    }
+    count[at(piece)] = found;
+  });
+  std::int64_t nnzc = 0;
+  for (const std::int64_t n : count) nnzc += n;
+  return nnzc;
+}
+
+template <value T, index I>
+block_statistics analyse_block_height(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
+  block_statistics facts;
+  facts.m_block = m_block;
+  facts.num_row_blocks = ceil_div(a.rows, m_block);
+  if (a.nnz() == 0) return facts;
+  for (std::int64_t b = 0; b < facts.num_row_blocks; ++b) {
+    const std::int64_t first_row = b * m_block, last_row = first_row + std::min(m_block, a.rows - first_row);
+    facts.max_block_nnz =
+        std::max(facts.max_block_nnz, std::int64_t{a.row_ptr[at(last_row)]} - a.row_ptr[at(first_row)]);
+  }
+  facts.nnzc = count_block_columns(a, columns, m_block);
+  const auto nnz = static_cast<double>(a.nnz());
+  facts.reuse = nnz / static_cast<double>(facts.nnzc);
+  facts.skew = static_cast<double>(facts.max_block_nnz) / (nnz / static_cast<double>(facts.num_row_blocks));
+  return facts;
+}
+
+}  // namespace
+
+template <value T, index I>
+pattern_statistics analyse_pattern(const csr_view<T, I>& a) {
+  require_host(a.space, "csr");
+  pattern_statistics facts;
+  facts.rows = a.rows;
+  facts.cols = a.cols;
+  facts.nnz = a.nnz();
+  facts.empty_cols = a.cols - count_non_empty_columns(a);
+  analyse_rows(a, facts);
+  analyse_symmetry(a, facts);
+  return facts;
+}
+
+template <value T, index I>
+std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a, std::span<const std::int64_t> m_blocks) {
+  require_host(a.space, "csr");
+  for (const std::int64_t m_block : m_blocks) require_at_least_one(m_block, "m_block");
+  const column_names<I> columns = name_columns(a);
+  std::vector<block_statistics> facts;
+  for (const std::int64_t m_block : m_blocks) facts.push_back(analyse_block_height(a, columns, m_block));
+  return facts;
+}
+
+template <value T, index I>
+std::vector<std::int64_t> pattern_grid(const csr_view<T, I>& a, std::int64_t height, std::int64_t width) {
+  require_host(a.space, "csr");
+  require_at_least_one(height, "height");
+  require_at_least_one(width, "width");
+  (void)core::checked_product(a.rows, height, "rows x height");
+  (void)core::checked_product(a.cols, width, "cols x width");
+  auto grid = storage<std::int64_t>(core::checked_product(height, width, "height x width"), "grid");
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const std::int64_t line = row * height / a.rows * width;
+    for (std::int64_t k = a.row_ptr[at(row)]; k < a.row_ptr[at(row) + 1]; ++k) {
+      ++grid[at(line + a.col_ind[at(k)] * width / a.cols)];
+    }
+  }
+  return grid;
+}
+
+double roofline_model::seconds(double bandwidth, double peak) const {
+  return std::max(bytes / bandwidth, flops / peak);
+}
+
+roofline_model model_spmm(std::int64_t rows, std::int64_t inner, std::int64_t cols, std::int64_t nnz,
+                          std::int64_t format_bytes, value_type type, bool reads_c) {
+  const auto value_bytes = static_cast<double>(size_of(type));
+  const auto n = static_cast<double>(cols);
+  roofline_model model;
+  model.bytes = static_cast<double>(format_bytes) + value_bytes * static_cast<double>(inner) * n +
+                value_bytes * static_cast<double>(rows) * n * (reads_c ? 2 : 1);
+  model.flops = 2 * static_cast<double>(nnz) * n;
+  return model;
+}
+
+template pattern_statistics analyse_pattern(const csr_view<float, std::int32_t>&);
+template pattern_statistics analyse_pattern(const csr_view<float, std::int64_t>&);
+template pattern_statistics analyse_pattern(const csr_view<double, std::int32_t>&);
+template pattern_statistics analyse_pattern(const csr_view<double, std::int64_t>&);
+template std::vector<block_statistics> analyse_blocks(const csr_view<float, std::int32_t>&,
+                                                      std::span<const std::int64_t>);
+template std::vector<block_statistics> analyse_blocks(const csr_view<float, std::int64_t>&,
+                                                      std::span<const std::int64_t>);
+template std::vector<block_statistics> analyse_blocks(const csr_view<double, std::int32_t>&,
+                                                      std::span<const std::int64_t>);
+template std::vector<block_statistics> analyse_blocks(const csr_view<double, std::int64_t>&,
+                                                      std::span<const std::int64_t>);
+template std::vector<std::int64_t> pattern_grid(const csr_view<float, std::int32_t>&, std::int64_t, std::int64_t);
+template std::vector<std::int64_t> pattern_grid(const csr_view<float, std::int64_t>&, std::int64_t, std::int64_t);
+template std::vector<std::int64_t> pattern_grid(const csr_view<double, std::int32_t>&, std::int64_t, std::int64_t);
+template std::vector<std::int64_t> pattern_grid(const csr_view<double, std::int64_t>&, std::int64_t, std::int64_t);
+
+}  // namespace bcsc

@@ -1,0 +1,442 @@
+#include <thrust/copy.h>
+#include <thrust/execution_policy.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/scan.h>
+#include <thrust/system/cuda/execution_policy.h>
+#include <thrust/system_error.h>
+
+#include <algorithm>
+#include <bit>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "converters/formats/device_steps.hpp"
+
+/// One thread an entry, striding over the grid; searches in pointer arrays instead of a thread a row, so that long rows
+/// hold nobody up.
+namespace bcsc::converters::steps {
+
+constexpr int block_threads = 256;
+
+/// Enough blocks to fill any GPU; the threads stride over the rest.
+unsigned grid_for(std::int64_t n) {
+  return static_cast<unsigned>(std::min<std::int64_t>((n + block_threads - 1) / block_threads, 1 << 16));
+}
+
+__device__ std::int64_t thread_number() { return blockIdx.x * std::int64_t{block_threads} + threadIdx.x; }
+__device__ std::int64_t num_grid_threads() { return gridDim.x * std::int64_t{block_threads}; }
+
+template <class Body>
+__global__ void for_each_kernel(std::int64_t n, Body body) {
+  for (std::int64_t k = thread_number(); k < n; k += num_grid_threads()) body(k);
+}
+
+template <class Predicate>
+__global__ void first_kernel(std::int64_t n, Predicate holds, unsigned long long* first) {
+  for (std::int64_t k = thread_number(); k < n; k += num_grid_threads()) {
+    if (!holds(k)) continue;
+    atomicMin(first, static_cast<unsigned long long>(k));
+    return;
+  }
+}
+
+template <class Predicate>
+__global__ void count_kernel(std::int64_t n, Predicate holds, unsigned long long* count) {
+  unsigned long long mine = 0;
+  for (std::int64_t k = thread_number(); k < n; k += num_grid_threads()) mine += holds(k);
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_down_sync(0xffffffffu, mine, distance);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(count, mine);
+}
+
+template <class Body>
+void for_each(std::int64_t n, Body body, const char* what) {
+  if (n == 0) return;
+  for_each_kernel<<<grid_for(n), block_threads>>>(n, body);
+  core::gpu::check_launch(cudaGetLastError(), what);
+}
+
+/// One number on the device.
+class device_number {
+ public:
+  device_number(int device, unsigned long long value) : cell_(device, 1) { cell_.upload({&value, 1}); }
+  unsigned long long* data() const { return cell_.data(); }
+  std::int64_t get() const { return static_cast<std::int64_t>(cell_.download()[0]); }
+
+ private:
+  core::device_buffer<unsigned long long> cell_;
+};
+
+template <class Predicate>
+std::int64_t first_where(int device, std::int64_t n, Predicate holds, const char* what) {
+  if (n <= 0) return -1;
+  const device_number first(device, ~0ull);
+  first_kernel<<<grid_for(n), block_threads>>>(n, holds, first.data());
+  core::gpu::check_launch(cudaGetLastError(), what);
+  return first.get();  // all bits set reads as -1
+}
+
+template <class Predicate>
+std::int64_t count_where(int device, std::int64_t n, Predicate holds, const char* what) {
+  if (n <= 0) return 0;
+  const device_number count(device, 0);
+  count_kernel<<<grid_for(n), block_threads>>>(n, holds, count.data());
+  core::gpu::check_launch(cudaGetLastError(), what);
+  return count.get();
+}
+
+/// How many entries of the ascending array are at most `x`.
+template <class X, class Y>
+__device__ std::int64_t count_up_to(const X* array, std::int64_t n, Y x) {
+  std::int64_t low = 0, high = n;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (array[middle] <= x) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+template <class I>
+__device__ std::int64_t segment_of(const I* ptr, std::int64_t num_segments, std::int64_t k) {
+  return count_up_to(ptr, num_segments + 1, k) - 1;
+}
+
+/// Thrust's temporary memory comes from where all device memory comes from.
+struct thrust_memory {
+  using value_type = char;
+  char* allocate(std::ptrdiff_t bytes) {
+    return static_cast<char*>(core::gpu::allocate(static_cast<std::size_t>(std::max<std::ptrdiff_t>(bytes, 1))));
+  }
+  void deallocate(char* pointer, std::size_t) noexcept { core::gpu::release(pointer); }
+};
+
+/// Runs a Thrust algorithm on the default stream; its errors become the library's.
+template <class Algorithm>
+void with_thrust(Algorithm&& algorithm, const char* what) {
+  thrust_memory memory;
+  try {
+    algorithm(thrust::cuda::par(memory).on(cudaStream_t{nullptr}));
+  } catch (const thrust::system_error& failure) {
+    core::gpu::check_launch(failure.code().value(), what);
+    throw error(errc::internal, std::string(what) + ": " + failure.what());
+  }
+}
+
+// --- Faults
+// -----------------------------------------------------------------------------------------------------------
+
+template <class I>
+struct falls {
+  const I* ptr;
+  bool strict;
+  __device__ bool operator()(std::int64_t i) const { return strict ? ptr[i + 1] <= ptr[i] : ptr[i + 1] < ptr[i]; }
+};
+
+template <index I>
+std::int64_t first_falling_pointer(int device, const I* ptr, std::int64_t num_segments, bool strict) {
+  const std::int64_t i = first_where(device, num_segments, falls<I>{ptr, strict}, "check of pointers");
+  return i < 0 ? -1 : i + 1;
+}
+
+template <class I>
+struct is_out_of_range {
+  const I* ind;
+  std::int64_t size;
+  __device__ bool operator()(std::int64_t k) const { return ind[k] < 0 || ind[k] >= size; }
+};
+
+template <index I>
+std::int64_t first_out_of_range(int device, const I* ind, std::int64_t n, std::int64_t size) {
+  return first_where(device, n, is_out_of_range<I>{ind, size}, "check of indices");
+}
+
+/// Most entries ascend; only at a descent the pointers are searched for a segment that begins there.
+template <class I>
+struct is_disordered {
+  const I* ptr;
+  std::int64_t num_segments;
+  const I* ind;
+  __device__ bool operator()(std::int64_t k) const {
+    if (k == 0 || ind[k] > ind[k - 1]) return false;
+    return ptr[segment_of(ptr, num_segments, k)] != k;
+  }
+};
+
+template <index I>
+std::int64_t first_disorder(int device, const I* ptr, std::int64_t num_segments, const I* ind, std::int64_t n) {
+  return first_where(device, n, is_disordered<I>{ptr, num_segments, ind}, "check of order");
+}
+
+template <class I>
+struct is_outside_block {
+  const I *brow_ptr, *col_ptr, *row_ind;
+  std::int64_t num_row_blocks, nnzc, m_block;
+  __device__ bool operator()(std::int64_t k) const {
+    const std::int64_t block = segment_of(brow_ptr, num_row_blocks, segment_of(col_ptr, nnzc, k));
+    const std::int64_t row_in_block = row_ind[k] - block * m_block;
+    return row_in_block < 0 || row_in_block >= m_block;
+  }
+};
+
+template <index I>
+std::int64_t first_outside_block(int device, const I* brow_ptr, std::int64_t num_row_blocks, const I* col_ptr,
+                                 std::int64_t nnzc, const I* row_ind, std::int64_t nnz, std::int64_t m_block) {
+  return first_where(device, nnz, is_outside_block<I>{brow_ptr, col_ptr, row_ind, num_row_blocks, nnzc, m_block},
+                     "check of rows");
+}
+
+// --- Entries, keys, order
+// ---------------------------------------------------------------------------------------------
+
+template <class I>
+struct expand_body {
+  const I *ptr, *labels;
+  I* out;
+  std::int64_t num_segments;
+  __device__ void operator()(std::int64_t k) const {
+    const std::int64_t segment = segment_of(ptr, num_segments, k);
+    out[k] = labels != nullptr ? labels[segment] : static_cast<I>(segment);
+  }
+};
+
+template <index I>
+void expand_pointers(const I* ptr, std::int64_t num_segments, const I* labels, I* out, std::int64_t n) {
+  for_each(n, expand_body<I>{ptr, labels, out, num_segments}, "expansion of pointers");
+}
+
+template <class I>
+struct key_body {
+  const I *row_of, *col_of;
+  std::uint64_t* keys;
+  std::int64_t m_block, cols;
+  __device__ void operator()(std::int64_t k) const {
+    keys[k] = static_cast<std::uint64_t>(row_of[k] / m_block * cols + col_of[k]);
+  }
+};
+
+template <index I>
+void make_keys(const I* row_of, const I* col_of, std::int64_t n, std::int64_t m_block, std::int64_t cols,
+               std::uint64_t* keys) {
+  for_each(n, key_body<I>{row_of, col_of, keys, m_block, cols}, "keys");
+}
+
+template <class I>
+struct number_body {
+  I* out;
+  __device__ void operator()(std::int64_t k) const { out[k] = static_cast<I>(k); }
+};
+
+template <index I>
+void number(I* out, std::int64_t n) {
+  for_each(n, number_body<I>{out}, "numbering");
+}
+
+template <index I>
+sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, core::device_buffer<I> payload,
+                           std::int64_t key_range) {
+  const std::int64_t n = keys.size();
+  if (n == 0) return {std::move(keys), std::move(payload)};
+  core::device_buffer<std::uint64_t> other_keys(device, n);
+  core::device_buffer<I> other_payload(device, n);
+  cub::DoubleBuffer<std::uint64_t> key_pair(keys.data(), other_keys.data());
+  cub::DoubleBuffer<I> payload_pair(payload.data(), other_payload.data());
+  const int num_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(key_range - 1))));
+  // The first call only asks for the size of the temporary memory.
+  std::size_t temporary_bytes = 0;
+  core::gpu::check_launch(
+      cub::DeviceRadixSort::SortPairs(nullptr, temporary_bytes, key_pair, payload_pair, n, 0, num_bits), "sort");
+  const core::device_buffer<char> temporary(device,
+                                            std::max<std::int64_t>(1, static_cast<std::int64_t>(temporary_bytes)));
+  core::gpu::check_launch(
+      cub::DeviceRadixSort::SortPairs(temporary.data(), temporary_bytes, key_pair, payload_pair, n, 0, num_bits),
+      "sort");
+  const bool keys_moved = key_pair.Current() == other_keys.data();
+  const bool payload_moved = payload_pair.Current() == other_payload.data();
+  return {keys_moved ? std::move(other_keys) : std::move(keys),
+          payload_moved ? std::move(other_payload) : std::move(payload)};
+}
+
+// --- From sorted entries to BCSC
+// --------------------------------------------------------------------------------------
+
+struct is_new_key {
+  const std::uint64_t* keys;
+  __host__ __device__ bool operator()(std::int64_t k) const { return k == 0 || keys[k] != keys[k - 1]; }
+};
+
+std::int64_t count_keys(int device, const std::uint64_t* keys, std::int64_t n) {
+  return count_where(device, n, is_new_key{keys}, "count of non-empty columns");
+}
+
+template <class I>
+struct column_body {
+  const std::uint64_t* keys;
+  I *col_ptr, *col_ind;
+  std::int64_t n, cols, nnzc;
+  __device__ void operator()(std::int64_t j) const {
+    if (j == nnzc) {
+      col_ptr[nnzc] = static_cast<I>(n);
+    } else {
+      col_ind[j] = static_cast<I>(keys[col_ptr[j]] % static_cast<std::uint64_t>(cols));
+    }
+  }
+};
+
+template <index I>
+void collect_columns(const std::uint64_t* keys, std::int64_t n, std::int64_t cols, I* col_ptr, I* col_ind,
+                     std::int64_t nnzc) {
+  with_thrust(
+      [&](const auto& policy) {
+        const thrust::counting_iterator<std::int64_t> positions(0);
+        thrust::copy_if(policy, positions, positions + n, col_ptr, is_new_key{keys});
+      },
+      "collection of non-empty columns");
+  for_each(nnzc + 1, column_body<I>{keys, col_ptr, col_ind, n, cols, nnzc}, "columns");
+}
+
+template <class I>
+struct block_body {
+  const std::uint64_t* keys;
+  const I* col_ptr;
+  I* brow_ptr;
+  std::int64_t nnzc, cols;
+  __device__ void operator()(std::int64_t b) const {
+    const auto first_key = static_cast<std::uint64_t>(b * cols);
+    std::int64_t low = 0, high = nnzc;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (keys[col_ptr[middle]] < first_key) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    brow_ptr[b] = static_cast<I>(low);
+  }
+};
+
+template <index I>
+void collect_blocks(const std::uint64_t* keys, const I* col_ptr, std::int64_t nnzc, std::int64_t cols, I* brow_ptr,
+                    std::int64_t num_row_blocks) {
+  for_each(num_row_blocks + 1, block_body<I>{keys, col_ptr, brow_ptr, nnzc, cols}, "row blocks");
+}
+
+template <class X, class I>
+struct gather_body {
+  const X* from;
+  const I* position;
+  X* out;
+  __device__ void operator()(std::int64_t k) const { out[k] = from[position[k]]; }
+};
+
+template <class X, index I>
+void gather(const X* from, const I* position, std::int64_t n, X* out) {
+  for_each(n, gather_body<X, I>{from, position, out}, "gathering of entries");
+}
+
+// --- Analysis
+// ---------------------------------------------------------------------------------------------------------
+
+/// Counts row i at place i + 1, so that the sums up to a place are what lies before the row.
+template <class I>
+struct row_count_body {
+  const I* row_ind;
+  I* count;
+  __device__ void operator()(std::int64_t k) const {
+    if constexpr (sizeof(I) == 4) {
+      atomicAdd(count + row_ind[k] + 1, 1);
+    } else {
+      atomicAdd(reinterpret_cast<unsigned long long*>(count) + row_ind[k] + 1, 1ull);
+    }
+  }
+};
+
+template <index I>
+void count_rows(const I* row_ind, std::int64_t n, std::int64_t rows, I* row_ptr) {
+  core::gpu::fill_zero(row_ptr, static_cast<std::size_t>(rows + 1) * sizeof(I));
+  for_each(n, row_count_body<I>{row_ind, row_ptr}, "count of rows");
+  with_thrust([&](const auto& policy) { thrust::inclusive_scan(policy, row_ptr, row_ptr + rows + 1, row_ptr); },
+              "sums of row counts");
+}
+
+template <class I>
+struct is_new_block_column {
+  const std::uint64_t* cols;
+  const I* rows;
+  std::int64_t m_block;
+  __device__ bool operator()(std::int64_t k) const {
+    return k == 0 || cols[k] != cols[k - 1] || rows[k] / m_block != rows[k - 1] / m_block;
+  }
+};
+
+template <index I>
+std::int64_t count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
+                                 std::int64_t m_block) {
+  return count_where(device, n, is_new_block_column<I>{cols, rows, m_block}, "count of non-empty columns");
+}
+
+template <class I>
+struct block_maximum_body {
+  const I* row_ptr;
+  std::int64_t rows, m_block;
+  unsigned long long* maximum;
+  __device__ void operator()(std::int64_t b) const {
+    const std::int64_t first = b * m_block, last = m_block < rows - first ? first + m_block : rows;
+    atomicMax(maximum, static_cast<unsigned long long>(row_ptr[last] - row_ptr[first]));
+  }
+};
+
+template <index I>
+std::int64_t max_block_nnz(int device, const I* row_ptr, std::int64_t rows, std::int64_t m_block) {
+  const device_number maximum(device, 0);
+  const std::int64_t num_row_blocks = rows / m_block + (rows % m_block != 0 ? 1 : 0);
+  for_each(num_row_blocks, block_maximum_body<I>{row_ptr, rows, m_block, maximum.data()}, "heaviest row block");
+  return maximum.get();
+}
+
+template std::int64_t first_falling_pointer(int, const std::int32_t*, std::int64_t, bool);
+template std::int64_t first_falling_pointer(int, const std::int64_t*, std::int64_t, bool);
+template std::int64_t first_out_of_range(int, const std::int32_t*, std::int64_t, std::int64_t);
+template std::int64_t first_out_of_range(int, const std::int64_t*, std::int64_t, std::int64_t);
+template std::int64_t first_disorder(int, const std::int32_t*, std::int64_t, const std::int32_t*, std::int64_t);
+template std::int64_t first_disorder(int, const std::int64_t*, std::int64_t, const std::int64_t*, std::int64_t);
+template std::int64_t first_outside_block(int, const std::int32_t*, std::int64_t, const std::int32_t*, std::int64_t,
+                                          const std::int32_t*, std::int64_t, std::int64_t);
+template std::int64_t first_outside_block(int, const std::int64_t*, std::int64_t, const std::int64_t*, std::int64_t,
+                                          const std::int64_t*, std::int64_t, std::int64_t);
+template void expand_pointers(const std::int32_t*, std::int64_t, const std::int32_t*, std::int32_t*, std::int64_t);
+template void expand_pointers(const std::int64_t*, std::int64_t, const std::int64_t*, std::int64_t*, std::int64_t);
+template void make_keys(const std::int32_t*, const std::int32_t*, std::int64_t, std::int64_t, std::int64_t,
+                        std::uint64_t*);
+template void make_keys(const std::int64_t*, const std::int64_t*, std::int64_t, std::int64_t, std::int64_t,
+                        std::uint64_t*);
+template void number(std::int32_t*, std::int64_t);
+template void number(std::int64_t*, std::int64_t);
+template sorted_pairs<std::int32_t> sort_pairs(int, core::device_buffer<std::uint64_t>,
+                                               core::device_buffer<std::int32_t>, std::int64_t);
+template sorted_pairs<std::int64_t> sort_pairs(int, core::device_buffer<std::uint64_t>,
+                                               core::device_buffer<std::int64_t>, std::int64_t);
+template void collect_columns(const std::uint64_t*, std::int64_t, std::int64_t, std::int32_t*, std::int32_t*,
+                              std::int64_t);
+template void collect_columns(const std::uint64_t*, std::int64_t, std::int64_t, std::int64_t*, std::int64_t*,
+                              std::int64_t);
+template void collect_blocks(const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*,
+                             std::int64_t);
+template void collect_blocks(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t, std::int64_t*,
+                             std::int64_t);
+template void gather(const std::int32_t*, const std::int32_t*, std::int64_t, std::int32_t*);
+template void gather(const std::int64_t*, const std::int64_t*, std::int64_t, std::int64_t*);
+template void gather(const float*, const std::int32_t*, std::int64_t, float*);
+template void gather(const float*, const std::int64_t*, std::int64_t, float*);
+template void gather(const double*, const std::int32_t*, std::int64_t, double*);
+template void gather(const double*, const std::int64_t*, std::int64_t, double*);
+template void count_rows(const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*);
+template void count_rows(const std::int64_t*, std::int64_t, std::int64_t, std::int64_t*);
+template std::int64_t count_block_columns(int, const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t);
+template std::int64_t count_block_columns(int, const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t);
+template std::int64_t max_block_nnz(int, const std::int32_t*, std::int64_t, std::int64_t);
+template std::int64_t max_block_nnz(int, const std::int64_t*, std::int64_t, std::int64_t);
+
+}  // namespace bcsc::converters::steps

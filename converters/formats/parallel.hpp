@@ -1,0 +1,116 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "bcsc/types.hpp"
+#include "bcsc_config.h"
+#include "converters/formats/checks.hpp"
+#include "lib/core/fail.hpp"
+
+#if BCSC_WITH_OPENMP
+#include <omp.h>
+#endif
+
+/// What the conversions share: work cut into even pieces, storage that fails with a typed error.
+namespace bcsc::converters {
+
+inline std::int64_t num_threads() {
+#if BCSC_WITH_OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// body(i) for each i in [0, n), in parallel. An exception must not leave a parallel region, so one that `body` throws
+/// is carried out of it.
+template <class Body>
+void parallel_for(std::int64_t n, Body&& body) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic, 1) if (n > 1)
+  for (std::int64_t i = 0; i < n; ++i) {
+    try {
+      body(i);
+    } catch (...) {
+#pragma omp critical(bcsc_converters_failure)
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Cuts [0, n) into at most `pieces` non-empty ranges of about equal weight; `weight(i)` is the weight of [0, i) and
+/// never falls. The cuts: first 0, last n; just {0} for n = 0.
+template <class Weight>
+std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t pieces, Weight&& weight) {
+  std::vector<std::int64_t> cuts{0};
+  const double total = static_cast<double>(weight(n));
+  for (std::int64_t p = 1; p <= pieces && cuts.back() < n; ++p) {
+    const double target = total * (static_cast<double>(p) / static_cast<double>(pieces));
+    std::int64_t low = cuts.back() + 1, high = n;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (static_cast<double>(weight(middle)) < target) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    cuts.push_back(p == pieces ? n : low);
+  }
+  return cuts;
+}
+
+/// How many pieces `work` elementary steps are worth: one while threads would cost more than they bring, else enough of
+/// them that uneven ones even out.
+inline std::int64_t worthwhile_pieces(std::int64_t work) {
+  constexpr std::int64_t least = 1 << 14;
+  return work < 2 * least ? 1 : std::min(8 * num_threads(), work / least);
+}
+
+/// Cuts [0, n) for the simple loops, whose steps cost the same.
+inline std::vector<std::int64_t> even_cuts(std::int64_t n) {
+  return even_cuts(n, worthwhile_pieces(n), [](std::int64_t i) { return i; });
+}
+
+/// Cuts the segments of a pointer array [n + 1] evenly by entries and segments.
+template <class Pointers>
+std::vector<std::int64_t> even_segment_cuts(const Pointers& ptr, std::int64_t n) {
+  if (n == 0) return {0};
+  const auto weight = [&](std::int64_t i) { return static_cast<std::int64_t>(ptr[static_cast<std::size_t>(i)]) + i; };
+  return even_cuts(n, worthwhile_pieces(weight(n)), weight);
+}
+
+/// body(piece, first, last) for each range between neighbouring cuts, in parallel.
+template <class Body>
+void for_pieces(const std::vector<std::int64_t>& cuts, Body&& body) {
+  parallel_for(static_cast<std::int64_t>(cuts.size()) - 1, [&](std::int64_t piece) {
+    body(piece, cuts[static_cast<std::size_t>(piece)], cuts[static_cast<std::size_t>(piece) + 1]);
+  });
+}
+
+/// A vector of n zeros, or error{out_of_memory} that says what could not be stored.
+template <class T>
+std::vector<T> storage(std::int64_t n, std::string_view what) {
+  try {
+    return std::vector<T>(static_cast<std::size_t>(n));
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  core::fail(errc::out_of_memory, "{}: no memory for {} entries of {} bytes", what, n, sizeof(T));
+}
+
+/// Conversions and checks read host memory only.
+inline void require_host(memory_space space, std::string_view what) {
+  if (space != memory_space::host) {
+    core::fail(errc::wrong_memory_space, "{} lies in {} memory: must lie on the host", what, to_string(space));
+  }
+}
+
+}  // namespace bcsc::converters

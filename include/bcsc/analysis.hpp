@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bcsc/formats.hpp"
+
+namespace bcsc {
+
+/// The pattern of a matrix in numbers.
+struct pattern_statistics {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::int64_t empty_rows = 0, empty_cols = 0;
+  std::int64_t row_min = 0, row_max = 0;
+  double row_mean = 0;
+  double row_sd = 0;
+  std::int64_t bandwidth = 0;  ///< max |i - j| over the entries
+  bool pattern_symmetric = false;
+  bool value_symmetric = false;
+  bool positive_diagonal = false;  ///< square, and every diagonal entry is stored and > 0
+};
+
+template <value T, index I>
+pattern_statistics analyse_pattern(const csr_view<T, I>& a);
+
+/// What BCSC makes of a matrix at one block height.
+struct block_statistics {
+  std::int64_t m_block = 0;
+  std::int64_t num_row_blocks = 0;
+  std::int64_t nnzc = 0;           ///< non-empty columns over all row blocks
+  double reuse = 0;                ///< nnz / nnzc: how many non-zeros share one row of B (0 for an empty matrix)
+  std::int64_t max_block_nnz = 0;  ///< the heaviest row block
+  double skew = 0;                 ///< max_block_nnz / mean (1 = even; 0 for an empty matrix)
+};
+
+/// One entry for each of `m_blocks` (>= 1), O(nnz) each, parallel, without building the format.
+template <value T, index I>
+std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a, std::span<const std::int64_t> m_blocks);
+
+/// Counts of non-zeros on a grid of `height` x `width` cells over the matrix, row-major: the picture of the pattern.
+template <value T, index I>
+std::vector<std::int64_t> pattern_grid(const csr_view<T, I>& a, std::int64_t height, std::int64_t width);
+
+/// Time limits of C = A*B with every operand moved once: bytes, flops (2 * nnz * cols), intensity.
+struct roofline_model {
+  double bytes = 0;  ///< format bytes of A + B + C (C twice if beta != 0)
+  double flops = 0;
+  double intensity() const { return bytes > 0 ? flops / bytes : 0; }
+  /// Seconds at least, for a machine of `bandwidth` bytes/s and `peak` flop/s.
+  double seconds(double bandwidth, double peak) const;
+};
+roofline_model model_spmm(std::int64_t rows, std::int64_t inner, std::int64_t cols, std::int64_t nnz,
+                          std::int64_t format_bytes, value_type type, bool reads_c = false);
+
+}  // namespace bcsc

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bcsc/types.hpp"
+
+namespace bcsc {
+
+namespace core {
+struct context_state;
+}
+
+/// A GPU as the library sees it, usable or not.
+struct device_info {
+  int device = 0;
+  std::string name;
+  int compute_major = 0, compute_minor = 0;
+  int num_multiprocessors = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t shared_bytes_per_block = 0;
+  double peak_bandwidth = 0;  ///< bytes/s, from memory clock and bus width; 0 if unknown
+  bool usable = false;
+  std::string why_not;  ///< empty when usable
+};
+
+/// Every GPU of the machine. Never throws for want of one: no driver, no GPU, no CUDA build is an empty list.
+std::vector<device_info> devices();
+
+/// Called with one line of text, from the thread that called the library.
+using log_callback = std::function<void(std::string_view)>;
+
+/// Where work is done: the CPU with a number of threads, or one GPU. Cheap to copy; copies share their state.
+class context {
+ public:
+  /// The CPU. `threads` 0 takes what OpenMP would take. Throws error{invalid_argument} below 0.
+  static context cpu(int threads = 0);
+  /// A GPU. Throws error{no_device | driver_too_old | device_too_old} that says what is missing.
+  static context cuda(int device = 0);
+  /// The first usable GPU, else the CPU.
+  static context best();
+
+  backend kind() const;
+  /// Threads of a CPU context; 0 for a GPU.
+  int threads() const;
+  /// The GPU of a CUDA context; the facts of device -1 for the CPU.
+  const device_info& device() const;
+  /// One line: "cuda: NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB)" or "cpu: 16 threads, avx512".
+  std::string describe() const;
+  /// Receives what the library has to say (choices, conversions). The library itself never prints.
+  void set_log(log_callback log);
+
+  core::context_state& state() const { return *state_; }
+
+ private:
+  explicit context(std::shared_ptr<core::context_state> state) : state_(std::move(state)) {}
+  std::shared_ptr<core::context_state> state_;
+};
+
+}  // namespace bcsc

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "bcsc/types.hpp"
+
+namespace bcsc {
+
+/// A dense matrix that somebody else owns: pointer, shape, leading dimension, layout. Element (i, j) is
+/// `data[i * ld + j]` row-major, `data[i + j * ld]` column-major; `ld >= cols` or `ld >= rows` (at least 1) accordingly.
+template <class T>
+  requires value<std::remove_const_t<T>>
+struct dense_view {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+  layout order = layout::row_major;
+
+  constexpr dense_view() = default;
+  constexpr dense_view(T* data, std::int64_t rows, std::int64_t cols, std::int64_t ld, layout order = layout::row_major)
+      : data(data), rows(rows), cols(cols), ld(ld), order(order) {}
+  /// Packed: the leading dimension is the row or the column (1 if that is empty).
+  constexpr dense_view(T* data, std::int64_t rows, std::int64_t cols, layout order = layout::row_major)
+      : dense_view(data, rows, cols, std::max<std::int64_t>(1, order == layout::row_major ? cols : rows), order) {}
+  /// A mutable view is a constant view.
+  template <class U>
+    requires(std::is_const_v<T> && std::is_same_v<U, std::remove_const_t<T>>)
+  constexpr dense_view(const dense_view<U>& other)
+      : dense_view(other.data, other.rows, other.cols, other.ld, other.order) {}
+
+  constexpr std::int64_t row_stride() const { return order == layout::row_major ? ld : 1; }
+  constexpr std::int64_t col_stride() const { return order == layout::row_major ? 1 : ld; }
+  constexpr T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_stride() + j * col_stride()]; }
+};
+
+/// A dense matrix on the host, zero-filled.
+template <value T>
+class dense_matrix {
+ public:
+  dense_matrix() = default;
+  dense_matrix(std::int64_t rows, std::int64_t cols, layout order = layout::row_major)
+      : rows_(rows), cols_(cols), order_(order), values_(static_cast<std::size_t>(rows * cols)) {}
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  T* data() { return values_.data(); }
+  const T* data() const { return values_.data(); }
+  T& operator()(std::int64_t i, std::int64_t j) { return view()(i, j); }
+  const T& operator()(std::int64_t i, std::int64_t j) const { return view()(i, j); }
+
+  dense_view<T> view() { return {values_.data(), rows_, cols_, order_}; }
+  dense_view<const T> view() const { return {values_.data(), rows_, cols_, order_}; }
+  operator dense_view<T>() { return view(); }
+  operator dense_view<const T>() const { return view(); }
+
+ private:
+  std::int64_t rows_ = 0;
+  std::int64_t cols_ = 0;
+  layout order_ = layout::row_major;
+  std::vector<T> values_;
+};
+
+}  // namespace bcsc

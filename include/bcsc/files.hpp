@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bcsc/dense.hpp"
+#include "bcsc/formats.hpp"
+
+/// Readers and writers of matrix files.
+namespace bcsc {
+
+enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric };
+enum class file_field : std::uint8_t { real, integer, pattern };
+
+/// Told now and then how far a long operation is: bytes done, bytes in all (of the file as stored). Returning false
+/// stops it with error{cancelled}.
+using progress_callback = std::function<bool(std::int64_t done, std::int64_t total)>;
+
+struct read_options {
+  /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
+  /// file's entries, so that a kernel which ignores A's values is caught. Equal on every platform.
+  std::optional<std::uint64_t> pattern_seed;
+  /// A .gz may expand to at most this many times its size ...
+  double max_expansion_ratio = 1000.0;
+  /// ... and to at most this many bytes.
+  std::int64_t max_expanded_bytes = std::int64_t{64} << 30;
+  progress_callback progress;
+};
+
+/// What a file's header says, read without its entries.
+struct file_info {
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t stored_entries = 0;  ///< announced, before symmetric expansion
+  file_symmetry symmetry = file_symmetry::general;
+  file_field field = file_field::real;
+  bool array = false;  ///< Matrix Market array form
+};
+
+/// The header of a Matrix Market file (.mtx, .mtx.gz; gzip is recognised by content). Throws as read_csr.
+file_info read_file_info(const std::filesystem::path& path, const read_options& options = {});
+
+/// A Matrix Market file (coordinate or array; real, integer or pattern; general, symmetric or skew-symmetric; plain or
+/// gzip) as sorted COO, symmetric storage expanded, duplicates summed, explicit zeros kept.
+/// Array form: zeros are dropped.
+/// Throws error with the line (or the byte offset, or the path) in where(); see errc's "Files" section.
+template <value T, index I = std::int32_t>
+coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
+
+/// The same, as CSR.
+template <value T, index I = std::int32_t>
+csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options = {});
+
+/// A Matrix Market array file as a dense, column-major matrix (right-hand sides, say).
+template <value T>
+dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
+
+struct write_options {
+  file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
+  file_field field = file_field::real;              ///< integer: values must be integers; pattern: values are dropped
+  std::string comment;                              ///< written behind '%', line by line
+};
+
+/// Writes Matrix Market coordinate form, gzip if the path ends in ".gz". The file is written beside and renamed, so a
+/// failure leaves nothing behind. Values are printed to the shortest digits that read back equal.
+/// Throws error{io_error | structure_violation | value_out_of_range}.
+template <value T, index I>
+void write_matrix_market(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
+template <value T, index I>
+void write_matrix_market(const std::filesystem::path& path, const csr_matrix<T, I>& a,
+                         const write_options& options = {}) {
+  write_matrix_market(path, a.view(), options);
+}
+/// Array form of a dense matrix.
+template <value T>
+void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a, const write_options& options = {});
+
+}  // namespace bcsc

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "bcsc/context.hpp"
+#include "bcsc/dense.hpp"
+#include "bcsc/formats.hpp"
+#include "bcsc/registry.hpp"
+
+namespace bcsc {
+
+/// What a plan is made for. Everything but `cols` may stay as it is.
+struct plan_options {
+  std::int64_t cols = 32;                ///< the N it will mostly run with; any N runs
+  op transpose = op::none;               ///< op(A); the plan stores what it needs of it
+  layout b_layout = layout::row_major;   ///< B's layout in run(); C's may be either
+  std::string kernel = {};               ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
+  std::int64_t m_block = 0;              ///< force the height of the row blocks; 0: the plan chooses
+  bool deterministic = false;            ///< only kernels that are bit-equal from run to run
+  trust check = trust::validate;         ///< of A's arrays
+};
+
+/// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when
+/// the kernel runs, so that a solver need not wait.
+template <value T>
+class scalar {
+ public:
+  scalar(T on_host) : value_(on_host) {}
+  static scalar at(const T* where) {
+    scalar s(T{0});
+    s.pointer_ = where;
+    return s;
+  }
+  T value() const { return value_; }
+  const T* pointer() const { return pointer_; }
+
+ private:
+  T value_;
+  const T* pointer_ = nullptr;
+};
+
+struct run_options {
+  cuda_stream stream = nullptr;
+  /// At least plan.workspace_bytes(), where the context computes, aligned to 256 bytes. Empty: the plan's own, which
+  /// serves one caller at a time.
+  std::span<std::byte> workspace = {};
+};
+
+/// What a plan is, for programs; explain() says it in words.
+struct plan_facts {
+  kernel_info kernel;
+  std::string reason;              ///< why this kernel
+  std::int64_t m_block = 0;
+  std::int64_t rows = 0, cols = 0; ///< of op(A)
+  std::int64_t nnz = 0, nnzc = 0;
+  std::int64_t format_bytes = 0;   ///< A as the plan holds it
+  double convert_seconds = 0;      ///< analysis, conversion and upload
+  bool reblocked = false;          ///< a given BCSC had another m_block
+};
+
+/// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.
+///
+/// C = alpha * op(A) * B + beta * C, B of op(A).cols x N, C of op(A).rows x N. Immutable but for update_values: may be
+/// run from many threads and streams at once, each with its own workspace.
+template <value T>
+class spmm_plan {
+ public:
+  /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards.
+  /// Throws error{invalid_argument | no_such_kernel | invalid_format | wrong_memory_space | out_of_memory | ...}.
+  spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options = {});
+  spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options = {});
+  spmm_plan(const context& ctx, const bcsc_view<T, std::int32_t>& a, const plan_options& options = {});
+  spmm_plan(const context& ctx, const bcsc_view<T, std::int64_t>& a, const plan_options& options = {});
+  template <index I>
+  spmm_plan(const context& ctx, const csr_matrix<T, I>& a, const plan_options& options = {})
+      : spmm_plan(ctx, a.view(), options) {}
+  template <index I>
+  spmm_plan(const context& ctx, const bcsc_matrix<T, I>& a, const plan_options& options = {})
+      : spmm_plan(ctx, a.view(), options) {}
+
+  ~spmm_plan();
+  spmm_plan(spmm_plan&&) noexcept;
+  spmm_plan& operator=(spmm_plan&&) noexcept;
+
+  /// Asynchronous on CUDA; neither allocates nor synchronises, so it can be captured in a CUDA graph. beta = 0 never
+  /// reads C, alpha = 0 reads neither A nor B. N = 0 or M = 0 is a valid no-op.
+  /// Throws error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
+  /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error}, before anything is launched.
+  void run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c,
+           const run_options& options = {}) const;
+
+  /// Bytes run() needs beside its operands; 0 for most plans.
+  std::size_t workspace_bytes() const;
+
+  /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay.
+  /// Not to be called while a run is in flight. Throws error{pattern_mismatch}.
+  void update_values(const csr_view<T, std::int32_t>& a);
+  void update_values(const csr_view<T, std::int64_t>& a);
+  void update_values(const bcsc_view<T, std::int32_t>& a);
+  void update_values(const bcsc_view<T, std::int64_t>& a);
+
+  const plan_facts& facts() const;
+  /// Kernel, m_block, why, bytes, roofline bound; several lines.
+  std::string explain() const;
+  const context& where() const;
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+template <value T, index I>
+spmm_plan(const context&, const csr_view<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
+template <value T, index I>
+spmm_plan(const context&, const bcsc_view<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
+template <value T, index I>
+spmm_plan(const context&, const csr_matrix<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
+template <value T, index I>
+spmm_plan(const context&, const bcsc_matrix<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
+
+}  // namespace bcsc

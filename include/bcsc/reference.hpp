@@ -1,0 +1,22 @@
+#pragma once
+
+#include "bcsc/dense.hpp"
+#include "bcsc/formats.hpp"
+
+/// Serial SpMM on the host, one readable loop per format: C = alpha * A * B + beta * C. They are what the fast kernels
+/// are read against, and run on any valid input: any layout, beta = 0 never reads C.
+/// Throw error{size_mismatch | bad_leading_dimension | wrong_memory_space}.
+namespace bcsc::reference {
+
+template <value T, index I>
+void spmm(T alpha, const coo_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+template <value T, index I>
+void spmm(T alpha, const csr_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+template <value T, index I>
+void spmm(T alpha, const csc_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+template <value T, index I>
+void spmm(T alpha, const bsr_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+template <value T, index I>
+void spmm(T alpha, const bcsc_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+
+}  // namespace bcsc::reference

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bcsc/types.hpp"
+
+namespace bcsc {
+
+/// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
+struct kernel_info {
+  std::string name;       ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
+  std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled" (CUDA)
+  backend where = backend::cpu;
+  value_type type = value_type::fp32;
+  int m_tile = 0;         ///< rows of C a tile holds: the m_block the kernel is made for
+  int n_tile = 0;         ///< columns of C a tile holds
+  int threads = 0;        ///< threads of a thread block; 0 on the CPU
+  int index_bits = 32;    ///< width of the indices it reads
+  std::int64_t shared_bytes = 0;  ///< dynamic shared memory
+  bool deterministic = true;      ///< bit-equal from run to run
+  bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)
+};
+
+/// Every row of every table, in the tables' order.
+const std::vector<kernel_info>& kernel_table();
+
+/// Those of one backend and value type.
+std::vector<kernel_info> kernel_table(backend where, value_type type);
+
+}  // namespace bcsc

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/spmm_args.hpp"
+#include "lib/core/context_state.hpp"
+
+namespace bcsc::kernels::cpu {
+
+/// The launcher of one row of Algorithm's table (tables::cpu_rows, cpu_blocks, cpu_columns; kernels/tables/cpu.hpp) for
+/// one instruction set. One that this build does not hold (AVX on another architecture) gives the baseline's. The
+/// machine must have the instructions: see core::best_cpu_isa().
+template <class Algorithm>
+launch_fn launcher(std::size_t row, core::cpu_isa isa);
+
+/// The same for the best instruction set of this machine.
+template <class Algorithm>
+launch_fn launcher(std::size_t row) {
+  return launcher<Algorithm>(row, core::best_cpu_isa());
+}
+
+}  // namespace bcsc::kernels::cpu

@@ -1,0 +1,36 @@
+#include "kernels/cpu/pack.hpp"
+
+#include <algorithm>
+
+namespace bcsc::kernels::cpu {
+
+namespace {
+
+/// A block is as many columns as fill a cache line of the packed row, and some lines of each column.
+constexpr std::int64_t block_rows = 64, block_cols = 16;
+/// Values below which another thread costs more than it does.
+constexpr std::int64_t values_of_a_thread = 16 * 1024;
+
+}  // namespace
+
+template <class T>
+void pack_row_major(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed,
+                    std::int64_t ld_packed, int threads) {
+  const int used =
+      static_cast<int>(std::clamp<std::int64_t>(rows * cols / values_of_a_thread, 1, std::max(1, threads)));
+#pragma omp parallel for schedule(static) num_threads(used)
+  for (std::int64_t first = 0; first < rows; first += block_rows) {
+    const std::int64_t last = std::min(first + block_rows, rows);
+    for (std::int64_t left = 0; left < cols; left += block_cols) {
+      const std::int64_t right = std::min(left + block_cols, cols);
+      for (std::int64_t k = first; k < last; ++k) {
+        for (std::int64_t j = left; j < right; ++j) packed[k * ld_packed + j] = b[k + j * ldb];
+      }
+    }
+  }
+}
+
+template void pack_row_major(const float*, std::int64_t, std::int64_t, std::int64_t, float*, std::int64_t, int);
+template void pack_row_major(const double*, std::int64_t, std::int64_t, std::int64_t, double*, std::int64_t, int);
+
+}  // namespace bcsc::kernels::cpu

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+/// Copies from global to shared memory that need no register and no waiting thread (cp.async, sm_80 and later).
+namespace bcsc::kernels::cuda {
+
+/// Starts the copy of the first `present` of `Bytes` bytes and zeroes the rest. Bytes is 4, 8 or 16; both addresses are
+/// aligned to it. Nothing is read where present = 0. 16-byte copies pass L1 by.
+template <int Bytes>
+__device__ void copy_async(void* to_shared, const void* from_global, int present) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(present) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(Bytes), "r"(present)
+                 : "memory");
+  }
+}
+
+/// Waits for this thread's copies; a barrier then shows them to the others.
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+}  // namespace bcsc::kernels::cuda

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace bcsc::kernels::cuda {
+
+/// Each algorithm's .cuh specialises this for its tag of kernels/tables with
+///   template <int Row> static int launch(const void* args, const launch_env& env);   // a launch_fn for rows[Row]
+template <class Algorithm>
+struct implementation;
+
+}  // namespace bcsc::kernels::cuda

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+struct CUstream_st;
+
+namespace bcsc::kernels::cuda {
+
+/// packed[k, j] = b[k + j * ldb] for k < rows, j < cols: a slab of a column-major B made row-major with leading
+/// dimension `ld_packed` >= cols, through a shared-memory transpose. Returns a cudaError_t.
+int pack_row_major(const float* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, float* packed,
+                   std::int64_t ld_packed, CUstream_st* stream);
+int pack_row_major(const double* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, double* packed,
+                   std::int64_t ld_packed, CUstream_st* stream);
+
+}  // namespace bcsc::kernels::cuda

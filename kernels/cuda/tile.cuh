@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/spmm_args.hpp"
+
+/// What the SpMM kernels share: which tile of C a thread block owns, the two scalars, the way back to C.
+///
+/// A tile is a *slice* of one row block (at most m_tile of its rows) times n_tile columns. A row block has
+/// ceil(m_block / m_tile) slices, so that m_block and m_tile need not agree; a plan makes them agree, and then a slice
+/// is a row block. Tiles are numbered along the rows first: the thread blocks that run together then gather from one
+/// slab of n_tile columns of B, which stays in L2 where all of B would not; the price, A once for each slab, is 8 bytes
+/// a non-zero beside n_tile values for each non-empty column.
+namespace bcsc::kernels::cuda {
+
+/// Positions in A's arrays: unsigned, so that a step past the end of 2^31 - 1 entries does not overflow.
+template <class I>
+using position = std::make_unsigned_t<I>;
+
+/// How C is cut into tiles: computed by the host, handed to the kernel.
+struct tile_grid {
+  std::int64_t slices_per_block;
+  std::int64_t num_slices;
+  std::int64_t num_tiles;
+  double block_of_slice;   // 1 / slices_per_block
+  double column_of_index;  // 1 / num_slices
+};
+
+__host__ __device__ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+template <int MTile, int NTile, class T, class I>
+tile_grid cut(const spmm_args<T, I>& args) {
+  const std::int64_t height = args.a.m_block < args.a.rows ? args.a.m_block : args.a.rows;
+  const std::int64_t slices_per_block = ceil_div(height, MTile);
+  const std::int64_t num_slices = slices_per_block * args.a.num_row_blocks;
+  return {slices_per_block, num_slices, num_slices * ceil_div(args.n, NTile),
+          1.0 / static_cast<double>(slices_per_block), 1.0 / static_cast<double>(num_slices)};
+}
+
+/// a / b for 0 <= a < 2^50 and b > 0, given 1 / b. A division of 64 bits is a subroutine on the device, which costs
+/// registers all through the kernel; this is exact, for the rounded quotient is off by one at most.
+__device__ inline std::int64_t divide(std::int64_t a, std::int64_t b, double inverse) {
+  const auto near = static_cast<std::int64_t>(static_cast<double>(a) * inverse);
+  const std::int64_t rest = a - near * b;
+  return rest < 0 ? near - 1 : rest >= b ? near + 1 : near;
+}
+
+template <class T>
+struct scalars {
+  T alpha, beta;
+};
+
+/// From the device where the caller keeps them there, else from the arguments.
+template <class T, class I>
+__device__ scalars<T> read_scalars(const spmm_args<T, I>& args) {
+  return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta};
+}
+
+/// One tile: its corner in C, how much of it lies in C, and the non-empty columns of A that reach it.
+template <class I>
+struct tile {
+  I first_row;
+  std::int64_t first_col;
+  int num_rows;  ///< 0 where a ragged last row block has no such slice: nothing to do
+  int num_cols;
+  position<I> begin, end;  ///< in col_ind; empty if alpha = 0, for then A is not read
+
+  /// Where in the tile the row lies, or >= m_tile if it is of another slice.
+  __device__ position<I> local_row(I row) const {
+    return static_cast<position<I>>(row) - static_cast<position<I>>(first_row);
+  }
+};
+
+template <int MTile, int NTile, class T, class I>
+__device__ tile<I> tile_at(const spmm_args<T, I>& args, const tile_grid& grid, std::int64_t index, T alpha) {
+  const std::int64_t col_tile = divide(index, grid.num_slices, grid.column_of_index);
+  const std::int64_t slice = index - col_tile * grid.num_slices;
+  const std::int64_t block = divide(slice, grid.slices_per_block, grid.block_of_slice);
+  const std::int64_t row_in_block = (slice - block * grid.slices_per_block) * MTile;
+  const std::int64_t first_row = block * args.a.m_block + row_in_block;
+  const std::int64_t first_col = col_tile * NTile;
+
+  const std::int64_t rows_of_block = args.a.m_block - row_in_block;
+  const std::int64_t rows_of_a = args.a.rows - first_row;
+  std::int64_t num_rows = rows_of_block < rows_of_a ? rows_of_block : rows_of_a;
+  num_rows = num_rows < MTile ? num_rows : MTile;
+  const std::int64_t num_cols = args.n - first_col < NTile ? args.n - first_col : NTile;
+
+  tile<I> at{};
+  if (num_rows <= 0) return at;
+  at.first_row = static_cast<I>(first_row);
+  at.first_col = first_col;
+  at.num_rows = static_cast<int>(num_rows);
+  at.num_cols = static_cast<int>(num_cols);
+  if (alpha != T{0}) {
+    at.begin = static_cast<position<I>>(args.a.brow_ptr[block]);
+    at.end = static_cast<position<I>>(args.a.brow_ptr[block + 1]);
+  }
+  return at;
+}
+
+/// Row `col` of B from column `first_col` on, col being a column of A.
+template <class T, class I>
+__device__ const T* b_row(const spmm_args<T, I>& args, I col, std::int64_t first_col) {
+  return args.b + static_cast<std::int64_t>(col) * args.ldb + first_col;
+}
+
+/// Where element (m, n) of the tile lies in C.
+template <class T, class I>
+__device__ T* c_at(const spmm_args<T, I>& args, const tile<I>& at, int m, int n) {
+  return args.c + (static_cast<std::int64_t>(at.first_row) + m) * args.c_row_stride +
+         (at.first_col + n) * args.c_col_stride;
+}
+
+/// The epilogue: c = alpha * sum + beta * c. C is not read if beta = 0.
+template <class T>
+__device__ void store(T* c, const scalars<T>& by, T sum) {
+  *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *c;
+}
+
+}  // namespace bcsc::kernels::cuda

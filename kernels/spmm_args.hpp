@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+struct CUstream_st;
+
+/// What every SpMM kernel, CPU or CUDA, is given: plain pointers and 64-bit sizes. Kernels never allocate.
+namespace bcsc::kernels {
+
+/// BCSC as a kernel reads it (include/bcsc/formats.hpp says what the arrays hold).
+template <class T, class I>
+struct bcsc_operand {
+  std::int64_t rows, cols;
+  std::int64_t m_block;  ///< height of the row blocks; need not be the kernel's m_tile
+  std::int64_t num_row_blocks;
+  const I* brow_ptr;
+  const I* col_ind;
+  const I* col_ptr;
+  const I* row_ind;
+  const T* values;
+};
+
+/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n].
+template <class T, class I>
+struct spmm_args {
+  bcsc_operand<T, I> a;
+  const T* b;  ///< cols x n, always row-major (the plan packs a column-major B first)
+  std::int64_t ldb;
+  std::int64_t n;
+  T* c;  ///< element (m, n) at c[m * c_row_stride + n * c_col_stride]
+  std::int64_t c_row_stride, c_col_stride;
+  T alpha, beta;
+  const T* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
+  const T* beta_at;
+};
+
+/// How a kernel of either backend is started.
+struct launch_env {
+  int threads;          ///< CPU
+  CUstream_st* stream;  ///< CUDA; its device is current
+  int num_multiprocessors;
+};
+
+/// Starts one row of a table. `args` points to spmm_args<T, I> as the row's type and index_bits say. Returns a
+/// cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
+using launch_fn = int (*)(const void* args, const launch_env& env);
+
+}  // namespace bcsc::kernels

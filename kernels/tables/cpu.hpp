@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "kernels/tables/row.hpp"
+
+/// The CPU's algorithms (kernels/cpu/spmm_isa.cpp). They share one kind of row. How many vector registers a tile takes
+/// is the instruction set's business: a tile that does not fit is done in several passes.
+///
+/// rows     one row of C at a time, its n_tile columns in registers: m_block = 1, where BCSC is CSR.
+/// blocks   m_tile rows of C at a time in registers; each non-empty column is expanded to m_tile values, so that a
+///          row of B is loaded once for all of them: for m_block = m_tile where the columns are nearly full.
+/// columns  the m_tile x n_tile tile of C lies in an L1 scratch; a slice of a row of B stays in registers for all
+///          non-zeros of its column: for tall blocks whose columns are far from full.
+namespace bcsc::kernels::tables {
+
+struct cpu_row {
+  int m_tile;      ///< rows of C a tile holds
+  int n_tile;      ///< columns of C done before the next non-zeros of A are read: the slice of B that stays in cache
+  int index_bits;  ///< 64: for matrices whose sizes or non-zeros do not fit 32 bits
+  value_type type;
+
+  constexpr std::int64_t shared_bytes() const { return 0; }
+  constexpr int tile_rows() const { return m_tile; }
+  constexpr int tile_cols() const { return n_tile; }
+  constexpr int block_threads() const { return 0; }
+  constexpr int index_width() const { return index_bits; }
+  constexpr std::int64_t tile_bytes() const { return std::int64_t{m_tile} * n_tile * size_of(type); }
+  std::string label(const char* algorithm) const {
+    return std::string(algorithm) + "-m" + std::to_string(m_tile) + "-n" + std::to_string(n_tile) +
+           (index_bits == 64 ? "-i64" : "");
+  }
+};
+
+/// The most stack a tile of C may take: together with the slices of B it has to stay in a 32 KiB L1.
+inline constexpr std::int64_t max_cpu_scratch_bytes = 32 * 1024;
+/// The most rows of C whose accumulators fit the vector registers (16 of them on the smallest instruction set).
+inline constexpr int max_register_rows = 8;
+
+struct cpu_rows_row : cpu_row {
+  std::string label() const { return cpu_row::label("rows"); }
+  constexpr bool valid() const { return m_tile == 1 && n_tile >= 16 && n_tile % 16 == 0; }
+};
+
+struct cpu_blocks_row : cpu_row {
+  std::string label() const { return cpu_row::label("blocks"); }
+  constexpr bool valid() const {
+    return m_tile >= 2 && m_tile <= max_register_rows && n_tile >= 16 && n_tile % 16 == 0;
+  }
+};
+
+struct cpu_columns_row : cpu_row {
+  std::string label() const { return cpu_row::label("columns"); }
+  constexpr bool valid() const {
+    return m_tile >= 1 && n_tile >= 16 && n_tile % 16 == 0 && tile_bytes() <= max_cpu_scratch_bytes;
+  }
+};
+
+/// Every pair of an m_tile and an n_tile, for 32- and for 64-bit indices.
+template <class Row, std::size_t Ms, std::size_t Ns>
+consteval auto cpu_grid(const std::array<int, Ms>& m_tiles, const std::array<int, Ns>& n_tiles) {
+  std::array<Row, 2 * Ms * Ns> grid{};
+  std::size_t at = 0;
+  for (int index_bits : {32, 64}) {
+    for (int m : m_tiles) {
+      for (int n : n_tiles) grid[at++] = Row{{m, n, index_bits, {}}};
+    }
+  }
+  return grid;
+}
+
+consteval auto cpu_rows_configs() {
+  using list = std::array<int, 1>;
+  if constexpr (built_space == space::few) {
+    return cpu_grid<cpu_rows_row>(list{1}, std::array{128});
+  } else {
+    return cpu_grid<cpu_rows_row>(list{1}, std::array{32, 64, 128, 256, 512});
+  }
+}
+
+consteval auto cpu_blocks_configs() {
+  if constexpr (built_space == space::few) {
+    return cpu_grid<cpu_blocks_row>(std::array{3, 4}, std::array{128});
+  } else {
+    return cpu_grid<cpu_blocks_row>(std::array{2, 3, 4, 6, 8}, std::array{32, 64, 128, 512});
+  }
+}
+
+consteval auto cpu_columns_configs() {
+  if constexpr (built_space == space::few) {
+    return cpu_grid<cpu_columns_row>(std::array{32}, std::array{64});
+  } else {
+    return cpu_grid<cpu_columns_row>(std::array{4, 8, 16, 32, 64}, std::array{32, 64, 128});
+  }
+}
+
+struct cpu_rows {
+  static constexpr const char* name = "rows";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = expand_rows<count_rows(cpu_rows_configs())>(cpu_rows_configs());
+};
+
+struct cpu_blocks {
+  static constexpr const char* name = "blocks";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = expand_rows<count_rows(cpu_blocks_configs())>(cpu_blocks_configs());
+};
+
+struct cpu_columns {
+  static constexpr const char* name = "columns";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = expand_rows<count_rows(cpu_columns_configs())>(cpu_columns_configs());
+};
+
+}  // namespace bcsc::kernels::tables

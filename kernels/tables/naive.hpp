@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/tables/row.hpp"
+
+/// Naive: one thread owns one column of the tile of C and walks all non-zeros of the row block.
+/// Source: NTUA thesis, docs/formats.md; best there: m_tile 16 (networks), 8 (SuiteSparse), threads = min(N, 256).
+namespace bcsc::kernels::tables {
+
+struct naive_row {
+  int m_tile;      ///< rows of C in the thread's private buffer
+  int threads;     ///< = n_tile
+  int index_bits;  ///< 64: for matrices whose sizes or non-zeros do not fit 32 bits
+  value_type type;
+
+  constexpr std::int64_t shared_bytes() const { return std::int64_t{m_tile} * threads * size_of(type); }
+  constexpr int tile_rows() const { return m_tile; }
+  constexpr int tile_cols() const { return threads; }
+  constexpr int block_threads() const { return threads; }
+  constexpr int index_width() const { return index_bits; }
+  std::string label() const {
+    return "naive-m" + std::to_string(m_tile) + "-t" + std::to_string(threads) + (index_bits == 64 ? "-i64" : "");
+  }
+  constexpr bool valid() const {
+    return m_tile >= 1 && threads >= 8 && threads <= 1024 && threads % 8 == 0 &&
+           (index_bits == 32 || index_bits == 64) && shared_bytes() <= max_shared_bytes;
+  }
+};
+
+consteval auto naive_configs() {
+  if constexpr (built_space == space::few) {
+    return std::array<naive_row, 3>{{{8, 32, 32, {}}, {16, 128, 32, {}}, {8, 64, 64, {}}}};
+  } else if constexpr (built_space == space::tuned) {
+    return std::array<naive_row, 19>{{{8, 8, 32, {}},
+                                      {8, 16, 32, {}},
+                                      {8, 32, 32, {}},
+                                      {8, 64, 32, {}},
+                                      {8, 128, 32, {}},
+                                      {8, 256, 32, {}},
+                                      {16, 8, 32, {}},
+                                      {16, 16, 32, {}},
+                                      {16, 32, 32, {}},
+                                      {16, 64, 32, {}},
+                                      {16, 128, 32, {}},
+                                      {16, 256, 32, {}},
+                                      {32, 32, 32, {}},
+                                      {32, 64, 32, {}},
+                                      {32, 128, 32, {}},
+                                      {64, 32, 32, {}},
+                                      {64, 64, 32, {}},
+                                      {8, 32, 64, {}},
+                                      {8, 128, 64, {}}}};
+  } else {
+    std::array<naive_row, 6 * 6 + 2> all{};
+    std::size_t at = 0;
+    for (int m : {8, 16, 32, 64, 128, 256}) {
+      for (int t : {8, 16, 32, 64, 128, 256}) all[at++] = {m, t, 32, {}};
+    }
+    all[at++] = {8, 32, 64, {}};
+    all[at++] = {8, 128, 64, {}};
+    return all;
+  }
+}
+
+struct naive {
+  static constexpr const char* name = "naive";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = expand_rows<count_rows(naive_configs())>(naive_configs());
+};
+
+}  // namespace bcsc::kernels::tables

@@ -1,0 +1,340 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "kernels/vector/column_steps.hpp"
+#include "kernels/vector/vector_ops.hpp"
+
+// A thread block is a tile of `lanes` columns (all k, up to 256) by 256 / lanes rows, so that its threads lie on
+// neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the
+// rows of its block's chunk.
+// Sums: each thread its rows, then a tree over the block's rows in shared memory, one partial per chunk and column; a
+// second kernel gives each column a warp that adds the partials and does the column's scalar step. No atomics, so the
+// order is fixed. Every pass reads and writes each operand once.
+
+namespace bcsc::kernels::vector {
+
+namespace {
+
+constexpr int block_threads = 256;
+constexpr std::int64_t max_grid_y = 65535;
+
+/// The grid and block of a pass over a multivector.
+struct tiling {
+  dim3 grid, block;
+};
+
+tiling tile(shape s) {
+  const std::int64_t tiles = (s.k + block_threads - 1) / block_threads;
+  const std::int64_t lanes = (s.k + tiles - 1) / tiles;
+  return {dim3(static_cast<unsigned>(num_chunks(s.n)), static_cast<unsigned>(std::min(tiles, max_grid_y))),
+          dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(block_threads / lanes))};
+}
+
+/// Runs visit(i, j) on this thread's elements of column j of this block's chunk.
+template <class Visit>
+__device__ void walk_column(shape s, std::int64_t j, const Visit& visit) {
+  const std::int64_t chunks = gridDim.x;
+  const std::int64_t height = (s.n + chunks - 1) / chunks;
+  const std::int64_t first = blockIdx.x * height;
+  const std::int64_t last = min(first + height, s.n);
+  for (std::int64_t i = first + threadIdx.y; i < last; i += blockDim.y) visit(i, j);
+}
+
+/// Runs visit_tile(j) for the columns this thread has, j >= k included: the threads of a block stay together.
+template <class Visit>
+__device__ void for_each_tile(shape s, const Visit& visit_tile) {
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * blockDim.x; first < s.k;
+       first += static_cast<std::int64_t>(gridDim.y) * blockDim.x) {
+    visit_tile(first + threadIdx.x);
+  }
+}
+
+/// Adds `first` and `second` over the rows of the block's tile and stores them as this chunk's partials of column j,
+/// partials[j * chunks + chunk] and, for `second`, k * chunks behind.
+__device__ void store_partials(shape s, std::int64_t j, double first, double second, double* partials) {
+  __shared__ double sums[2][block_threads];
+  const unsigned here = threadIdx.y * blockDim.x + threadIdx.x;
+  sums[0][here] = first;
+  sums[1][here] = second;
+  __syncthreads();
+  for (unsigned rows = blockDim.y; rows > 1;) {
+    const unsigned half = (rows + 1) / 2;
+    if (threadIdx.y < rows - half) {
+      sums[0][here] += sums[0][here + half * blockDim.x];
+      sums[1][here] += sums[1][here + half * blockDim.x];
+    }
+    rows = half;
+    __syncthreads();
+  }
+  if (threadIdx.y == 0 && j < s.k) {
+    const std::int64_t chunks = gridDim.x;
+    partials[j * chunks + blockIdx.x] = sums[0][here];
+    partials[(s.k + j) * chunks + blockIdx.x] = sums[1][here];
+  }
+  __syncthreads();  // before the next tile writes `sums`
+}
+
+/// The column's two sums from their partials, a warp a column; all lanes but 0 get something else.
+__device__ void sum_partials(shape s, std::int64_t chunks, std::int64_t j, const double* partials, double& first,
+                             double& second) {
+  first = second = 0;
+  for (std::int64_t c = threadIdx.x; c < chunks; c += 32) {
+    first += partials[j * chunks + c];
+    second += partials[(s.k + j) * chunks + c];
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    first += __shfl_down_sync(0xffffffffU, first, offset);
+    second += __shfl_down_sync(0xffffffffU, second, offset);
+  }
+}
+
+// --- The passes over the elements -----------------------------------------------------------------------------------
+
+template <class T>
+__global__ void pack_kernel(shape s, const T* from, std::int64_t row_stride, std::int64_t col_stride, T* to) {
+  for_each_tile(s, [&](std::int64_t column) {
+    if (column >= s.k) return;
+    walk_column(s, column,
+                [&](std::int64_t i, std::int64_t j) { to[i * s.k + j] = from[i * row_stride + j * col_stride]; });
+  });
+}
+
+template <class T>
+__global__ void unpack_kernel(shape s, const T* from, T* to, std::int64_t row_stride, std::int64_t col_stride) {
+  for_each_tile(s, [&](std::int64_t column) {
+    if (column >= s.k) return;
+    walk_column(s, column,
+                [&](std::int64_t i, std::int64_t j) { to[i * row_stride + j * col_stride] = from[i * s.k + j]; });
+  });
+}
+
+template <class T>
+__global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
+  for_each_tile(s, [&](std::int64_t column) {
+    double sum = 0;
+    if (column < s.k) {
+      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
+        sum += static_cast<double>(u[i * s.k + j]) * static_cast<double>(v[i * s.k + j]);
+      });
+    }
+    store_partials(s, column, sum, 0, partials);
+  });
+}
+
+template <class T>
+__global__ void abs_sum_kernel(shape s, const T* u, double* partials) {
+  for_each_tile(s, [&](std::int64_t column) {
+    double sum = 0;
+    if (column < s.k) {
+      walk_column(s, column, [&](std::int64_t i, std::int64_t j) { sum += fabs(static_cast<double>(u[i * s.k + j])); });
+    }
+    store_partials(s, column, sum, 0, partials);
+  });
+}
+
+template <class T>
+__global__ void residual_kernel(shape s, const T* b, const T* q, const T* inverse_diagonal, T* r, double* partials) {
+  for_each_tile(s, [&](std::int64_t column) {
+    double rr = 0, rz = 0;
+    if (column < s.k) {
+      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
+        const std::int64_t at = i * s.k + j;
+        const T left = q != nullptr ? static_cast<T>(static_cast<double>(b[at]) - static_cast<double>(q[at])) : b[at];
+        r[at] = left;
+        const double square = static_cast<double>(left) * static_cast<double>(left);
+        rr += square;
+        rz += inverse_diagonal != nullptr ? square * static_cast<double>(inverse_diagonal[i]) : square;
+      });
+    }
+    store_partials(s, column, rr, rz, partials);
+  });
+}
+
+template <class T>
+__global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
+  for_each_tile(s, [&](std::int64_t column) {
+    if (column >= s.k || scalars.state[column] != column_state::active) return;
+    const double beta = scalars.beta[column];
+    walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
+      const std::int64_t at = i * s.k + j;
+      const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
+      const double z = weight * static_cast<double>(r[at]);
+      p[at] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(p[at]) : z);
+    });
+  });
+}
+
+template <class T>
+__global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r, double* partials,
+                            column_scalars scalars) {
+  for_each_tile(s, [&](std::int64_t column) {
+    double rr = 0, rz = 0;
+    const double alpha = column < s.k ? scalars.alpha[column] : 0.0;
+    if (alpha != 0) {  // a resting column's sums are not looked at
+      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
+        const std::int64_t at = i * s.k + j;
+        x[at] = static_cast<T>(static_cast<double>(x[at]) + alpha * static_cast<double>(p[at]));
+        const T left = static_cast<T>(static_cast<double>(r[at]) - alpha * static_cast<double>(q[at]));
+        r[at] = left;
+        const double square = static_cast<double>(left) * static_cast<double>(left);
+        rr += square;
+        rz += inverse_diagonal != nullptr ? square * static_cast<double>(inverse_diagonal[i]) : square;
+      });
+    }
+    store_partials(s, column, rr, rz, partials);
+  });
+}
+
+template <class T>
+__global__ void clear_inactive_kernel(shape s, T* x, column_scalars scalars) {
+  for_each_tile(s, [&](std::int64_t column) {
+    if (column >= s.k || scalars.state[column] == column_state::active) return;
+    walk_column(s, column, [&](std::int64_t i, std::int64_t j) { x[i * s.k + j] = T{0}; });
+  });
+}
+
+// --- The columns' scalar steps --------------------------------------------------------------------------------------
+
+__global__ void finish_sum(shape s, std::int64_t chunks, const double* partials, double* result) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (j >= s.k) return;
+  double sum, other;
+  sum_partials(s, chunks, j, partials, sum, other);
+  if (threadIdx.x == 0) result[j] = sum;
+}
+
+__global__ void finish_residual(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (j >= s.k) return;
+  double rr, rz;
+  sum_partials(s, chunks, j, partials, rr, rz);
+  if (threadIdx.x == 0) restart_column(scalars, j, rr, rz);
+}
+
+__global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (j >= s.k) return;
+  double pq, other;
+  sum_partials(s, chunks, j, partials, pq, other);
+  if (threadIdx.x == 0) choose_step(scalars, j, pq);
+}
+
+__global__ void finish_step(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (j >= s.k) return;
+  double rr, rz;
+  sum_partials(s, chunks, j, partials, rr, rz);
+  if (threadIdx.x == 0) judge_step(scalars, j, rr, rz);
+}
+
+/// A warp for each column.
+constexpr int columns_per_block = block_threads / 32;
+dim3 column_block() { return {32, columns_per_block}; }
+unsigned column_grid(shape s) { return static_cast<unsigned>((s.k + columns_per_block - 1) / columns_per_block); }
+
+// --- The operations -------------------------------------------------------------------------------------------------
+
+bool empty(shape s) { return s.n == 0 || s.k == 0; }
+
+template <class T>
+int pack(const launch_env& env, shape s, const T* from, std::int64_t row_stride, std::int64_t col_stride, T* to) {
+  if (empty(s)) return cudaSuccess;
+  const tiling t = tile(s);
+  pack_kernel<<<t.grid, t.block, 0, env.stream>>>(s, from, row_stride, col_stride, to);
+  return cudaGetLastError();
+}
+
+template <class T>
+int unpack(const launch_env& env, shape s, const T* from, T* to, std::int64_t row_stride, std::int64_t col_stride) {
+  if (empty(s)) return cudaSuccess;
+  const tiling t = tile(s);
+  unpack_kernel<<<t.grid, t.block, 0, env.stream>>>(s, from, to, row_stride, col_stride);
+  return cudaGetLastError();
+}
+
+template <class T>
+int dot(const launch_env& env, shape s, const T* u, const T* v, double* partials, double* result) {
+  if (s.k == 0) return cudaSuccess;
+  const tiling t = tile(s);
+  dot_kernel<<<t.grid, t.block, 0, env.stream>>>(s, u, v, partials);
+  finish_sum<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, result);
+  return cudaGetLastError();
+}
+
+template <class T>
+int abs_sum(const launch_env& env, shape s, const T* u, double* partials, double* result) {
+  if (s.k == 0) return cudaSuccess;
+  const tiling t = tile(s);
+  abs_sum_kernel<<<t.grid, t.block, 0, env.stream>>>(s, u, partials);
+  finish_sum<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, result);
+  return cudaGetLastError();
+}
+
+template <class T>
+int residual(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r, double* partials,
+             column_scalars scalars) {
+  if (s.k == 0) return cudaSuccess;
+  const tiling t = tile(s);
+  residual_kernel<<<t.grid, t.block, 0, env.stream>>>(s, b, q, inverse_diagonal, r, partials);
+  finish_residual<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, scalars);
+  return cudaGetLastError();
+}
+
+template <class T>
+int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
+  if (empty(s)) return cudaSuccess;
+  const tiling t = tile(s);
+  direction_kernel<<<t.grid, t.block, 0, env.stream>>>(s, r, inverse_diagonal, p, scalars);
+  return cudaGetLastError();
+}
+
+template <class T>
+int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
+  if (s.k == 0) return cudaSuccess;
+  const tiling t = tile(s);
+  dot_kernel<<<t.grid, t.block, 0, env.stream>>>(s, p, q, partials);
+  finish_step_length<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, scalars);
+  return cudaGetLastError();
+}
+
+template <class T>
+int step(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
+         double* partials, column_scalars scalars) {
+  if (s.k == 0) return cudaSuccess;
+  const tiling t = tile(s);
+  step_kernel<<<t.grid, t.block, 0, env.stream>>>(s, p, q, inverse_diagonal, x, r, partials, scalars);
+  finish_step<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, scalars);
+  return cudaGetLastError();
+}
+
+template <class T>
+int clear_inactive(const launch_env& env, shape s, T* x, column_scalars scalars) {
+  if (empty(s)) return cudaSuccess;
+  const tiling t = tile(s);
+  clear_inactive_kernel<<<t.grid, t.block, 0, env.stream>>>(s, x, scalars);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+template <class T>
+const operations<T>& on_cuda() {
+  static constexpr operations<T> table{
+      .pack = &pack<T>,
+      .unpack = &unpack<T>,
+      .dot = &dot<T>,
+      .abs_sum = &abs_sum<T>,
+      .residual = &residual<T>,
+      .direction = &direction<T>,
+      .step_length = &step_length<T>,
+      .step = &step<T>,
+      .clear_inactive = &clear_inactive<T>,
+  };
+  return table;
+}
+
+template const operations<float>& on_cuda<float>();
+template const operations<double>& on_cuda<double>();
+
+}  // namespace bcsc::kernels::vector

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/spmm_args.hpp"
+
+/// What solvers need beside SpMM, on multivectors: n x k, row-major, packed (leading dimension k). Column j is one
+/// right-hand side with its own scalars, in `double` whatever T is: the squares of floats would overflow and lose
+/// digits. Every element is computed in `double` and rounded to T once.
+///
+/// Reductions have two stages, partial sums of fixed chunks of rows and then their sum, both in a fixed order: a run
+/// repeats bit for bit, and on the CPU the result depends neither on the number of threads nor on k.
+namespace bcsc::kernels::vector {
+
+/// Shape of a multivector; both may be zero.
+struct shape {
+  std::int64_t n = 0;  ///< rows
+  std::int64_t k = 0;  ///< columns
+};
+
+/// What becomes of a column in the next step. Only active columns change; the others keep x, r and p bit for bit.
+enum class column_state : std::int32_t {
+  active = 0,
+  resting,       ///< r.r is at most its limit
+  not_positive,  ///< p.Ap <= 0
+  not_finite,    ///< a scalar is NaN or Inf, or the step length has underflowed
+};
+
+/// The scalars of the columns, [k] each, where the context computes.
+struct column_scalars {
+  double* rr = nullptr;     ///< r.r
+  double* rz = nullptr;     ///< r.z, z = D^-1 r (z = r without a preconditioner)
+  double* alpha = nullptr;  ///< step length; 0 for a column that is not active
+  double* beta = nullptr;   ///< share of the former direction; 0 after a restart
+  double* limit = nullptr;  ///< a column rests once r.r <= limit
+  column_state* state = nullptr;
+};
+
+/// Chunks that the rows are cut into for reductions.
+constexpr std::int64_t num_chunks(std::int64_t n) { return std::clamp<std::int64_t>((n + 63) / 64, 1, 1024); }
+
+/// Doubles of workspace (`partials`) that an operation with a reduction needs.
+constexpr std::int64_t num_partials(shape s) { return 2 * num_chunks(s.n) * s.k; }
+
+/// The operations of one backend. Pointers lie where it computes; `inverse_diagonal` is [n], or null for no
+/// preconditioner. CUDA operations are asynchronous on env.stream. None allocates. Each returns a cudaError_t
+/// (0: started); the CPU returns 0. env.threads 0 takes what OpenMP would take.
+template <class T>
+struct operations {
+  /// to[i * k + j] = from[i * row_stride + j * col_stride].
+  int (*pack)(const launch_env& env, shape s, const T* from, std::int64_t row_stride, std::int64_t col_stride, T* to);
+  /// to[i * row_stride + j * col_stride] = from[i * k + j]; nothing else of `to` is touched.
+  int (*unpack)(const launch_env& env, shape s, const T* from, T* to, std::int64_t row_stride, std::int64_t col_stride);
+
+  /// result[j] = sum over i of u(i, j) * v(i, j).
+  int (*dot)(const launch_env& env, shape s, const T* u, const T* v, double* partials, double* result);
+  /// result[j] = sum over i of |u(i, j)|.
+  int (*abs_sum)(const launch_env& env, shape s, const T* u, double* partials, double* result);
+
+  /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay.
+  int (*residual)(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r,
+                  double* partials, column_scalars scalars);
+  /// p = z + beta_j p in the active columns.
+  int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars);
+  /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others. A p.q <= 0 makes the column not_positive, one
+  /// that is NaN or Inf not_finite.
+  int (*step_length)(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars);
+  /// x += alpha_j p, r -= alpha_j q in the active columns; rr, rz of the new r, beta_j = rz_new / rz_old; a column
+  /// whose rr has come down to its limit rests, one whose rr or rz is NaN or Inf becomes not_finite.
+  int (*step)(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
+              double* partials, column_scalars scalars);
+  /// x = 0 in every column that is not active.
+  int (*clear_inactive)(const launch_env& env, shape s, T* x, column_scalars scalars);
+};
+
+/// For T = float and double.
+template <class T>
+const operations<T>& on_cpu();
+/// For T = float and double; only in a build with CUDA. env.stream's device is current.
+template <class T>
+const operations<T>& on_cuda();
+
+}  // namespace bcsc::kernels::vector

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lib/core/gpu.hpp"
+
+namespace bcsc::core {
+
+/// Device memory with an owner. Knows its device, so it is freed there from any thread.
+template <class T>
+class device_buffer {
+ public:
+  device_buffer() = default;
+  device_buffer(int device, std::int64_t size) : device_(device), size_(size) {
+    if (size_ == 0) return;
+    const gpu::device_guard guard(device_);
+    data_ = static_cast<T*>(gpu::allocate(static_cast<std::size_t>(size_) * sizeof(T)));
+  }
+  /// A copy of host data; returns when the copy is done.
+  device_buffer(int device, std::span<const T> host) : device_buffer(device, static_cast<std::int64_t>(host.size())) {
+    upload(host);
+  }
+  ~device_buffer() { reset(); }
+  device_buffer(device_buffer&& other) noexcept { swap(other); }
+  device_buffer& operator=(device_buffer&& other) noexcept {
+    device_buffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+
+  T* data() const { return data_; }
+  std::int64_t size() const { return size_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+
+  /// Copies the whole of `host` (of size()) and waits: pageable memory may be freed on return.
+  void upload(std::span<const T> host) {
+    if (size_ == 0) return;
+    const gpu::device_guard guard(device_);
+    gpu::copy_to_device(data_, host.data(), bytes());
+    gpu::synchronize();
+  }
+  std::vector<T> download() const {
+    std::vector<T> host(static_cast<std::size_t>(size_));
+    if (size_ == 0) return host;
+    const gpu::device_guard guard(device_);
+    gpu::copy_to_host(host.data(), data_, bytes());
+    return host;
+  }
+
+ private:
+  void swap(device_buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(device_, other.device_);
+    std::swap(size_, other.size_);
+  }
+  void reset() noexcept {
+    if (data_ == nullptr) return;
+    try {
+      const gpu::device_guard guard(device_);
+      gpu::release(data_);
+    } catch (const error&) {
+      // A poisoned context has lost the memory already.
+    }
+    data_ = nullptr;
+  }
+
+  T* data_ = nullptr;
+  int device_ = 0;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace bcsc::core

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "bcsc/context.hpp"
+
+namespace bcsc::core {
+
+/// What all copies of a context share.
+struct context_state {
+  backend where = backend::cpu;
+  int threads = 0;
+  device_info device;
+  log_callback log;
+  /// Set by the first sticky CUDA error; every later run answers error{context_poisoned} without touching the GPU.
+  std::atomic<bool> poisoned{false};
+
+  void say(std::string_view line) const {
+    if (log) log(line);
+  }
+};
+
+/// Throws error{context_poisoned} if an earlier error has left the device unusable.
+void require_healthy(const context_state& state);
+
+/// Checks a CUDA status (a cudaError_t) of a launch on `state`; poisons the context if the error is sticky.
+void check_launch(context_state& state, int status, const char* what);
+
+/// The vector instructions the CPU kernels use here: "avx512", "avx2" or "baseline".
+enum class cpu_isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
+cpu_isa best_cpu_isa() noexcept;
+std::string_view to_string(cpu_isa isa) noexcept;
+
+}  // namespace bcsc::core

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bcsc/context.hpp"
+#include "bcsc/error.hpp"
+
+/// The GPU as the host code sees it, with no CUDA header. gpu_cuda.cpp implements it over the CUDA runtime, gpu_none.cpp
+/// for a build without CUDA: there the list of devices is empty and everything else throws error{no_device}.
+namespace bcsc::core::gpu {
+
+/// What decides whether a GPU can be used, apart from the GPU itself.
+struct platform {
+  bool built_with_cuda = false;
+  int driver_version = 0;          ///< as cudaDriverGetVersion gives it (13000 for 13.0); 0: no driver
+  int runtime_version = 0;         ///< the runtime this library is built with
+  std::vector<int> built_archs;    ///< e.g. {90}; the last one is there as PTX too
+};
+
+/// Fills `usable` and `why_not` of `device`, and says which error a demand for it is. A pure function.
+errc assess(const platform& machine, device_info& device);
+
+/// The error of a demand for a device when there is none at all, and its message. A pure function.
+errc assess_absence(const platform& machine, std::string& why);
+
+platform this_platform();
+/// Every GPU with its verdict; never throws.
+std::vector<device_info> list_devices();
+
+/// Makes `device` current on this thread, and the former one again at the end.
+class device_guard {
+ public:
+  explicit device_guard(int device);
+  ~device_guard();
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  int former_ = -1;
+};
+
+/// All of these throw error{out_of_memory | cuda_error}; `stream` null is the default stream.
+void* allocate(std::size_t bytes);
+void release(void* pointer) noexcept;
+void copy_to_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
+void copy_to_host(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);  ///< waits
+void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
+void fill_zero(void* to, std::size_t bytes, cuda_stream stream = nullptr);
+void synchronize(cuda_stream stream = nullptr);
+
+/// Whether `pointer` can be read by kernels on `device` (device or managed memory there).
+bool is_device_pointer(const void* pointer, int device);
+/// Whether `pointer` is memory of some GPU that the host cannot read.
+bool is_device_only(const void* pointer);
+
+/// Throws if the last launch failed or an earlier one left a sticky error. `status` is a cudaError_t.
+void check_launch(int status, const char* what);
+/// Whether a cudaError_t leaves the device context unusable for good.
+bool is_sticky(int status) noexcept;
+
+/// Times the library has allocated device memory in this process (tests prove that run() does not).
+std::int64_t num_allocations() noexcept;
+
+}  // namespace bcsc::core::gpu

@@ -1,0 +1,161 @@
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <charconv>
+
+#include "bcsc_config.h"
+#include "lib/core/fail.hpp"
+#include "lib/core/gpu.hpp"
+
+namespace bcsc::core::gpu {
+
+namespace {
+
+std::atomic<std::int64_t> allocations{0};
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  if (!is_sticky(status)) (void)cudaGetLastError();  // or the next caller would be told of it
+  const errc code = status == cudaErrorMemoryAllocation ? errc::out_of_memory
+                    : is_sticky(status)                 ? errc::context_poisoned
+                                                        : errc::cuda_error;
+  fail(code, "{}: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+}  // namespace
+
+platform this_platform() {
+  platform machine;
+  machine.built_with_cuda = true;
+  machine.runtime_version = CUDART_VERSION;
+  if (cudaDriverGetVersion(&machine.driver_version) != cudaSuccess) machine.driver_version = 0;
+  const std::string_view archs = BCSC_CUDA_ARCHS;
+  for (const char *at = archs.data(), *end = at + archs.size(); at < end;) {
+    int arch = 0;
+    const auto [next, status] = std::from_chars(at, end, arch);
+    if (status == std::errc{}) machine.built_archs.push_back(arch);
+    at = next + 1;
+  }
+  return machine;
+}
+
+std::vector<device_info> list_devices() {
+  const platform machine = this_platform();
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return {};
+  }
+  std::vector<device_info> list;
+  for (int d = 0; d < count; ++d) {
+    device_info info;
+    info.device = d;
+    cudaDeviceProp facts{};
+    if (cudaGetDeviceProperties(&facts, d) != cudaSuccess) {
+      (void)cudaGetLastError();
+      info.why_not = "its properties cannot be read";
+      list.push_back(info);
+      continue;
+    }
+    info.name = facts.name;
+    info.compute_major = facts.major;
+    info.compute_minor = facts.minor;
+    info.num_multiprocessors = facts.multiProcessorCount;
+    info.memory_bytes = static_cast<std::int64_t>(facts.totalGlobalMem);
+    info.l2_bytes = facts.l2CacheSize;
+    info.shared_bytes_per_block = static_cast<std::int64_t>(facts.sharedMemPerBlockOptin);
+    int memory_khz = 0, bus_bits = 0;
+    (void)cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, d);
+    (void)cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, d);
+    info.peak_bandwidth = 2.0 * memory_khz * 1e3 * bus_bits / 8;  // double data rate
+    (void)assess(machine, info);
+    list.push_back(info);
+  }
+  return list;
+}
+
+device_guard::device_guard(int device) {
+  check(cudaGetDevice(&former_), "cudaGetDevice");
+  if (former_ == device) {
+    former_ = -1;
+  } else {
+    check(cudaSetDevice(device), "cudaSetDevice");
+  }
+}
+
+device_guard::~device_guard() {
+  if (former_ >= 0) (void)cudaSetDevice(former_);
+}
+
+void* allocate(std::size_t bytes) {
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMalloc(&pointer, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    fail(errc::out_of_memory, "the GPU has no {} bytes left", bytes);
+  }
+  check(status, "cudaMalloc");
+  ++allocations;
+  return pointer;
+}
+
+void release(void* pointer) noexcept { (void)cudaFree(pointer); }
+
+void copy_to_device(void* to, const void* from, std::size_t bytes, cuda_stream stream) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy to the GPU");
+}
+
+void copy_to_host(void* to, const void* from, std::size_t bytes, cuda_stream stream) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "copy from the GPU");
+  synchronize(stream);
+}
+
+void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream stream) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copy on the GPU");
+}
+
+void fill_zero(void* to, std::size_t bytes, cuda_stream stream) {
+  check(cudaMemsetAsync(to, 0, bytes, stream), "cudaMemset");
+}
+
+void synchronize(cuda_stream stream) { check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
+
+bool is_device_pointer(const void* pointer, int device) {
+  cudaPointerAttributes facts{};
+  if (cudaPointerGetAttributes(&facts, pointer) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  return facts.type == cudaMemoryTypeManaged || (facts.type == cudaMemoryTypeDevice && facts.device == device);
+}
+
+bool is_device_only(const void* pointer) {
+  cudaPointerAttributes facts{};
+  if (cudaPointerGetAttributes(&facts, pointer) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  return facts.type == cudaMemoryTypeDevice;
+}
+
+void check_launch(int status, const char* what) { check(static_cast<cudaError_t>(status), what); }
+
+bool is_sticky(int status) noexcept {
+  switch (static_cast<cudaError_t>(status)) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable: return true;
+    default: return false;
+  }
+}
+
+std::int64_t num_allocations() noexcept { return allocations.load(); }
+
+}  // namespace bcsc::core::gpu

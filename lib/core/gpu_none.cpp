@@ -1,0 +1,35 @@
+#include "lib/core/fail.hpp"
+#include "lib/core/gpu.hpp"
+
+namespace bcsc::core::gpu {
+
+namespace {
+
+[[noreturn]] void no_cuda() {
+  std::string why;
+  const errc code = assess_absence({}, why);
+  throw error(code, why);
+}
+
+}  // namespace
+
+platform this_platform() { return {}; }
+std::vector<device_info> list_devices() { return {}; }
+
+device_guard::device_guard(int) { no_cuda(); }
+device_guard::~device_guard() = default;
+
+void* allocate(std::size_t) { no_cuda(); }
+void release(void*) noexcept {}
+void copy_to_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
+void copy_to_host(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
+void copy_on_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
+void fill_zero(void*, std::size_t, cuda_stream) { no_cuda(); }
+void synchronize(cuda_stream) { no_cuda(); }
+bool is_device_pointer(const void*, int) { return false; }
+bool is_device_only(const void*) { return false; }
+void check_launch(int, const char*) { no_cuda(); }
+bool is_sticky(int) noexcept { return false; }
+std::int64_t num_allocations() noexcept { return 0; }
+
+}  // namespace bcsc::core::gpu

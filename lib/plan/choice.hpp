@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bcsc/analysis.hpp"
+#include "bcsc/context.hpp"
+#include "bcsc/plan.hpp"
+#include "lib/plan/registry.hpp"
+
+/// Which kernel, and which m_block, for a matrix: pure functions of its statistics.
+namespace bcsc::plan {
+
+/// What the choice is made from.
+struct problem {
+  backend where = backend::cpu;
+  value_type type = value_type::fp32;
+  std::int64_t rows = 0, inner = 0, nnz = 0;  ///< of op(A)
+  std::int64_t cols = 0;                      ///< N
+  int index_bits = 32;                        ///< 64 where a size or nnz does not fit 32 bits
+  bool deterministic = false;
+  std::int64_t max_shared_bytes = 0;          ///< of a thread block of the device
+  int num_multiprocessors = 0;
+};
+
+struct decision {
+  const registered_kernel* kernel = nullptr;
+  std::int64_t m_block = 0;
+  std::string reason;
+};
+
+/// The candidates that `options` (a kernel's name, an algorithm's, or nothing) leave for `p`.
+/// Throws error{no_such_kernel} that says what there is, if none is left.
+std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
+
+/// The heights at which the matrix has to be analysed to decide among `kernels`.
+std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options);
+
+/// The kernel with the least predicted time. `statistics` holds one entry for each of heights().
+decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
+                std::span<const block_statistics> statistics);
+
+/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
+double predict(const problem& p, const kernel_info& kernel, const block_statistics& s);
+
+}  // namespace bcsc::plan

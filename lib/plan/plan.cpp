@@ -1,0 +1,527 @@
+#include "bcsc/plan.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
+#include <variant>
+
+#include "bcsc/analysis.hpp"
+#include "bcsc/convert.hpp"
+#include "bcsc_config.h"
+#include "converters/formats/device_convert.hpp"
+#include "kernels/cpu/pack.hpp"
+#include "kernels/cuda/pack.hpp"
+#include "lib/core/buffer.hpp"
+#include "lib/core/checked.hpp"
+#include "lib/core/context_state.hpp"
+#include "lib/core/fail.hpp"
+#include "lib/plan/choice.hpp"
+#include "lib/plan/run_checks.hpp"
+
+// The way of the data: view -> canonical CSR (or BCSC) -> statistics -> choice -> BCSC at the chosen height -> upload.
+namespace bcsc {
+
+namespace {
+
+using converters::device_bcsc;
+
+/// A as a plan holds it: where the context computes, with indices as wide as its kernel reads them.
+template <class T>
+using stored_matrix = std::variant<bcsc_matrix<T, std::int32_t>, bcsc_matrix<T, std::int64_t>,
+                                   device_bcsc<T, std::int32_t>, device_bcsc<T, std::int64_t>>;
+
+constexpr std::size_t workspace_alignment = 256;
+
+template <class T>
+std::vector<T> copy_to_host(std::span<const T> from) {
+  std::vector<T> to(from.size());
+  if (!to.empty()) core::gpu::copy_to_host(to.data(), from.data(), from.size_bytes());
+  return to;
+}
+
+template <class T, class I>
+csr_matrix<T, I> download(const csr_view<T, I>& a) {
+  return {a.rows, a.cols, copy_to_host(a.row_ptr), copy_to_host(a.col_ind), copy_to_host(a.values), trust::trusted};
+}
+
+template <class T, class I>
+bcsc_matrix<T, I> download(const bcsc_view<T, I>& a) {
+  return {a.rows,  a.cols, a.m_block, copy_to_host(a.brow_ptr), copy_to_host(a.col_ind), copy_to_host(a.col_ptr),
+          copy_to_host(a.row_ind), copy_to_host(a.values), trust::trusted};
+}
+
+template <class T, class I>
+device_bcsc<T, I> upload(int device, const bcsc_view<T, I>& a) {
+  device_bcsc<T, I> d;
+  d.rows = a.rows;
+  d.cols = a.cols;
+  d.m_block = a.m_block;
+  d.brow_ptr = core::device_buffer<I>(device, a.brow_ptr);
+  d.col_ind = core::device_buffer<I>(device, a.col_ind);
+  d.col_ptr = core::device_buffer<I>(device, a.col_ptr);
+  d.row_ind = core::device_buffer<I>(device, a.row_ind);
+  d.values = core::device_buffer<T>(device, a.values);
+  return d;
+}
+
+template <class To, class From>
+std::vector<To> widen(std::span<const From> from) {
+  return {from.begin(), from.end()};
+}
+
+/// The same matrix with indices of another width; the caller knows that they fit.
+template <class I2, class T, class I>
+bcsc_matrix<T, I2> with_index(const bcsc_matrix<T, I>& a) {
+  const auto v = a.view();
+  return {v.rows,
+          v.cols,
+          v.m_block,
+          widen<I2>(v.brow_ptr),
+          widen<I2>(v.col_ind),
+          widen<I2>(v.col_ptr),
+          widen<I2>(v.row_ind),
+          {v.values.begin(), v.values.end()},
+          trust::trusted};
+}
+
+/// The CSR itself if its rows are in order, else a sorted and summed copy kept in `owner`.
+template <class T, class I>
+csr_view<T, I> canonical(const csr_view<T, I>& a, trust check, std::optional<csr_matrix<T, I>>& owner) {
+  if (check == trust::trusted) return a;
+  try {
+    validate(a);
+    return a;
+  } catch (const error& e) {
+    if (e.code() != errc::invalid_format) throw;
+  }
+  const auto copy = [](auto span) { return std::vector(span.begin(), span.end()); };
+  owner.emplace(a.rows, a.cols, copy(a.row_ptr), copy(a.col_ind), copy(a.values));
+  return owner->view();
+}
+
+int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  return rows < most && cols < most && nnz < most ? 32 : 64;
+}
+
+template <class T>
+bool same_pattern(const stored_matrix<T>& a, const stored_matrix<T>& b) {
+  return a.index() == b.index() && std::visit(
+                                       [&](const auto& x) {
+                                         using matrix = std::remove_cvref_t<decltype(x)>;
+                                         const auto same = [](auto p, auto q) { return std::ranges::equal(p, q); };
+                                         const auto compare = [&](const auto& v, const auto& w) {
+                                           return v.rows == w.rows && v.cols == w.cols && same(v.brow_ptr, w.brow_ptr) &&
+                                                  same(v.col_ind, w.col_ind) && same(v.col_ptr, w.col_ptr) &&
+                                                  same(v.row_ind, w.row_ind);
+                                         };
+                                         const auto& y = std::get<matrix>(b);
+                                         if constexpr (requires { x.values.download(); }) {
+                                           const auto hx = download(x.view()), hy = download(y.view());
+                                           return compare(hx.view(), hy.view());
+                                         } else {
+                                           return compare(x.view(), y.view());
+                                         }
+                                       },
+                                       a);
+}
+
+}  // namespace
+
+template <value T>
+struct spmm_plan<T>::impl {
+  context ctx;
+  plan_options options;
+  plan_facts facts;
+  kernels::launch_fn launch = nullptr;
+  stored_matrix<T> a;
+
+  // Only for a column-major B: it is made row-major in slabs of slab_cols columns before each product.
+  std::int64_t slab_cols = 0;
+  std::size_t workspace_bytes = 0;
+  std::vector<std::byte> host_workspace;
+  core::device_buffer<std::byte> device_workspace;
+  mutable std::atomic<bool> workspace_taken{false};
+
+  impl(const context& where, const plan_options& wanted) : ctx(where), options(wanted) {
+    if (options.cols < 1) core::fail(errc::invalid_argument, "plan_options::cols = {}: must be at least 1", options.cols);
+    if (options.m_block < 0) {
+      core::fail(errc::invalid_argument, "plan_options::m_block = {}: must be 0 (the plan chooses) or more",
+                 options.m_block);
+    }
+    core::require_healthy(ctx.state());
+  }
+
+  int device() const { return ctx.device().device; }
+  bool on_gpu() const { return ctx.kind() == backend::cuda; }
+
+  plan::problem problem(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
+    return {.where = ctx.kind(),
+            .type = value_type_of<T>,
+            .rows = rows,
+            .inner = inner,
+            .nnz = nnz,
+            .cols = options.cols,
+            .index_bits = index_bits_for(rows, inner, nnz),
+            .deterministic = options.deterministic,
+            .max_shared_bytes = ctx.device().shared_bytes_per_block,
+            .num_multiprocessors = ctx.device().num_multiprocessors};
+  }
+
+  /// Analyses by `analyse(heights)` and settles kernel and m_block.
+  template <class Analyse>
+  void decide(std::int64_t rows, std::int64_t inner, std::int64_t nnz, Analyse analyse) {
+    const plan::problem p = problem(rows, inner, nnz);
+    const auto possible = plan::candidates(p, options);
+    const std::vector<block_statistics> statistics = analyse(plan::heights(possible, options));
+    const plan::decision d = plan::choose(p, options, possible, statistics);
+    launch = d.kernel->launch;
+    facts.kernel = d.kernel->info;
+    facts.reason = d.reason;
+    facts.m_block = d.m_block;
+    facts.rows = rows;
+    facts.cols = inner;
+    facts.nnz = nnz;
+    ctx.state().say(fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block,
+                                options.cols, d.reason));
+  }
+
+  /// A finished host BCSC at the chosen height, moved to where the context computes.
+  template <class I>
+  stored_matrix<T> settle(bcsc_matrix<T, I>&& b) const {
+    const auto place = [&]<class I2>(bcsc_matrix<T, I2>&& m) -> stored_matrix<T> {
+      if (on_gpu()) return upload(device(), m.view());
+      return std::move(m);
+    };
+    if (facts.kernel.index_bits == static_cast<int>(sizeof(I) * 8)) return place(std::move(b));
+    if constexpr (sizeof(I) == 8) {
+      return place(with_index<std::int32_t>(b));
+    } else {
+      return place(with_index<std::int64_t>(b));
+    }
+  }
+
+  template <class I>
+  stored_matrix<T> convert_on_host(const csr_view<T, I>& given, bool decide_first) {
+    std::optional<csr_matrix<T, I>> owner;
+    csr_view<T, I> csr = canonical(given, options.check, owner);
+    if (options.transpose == op::transpose) {
+      owner = transpose(csr);
+      csr = owner->view();
+    }
+    if (decide_first) {
+      decide(csr.rows, csr.cols, csr.nnz(), [&](const auto& heights) { return analyse_blocks(csr, heights); });
+    }
+    return settle(to_bcsc(csr, facts.m_block));
+  }
+
+  template <class I>
+  stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
+    if (given.space == memory_space::host) return convert_on_host(given, decide_first);
+    require_device_source();
+    if (options.check == trust::validate) converters::validate_on_device(device(), given);
+    // The transpose, and indices of another width than given, are made on the host.
+    const bool plain = options.transpose == op::none && sizeof(I) == 4 && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
+    const core::gpu::device_guard guard(device());
+    if (!plain || (!decide_first && facts.kernel.index_bits != 32)) {
+      return convert_on_host(download(given).view(), decide_first);
+    }
+    if (decide_first) {
+      decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
+        return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
+      });
+      if (facts.kernel.index_bits != 32) return convert_on_host(download(given).view(), false);
+    }
+    return converters::to_bcsc_on_device(device(), given, facts.m_block);
+  }
+
+  template <class I>
+  stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
+    if (given.space == memory_space::device) {
+      require_device_source();
+      if (options.check == trust::validate) converters::validate_on_device(device(), given);
+      const core::gpu::device_guard guard(device());
+      const bool plain = options.transpose == op::none && sizeof(I) == 4;
+      if (plain && decide_first) {
+        decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
+          return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
+        });
+        facts.reblocked = facts.m_block != given.m_block;
+      }
+      if (plain && facts.kernel.index_bits == 32) {
+        return converters::reblock_on_device(device(), given, facts.m_block);
+      }
+      return convert_on_host(download(given).view(), decide_first && !plain);
+    }
+    if (options.check == trust::validate) validate(given);
+    return convert_on_host(given, decide_first);
+  }
+
+  template <class I>
+  stored_matrix<T> convert_on_host(const bcsc_view<T, I>& given, bool decide_first) {
+    const csr_matrix<T, I> csr = to_csr(given);
+    auto stored = convert_on_host(csr.view(), decide_first);
+    facts.reblocked = options.transpose == op::none && facts.m_block != given.m_block;
+    return stored;
+  }
+
+  void require_device_source() const {
+    if (!on_gpu()) {
+      core::fail(errc::wrong_memory_space, "A lies on a device, the context is {}", ctx.describe());
+    }
+  }
+
+  template <class View>
+  void build(const View& given) try {
+    const auto begin = std::chrono::steady_clock::now();
+    a = convert(given, true);
+    if (on_gpu()) {
+      const core::gpu::device_guard guard(device());
+      core::gpu::synchronize();
+    }
+    facts.convert_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::visit(
+        [&](const auto& m) {
+          const auto v = m.view();
+          facts.nnzc = v.nnzc();
+          facts.format_bytes = footprint::bcsc(v.rows, v.m_block, v.nnzc(), v.nnz(), value_type_of<T>,
+                                               static_cast<std::int64_t>(sizeof(typename decltype(v.col_ind)::value_type)));
+        },
+        a);
+    make_workspace();
+  } catch (const std::bad_alloc&) {
+    core::fail(errc::out_of_memory, "the host has no memory left for a plan of {} x {} with {} non-zeros", given.rows,
+               given.cols, given.values.size());
+  }
+
+  void make_workspace() {
+    if (options.b_layout == layout::row_major || facts.cols == 0) return;
+    slab_cols = std::max<std::int64_t>(core::ceil_div(options.cols, facts.kernel.n_tile) * facts.kernel.n_tile, 1);
+    const std::int64_t elements = core::checked_product(facts.cols, slab_cols, "workspace");
+    workspace_bytes = static_cast<std::size_t>(core::checked_product(elements, sizeof(T), "workspace"));
+    if (on_gpu()) {
+      device_workspace = core::device_buffer<std::byte>(device(), static_cast<std::int64_t>(workspace_bytes));
+    } else {
+      host_workspace.resize(workspace_bytes + workspace_alignment);
+    }
+  }
+
+  template <class View>
+  void update(const View& given) {
+    auto renewed = convert(given, false);
+    if (!same_pattern<T>(a, renewed)) {
+      throw error(errc::pattern_mismatch, "update_values: the sparsity pattern is not the one the plan was made for");
+    }
+    a = std::move(renewed);
+  }
+
+  void check_spaces(const dense_view<const T>& b, const dense_view<T>& c, scalar<T> alpha, scalar<T> beta, bool reads_b,
+                    const run_options& run) const {
+    const auto check = [&](const void* pointer, const char* name) {
+      if (pointer == nullptr) return;
+      if (on_gpu() && !core::gpu::is_device_pointer(pointer, device())) {
+        core::fail(errc::wrong_memory_space, "{} does not lie on device {}; bcsc::spmm() stages host operands", name,
+                   device());
+      }
+      if (!on_gpu() && core::gpu::is_device_only(pointer)) {
+        core::fail(errc::wrong_memory_space, "{} lies on a device, the context is a CPU", name);
+      }
+    };
+    if (reads_b && b.rows > 0 && b.cols > 0) check(b.data, "B");
+    check(c.data, "C");
+    check(alpha.pointer(), "alpha");
+    check(beta.pointer(), "beta");
+    check(run.workspace.data(), "workspace");
+  }
+
+  /// The caller's workspace, or the plan's own, which is given back at the end of the call.
+  class workspace_lease {
+   public:
+    workspace_lease(const impl& plan, const run_options& run) : plan_(plan) {
+      if (plan.workspace_bytes == 0) return;
+      if (!run.workspace.empty()) {
+        if (run.workspace.size() < plan.workspace_bytes) {
+          core::fail(errc::workspace_too_small, "workspace of {} bytes, the plan needs {}", run.workspace.size(),
+                     plan.workspace_bytes);
+        }
+        if (reinterpret_cast<std::uintptr_t>(run.workspace.data()) % workspace_alignment != 0) {
+          core::fail(errc::invalid_argument, "workspace is not aligned to {} bytes", workspace_alignment);
+        }
+        data_ = run.workspace.data();
+        return;
+      }
+      if (plan.workspace_taken.exchange(true, std::memory_order_acquire)) {
+        throw error(errc::workspace_in_use,
+                    "the plan's own workspace serves another caller; give each its own in run_options::workspace");
+      }
+      own_ = true;
+      data_ = plan.own_workspace();
+    }
+    ~workspace_lease() {
+      if (own_) plan_.workspace_taken.store(false, std::memory_order_release);
+    }
+    workspace_lease(const workspace_lease&) = delete;
+    workspace_lease& operator=(const workspace_lease&) = delete;
+    T* data() const { return reinterpret_cast<T*>(data_); }
+
+   private:
+    const impl& plan_;
+    std::byte* data_ = nullptr;
+    bool own_ = false;
+  };
+
+  std::byte* own_workspace() const {
+    if (on_gpu()) return device_workspace.data();
+    const auto address = reinterpret_cast<std::uintptr_t>(host_workspace.data());
+    const auto aligned = (address + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+    return const_cast<std::byte*>(host_workspace.data()) + (aligned - address);
+  }
+
+  void run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c, const run_options& run) const {
+    core::require_healthy(ctx.state());
+    const bool reads_b = facts.cols > 0 && facts.nnz > 0 && (alpha.pointer() != nullptr || alpha.value() != T{0});
+    plan::check_operands<T>(facts.rows, facts.cols, b, c, options.b_layout, reads_b);
+    std::optional<core::gpu::device_guard> guard;
+    if (on_gpu()) guard.emplace(device());
+    check_spaces(b, c, alpha, beta, reads_b, run);
+    if (facts.rows == 0 || c.cols == 0) return;
+
+    if (b.order == layout::row_major || !reads_b) {
+      multiply(alpha, b.data, b.ld, beta, c, run.stream);
+      return;
+    }
+    const workspace_lease workspace(*this, run);
+    for (std::int64_t j = 0; j < c.cols; j += slab_cols) {
+      const std::int64_t width = std::min(slab_cols, c.cols - j);
+      pack(b.data + j * b.ld, b.ld, width, workspace.data(), run.stream);
+      const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
+      multiply(alpha, workspace.data(), slab_cols, beta, c_slab, run.stream);
+    }
+  }
+
+  void pack(const T* b, std::int64_t ldb, std::int64_t width, T* packed, cuda_stream stream) const {
+    if (!on_gpu()) {
+      kernels::cpu::pack_row_major(b, ldb, facts.cols, width, packed, slab_cols, ctx.threads());
+      return;
+    }
+#if BCSC_WITH_CUDA
+    const int status = kernels::cuda::pack_row_major(b, ldb, facts.cols, width, packed, slab_cols, stream);
+    core::check_launch(ctx.state(), status, "pack B");
+#else
+    (void)stream;
+#endif
+  }
+
+  void multiply(scalar<T> alpha, const T* b, std::int64_t ldb, scalar<T> beta, const dense_view<T>& c,
+                cuda_stream stream) const {
+    const kernels::launch_env env{ctx.threads(), stream, ctx.device().num_multiprocessors};
+    const int status = std::visit(
+        [&]<class M>(const M& matrix) {
+          using I = typename decltype(matrix.view().col_ind)::value_type;
+          const auto v = matrix.view();
+          const kernels::spmm_args<T, I> args{
+              {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.brow_ptr.data(), v.col_ind.data(), v.col_ptr.data(),
+               v.row_ind.data(), v.values.data()},
+              b,
+              ldb,
+              c.cols,
+              c.data,
+              c.row_stride(),
+              c.col_stride(),
+              alpha.value(),
+              beta.value(),
+              alpha.pointer(),
+              beta.pointer()};
+          return launch(&args, env);
+        },
+        a);
+    core::check_launch(ctx.state(), status, facts.kernel.name.c_str());
+  }
+
+  std::string explain() const {
+    const auto model = model_spmm(facts.rows, facts.cols, options.cols, facts.nnz, facts.format_bytes, value_type_of<T>);
+    const double reuse = facts.nnzc > 0 ? static_cast<double>(facts.nnz) / static_cast<double>(facts.nnzc) : 0.0;
+    std::string text = fmt::format(
+        "op(A): {} x {}, {} non-zeros, {}{}\n"
+        "where: {}\n"
+        "kernel: {} ({}, {}deterministic), tile {} x {}\n"
+        "why: {}\n"
+        "BCSC: m_block {}, {} non-empty columns, nnz/nnzc {:.2f}, {} bytes{}\n"
+        "ready after: {:.2f} ms (analysis, conversion{})\n"
+        "N = {}: {:.3g} Gflop, at least {:.3g} MB moved, {:.2f} flop/byte",
+        facts.rows, facts.cols, facts.nnz, to_string(value_type_of<T>),
+        options.transpose == op::transpose ? ", the transpose of what was given" : "", ctx.describe(),
+        facts.kernel.name, facts.kernel.algorithm, facts.kernel.deterministic ? "" : "not ", facts.kernel.m_tile,
+        facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, reuse, facts.format_bytes,
+        facts.reblocked ? ", re-blocked from the height given" : "", facts.convert_seconds * 1e3,
+        on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6, model.intensity());
+    if (ctx.device().peak_bandwidth > 0) {
+      const double seconds = model.bytes / ctx.device().peak_bandwidth;
+      text += fmt::format("\nroofline: {:.1f} us at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
+                          seconds * 1e6, ctx.device().peak_bandwidth * 1e-12, model.flops / seconds * 1e-9);
+    }
+    return text;
+  }
+};
+
+template <value T>
+spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options)
+    : impl_(std::make_unique<impl>(ctx, options)) {
+  impl_->build(a);
+}
+template <value T>
+spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options)
+    : impl_(std::make_unique<impl>(ctx, options)) {
+  impl_->build(a);
+}
+template <value T>
+spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int32_t>& a, const plan_options& options)
+    : impl_(std::make_unique<impl>(ctx, options)) {
+  impl_->build(a);
+}
+template <value T>
+spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int64_t>& a, const plan_options& options)
+    : impl_(std::make_unique<impl>(ctx, options)) {
+  impl_->build(a);
+}
+
+template <value T>
+spmm_plan<T>::~spmm_plan() = default;
+template <value T>
+spmm_plan<T>::spmm_plan(spmm_plan&&) noexcept = default;
+template <value T>
+spmm_plan<T>& spmm_plan<T>::operator=(spmm_plan&&) noexcept = default;
+
+template <value T>
+void spmm_plan<T>::run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c,
+                       const run_options& options) const {
+  impl_->run(alpha, b, beta, c, options);
+}
+
+template <value T>
+std::size_t spmm_plan<T>::workspace_bytes() const { return impl_->workspace_bytes; }
+
+template <value T>
+void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) { impl_->update(a); }
+template <value T>
+void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) { impl_->update(a); }
+template <value T>
+void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) { impl_->update(a); }
+template <value T>
+void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) { impl_->update(a); }
+
+template <value T>
+const plan_facts& spmm_plan<T>::facts() const { return impl_->facts; }
+template <value T>
+std::string spmm_plan<T>::explain() const { return impl_->explain(); }
+template <value T>
+const context& spmm_plan<T>::where() const { return impl_->ctx; }
+
+template class spmm_plan<float>;
+template class spmm_plan<double>;
+
+}  // namespace bcsc

@@ -1,0 +1,95 @@
+#include "lib/plan/registry.hpp"
+
+#include <algorithm>
+
+#include "bcsc_config.h"
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cuda/dispatch.hpp"
+#include "kernels/tables/cpu.hpp"
+#include "kernels/tables/naive.hpp"
+#include "kernels/tables/tiled.hpp"
+#include "kernels/tables/warp.hpp"
+
+namespace bcsc::plan {
+
+namespace {
+
+template <class Algorithm, class Launcher>
+void append(std::vector<registered_kernel>& list, backend where, bool built, Launcher launcher) {
+  for (std::size_t i = 0; i < Algorithm::rows.size(); ++i) {
+    const auto& row = Algorithm::rows[i];
+    registered_kernel entry;
+    entry.info.name = row.label();
+    entry.info.algorithm = Algorithm::name;
+    entry.info.where = where;
+    entry.info.type = row.type;
+    entry.info.m_tile = row.tile_rows();
+    entry.info.n_tile = row.tile_cols();
+    entry.info.threads = row.block_threads();
+    entry.info.index_bits = row.index_width();
+    entry.info.shared_bytes = row.shared_bytes();
+    entry.info.deterministic = Algorithm::deterministic;
+    entry.info.built = built;
+    if (built) entry.launch = launcher(i);
+    list.push_back(std::move(entry));
+  }
+}
+
+template <class Algorithm>
+void append_cpu(std::vector<registered_kernel>& list) {
+  append<Algorithm>(list, backend::cpu, true, [](std::size_t row) { return kernels::cpu::launcher<Algorithm>(row); });
+}
+
+template <class Algorithm>
+void append_cuda(std::vector<registered_kernel>& list) {
+  // A CPU-only build knows the CUDA rows (documentation, names) but has nothing to start.
+  append<Algorithm>(list, backend::cuda, BCSC_WITH_CUDA, [](std::size_t row) -> kernels::launch_fn {
+#if BCSC_WITH_CUDA
+    return kernels::cuda::launcher<Algorithm>(row);
+#else
+    (void)row;
+    return nullptr;
+#endif
+  });
+}
+
+std::vector<registered_kernel> concatenate() {
+  namespace tables = kernels::tables;
+  std::vector<registered_kernel> list;
+  append_cpu<tables::cpu_rows>(list);
+  append_cpu<tables::cpu_blocks>(list);
+  append_cpu<tables::cpu_columns>(list);
+  append_cuda<tables::naive>(list);
+  append_cuda<tables::warp>(list);
+  append_cuda<tables::tiled>(list);
+  return list;
+}
+
+}  // namespace
+
+const std::vector<registered_kernel>& registry() {
+  static const std::vector<registered_kernel> list = concatenate();
+  return list;
+}
+
+}  // namespace bcsc::plan
+
+namespace bcsc {
+
+const std::vector<kernel_info>& kernel_table() {
+  static const std::vector<kernel_info> list = [] {
+    std::vector<kernel_info> infos;
+    for (const auto& entry : plan::registry()) infos.push_back(entry.info);
+    return infos;
+  }();
+  return list;
+}
+
+std::vector<kernel_info> kernel_table(backend where, value_type type) {
+  std::vector<kernel_info> chosen;
+  std::ranges::copy_if(kernel_table(), std::back_inserter(chosen),
+                       [&](const kernel_info& k) { return k.where == where && k.type == type; });
+  return chosen;
+}
+
+}  // namespace bcsc

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "bcsc/dense.hpp"
+#include "bcsc/plan.hpp"
+
+/// What run() asks of its operands before anything is launched. Every failure is a typed error naming the parameter.
+namespace bcsc::plan {
+
+/// Shapes, leading dimensions, null pointers, overlap of C = alpha * A * B + beta * C with A of rows x inner.
+template <value T>
+void check_operands(std::int64_t rows, std::int64_t inner, const dense_view<const T>& b, const dense_view<T>& c,
+                    layout planned_b_layout, bool reads_b);
+
+/// Whether two dense matrices share an element. Interleaved column ranges of one array (equal layout and leading
+/// dimension) do not.
+template <value T>
+bool overlap(const dense_view<const T>& b, const dense_view<const T>& c);
+
+}  // namespace bcsc::plan

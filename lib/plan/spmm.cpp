@@ -1,0 +1,55 @@
+#include "bcsc/spmm.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/core/buffer.hpp"
+#include "lib/core/fail.hpp"
+#include "lib/plan/run_checks.hpp"
+
+namespace bcsc {
+
+namespace {
+
+/// The elements from the first of `x` to one past its last, padding included.
+template <class T>
+std::span<T> storage(const dense_view<T>& x) {
+  if (x.rows == 0 || x.cols == 0) return {};
+  const bool by_rows = x.order == layout::row_major;
+  const std::int64_t lines = by_rows ? x.rows : x.cols, width = by_rows ? x.cols : x.rows;
+  return {x.data, static_cast<std::size_t>((lines - 1) * x.ld + width)};
+}
+
+}  // namespace
+
+template <value T>
+void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, dense_view<const T> b, dense_view<T> c, T alpha,
+          T beta) {
+  // Before the plan: a shape that does not fit must not cost a conversion, and staging reads the operands.
+  plan::check_operands<T>(a.rows, a.cols, b, c, b.order, true);
+  const spmm_plan<T> plan(ctx, a, {.cols = std::max<std::int64_t>(1, c.cols), .b_layout = b.order});
+  if (ctx.kind() == backend::cpu) {
+    plan.run(alpha, b, beta, c);
+    return;
+  }
+  const int device = ctx.device().device;
+  const core::gpu::device_guard guard(device);
+  const core::device_buffer<T> b_there(device, storage(b));
+  // All of C's storage travels, so that the padding between its lines comes back as it was.
+  const core::device_buffer<T> c_there(device, std::span<const T>(storage(c)));
+  plan.run(alpha, {b_there.data(), b.rows, b.cols, b.ld, b.order}, beta,
+           {c_there.data(), c.rows, c.cols, c.ld, c.order});
+  if (c_there.size() > 0) core::gpu::copy_to_host(c.data, c_there.data(), c_there.bytes());
+}
+
+template <value T>
+void spmm(const csr_view<T, std::int32_t>& a, dense_view<const T> b, dense_view<T> c, T alpha, T beta) {
+  spmm<T>(context::best(), a, b, c, alpha, beta);
+}
+
+template void spmm(const context&, const csr_view<float>&, dense_view<const float>, dense_view<float>, float, float);
+template void spmm(const context&, const csr_view<double>&, dense_view<const double>, dense_view<double>, double, double);
+template void spmm(const csr_view<float>&, dense_view<const float>, dense_view<float>, float, float);
+template void spmm(const csr_view<double>&, dense_view<const double>, dense_view<double>, double, double);
+
+}  // namespace bcsc

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "bcsc/context.hpp"
+#include "lib/core/buffer.hpp"
+#include "lib/core/checked.hpp"
+
+namespace bcsc::solvers {
+
+/// `size` values where a context computes: device memory for a CUDA context, else aligned host memory. Starts
+/// uninitialised, so that the threads that first write it place its pages.
+/// Throws error{out_of_memory | size_overflow}.
+template <class T>
+class context_array {
+ public:
+  context_array(const context& ctx, std::int64_t size) : on_device_(ctx.kind() == backend::cuda), size_(size) {
+    const std::int64_t bytes = core::checked_product(size, sizeof(T), "bytes of a work array");
+    if (on_device_) {
+      device_ = core::device_buffer<T>(ctx.device().device, size);
+      return;
+    }
+    host_.reset(static_cast<T*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow)));
+    if (host_ == nullptr) core::fail(errc::out_of_memory, "the host has no {} bytes left", bytes);
+  }
+
+  T* data() const { return on_device_ ? device_.data() : host_.get(); }
+  std::int64_t size() const { return size_; }
+
+  /// Zero bytes everywhere.
+  void clear() {
+    if (size_ == 0) return;
+    if (on_device_) {
+      core::gpu::fill_zero(data(), bytes());
+    } else {
+      std::fill_n(reinterpret_cast<std::byte*>(data()), bytes(), std::byte{0});
+    }
+  }
+
+  /// Copies host values to the front; done on return.
+  void upload(std::span<const T> from) {
+    if (from.empty()) return;
+    if (on_device_) {
+      core::gpu::copy_to_device(data(), from.data(), from.size_bytes());
+      core::gpu::synchronize();
+    } else {
+      std::copy(from.begin(), from.end(), data());
+    }
+  }
+
+  /// Copies the front to the host, after all work before it; done on return.
+  void download(std::span<T> to) const {
+    if (to.empty()) return;
+    if (on_device_) {
+      core::gpu::copy_to_host(to.data(), data(), to.size_bytes());
+    } else {
+      std::copy_n(data(), to.size(), to.begin());
+    }
+  }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  struct release {
+    void operator()(T* pointer) const { ::operator delete(pointer, alignment); }
+  };
+
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+
+  bool on_device_;
+  std::int64_t size_;
+  core::device_buffer<T> device_;
+  std::unique_ptr<T, release> host_;
+};
+
+}  // namespace bcsc::solvers

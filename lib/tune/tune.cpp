@@ -1,0 +1,162 @@
+#include "bcsc/tune.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "bcsc/analysis.hpp"
+#include "lib/core/buffer.hpp"
+#include "lib/core/fail.hpp"
+
+namespace bcsc {
+
+namespace {
+
+/// The library's only mutable state shared by all threads: winners by key.
+struct tuning_cache {
+  std::mutex mutex;
+  std::map<std::string, tune_timing> winners;
+};
+
+tuning_cache& cache() {
+  static tuning_cache instance;
+  return instance;
+}
+
+/// What two problems must share for one's winner to serve the other.
+template <class T>
+std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options& options) {
+  const std::int64_t heights[] = {8, 64};
+  const auto blocks = analyse_blocks(a, std::span<const std::int64_t>(heights));
+  return fmt::format("{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|B {}|{}|{}{}", ctx.describe(), to_string(value_type_of<T>),
+                     a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols,
+                     to_string(options.plan.b_layout), options.plan.kernel.empty() ? "any" : options.plan.kernel,
+                     options.plan.transpose == op::transpose ? "transposed" : "as given",
+                     options.plan.deterministic ? "|deterministic" : "");
+}
+
+/// One line a winner: key, kernel, m_block, seconds, separated by tabs. Lines of another shape are passed over: a cache
+/// may be lost without harm.
+void load(const std::string& file, std::map<std::string, tune_timing>& winners) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    std::string key, kernel, m_block, seconds;
+    if (!std::getline(fields, key, '\t') || !std::getline(fields, kernel, '\t') ||
+        !std::getline(fields, m_block, '\t') || !std::getline(fields, seconds, '\t')) {
+      continue;
+    }
+    try {
+      winners.emplace(key, tune_timing{kernel, std::stoll(m_block), std::stod(seconds)});
+    } catch (const std::logic_error&) {
+      continue;
+    }
+  }
+}
+
+void save(const std::string& file, const std::map<std::string, tune_timing>& winners) {
+  const std::string beside = file + ".new";
+  {
+    std::ofstream out(beside, std::ios::trunc);
+    for (const auto& [key, t] : winners) out << fmt::format("{}\t{}\t{}\t{}\n", key, t.kernel, t.m_block, t.seconds);
+    out.flush();
+    if (!out) throw error(errc::io_error, "tune_options::cache_file: cannot write " + beside, {beside});
+  }
+  std::error_code failure;
+  std::filesystem::rename(beside, file, failure);
+  if (failure) throw error(errc::io_error, "tune_options::cache_file: cannot write " + file, {file});
+}
+
+/// B and C of the right shape where the context computes, B seeded.
+template <class T>
+class trial_operands {
+ public:
+  trial_operands(const context& ctx, std::int64_t rows, std::int64_t inner, const plan_options& plan)
+      : ctx_(ctx), b_(inner, plan.cols, plan.b_layout), c_(rows, plan.cols) {
+    std::uint64_t state = 1;
+    for (std::int64_t i = 0; i < inner * plan.cols; ++i) {
+      state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+      b_.data()[i] = static_cast<T>(static_cast<double>(state >> 40) * 0x1p-24 - 0.5);
+    }
+    if (ctx.kind() == backend::cuda) {
+      const int device = ctx.device().device;
+      b_there_ = core::device_buffer<T>(device, std::span<const T>(b_.data(), static_cast<std::size_t>(inner * plan.cols)));
+      c_there_ = core::device_buffer<T>(device, rows * plan.cols);
+    }
+  }
+
+  double seconds_of_one(const spmm_plan<T>& plan) {
+    dense_view<const T> b = b_;
+    dense_view<T> c = c_;
+    if (ctx_.kind() == backend::cuda) {
+      b.data = b_there_.data();
+      c.data = c_there_.data();
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    plan.run(T{1}, b, T{0}, c);
+    if (ctx_.kind() == backend::cuda) {
+      const core::gpu::device_guard guard(ctx_.device().device);
+      core::gpu::synchronize();
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+ private:
+  context ctx_;
+  dense_matrix<T> b_, c_;
+  core::device_buffer<T> b_there_, c_there_;
+};
+
+double median(std::vector<double> samples) {
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+}  // namespace
+
+template <value T>
+std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a, const tune_options& options) {
+  if (options.repetitions < 1) {
+    core::fail(errc::invalid_argument, "tune_options::repetitions = {}: must be at least 1", options.repetitions);
+  }
+  const std::string key = key_of(ctx, a, options);
+  {
+    const std::lock_guard lock(cache().mutex);
+    if (!options.cache_file.empty()) load(options.cache_file, cache().winners);
+    if (const auto found = cache().winners.find(key); found != cache().winners.end()) return {found->second};
+  }
+
+  const bool transposed = options.plan.transpose == op::transpose;
+  trial_operands<T> operands(ctx, transposed ? a.cols : a.rows, transposed ? a.rows : a.cols, options.plan);
+  std::vector<tune_timing> timings;
+  for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
+    const bool wanted = options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
+    const bool allowed = k.built && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
+                         (ctx.kind() == backend::cpu || k.shared_bytes <= ctx.device().shared_bytes_per_block);
+    if (!wanted || !allowed) continue;
+    plan_options forced = options.plan;
+    forced.kernel = k.name;
+    const spmm_plan<T> plan(ctx, a, forced);
+    (void)operands.seconds_of_one(plan);
+    std::vector<double> samples;
+    for (int r = 0; r < options.repetitions; ++r) samples.push_back(operands.seconds_of_one(plan));
+    timings.push_back({k.name, plan.facts().m_block, median(std::move(samples))});
+  }
+  if (timings.empty()) core::fail(errc::no_such_kernel, "tune: no kernel \"{}\" runs here", options.plan.kernel);
+  std::ranges::sort(timings, {}, &tune_timing::seconds);
+
+  const std::lock_guard lock(cache().mutex);
+  cache().winners.insert_or_assign(key, timings.front());
+  if (!options.cache_file.empty()) save(options.cache_file, cache().winners);
+  return timings;
+}
+
+template std::vector<tune_timing> tune(const context&, const csr_view<float>&, const tune_options&);
+template std::vector<tune_timing> tune(const context&, const csr_view<double>&, const tune_options&);
+
+}  // namespace bcsc

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "bcsc/generate.hpp"
+#include "lib/core/fail.hpp"
+
+namespace bcsc::generate {
+namespace {
+
+/// A family of matrices as a specification names it: its positional parameters, then the named ones it takes.
+struct family {
+  std::string_view name;
+  std::vector<std::string_view> positional;
+  std::vector<std::string_view> named;
+};
+
+const std::vector<family>& families() {
+  static const std::vector<family> all{{"elasticity", {"nx", "ny", "nz"}, {}},
+                                       {"stencil5", {"nx", "ny"}, {}},
+                                       {"stencil9", {"nx", "ny"}, {}},
+                                       {"stencil7", {"nx", "ny", "nz"}, {}},
+                                       {"stencil27", {"nx", "ny", "nz"}, {}},
+                                       {"banded", {"rows", "half_width"}, {"seed"}},
+                                       {"uniform", {"rows", "cols", "sparsity"}, {"seed"}},
+                                       {"rmat", {"scale", "degree"}, {"seed", "a", "b", "c"}}};
+  return all;
+}
+
+std::string form(const family& f) {
+  std::string text(f.name);
+  char separator = ':';
+  for (std::string_view parameter : f.positional) {
+    text += separator;
+    text += parameter;
+    separator = ',';
+  }
+  for (std::string_view parameter : f.named) text.append("[,").append(parameter).append("=]");
+  return text;
+}
+
+std::string forms() {
+  std::string text;
+  for (const family& f : families()) text += (text.empty() ? "" : " | ") + form(f);
+  return text + " | a name of the catalogue (" + catalogue().front().name + ", ...)";
+}
+
+[[noreturn]] void refuse(std::string_view specification, std::string_view why) {
+  core::fail(errc::invalid_argument, "specification = \"{}\": {}; the forms are {}", specification, why, forms());
+}
+
+/// The parameters of one specification, as text by name, read on demand as numbers.
+class parameters {
+ public:
+  parameters(std::string_view specification, const family& f, std::string_view text) : specification_(specification) {
+    std::size_t position = 0;
+    for (bool more = !text.empty(); more;) {
+      const auto comma = text.find(',');
+      const std::string_view item = text.substr(0, comma);
+      more = comma != std::string_view::npos;
+      if (more) text.remove_prefix(comma + 1);
+      const auto equals = item.find('=');
+      if (equals == std::string_view::npos) {
+        if (position == f.positional.size()) refuse(specification_, "\"" + std::string(item) + "\" is one too many");
+        given_[f.positional[position++]] = item;
+        continue;
+      }
+      const std::string_view name = item.substr(0, equals);
+      if (std::find(f.named.begin(), f.named.end(), name) == f.named.end()) {
+        refuse(specification_, "there is no parameter \"" + std::string(name) + "\"");
+      }
+      if (!given_.emplace(name, item.substr(equals + 1)).second) {
+        refuse(specification_, std::string(name) + " is given twice");
+      }
+    }
+    if (position < f.positional.size()) {
+      refuse(specification_, std::string(f.positional[position]) + " is missing");
+    }
+  }
+
+  template <class Number>
+  Number number(std::string_view name) const {
+    const std::string_view text = given_.at(name);
+    Number parsed{};
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    if (text.empty() || status != std::errc{} || end != text.data() + text.size()) {
+      const char* kind = std::numeric_limits<Number>::is_integer ? "an integer that fits" : "a number that fits";
+      refuse(specification_, std::string(name) + " = \"" + std::string(text) + "\" is not " + kind);
+    }
+    return parsed;
+  }
+  template <class Number>
+  Number number(std::string_view name, Number otherwise) const {
+    return given_.contains(name) ? number<Number>(name) : otherwise;
+  }
+  std::int64_t size(std::string_view name) const { return number<std::int64_t>(name); }
+  std::uint64_t seed() const { return number<std::uint64_t>("seed", 1); }
+
+ private:
+  std::string_view specification_;
+  std::map<std::string_view, std::string_view> given_;
+};
+
+template <value T>
+csr_matrix<T> make(const family& f, const parameters& p) {
+  if (f.name == "elasticity") return elasticity<T>(p.size("nx"), p.size("ny"), p.size("nz"));
+  if (f.name == "stencil5") return stencil<T>(5, p.size("nx"), p.size("ny"));
+  if (f.name == "stencil9") return stencil<T>(9, p.size("nx"), p.size("ny"));
+  if (f.name == "stencil7") return stencil<T>(7, p.size("nx"), p.size("ny"), p.size("nz"));
+  if (f.name == "stencil27") return stencil<T>(27, p.size("nx"), p.size("ny"), p.size("nz"));
+  if (f.name == "banded") return banded<T>(p.size("rows"), p.size("half_width"), p.seed());
+  if (f.name == "uniform") {
+    return uniform<T>(p.size("rows"), p.size("cols"), p.number<double>("sparsity"), p.seed());
+  }
+  if (f.name == "rmat") {
+    return rmat<T>(p.number<int>("scale"), p.number<int>("degree"), p.seed(), p.number<double>("a", 0.57),
+                   p.number<double>("b", 0.19), p.number<double>("c", 0.19));
+  }
+  core::fail(errc::internal, "family \"{}\" has no generator", f.name);
+}
+
+}  // namespace
+
+const std::vector<catalogue_entry>& catalogue() {
+  static const std::vector<catalogue_entry> all = [] {
+    std::vector<catalogue_entry> entries{{"elasticity-30", "elasticity:30,30,30", "fem"},
+                                         {"elasticity-45", "elasticity:45,45,45", "fem"},
+                                         {"band-20000-20", "banded:20000,20,seed=1", "band"},
+                                         {"band-200000-60", "banded:200000,60,seed=1", "band"},
+                                         {"stencil5-1000", "stencil5:1000,1000", "stencil"},
+                                         {"stencil9-400", "stencil9:400,400", "stencil"},
+                                         {"stencil9-1000", "stencil9:1000,1000", "stencil"},
+                                         {"stencil7-80", "stencil7:80,80,80", "stencil"},
+                                         {"stencil27-64", "stencil27:64,64,64", "stencil"},
+                                         {"rmat-17", "rmat:17,16,seed=1", "graph"},
+                                         {"rmat-20", "rmat:20,16,seed=1", "graph"}};
+    for (const std::string size : {"2048", "4096"}) {
+      for (const std::string sparsity : {"0.6", "0.7", "0.8", "0.9", "0.95"}) {
+        entries.push_back({"uniform-" + size + "-" + sparsity,
+                           "uniform:" + size + "," + size + "," + sparsity + ",seed=1", "network"});
+      }
+    }
+    return entries;
+  }();
+  return all;
+}
+
+template <value T>
+csr_matrix<T> from_specification(std::string_view specification) {
+  for (const catalogue_entry& entry : catalogue()) {
+    if (entry.name == specification) return from_specification<T>(entry.specification);
+  }
+  const auto colon = specification.find(':');
+  const std::string_view name = specification.substr(0, colon);
+  for (const family& f : families()) {
+    if (f.name != name) continue;
+    const std::string_view text = colon == std::string_view::npos ? "" : specification.substr(colon + 1);
+    return make<T>(f, parameters(specification, f, text));
+  }
+  refuse(specification, "\"" + std::string(name) + "\" is neither a family nor in the catalogue");
+}
+
+template csr_matrix<float> from_specification<float>(std::string_view);
+template csr_matrix<double> from_specification<double>(std::string_view);
+
+}  // namespace bcsc::generate

@@ -1,0 +1,92 @@
+// Every row of every table, both layouts of C, over the battery: within the error bound on real values, and exact on
+// small integers (so all kernels are bit-equal there).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "bcsc/plan.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
+
+namespace bcsc::test {
+namespace {
+
+struct instance {
+  kernel_info kernel;
+  layout c_layout;
+};
+
+std::string name_of(const ::testing::TestParamInfo<instance>& info) {
+  std::string name = std::string(to_string(info.param.kernel.where)) + "_" + info.param.kernel.name + "_" +
+                     std::string(to_string(info.param.kernel.type)) + "_" + std::string(to_string(info.param.c_layout));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+std::vector<instance> instances() {
+  std::vector<instance> all;
+  for (const kernel_info& k : kernel_table()) {
+    for (layout order : {layout::row_major, layout::col_major}) all.push_back({k, order});
+  }
+  return all;
+}
+
+struct scalars {
+  double alpha, beta;
+};
+
+template <class T>
+void run_battery(const context& ctx, const instance& one, values kind) {
+  const std::vector<std::int64_t> widths = {1, 3, 8, 33, one.kernel.n_tile, one.kernel.n_tile + 1};
+  const scalars choices[] = {{1, 0}, {2, -1}, {-1, 1}, {0, 2}, {0, 0}};
+  std::size_t turn = 0;
+  for (const sparse_case& a : battery(kind)) {
+    const auto csr = csr_of<T>(a);
+    // Three heights in turn: the kernel's own, a smaller one, one that needs several slices.
+    const std::int64_t heights[] = {0, std::max(1, one.kernel.m_tile / 2 - 1), 2 * one.kernel.m_tile + 3};
+    for (std::size_t w = 0; w < widths.size(); ++w, ++turn) {
+      const scalars s = choices[turn % 5];
+      const placement for_b{layout::row_major, static_cast<std::int64_t>(turn % 3), static_cast<std::int64_t>(turn % 2)};
+      const placement for_c{one.c_layout, static_cast<std::int64_t>((turn + 1) % 4), static_cast<std::int64_t>((turn / 2) % 2)};
+      const auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
+      auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
+      const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);
+      if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+
+      const spmm_plan<T> plan(ctx, csr, {.cols = widths[w], .kernel = one.kernel.name, .m_block = heights[turn % 3]});
+      ASSERT_EQ(plan.facts().kernel.name, one.kernel.name);
+      operand<T> on_b(ctx, b, for_b), on_c(ctx, c0, for_c);
+      plan.run(static_cast<T>(s.alpha), on_b.view(), static_cast<T>(s.beta), on_c.view());
+      const std::string what = a.name + ", N = " + std::to_string(widths[w]) + ", m_block " +
+                               std::to_string(plan.facts().m_block) + ", alpha " + std::to_string(s.alpha) + ", beta " +
+                               std::to_string(s.beta);
+      if (kind == values::real) {
+        expect_within_bound<T>(wanted, on_c.read(), what);
+      } else {
+        expect_exact<T>(wanted, on_c.read(), what);
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+class every_kernel : public ::testing::TestWithParam<instance> {
+ protected:
+  void run(values kind) {
+    const auto ctx = context_of(GetParam().kernel.where);
+    BCSC_SKIP_WITHOUT_GPU(ctx);
+    if (GetParam().kernel.type == value_type::fp32) {
+      run_battery<float>(*ctx, GetParam(), kind);
+    } else {
+      run_battery<double>(*ctx, GetParam(), kind);
+    }
+  }
+};
+
+TEST_P(every_kernel, keeps_the_error_bound) { run(values::real); }
+TEST_P(every_kernel, is_exact_on_small_integers) { run(values::small_integers); }
+
+INSTANTIATE_TEST_SUITE_P(table, every_kernel, ::testing::ValuesIn(instances()), name_of);
+
+}  // namespace
+}  // namespace bcsc::test

@@ -1,0 +1,604 @@
+#include "bench/harness/bench.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bcsc/error.hpp"
+#include "bcsc/registry.hpp"
+#include "bench/harness/check.hpp"
+#include "bench/harness/inputs.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/harness/stage.hpp"
+#include "bench/harness/timing.hpp"
+
+namespace bcsc::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// --- The checker ----------------------------------------------------------------------------------------------------
+
+/// Row 0: two entries, row 1: none, row 2: one; B is 3 x 2.
+template <class T>
+struct small_product {
+  csr_matrix<T, std::int32_t> a{3, 3, {0, 2, 2, 3}, {0, 2, 1}, {T(0.5), T(-3), T(2)}};
+  dense_matrix<T> b{3, 2};
+  small_product() {
+    T next = 1;
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 2; ++j) b(i, j) = next++;
+    }
+  }
+  /// By hand: B = [1 2; 3 4; 5 6].
+  dense_matrix<T> right(layout order) const {
+    dense_matrix<T> c(3, 2, order);
+    c(0, 0) = T(0.5 * 1 - 3 * 5);
+    c(0, 1) = T(0.5 * 2 - 3 * 6);
+    c(2, 0) = T(2 * 3);
+    c(2, 1) = T(2 * 4);
+    return c;
+  }
+  accuracy compare(const dense_matrix<T>& c) const { return expectation<T>(a.view(), b.view()).compare(c.view()); }
+};
+
+template <class T>
+class checker : public testing::Test {};
+using value_types = testing::Types<float, double>;
+TYPED_TEST_SUITE(checker, value_types);
+
+TYPED_TEST(checker, AcceptsTheRightResultInBothLayouts) {
+  const small_product<TypeParam> p;
+  for (const layout order : {layout::row_major, layout::col_major}) {
+    const accuracy found = p.compare(p.right(order));
+    EXPECT_TRUE(found.passed());
+    EXPECT_EQ(found.max_error, 0);
+    EXPECT_EQ(found.max_bound_share, 0);
+    EXPECT_EQ(found.unchecked, 0);
+  }
+}
+
+TYPED_TEST(checker, CatchesOneWrongEntryAndSaysWhere) {
+  const small_product<TypeParam> p;
+  for (const layout order : {layout::row_major, layout::col_major}) {
+    auto c = p.right(order);
+    c(0, 1) *= TypeParam(1.0001);
+    const accuracy found = p.compare(c);
+    EXPECT_EQ(found.violations, 1);
+    EXPECT_EQ(found.not_finite, 0);
+    EXPECT_EQ(found.worst_row, 0);
+    EXPECT_EQ(found.worst_col, 1);
+    // |error| / |A||B|, where |A||B| = 0.5 * 2 + 3 * 6 = 19 and C = -17.
+    EXPECT_NEAR(found.max_error, 17 * 0.0001 / 19, 1e-6);
+    EXPECT_NE(found.describe(6).find("(0, 1)"), std::string::npos);
+  }
+}
+
+TYPED_TEST(checker, CatchesNaNAndInfinity) {
+  const small_product<TypeParam> p;
+  auto c = p.right(layout::row_major);
+  c(2, 0) = std::numeric_limits<TypeParam>::quiet_NaN();
+  c(2, 1) = std::numeric_limits<TypeParam>::infinity();
+  const accuracy found = p.compare(c);
+  EXPECT_EQ(found.violations, 2);
+  EXPECT_EQ(found.not_finite, 2);
+  EXPECT_FALSE(found.passed());
+}
+
+TYPED_TEST(checker, CatchesAnEmptyRowThatIsNotZero) {
+  const small_product<TypeParam> p;
+  auto c = p.right(layout::row_major);
+  c(1, 0) = std::numeric_limits<TypeParam>::min();
+  EXPECT_EQ(p.compare(c).violations, 1);
+}
+
+TYPED_TEST(checker, CatchesAMissedWriteOfAPoisonedResult) {
+  const small_product<TypeParam> p;
+  const auto where = make_cpu_stage(1);
+  stage_array<TypeParam> c(*where, 6);
+  where->poison(c.data(), c.bytes());
+  const auto right = p.right(layout::row_major);
+  for (int k = 0; k < 5; ++k) c.data()[k] = right.data()[k];  // the last one is forgotten
+  const auto* fetched = static_cast<const TypeParam*>(where->fetch(c.data(), c.bytes()));
+  const accuracy found = expectation<TypeParam>(p.a.view(), p.b.view()).compare({fetched, 3, 2});
+  EXPECT_EQ(found.violations, 1);
+  EXPECT_EQ(found.not_finite, 1);
+}
+
+TYPED_TEST(checker, BoundIsTightToSomeRoundings) {
+  // One term: |A||B| = 6, so the bound is (gamma_4 + u) * 6, five roundings of 6: two pass, eleven do not.
+  const small_product<TypeParam> p;
+  const auto off_by = [&](int roundings) {
+    auto c = p.right(layout::row_major);
+    c(2, 0) = TypeParam(6) + TypeParam(6 * roundings) * (std::numeric_limits<TypeParam>::epsilon() / 2);
+    return p.compare(c);
+  };
+  EXPECT_TRUE(off_by(2).passed());
+  EXPECT_FALSE(off_by(11).passed());
+}
+
+TYPED_TEST(checker, OverflowingEntriesAreLeftOutAndCounted) {
+  const TypeParam huge = std::numeric_limits<TypeParam>::max();
+  const csr_matrix<TypeParam, std::int32_t> a{1, 2, {0, 2}, {0, 1}, {huge, -huge}};
+  dense_matrix<TypeParam> b(2, 1), c(1, 1);
+  b(0, 0) = b(1, 0) = 1;
+  c(0, 0) = std::numeric_limits<TypeParam>::quiet_NaN();
+  const accuracy found = expectation<TypeParam>(a.view(), b.view()).compare(c.view());
+  EXPECT_EQ(found.unchecked, 1);
+  EXPECT_TRUE(found.passed());
+}
+
+TEST(gamma, GrowsWithTheNumberOfTerms) {
+  EXPECT_DOUBLE_EQ(gamma_bound(4, 0.125), 1.0);
+  EXPECT_EQ(gamma_bound(8, 0.125), std::numeric_limits<double>::infinity());
+}
+
+TEST(operands, SeededValuesAreTheSameInBothLayouts) {
+  dense_matrix<double> row(37, 5, layout::row_major), col(37, 5, layout::col_major), copied(37, 5, layout::col_major);
+  fill_seeded<double>(row.view(), 7);
+  fill_seeded<double>(col.view(), 7);
+  copy_elements<double>(row.view(), copied.view());
+  std::set<double> distinct;
+  for (int i = 0; i < 37; ++i) {
+    for (int j = 0; j < 5; ++j) {
+      EXPECT_EQ(row(i, j), col(i, j));
+      EXPECT_EQ(row(i, j), copied(i, j));
+      EXPECT_LT(std::abs(row(i, j)), 1.0);
+      EXPECT_NE(row(i, j), 0.0);
+      EXPECT_EQ(row(i, j), static_cast<double>(static_cast<float>(row(i, j))));
+      distinct.insert(row(i, j));
+    }
+  }
+  EXPECT_EQ(distinct.size(), 37u * 5u);
+}
+
+// --- Arithmetic of the results --------------------------------------------------------------------------------------
+
+TEST(statistics, QuantilesLieBetweenNeighbours) {
+  const std::vector<double> sorted{1, 2, 3, 4, 10};
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0), 1);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.5), 3);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.1), 1.4);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.9), 7.6);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 1), 10);
+  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{5}, 0.9), 5);
+}
+
+TEST(statistics, SummaryOfUnsortedSamples) {
+  const time_statistics s = summarise({4, 1, 3, 2}, 8);
+  EXPECT_DOUBLE_EQ(s.median, 2.5);
+  EXPECT_DOUBLE_EQ(s.min, 1);
+  EXPECT_DOUBLE_EQ(s.max, 4);
+  EXPECT_EQ(s.num_samples, 4);
+  EXPECT_EQ(s.launches_per_sample, 8);
+  EXPECT_EQ(summarise({}, 1).num_samples, 0);
+}
+
+TEST(sampling_plan, ShortWorkIsRepeatedAndLongWorkIsSampledLess) {
+  const timing_options options{
+      .seconds = 0.02, .min_samples = 10, .max_samples = 20, .sample_seconds = 3e-4, .most_seconds = 1.0};
+  EXPECT_EQ(plan_warm_samples(1e-5, options).launches, 30);
+  EXPECT_EQ(plan_warm_samples(1e-5, options).num_samples, 20);
+  EXPECT_EQ(plan_warm_samples(0.05, options).launches, 1);
+  EXPECT_EQ(plan_warm_samples(0.05, options).num_samples, 10);
+  EXPECT_EQ(plan_warm_samples(0.2, options).num_samples, 5);
+  EXPECT_EQ(plan_warm_samples(30.0, options).num_samples, 3);
+  EXPECT_EQ(plan_cold_samples(1e-3, 1e-3, options).num_samples, 10);
+  EXPECT_EQ(plan_cold_samples(1e-5, 0, options).launches, 1);
+}
+
+TEST(payback_products, IsTheFirstCountThatCoversTheConversion) {
+  EXPECT_EQ(payback(0.010, 1e-3, 3e-3), 5);
+  EXPECT_EQ(payback(0.011, 1e-3, 3e-3), 6);
+  EXPECT_EQ(payback(0.0, 1e-3, 3e-3), 0);
+  EXPECT_EQ(payback(0.010, 3e-3, 3e-3), std::nullopt);
+  EXPECT_EQ(payback(0.010, 4e-3, 3e-3), std::nullopt);
+}
+
+TEST(roofline, IsTheLargerOfMovingAndComputing) {
+  // 10 x 20, 50 non-zeros, N = 4, fp32: CSR 11*4 + 50*8 = 444, B 320, C 160 bytes: 924; 400 flops.
+  EXPECT_DOUBLE_EQ(roofline_seconds(10, 20, 4, 50, value_type::fp32, 1e3, 0), 0.924);
+  EXPECT_DOUBLE_EQ(roofline_seconds(10, 20, 4, 50, value_type::fp32, 1e3, 100), 4.0);
+}
+
+TEST(ratios, MeanWorstAndLosses) {
+  const std::vector<named_ratio> ratios{{4, "a"}, {0.25, "b"}, {8, "c"}, {1, "d"}};
+  const ratio_summary s = summarise_ratios(ratios);
+  EXPECT_EQ(s.num_cases, 4);
+  EXPECT_NEAR(s.geometric_mean, std::pow(8.0, 0.25), 1e-12);
+  EXPECT_DOUBLE_EQ(s.worst, 0.25);
+  EXPECT_EQ(s.worst_case, "b");
+  EXPECT_DOUBLE_EQ(s.share_of_losses, 0.25);
+  EXPECT_EQ(summarise_ratios({}).num_cases, 0);
+}
+
+entry_result timed_entry(std::string name, std::string group, double warm, double cold, layout order, bool ours) {
+  entry_result e;
+  e.name = std::move(name);
+  e.group = std::move(group);
+  e.ours = ours;
+  e.order = order;
+  e.warm = summarise({warm}, 1);
+  e.cold = summarise({cold}, 1);
+  return e;
+}
+
+TEST(verdicts, ComparesWithTheBestRivalInTheSameLayoutOnly) {
+  constexpr auto row = layout::row_major, col = layout::col_major;
+  case_result c;
+  c.entries = {timed_entry("tiled-1", "tiled", 2, 4, row, true),     timed_entry("warp-1", "warp", 1.5, 4, row, true),
+               timed_entry("plan", "plan", 2, 4, row, true),         timed_entry("alg2", "cusparse", 5, 5, row, false),
+               timed_entry("alg3", "cusparse", 4, 12, row, false),   timed_entry("alg1", "cusparse", 1, 1, col, false),
+               timed_entry("cublas", "cublas", 0.5, 0.5, row, false)};
+  c.entries[2].convert_seconds = 7;
+  verdict v = judge(c, "cusparse");
+  EXPECT_EQ(v.rival->name, "alg3");
+  EXPECT_EQ(v.row->name, "warp-1");
+  EXPECT_DOUBLE_EQ(*v.ratio, 2);
+  EXPECT_DOUBLE_EQ(*v.cold_ratio, 1.25);
+  EXPECT_EQ(*v.payback, 4);
+
+  c.entries[4].status = entry_status::failed;  // a wrong result is no rival
+  v = judge(c, "cusparse");
+  EXPECT_EQ(v.rival->name, "alg2");
+  EXPECT_FALSE(judge(c, "eigen").ratio.has_value());
+}
+
+TEST(failures, WrongResultsAndUnreadableInputsCount) {
+  run_result run;
+  EXPECT_EQ(count_failures(run), 0);
+  run.problems = {{"a", "no such file", true}, {"b", "complex", false}};
+  run.cases.emplace_back();
+  run.cases[0].entries.resize(3);
+  run.cases[0].entries[1].status = entry_status::failed;
+  run.cases[0].entries[2].status = entry_status::unavailable;
+  EXPECT_EQ(count_failures(run), 2);
+}
+
+// --- Stage and clock ------------------------------------------------------------------------------------------------
+
+TEST(cpu_stage, FlushWritesTwiceTheCacheEachTime) {
+  const auto where = make_cpu_stage(2);
+  EXPECT_EQ(where->num_flushes(), 0);
+  where->flush();
+  where->flush();
+  EXPECT_EQ(where->num_flushes(), 2);
+  EXPECT_GE(where->flush_bytes(), 2 * last_level_cache_bytes());
+}
+
+TEST(measuring, EveryColdSampleIsPrecededByAFlush) {
+  const auto where = make_cpu_stage(1);
+  std::int64_t runs = 0;
+  const std::vector<timing_request> requests{{"counting", [&] { ++runs; }, 1e-3}};
+  const timing_options options{.seconds = 1e-3, .min_samples = 4, .max_samples = 4, .sample_seconds = 2e-3};
+  const auto results = measure(*where, requests, options);
+  ASSERT_EQ(results.size(), 1u);
+  ASSERT_TRUE(results[0].warm && results[0].cold);
+  EXPECT_EQ(results[0].warm->num_samples, 4);
+  EXPECT_EQ(results[0].warm->launches_per_sample, 2);
+  EXPECT_EQ(results[0].cold->num_samples, 4);
+  EXPECT_EQ(where->num_flushes(), 2 + 4);  // two to learn how long one takes
+  EXPECT_EQ(runs, 2 + 4 * 2 + 4);          // warm-up, warm, cold
+}
+
+TEST(measuring, TimesAreOfOneProduct) {
+  const auto where = make_cpu_stage(1);
+  const launch wait_a_millisecond = [] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  };
+  const std::vector<timing_request> requests{{"waiting", wait_a_millisecond, 1e-3}};
+  const timing_options options{.min_samples = 3, .max_samples = 3, .sample_seconds = 4e-3, .cold = false};
+  const auto results = measure(*where, requests, options);
+  ASSERT_TRUE(results[0].warm);
+  EXPECT_FALSE(results[0].cold);
+  EXPECT_GE(results[0].warm->min, 1e-3);
+  EXPECT_LT(results[0].warm->min, 3e-3);  // not the four of a sample
+}
+
+TEST(measuring, AnExceptionIsKeptAsTheErrorOfItsEntry) {
+  const auto where = make_cpu_stage(1);
+  const std::vector<timing_request> requests{{"breaking", [] { throw std::runtime_error("it broke"); }, 1e-3},
+                                             {"working", [] {}, 1e-3}};
+  const auto results = measure(*where, requests, {.min_samples = 3, .max_samples = 3, .cold = false});
+  EXPECT_EQ(results[0].error, "it broke");
+  EXPECT_FALSE(results[0].warm);
+  EXPECT_TRUE(results[1].warm);
+}
+
+// --- Inputs ---------------------------------------------------------------------------------------------------------
+
+class temporary_folder {
+ public:
+  temporary_folder()
+      : path_(fs::temp_directory_path() / ("bcsc-bench-" + std::to_string(::getpid()) + "-" +
+                                           testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::create_directories(path_);
+  }
+  ~temporary_folder() { fs::remove_all(path_); }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  const fs::path& path() const { return path_; }
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return path_ / name;
+  }
+
+ private:
+  fs::path path_;
+};
+
+TEST(inputs, FoldersGiveTheirMatrixFilesByName) {
+  const temporary_folder folder;
+  folder.write("b.mtx", "");
+  folder.write("a.mtx.gz", "");
+  folder.write("readme.txt", "");
+  const auto inputs = expand_inputs(std::vector<std::string>{folder.path().string(), "stencil5:3,3"});
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[0].name, "a");
+  EXPECT_EQ(inputs[1].name, "b");
+  EXPECT_TRUE(inputs[1].from_folder);
+  EXPECT_EQ(inputs[2].name, "stencil5:3,3");
+  EXPECT_FALSE(inputs[2].is_file);
+}
+
+TEST(inputs, AnEmptyFolderIsAnError) {
+  const temporary_folder folder;
+  try {
+    expand_inputs(std::vector<std::string>{folder.path().string()});
+    FAIL() << "no error";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::io_error);
+  }
+}
+
+TEST(inputs, PatternFilesGetSeededValues) {
+  const temporary_folder folder;
+  const auto path =
+      folder.write("p.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n").string();
+  const auto inputs = expand_inputs(std::vector<std::string>{path});
+  const loaded_matrix one = load(inputs[0], 1), again = load(inputs[0], 1), other = load(inputs[0], 2);
+  EXPECT_TRUE(one.seeded_values);
+  EXPECT_NE(one.a.view().values[0], 1.0);
+  EXPECT_EQ(one.checksum, again.checksum);
+  EXPECT_NE(one.checksum, other.checksum);
+}
+
+TEST(inputs, ChecksumIsFnv1aOverAllArrays) {
+  // FNV-1a of the empty matrix of no rows: one 64-bit zero, computed by the definition.
+  std::uint64_t expected = 0xcbf29ce484222325u;
+  for (int byte = 0; byte < 8; ++byte) expected *= 0x100000001b3u;
+  EXPECT_EQ(checksum(csr_matrix<double, std::int32_t>().view()), expected);
+  const csr_matrix<double, std::int32_t> a{1, 2, {0, 1}, {0}, {1.0}}, b{1, 2, {0, 1}, {1}, {1.0}},
+      c{1, 2, {0, 1}, {0}, {2.0}};
+  EXPECT_NE(checksum(a.view()), checksum(b.view()));
+  EXPECT_NE(checksum(a.view()), checksum(c.view()));
+}
+
+TEST(inputs, PatternClasses) {
+  EXPECT_EQ(classify_pattern(2048, 512, 100000, 60), "dense");
+  EXPECT_EQ(classify_pattern(100000, 100000, 1600000, 5000), "skewed");
+  EXPECT_EQ(classify_pattern(100000, 100000, 200000, 3), "hypersparse");
+  EXPECT_EQ(classify_pattern(100000, 100000, 700000, 7), "regular");
+  EXPECT_EQ(classify_pattern(0, 0, 0, 0), "regular");
+}
+
+// --- Reports --------------------------------------------------------------------------------------------------------
+
+std::string gunzip(const fs::path& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (int n = 0; (n = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  gzclose(file);
+  return text;
+}
+
+TEST(writing, SmallTextIsPlainAndLargeTextIsCompressed) {
+  const temporary_folder folder;
+  const fs::path plain = write_text("{}", folder / "small.json");
+  EXPECT_EQ(plain, folder / "small.json");
+  EXPECT_EQ(fs::file_size(plain), 2u);
+
+  const std::string large(gzip_above_bytes + 1, 'x');
+  const fs::path packed = write_text(large, folder / "large.json");
+  EXPECT_EQ(packed, folder / "large.json.gz");
+  EXPECT_EQ(gunzip(packed), large);
+
+  EXPECT_EQ(write_text("{}", folder / "asked.json.gz"), folder / "asked.json.gz");
+  EXPECT_EQ(gunzip(folder / "asked.json.gz"), "{}");
+  for (const auto& entry : fs::directory_iterator(folder.path())) EXPECT_NE(entry.path().extension(), ".part");
+}
+
+TEST(writing, AnImpossiblePathIsAnErrorThatNamesIt) {
+  const temporary_folder folder;
+  try {
+    write_text("{}", folder / "missing" / "x.json");
+    FAIL() << "no error";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::io_error);
+    EXPECT_NE(std::string(e.what()).find("x.json"), std::string::npos);
+  }
+}
+
+bench_options tiny_options() {
+  return {.matrices = {"stencil7:8,8,8"},
+          .cols = {8},
+          .types = {value_type::fp32},
+          .timing = {.seconds = 1e-3, .min_samples = 3, .max_samples = 3, .sample_seconds = 1e-5}};
+}
+
+const nlohmann::json& entry_named(const nlohmann::json& entries, const std::string& name) {
+  for (const auto& entry : entries) {
+    if (entry["name"] == name) return entry;
+  }
+  throw std::out_of_range(name);
+}
+
+class whole_run : public testing::TestWithParam<std::tuple<value_type, layout>> {};
+
+TEST_P(whole_run, ChecksAndTimesEveryAlgorithmOnTheCpu) {
+  bench_options options = tiny_options();
+  options.types = {std::get<0>(GetParam())};
+  options.order = std::get<1>(GetParam());
+  options.json_to_stdout = true;
+  std::ostringstream out;
+  ASSERT_EQ(run_bench(context::cpu(2), options, out), 0) << out.str();
+
+  const auto run = nlohmann::json::parse(out.str());
+  EXPECT_EQ(run["schema"], json_schema);
+  for (const char* key : {"machine", "main_rival", "algorithms", "matrices", "cases", "problems", "summary"}) {
+    EXPECT_TRUE(run.contains(key)) << key;
+  }
+  for (const char* key : {"git_hash", "library_version", "date", "backend", "cpu_model", "threads", "gpu_name",
+                          "gpu_clocks", "versions", "copy_bandwidth"}) {
+    EXPECT_TRUE(run["machine"].contains(key)) << key;
+  }
+  EXPECT_EQ(run["machine"]["backend"], "cpu");
+  EXPECT_EQ(run["machine"]["threads"], 2);
+  EXPECT_GT(run["machine"]["copy_bandwidth"].get<double>(), 1e8);
+
+  const auto& matrix = run["matrices"][0];
+  EXPECT_EQ(matrix["rows"], 512);
+  EXPECT_EQ(matrix["nnz"], 7 * 512 - 6 * 64);
+  EXPECT_EQ(matrix["checksum"].get<std::string>().size(), 16u);
+
+  ASSERT_EQ(run["cases"].size(), 1u);
+  const auto& c = run["cases"][0];
+  EXPECT_EQ(c["cols"], 8);
+  EXPECT_EQ(c["type"], std::string(to_string(std::get<0>(GetParam()))));
+  EXPECT_EQ(c["layout"], std::string(to_string(std::get<1>(GetParam()))));
+
+  std::set<std::string> groups;
+  for (const auto& entry : c["entries"]) {
+    groups.insert(entry["group"].get<std::string>());
+    EXPECT_EQ(entry["status"], "ok") << entry;
+    EXPECT_GT(entry["warm"]["median"].get<double>(), 0) << entry;
+    EXPECT_GT(entry["cold"]["median"].get<double>(), 0) << entry;
+    EXPECT_GT(entry["gflops"].get<double>(), 0) << entry;
+    EXPECT_LE(entry["bound_share"].get<double>(), 1) << entry;
+    for (const char* key : {"min", "max", "p10", "p90", "samples", "launches_per_sample"}) {
+      EXPECT_TRUE(entry["warm"].contains(key)) << key;
+    }
+  }
+  for (const auto& algorithm : run["algorithms"]) EXPECT_TRUE(groups.contains(algorithm)) << algorithm;
+  EXPECT_FALSE(run["algorithms"].empty());
+  EXPECT_TRUE(groups.contains("plan"));
+  EXPECT_TRUE(groups.contains("reference"));
+  EXPECT_TRUE(groups.contains(run["main_rival"].get<std::string>()));
+
+  const auto& plan = entry_named(c["entries"], "plan");
+  EXPECT_FALSE(plan["kernel"].get<std::string>().empty());
+  EXPECT_GT(plan["convert_seconds"].get<double>(), 0);
+  EXPECT_GT(c["ratio"].get<double>(), 0);
+  EXPECT_EQ(run["summary"]["plan_warm"]["cases"], 1);
+  EXPECT_EQ(run["summary"]["failures"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(types_and_layouts, whole_run,
+                         testing::Combine(testing::Values(value_type::fp32, value_type::fp64),
+                                          testing::Values(layout::row_major, layout::col_major)),
+                         [](const auto& info) {
+                           return std::string(to_string(std::get<0>(info.param))) +
+                                  (std::get<1>(info.param) == layout::row_major ? "_row" : "_col");
+                         });
+
+TEST(whole_runs, FullSweepHasEveryRowOfTheTables) {
+  bench_options options = tiny_options();
+  options.full = true;
+  options.timing.cold = false;
+  const run_result run = measure_all(context::cpu(2), options);
+  ASSERT_EQ(run.cases.size(), 1u);
+  std::set<std::string> seen;
+  for (const entry_result& e : run.cases[0].entries) seen.insert(e.name);
+  for (const kernel_info& row : kernel_table(backend::cpu, value_type::fp32)) {
+    EXPECT_TRUE(seen.contains(row.name)) << row.name;
+  }
+  EXPECT_EQ(count_failures(run), 0);
+}
+
+TEST(whole_runs, TableHasALineForEachCaseAndTheFileHasTheJson) {
+  const temporary_folder folder;
+  bench_options options = tiny_options();
+  options.cols = {1, 5};
+  options.out = folder / "run.json";
+  std::ostringstream out;
+  EXPECT_EQ(run_bench(context::cpu(1), options, out), 0);
+  const std::string text = out.str();
+  EXPECT_NE(text.find("copy bandwidth"), std::string::npos);
+  EXPECT_NE(text.find("geometric mean"), std::string::npos);
+  std::size_t lines = 0;
+  for (std::size_t at = 0; (at = text.find("\nstencil7:8,8,8 ", at)) != std::string::npos; ++at) ++lines;
+  EXPECT_EQ(lines, 2u);
+  std::ifstream file(options.out);
+  EXPECT_EQ(nlohmann::json::parse(file)["cases"].size(), 2u);
+}
+
+TEST(whole_runs, AnUnreadableFileIsToldAndTheRestIsMeasured) {
+  const temporary_folder folder;
+  bench_options options = tiny_options();
+  options.matrices.insert(options.matrices.begin(), folder.write("bad.mtx", "not a matrix\n").string());
+  std::ostringstream out;
+  EXPECT_EQ(run_bench(context::cpu(1), options, out), 1);
+  EXPECT_NE(out.str().find("FAILED: bad"), std::string::npos);
+  EXPECT_NE(out.str().find("\nstencil7:8,8,8 "), std::string::npos);
+}
+
+TEST(whole_runs, ComplexFilesOfAFolderArePassedOver) {
+  const temporary_folder folder;
+  folder.write("c.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1.0 2.0\n");
+  folder.write("r.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n2 1 -2\n");
+  bench_options options = tiny_options();
+  options.matrices = {folder.path().string()};
+  std::ostringstream out;
+  EXPECT_EQ(run_bench(context::cpu(1), options, out), 0) << out.str();
+  EXPECT_NE(out.str().find("passed over: c"), std::string::npos);
+}
+
+TEST(whole_runs, BadOptionsAreTypedErrors) {
+  const auto code_of = [](const bench_options& options) {
+    try {
+      measure_all(context::cpu(1), options);
+    } catch (const error& e) {
+      return e.code();
+    }
+    return errc::ok;
+  };
+  bench_options none = tiny_options(), zero = tiny_options(), instant = tiny_options();
+  none.matrices.clear();
+  zero.cols = {8, 0};
+  instant.timing.seconds = 0;
+  EXPECT_EQ(code_of(none), errc::invalid_argument);
+  EXPECT_EQ(code_of(zero), errc::invalid_argument);
+  EXPECT_EQ(code_of(instant), errc::invalid_argument);
+}
+
+TEST(machine, TheEnvironmentNamesTheVersionOfACopiedTree) {
+  setenv("BCSC_GIT_HASH", "0123456789ab", 1);
+  const machine_facts facts = describe_machine(context::cpu(3));
+  unsetenv("BCSC_GIT_HASH");
+  EXPECT_EQ(facts.git_hash, "0123456789ab");
+  EXPECT_EQ(facts.threads, 3);
+  EXPECT_GT(facts.last_level_cache_bytes, 0);
+  EXPECT_EQ(first_line_of("printf 'one\\ntwo\\n'"), "one");
+  EXPECT_EQ(first_line_of("exit 3"), "");
+}
+
+}  // namespace
+}  // namespace bcsc::bench

@@ -1,0 +1,136 @@
+// Registry, choice and tuner.
+#include "lib/plan/choice.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "bcsc/error.hpp"
+#include "bcsc/tune.hpp"
+#include "test/support/battery.hpp"
+
+namespace bcsc {
+namespace {
+
+TEST(registry, names_are_unique_for_a_type) {
+  std::set<std::string> seen;
+  for (const kernel_info& k : kernel_table()) {
+    EXPECT_TRUE(seen.insert(std::string(to_string(k.type)) + k.name).second) << k.name;
+    EXPECT_GT(k.m_tile, 0);
+    EXPECT_GT(k.n_tile, 0);
+    EXPECT_EQ(k.name.rfind(k.algorithm, 0), 0u) << k.name;
+  }
+}
+
+TEST(registry, holds_sixty_cuda_rows_of_each_type) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
+  for (value_type type : {value_type::fp32, value_type::fp64}) {
+    EXPECT_GE(kernel_table(backend::cuda, type).size(), 60u);
+  }
+}
+
+TEST(registry, has_wide_indices_on_both_backends) {
+  for (backend where : {backend::cpu, backend::cuda}) {
+    const auto rows = kernel_table(where, value_type::fp64);
+    EXPECT_TRUE(std::ranges::any_of(rows, [](const kernel_info& k) { return k.index_bits == 64; }));
+  }
+}
+
+plan::problem cpu_problem() {
+  return {.where = backend::cpu, .type = value_type::fp32, .rows = 100, .inner = 100, .nnz = 500, .cols = 32};
+}
+
+TEST(choice, wide_problems_get_wide_kernels) {
+  plan::problem p = cpu_problem();
+  p.index_bits = 64;
+  for (const auto* k : plan::candidates(p, {})) EXPECT_EQ(k->info.index_bits, 64);
+  p.index_bits = 32;
+  for (const auto* k : plan::candidates(p, {})) EXPECT_EQ(k->info.index_bits, 32);
+}
+
+TEST(choice, an_unknown_kernel_is_an_error_that_names_what_there_is) {
+  try {
+    plan::candidates(cpu_problem(), {.kernel = "tilde"});
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::no_such_kernel);
+    EXPECT_NE(std::string(e.what()).find("tilde"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("rows"), std::string::npos);
+  }
+}
+
+TEST(choice, every_kernel_can_be_asked_for_by_name) {
+  for (const kernel_info& k : kernel_table(backend::cpu, value_type::fp32)) {
+    const auto found = plan::candidates(cpu_problem(), {.kernel = k.name});
+    ASSERT_EQ(found.size(), 1u) << k.name;
+    EXPECT_EQ(found[0]->info.name, k.name);
+  }
+}
+
+TEST(choice, a_forced_height_is_kept) {
+  const auto possible = plan::candidates(cpu_problem(), {.m_block = 13});
+  const auto heights = plan::heights(possible, {.m_block = 13});
+  ASSERT_EQ(heights, std::vector<std::int64_t>{13});
+  const std::vector<block_statistics> s{{.m_block = 13, .num_row_blocks = 8, .nnzc = 300, .reuse = 1.7, .skew = 1}};
+  EXPECT_EQ(plan::choose(cpu_problem(), {.m_block = 13}, possible, s).m_block, 13);
+}
+
+TEST(choice, predictions_are_positive_and_grow_with_n) {
+  const block_statistics s{.m_block = 16, .num_row_blocks = 1000, .nnzc = 50000, .reuse = 4, .max_block_nnz = 300, .skew = 1.5};
+  for (const kernel_info& k : kernel_table()) {
+    plan::problem p{.where = k.where, .type = k.type, .rows = 16000, .inner = 16000, .nnz = 200000, .cols = 8,
+                    .num_multiprocessors = 132};
+    const double small = plan::predict(p, k, s);
+    p.cols = 4096;
+    EXPECT_GT(small, 0) << k.name;
+    EXPECT_GT(plan::predict(p, k, s), small) << k.name;
+  }
+}
+
+class tuner : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove(file_); }
+  void TearDown() override { std::filesystem::remove(file_); }
+  test::sparse_case named(const std::string& name) {
+    for (auto& c : test::battery(test::values::real)) {
+      if (c.name == name) return c;
+    }
+    throw std::logic_error(name);
+  }
+  const std::string file_ =
+      (std::filesystem::temp_directory_path() / ("bcsc_tune_" + std::to_string(::getpid()))).string();
+};
+
+TEST_F(tuner, measures_every_kernel_and_remembers_the_winner) {
+  const auto a = test::csr_of<float>(named("band"));
+  const auto ctx = context::cpu(1);
+  const tune_options options{.plan = {.cols = 8}, .repetitions = 2, .cache_file = file_};
+  const auto timings = tune(ctx, a.view(), options);
+  std::size_t narrow = 0;
+  for (const auto& k : kernel_table(backend::cpu, value_type::fp32)) narrow += k.index_bits == 32 ? 1 : 0;
+  ASSERT_EQ(timings.size(), narrow);
+  EXPECT_TRUE(std::ranges::is_sorted(timings, {}, &tune_timing::seconds));
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  const auto again = tune(ctx, a.view(), options);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].kernel, timings[0].kernel);
+  EXPECT_EQ(again[0].seconds, timings[0].seconds);
+}
+
+TEST_F(tuner, refuses_nonsense) {
+  const auto a = test::csr_of<float>(named("ragged"));
+  EXPECT_THROW(tune(context::cpu(1), a.view(), {.repetitions = 0}), error);
+  EXPECT_THROW(tune(context::cpu(1), a.view(), {.plan = {.kernel = "none"}}), error);
+  try {
+    tune(context::cpu(1), a.view(), {.plan = {.cols = 3}, .repetitions = 1, .cache_file = "/no/such/folder/cache"});
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::io_error);
+  }
+}
+
+}  // namespace
+}  // namespace bcsc

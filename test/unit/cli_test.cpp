@@ -1,0 +1,647 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bcsc/dense.hpp"
+#include "bcsc/files.hpp"
+#include "bcsc/generate.hpp"
+#include "bcsc_config.h"
+#include "tools/bcsc/check.hpp"
+
+// The program as its user has it: a process with arguments, an exit code and two streams.
+namespace {
+
+using nlohmann::json;
+
+/// A folder of this process, gone at its end.
+const std::filesystem::path& scratch() {
+  struct folder {
+    folder() {
+      std::string name = testing::TempDir() + "bcsc-cli-XXXXXX";
+      if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
+      path = name;
+    }
+    ~folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path path;
+  };
+  static const folder made;
+  return made.path;
+}
+
+std::string in_scratch(const std::string& name) { return (scratch() / name).string(); }
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string write_file(const std::string& name, const std::string& text) {
+  std::ofstream(scratch() / name, std::ios::binary) << text;
+  return in_scratch(name);
+}
+
+struct outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+outcome bcsc_run(const std::string& arguments) {
+  const std::string errors = in_scratch("stderr.txt");
+  FILE* pipe = popen((std::string(BCSC_CLI) + " " + arguments + " 2>" + errors + " </dev/null").c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot start the program");
+  outcome result;
+  char buffer[4096];
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) result.out.append(buffer, n);
+  const int status = pclose(pipe);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  result.err = contents(errors);
+  return result;
+}
+
+/// Runs with --json and expects one object on stdout, nothing on stderr.
+json bcsc_json(const std::string& arguments, int code = 0) {
+  const outcome result = bcsc_run(arguments + " --json");
+  EXPECT_EQ(result.code, code) << arguments << "\n" << result.err;
+  EXPECT_EQ(result.err, "") << arguments;
+  json parsed = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(parsed.is_object()) << result.out;
+  return parsed;
+}
+
+const char* const golden_text =
+    "%%MatrixMarket matrix coordinate real general\n6 6 16\n"
+    "1 1 7.5\n1 2 2.9\n1 3 2.8\n1 4 2.7\n2 1 6.8\n2 2 5.7\n2 3 3.8\n3 1 2.4\n3 2 6.2\n3 3 3.2\n4 1 9.7\n4 4 2.3\n"
+    "5 5 5.8\n5 6 5.0\n6 5 6.6\n6 6 8.1\n";
+
+const char* const pattern_text =
+    "%%MatrixMarket matrix coordinate pattern general\n4 5 6\n1 1\n1 5\n2 2\n3 3\n4 1\n4 4\n";
+
+template <class T>
+void expect_equal(const bcsc::csr_matrix<T>& a, const bcsc::csr_matrix<T>& b) {
+  const auto v = a.view(), w = b.view();
+  EXPECT_EQ(v.rows, w.rows);
+  EXPECT_EQ(v.cols, w.cols);
+  EXPECT_TRUE(std::ranges::equal(v.row_ptr, w.row_ptr));
+  EXPECT_TRUE(std::ranges::equal(v.col_ind, w.col_ind));
+  EXPECT_TRUE(std::ranges::equal(v.values, w.values));
+}
+
+// --- Usage ----------------------------------------------------------------------------------------------------------
+
+class usage_error : public testing::TestWithParam<const char*> {};
+
+TEST_P(usage_error, exits_with_2_and_says_why) {
+  const outcome result = bcsc_run(GetParam());
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(command_lines, usage_error,
+                         testing::Values("", "frobnicate", "info", "info a b c", "convert only-one.mtx", "generate",
+                                         "generate stencil5:3,3", "generate --list stencil5:3,3 out.mtx",
+                                         "spmm stencil5:3,3 --cols 0", "spmm stencil5:3,3 --cols -4",
+                                         "spmm stencil5:3,3 --cols many", "spmm stencil5:3,3 --type fp16",
+                                         "spmm stencil5:3,3 --layout diagonal", "spmm stencil5:3,3 --device tpu",
+                                         "spmm stencil5:3,3 --m-block -1", "spmm stencil5:3,3 --repeat 0",
+                                         "spmm stencil5:3,3 --threads -2", "solve stencil5:3,3 --rhs 0",
+                                         "solve stencil5:3,3 --tolerance -1", "solve stencil5:3,3 --precondition ilu",
+                                         "kernels --type fp16", "info stencil5:3,3 --no-such-option"));
+
+class help_text : public testing::TestWithParam<const char*> {};
+
+TEST_P(help_text, has_examples) {
+  const outcome result = bcsc_run(std::string(GetParam()) + " --help");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(result.out.find("Examples:\n  bcsc " + std::string(GetParam())), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("--json"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(commands, help_text,
+                         testing::Values("info", "spmm", "solve", "convert", "generate", "devices", "kernels"));
+
+TEST(bcsc_program, knows_its_version) {
+  const outcome result = bcsc_run("--version");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_NE(result.out.find('.'), std::string::npos);
+}
+
+// --- Errors ---------------------------------------------------------------------------------------------------------
+
+struct error_case {
+  const char* what;
+  std::string arguments;
+  const char* code;   ///< error.code of the JSON
+  const char* names;  ///< the message holds this
+};
+void PrintTo(const error_case& c, std::ostream* out) { *out << c.what; }
+
+class runtime_error : public testing::TestWithParam<error_case> {};
+
+TEST_P(runtime_error, exits_with_1_and_names_the_fault) {
+  write_file("golden.mtx", golden_text);
+  write_file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 x 1.0\n");
+  write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 2 1.0\n");
+  write_file("indefinite.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 -1.0\n");
+  write_file("unsymmetric.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 3\n1 2 1\n2 1 2\n2 2 3\n");
+  // "@" stands for the scratch folder.
+  std::string arguments = GetParam().arguments;
+  for (std::size_t at; (at = arguments.find('@')) != std::string::npos;) arguments.replace(at, 1, in_scratch(""));
+
+  const outcome text = bcsc_run(arguments);
+  EXPECT_EQ(text.code, 1);
+  EXPECT_EQ(text.err.rfind("bcsc: error: ", 0), 0u) << text.err;
+  EXPECT_NE(text.err.find(GetParam().names), std::string::npos) << text.err;
+
+  const outcome structured = bcsc_run(arguments + " --json");
+  EXPECT_EQ(structured.code, 1);
+  const json parsed = json::parse(structured.out, nullptr, false);
+  ASSERT_TRUE(parsed.is_object()) << structured.out;
+  EXPECT_EQ(parsed.at("error").at("code"), GetParam().code);
+  EXPECT_NE(parsed.at("error").at("message").get<std::string>().find(GetParam().names), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    commands, runtime_error,
+    testing::Values(
+        error_case{"no file", "info @absent.mtx", "io_error", "absent.mtx"},
+        error_case{"bad line", "info @bad.mtx", "parse_error", "bad.mtx:4"},
+        error_case{"directory", "info @", "io_error", "bcsc-cli-"},
+        error_case{"specification", "info elasticity:3,3", "invalid_argument", "nz is missing"},
+        error_case{"family", "info cube:3", "invalid_argument", "elasticity:nx,ny,nz"},
+        error_case{"too large", "generate elasticity:1000,1000,1000 @big.mtx", "size_overflow", "rows = 3006003000"},
+        error_case{"no kernel", "spmm stencil5:4,4 --device cpu --kernel quantum", "no_such_kernel", "quantum"},
+        error_case{"not symmetric", "convert @golden.mtx @half.mtx --symmetric", "structure_violation", ""},
+        error_case{"ending", "convert @golden.mtx @golden.txt", "invalid_argument", "golden.txt"},
+        error_case{"not square", "solve @wide.mtx", "invalid_argument", "1 x 2 is not square"},
+        error_case{"values not symmetric", "solve @unsymmetric.mtx", "invalid_argument", "the values are not"},
+        error_case{"pattern not symmetric", "solve @golden.mtx", "invalid_argument", "nor is its pattern"},
+        error_case{"diagonal", "solve @indefinite.mtx", "invalid_argument", "diagonal"}));
+
+TEST(bcsc_program, says_the_line_of_a_bad_file) {
+  const std::string path = write_file("line.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1.0\n");
+  const json error = json::parse(bcsc_run("info " + path + " --json").out).at("error");
+  EXPECT_EQ(error.at("code"), "index_out_of_range");
+  EXPECT_EQ(error.at("line"), 3);
+  EXPECT_EQ(error.at("path"), path);
+}
+
+TEST(bcsc_program, leaves_nothing_behind_when_a_conversion_fails) {
+  const std::string in = write_file("golden.mtx", golden_text), out = in_scratch("not-written.mtx");
+  EXPECT_EQ(bcsc_run("convert " + in + " " + out + " --symmetric").code, 1);
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(bcsc_program, shows_progress_only_when_asked_without_a_terminal) {
+  EXPECT_EQ(bcsc_run("spmm stencil5:9,9 --device cpu").err, "");
+  EXPECT_NE(bcsc_run("spmm stencil5:9,9 --device cpu --progress").err.find('%'), std::string::npos);
+}
+
+// --- info -----------------------------------------------------------------------------------------------------------
+
+TEST(info, knows_the_golden_matrix) {
+  const json info = bcsc_json("info " + write_file("golden.mtx", golden_text));
+  EXPECT_EQ(info.at("matrix").at("rows"), 6);
+  EXPECT_EQ(info.at("matrix").at("cols"), 6);
+  EXPECT_EQ(info.at("matrix").at("nnz"), 16);
+  EXPECT_EQ(info.at("matrix").at("origin"), "file");
+  EXPECT_EQ(info.at("matrix").at("file").at("field"), "real");
+  EXPECT_EQ(info.at("matrix").at("file").at("symmetry"), "general");
+  EXPECT_EQ(info.at("pattern").at("bandwidth"), 3);
+  EXPECT_EQ(info.at("pattern").at("value_symmetric"), false);
+  EXPECT_EQ(info.at("pattern").at("positive_diagonal"), true);
+  EXPECT_EQ(info.at("csr_bytes"), 8 * 16 + 4 * 6 + 4);
+  std::vector<int> heights;
+  for (const json& block : info.at("blocks")) {
+    heights.push_back(block.at("m_block"));
+    const int nnzc = block.at("nnzc"), num_row_blocks = block.at("num_row_blocks");
+    EXPECT_EQ(block.at("bytes"), 8 * 16 + 8 * nnzc + 4 * num_row_blocks + 8);
+    if (block.at("m_block") == 1) {
+      EXPECT_EQ(nnzc, 16);
+    }
+    if (block.at("m_block") == 4) {
+      EXPECT_EQ(nnzc, 6);
+    }
+    if (block.at("m_block") == 8) {
+      EXPECT_EQ(nnzc, 6);
+    }
+  }
+  EXPECT_EQ(heights, (std::vector<int>{1, 4, 8, 16, 32, 64, 128, 256}));
+}
+
+TEST(info, shows_the_same_as_text) {
+  const outcome result = bcsc_run("info " + write_file("golden.mtx", golden_text));
+  EXPECT_EQ(result.code, 0);
+  for (const char* words : {"6 x 6, 16 non-zeros", "nnz/nnzc", "m_block", "┌", "█"}) {
+    EXPECT_NE(result.out.find(words), std::string::npos) << words << "\n" << result.out;
+  }
+}
+
+TEST(info, knows_an_spd_matrix) {
+  const json info = bcsc_json("info elasticity:4,3,2 --type fp64 --no-picture");
+  EXPECT_EQ(info.at("matrix").at("origin"), "generator");
+  EXPECT_EQ(info.at("matrix").at("type"), "fp64");
+  EXPECT_EQ(info.at("pattern").at("value_symmetric"), true);
+  EXPECT_EQ(info.at("pattern").at("positive_diagonal"), true);
+  EXPECT_EQ(info.at("csr_bytes"), 12 * 6300 + 4 * 144 + 4);
+  EXPECT_FALSE(info.contains("picture"));
+}
+
+/// The characters of a line of UTF-8.
+std::vector<std::string> characters(const std::string& line) {
+  std::vector<std::string> split;
+  for (char c : line) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) split.emplace_back();
+    split.back() += c;
+  }
+  return split;
+}
+
+TEST(info, draws_the_diagonal_where_it_is) {
+  const json info = bcsc_json("info banded:20,0");
+  const auto picture = info.at("picture").get<std::vector<std::string>>();
+  ASSERT_EQ(picture.size(), 22u);
+  for (std::size_t i = 0; i < 20; ++i) {
+    const auto line = characters(picture[i + 1]);
+    ASSERT_EQ(line.size(), 22u);
+    for (std::size_t j = 0; j < 20; ++j) EXPECT_EQ(line[j + 1], i == j ? "█" : " ") << i << ", " << j;
+  }
+}
+
+class picture_bounds : public testing::TestWithParam<const char*> {};
+
+TEST_P(picture_bounds, fit_60_by_30_and_are_not_empty) {
+  const json info = bcsc_json(std::string("info ") + GetParam());
+  const auto picture = info.at("picture").get<std::vector<std::string>>();
+  ASSERT_FALSE(picture.empty());
+  EXPECT_LE(picture.size(), 30u);
+  std::size_t shaded = 0;
+  for (const std::string& line : picture) {
+    const auto cells = characters(line);
+    EXPECT_LE(cells.size(), 60u);
+    EXPECT_EQ(cells.size(), characters(picture.front()).size());
+    shaded += static_cast<std::size_t>(std::count_if(cells.begin(), cells.end(), [](const std::string& cell) {
+      return cell == "░" || cell == "▒" || cell == "▓" || cell == "█";
+    }));
+  }
+  EXPECT_GT(shaded, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(shapes, picture_bounds,
+                         testing::Values("stencil5:40,40", "uniform:2000,10,0.9", "uniform:10,2000,0.9",
+                                         "uniform:1,1,0", "rmat:10,4", "banded:5000,3"));
+
+TEST(info, has_no_picture_of_nothing) { EXPECT_TRUE(bcsc_json("info uniform:0,7,0.5").at("picture").empty()); }
+
+TEST(info, writes_a_png_or_says_that_it_cannot) {
+  const std::string path = in_scratch("pattern.png");
+  const outcome result = bcsc_run("info uniform:300,600,0.9 --png " + path);
+#if BCSC_WITH_PNG
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string png = contents(path);
+  ASSERT_GT(png.size(), 33u);
+  EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  const auto number = [&](std::size_t at) {
+    return static_cast<unsigned char>(png[at + 2]) * 256 + static_cast<unsigned char>(png[at + 3]);
+  };
+  EXPECT_EQ(number(16), 600) << "width";
+  EXPECT_EQ(number(20), 300) << "height";
+  EXPECT_EQ(bcsc_run("info stencil5:9,9 --png " + in_scratch("no-such-folder/p.png")).code, 1);
+#else
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("libpng"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(path));
+#endif
+}
+
+// --- convert, generate ----------------------------------------------------------------------------------------------
+
+TEST(convert, keeps_the_matrix_through_gzip_and_back) {
+  const std::string first = in_scratch("u.mtx"), second = in_scratch("u.mtx.gz"), third = in_scratch("u2.mtx");
+  const json written = bcsc_json("generate uniform:60,45,0.8,seed=4 " + first).at("written");
+  const auto a = bcsc::generate::uniform<double>(60, 45, 0.8, 4);
+  EXPECT_EQ(written.at("stored_entries"), a.nnz());
+  EXPECT_EQ(written.at("bytes"), std::filesystem::file_size(first));
+  EXPECT_EQ(bcsc_json("convert " + first + " " + second).at("written").at("rows"), 60);
+  EXPECT_EQ(contents(second).substr(0, 2), "\x1f\x8b");
+  EXPECT_EQ(bcsc_run("convert " + second + " " + third).code, 0);
+  expect_equal(bcsc::read_csr<double>(first), a);
+  expect_equal(bcsc::read_csr<double>(second), a);
+  expect_equal(bcsc::read_csr<double>(third), a);
+}
+
+TEST(convert, stores_half_of_a_symmetric_matrix) {
+  const std::string full = in_scratch("full.mtx"), half = in_scratch("half.mtx");
+  const auto a = bcsc::generate::elasticity<double>(2, 2, 2);
+  EXPECT_EQ(bcsc_run("generate elasticity:2,2,2 " + full).code, 0);
+  const json written = bcsc_json("convert " + full + " " + half + " --symmetric").at("written");
+  EXPECT_EQ(written.at("symmetry"), "symmetric");
+  EXPECT_EQ(written.at("stored_entries"), (a.nnz() + a.rows()) / 2);
+  expect_equal(bcsc::read_csr<double>(half), a);
+}
+
+TEST(convert, gives_a_pattern_seeded_values) {
+  const std::string pattern = write_file("pattern.mtx", pattern_text);
+  const auto values = [&](const std::string& options) {
+    const std::string out = in_scratch("weighted.mtx");
+    EXPECT_EQ(bcsc_run("convert " + pattern + " " + out + " --field real " + options).code, 0);
+    const auto a = bcsc::read_csr<double>(out);
+    const auto v = a.view();
+    return std::vector<double>(v.values.begin(), v.values.end());
+  };
+  const std::vector<double> first = values("--seed 5");
+  ASSERT_EQ(first.size(), 6u);
+  for (double x : first) {
+    EXPECT_GE(std::abs(x), 0.5);
+    EXPECT_LT(std::abs(x), 1.5);
+  }
+  EXPECT_EQ(std::set<double>(first.begin(), first.end()).size(), 6u);
+  EXPECT_EQ(values("--seed 5"), first);
+  EXPECT_NE(values("--seed 6"), first);
+  EXPECT_EQ(values(""), values("--seed 1"));
+}
+
+TEST(convert, keeps_a_pattern_a_pattern) {
+  const std::string pattern = write_file("pattern.mtx", pattern_text), out = in_scratch("same.mtx");
+  EXPECT_EQ(bcsc_json("convert " + pattern + " " + out).at("written").at("field"), "pattern");
+  EXPECT_EQ(bcsc::read_file_info(out).field, bcsc::file_field::pattern);
+}
+
+TEST(generate_command, lists_the_catalogue) {
+  const json listed = bcsc_json("generate --list").at("catalogue");
+  EXPECT_EQ(listed.size(), bcsc::generate::catalogue().size());
+  EXPECT_EQ(listed.at(0).at("name"), "elasticity-30");
+}
+
+// --- spmm -----------------------------------------------------------------------------------------------------------
+
+struct spmm_case {
+  std::string arguments;
+};
+void PrintTo(const spmm_case& c, std::ostream* out) { *out << c.arguments; }
+
+class spmm_each : public testing::TestWithParam<spmm_case> {};
+
+TEST_P(spmm_each, is_within_the_bound_for_every_algorithm) {
+  const json result = bcsc_json("spmm " + GetParam().arguments + " --device cpu --kernel each --repeat 1");
+  EXPECT_EQ(result.at("passed"), true);
+  EXPECT_EQ(result.at("backend"), "cpu");
+  std::set<std::string> seen;
+  for (const json& r : result.at("results")) {
+    EXPECT_EQ(r.at("passed"), true) << r.dump();
+    EXPECT_LE(r.at("bound_share").get<double>(), 1.0) << r.dump();
+    EXPECT_EQ(r.at("violations"), 0);
+    EXPECT_GT(r.at("seconds").get<double>(), 0.0);
+    EXPECT_TRUE(seen.insert(r.at("kernel")).second) << r.dump();
+  }
+  for (const char* format : {"coo", "csr", "csc", "bsr", "bcsc"}) {
+    EXPECT_TRUE(seen.contains(std::string("reference-") + format)) << format;
+  }
+  EXPECT_GE(seen.size(), 7u) << "and at least two algorithms of the CPU";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    products, spmm_each,
+    testing::Values(spmm_case{"stencil9:17,13 --cols 32"}, spmm_case{"stencil9:17,13 --cols 1 --type fp64"},
+                    spmm_case{"elasticity:4,3,3 --cols 8 --layout col"},
+                    spmm_case{"elasticity:4,3,3 --cols 33 --layout col --type fp64 --alpha -2.5 --beta 0.75"},
+                    spmm_case{"uniform:100,257,0.9 --cols 20 --m-block 7"},
+                    spmm_case{"rmat:9,8 --cols 64 --beta 1 --seed 9"}, spmm_case{"banded:3,1 --cols 5 --alpha 0"},
+                    spmm_case{"uniform:40,30,1.0 --cols 3 --beta 2"}));
+
+TEST(spmm_command, runs_every_row) {
+  const json result = bcsc_json("spmm stencil7:5,6,7 --device cpu --cols 24 --kernel all --repeat 1");
+  const json table = bcsc_json("kernels --device cpu --type fp32");
+  EXPECT_EQ(result.at("results").size(), table.at("kernels").size() + 5);
+  EXPECT_EQ(result.at("passed"), true);
+}
+
+TEST(spmm_command, lets_the_plan_choose_and_explains) {
+  const json result = bcsc_json("spmm stencil5:30,30 --device cpu --threads 1 --cols 16");
+  ASSERT_EQ(result.at("results").size(), 1u);
+  EXPECT_NE(result.at("results").at(0).at("explain"), "");
+  const outcome text = bcsc_run("spmm stencil5:30,30 --device cpu --cols 16");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("1 of 1 within the fp32 error bound"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("why"), std::string::npos) << text.out;
+}
+
+TEST(spmm_command, takes_a_kernel_and_a_height_by_name) {
+  const json table = bcsc_json("kernels --device cpu --type fp64").at("kernels");
+  ASSERT_FALSE(table.empty());
+  const std::string name = table.at(0).at("name");
+  const json result =
+      bcsc_json("spmm stencil5:30,30 --device cpu --type fp64 --m-block 5 --kernel " + name).at("results").at(0);
+  EXPECT_EQ(result.at("kernel"), name);
+  EXPECT_EQ(result.at("m_block"), 5);
+}
+
+TEST(spmm_command, gives_a_pattern_file_random_values) {
+  const json result =
+      bcsc_json("spmm " + write_file("pattern.mtx", pattern_text) + " --device cpu --kernel each --seed 3");
+  EXPECT_EQ(result.at("matrix").at("value_seed"), 3);
+  EXPECT_EQ(result.at("passed"), true);
+}
+
+TEST(spmm_command, computes_where_it_is_told) {
+  const json devices = bcsc_json("devices");
+  const bool cuda = devices.at("cuda").at("usable");
+  EXPECT_EQ(bcsc_json("spmm stencil5:9,9").at("backend"), cuda ? "cuda" : "cpu");
+  EXPECT_EQ(bcsc_json("spmm stencil5:9,9 --device cpu").at("backend"), "cpu");
+  const outcome forced = bcsc_run("spmm stencil5:9,9 --device cuda");
+  EXPECT_EQ(forced.code, cuda ? 0 : 1) << forced.err;
+  if (!cuda) {
+    EXPECT_NE(forced.err.find("bcsc: error: "), std::string::npos);
+  }
+}
+
+TEST(spmm_command, passes_on_the_gpu) {
+  if (!bcsc_json("devices").at("cuda").at("usable")) GTEST_SKIP() << "no usable GPU";
+  for (const char* arguments : {"elasticity:6,5,4 --cols 40",
+                                "elasticity:6,5,4 --cols 33 --layout col --type fp64 --beta 2", "rmat:10,8 --cols 8"}) {
+    EXPECT_EQ(bcsc_json(std::string("spmm ") + arguments + " --device cuda --kernel all --repeat 1").at("passed"),
+              true);
+  }
+}
+
+// --- The check itself -----------------------------------------------------------------------------------------------
+
+template <class T>
+class product_check_of : public testing::Test {};
+using checked_types = testing::Types<float, double>;
+TYPED_TEST_SUITE(product_check_of, checked_types);
+
+/// 2 x 2 with exact small integers: C = 2 * [[1, 2], [0, 3]] * [[1], [4]] + 3 * [[5], [-7]] = [[33], [3]].
+template <class T>
+struct small_product {
+  bcsc::csr_matrix<T> a{2, 2, {0, 2, 3}, {0, 1, 1}, {1, 2, 3}};
+  bcsc::dense_matrix<T> b{2, 1}, c0{2, 1}, c{2, 1};
+  small_product() {
+    b(0, 0) = 1, b(1, 0) = 4;
+    c0(0, 0) = 5, c0(1, 0) = -7;
+    c(0, 0) = 33, c(1, 0) = 3;
+  }
+  bcsc::cli::verdict check() const {
+    return bcsc::cli::product_check<T>(2, a.view(), b.view(), 3, c0.view()).compare(c.view());
+  }
+};
+
+TYPED_TEST(product_check_of, accepts_the_exact_product) {
+  const auto found = small_product<TypeParam>().check();
+  EXPECT_TRUE(found.passed());
+  EXPECT_EQ(found.max_error, 0);
+  EXPECT_EQ(found.bound_share, 0);
+}
+
+TYPED_TEST(product_check_of, accepts_less_than_the_bound_and_no_more) {
+  // The second entry: one term, so gamma_4 (24 + 21) + u * 3, about 183 u.
+  constexpr TypeParam u = std::numeric_limits<TypeParam>::epsilon() / 2;
+  small_product<TypeParam> p;
+  p.c(1, 0) = 3 + 160 * u;
+  auto found = p.check();
+  EXPECT_TRUE(found.passed()) << found.bound_share;
+  EXPECT_GT(found.bound_share, 0.8);
+  p.c(1, 0) = 3 + 200 * u;
+  found = p.check();
+  EXPECT_EQ(found.violations, 1);
+  EXPECT_EQ(found.row, 1);
+  EXPECT_EQ(found.col, 0);
+}
+
+TYPED_TEST(product_check_of, refuses_what_was_never_written) {
+  small_product<TypeParam> p;
+  p.c(0, 0) = std::numeric_limits<TypeParam>::quiet_NaN();
+  const auto found = p.check();
+  EXPECT_EQ(found.violations, 1);
+  EXPECT_EQ(found.row, 0);
+  EXPECT_TRUE(std::isinf(found.max_error));
+}
+
+TYPED_TEST(product_check_of, does_not_read_c_for_beta_0) {
+  small_product<TypeParam> p;
+  p.c0(0, 0) = p.c0(1, 0) = std::numeric_limits<TypeParam>::quiet_NaN();
+  p.c(0, 0) = 9, p.c(1, 0) = 12;
+  EXPECT_TRUE(
+      bcsc::cli::product_check<TypeParam>(1, p.a.view(), p.b.view(), 0, p.c0.view()).compare(p.c.view()).passed());
+}
+
+// --- solve ----------------------------------------------------------------------------------------------------------
+
+struct solve_case {
+  std::string arguments;
+  std::size_t num_rhs;
+  double tolerance, error;
+};
+void PrintTo(const solve_case& c, std::ostream* out) { *out << c.arguments; }
+
+class solve_command : public testing::TestWithParam<solve_case> {};
+
+TEST_P(solve_command, converges_to_the_true_solution) {
+  const solve_case& c = GetParam();
+  const json result = bcsc_json("solve " + c.arguments);
+  EXPECT_EQ(result.at("converged"), true);
+  EXPECT_EQ(result.at("reason"), "converged");
+  EXPECT_GT(result.at("iterations"), 1);
+  EXPECT_EQ(result.at("history").size(), result.at("iterations").get<std::size_t>() + 1);
+  ASSERT_EQ(result.at("true_residual").size(), c.num_rhs);
+  for (double residual : result.at("true_residual")) EXPECT_LE(residual, c.tolerance);
+  for (double error : result.at("solution_error")) EXPECT_LE(error, c.error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    systems, solve_command,
+    testing::Values(solve_case{"stencil5:20,20 --device cpu", 1, 1e-10, 1e-7},
+                    solve_case{"elasticity:5,4,3 --device cpu --rhs 3 --precondition none", 3, 1e-10, 1e-6},
+                    solve_case{"banded:200,4 --rhs 2 --tolerance 1e-12", 2, 1e-12, 1e-9},
+                    solve_case{"stencil27:6,6,6 --device cpu --type fp32 --tolerance 1e-5", 1, 1e-5, 1e-3}));
+
+TEST(solve, exits_with_3_without_convergence) {
+  const json result = bcsc_json("solve stencil5:40,40 --device cpu --max-iterations 3", 3);
+  EXPECT_EQ(result.at("converged"), false);
+  EXPECT_EQ(result.at("reason"), "max_iterations");
+  EXPECT_EQ(result.at("iterations"), 3);
+  EXPECT_GT(result.at("true_residual").at(0).get<double>(), 1e-10);
+}
+
+TEST(solve, draws_its_history) {
+  const outcome result = bcsc_run("solve stencil5:20,20 --device cpu");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("residual by iteration"), std::string::npos);
+  EXPECT_NE(result.out.find("┤"), std::string::npos);
+  EXPECT_NE(result.out.find("\xe2\xa0"), std::string::npos) << "braille dots";
+  EXPECT_NE(result.out.find("converged after"), std::string::npos);
+}
+
+TEST(solve, writes_its_solution) {
+  const std::string path = in_scratch("x.mtx");
+  const json result = bcsc_json("solve banded:50,3 --device cpu --rhs 2 --tolerance 1e-13 --seed 8 --solution " + path);
+  EXPECT_EQ(result.at("solution"), path);
+  const auto x = bcsc::read_dense<double>(path);
+  ASSERT_EQ(x.rows(), 50);
+  ASSERT_EQ(x.cols(), 2);
+  double largest = 0, difference = 0;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    largest = std::max(largest, std::abs(x(i, 0)));
+    difference = std::max(difference, std::abs(x(i, 0) - x(i, 1)));
+  }
+  EXPECT_GT(largest, 0.5) << "random in [-1, 1)";
+  EXPECT_LE(largest, 1.0 + 1e-9);
+  EXPECT_GT(difference, 0.5) << "each right-hand side is another";
+  const std::string other = in_scratch("x2.mtx");
+  bcsc_json("solve banded:50,3 --device cpu --rhs 2 --tolerance 1e-13 --seed 9 --solution " + other);
+  EXPECT_GT(std::abs(bcsc::read_dense<double>(other)(0, 0) - x(0, 0)), 1e-6);
+}
+
+// --- devices, kernels -----------------------------------------------------------------------------------------------
+
+TEST(devices, names_the_cpu_and_what_is_best) {
+  const json result = bcsc_json("devices");
+  EXPECT_GE(result.at("cpu").at("threads"), 1);
+  EXPECT_EQ(result.at("cpu").at("description").get<std::string>().rfind("cpu: ", 0), 0u);
+  EXPECT_TRUE(result.at("gpus").is_array());
+  const bool cuda = result.at("cuda").at("usable");
+  EXPECT_EQ(result.at("best").at("backend"), cuda ? "cuda" : "cpu");
+  EXPECT_EQ(result.at("cuda").at("why_not").get<std::string>().empty(), cuda);
+}
+
+TEST(kernels, are_named_once_for_each_type) {
+  const json all = bcsc_json("kernels").at("kernels");
+  std::set<std::pair<std::string, std::string>> names;
+  std::set<std::string> algorithms;
+  for (const json& kernel : all) {
+    EXPECT_TRUE(names.emplace(kernel.at("name"), kernel.at("type")).second) << kernel.dump();
+    algorithms.insert(kernel.at("algorithm"));
+    if (kernel.at("where") == "cpu") {
+      EXPECT_EQ(kernel.at("built"), true);
+    }
+  }
+  for (const char* algorithm : {"naive", "warp", "tiled"}) EXPECT_TRUE(algorithms.contains(algorithm)) << algorithm;
+}
+
+TEST(kernels, can_be_filtered) {
+  const json all = bcsc_json("kernels").at("kernels");
+  const json some = bcsc_json("kernels --device cuda --type fp64 --algorithm tiled").at("kernels");
+  EXPECT_GT(some.size(), 0u);
+  EXPECT_LT(some.size(), all.size());
+  for (const json& kernel : some) {
+    EXPECT_EQ(kernel.at("algorithm"), "tiled");
+    EXPECT_EQ(kernel.at("type"), "fp64");
+    EXPECT_EQ(kernel.at("where"), "cuda");
+  }
+}
+
+}  // namespace

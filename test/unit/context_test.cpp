@@ -1,0 +1,131 @@
+#include "bcsc/context.hpp"
+
+#include <gtest/gtest.h>
+
+#include "bcsc/error.hpp"
+#include "lib/core/context_state.hpp"
+#include "lib/core/gpu.hpp"
+
+namespace bcsc {
+namespace {
+
+core::gpu::platform healthy() { return {true, 13000, 13000, {80, 90}}; }
+
+device_info gpu_of(int major, int minor) {
+  device_info d;
+  d.name = "made-up GPU";
+  d.compute_major = major;
+  d.compute_minor = minor;
+  return d;
+}
+
+struct verdict {
+  const char* name;
+  core::gpu::platform machine;
+  device_info device;
+  errc code;
+  const char* says;
+};
+
+class assess : public ::testing::TestWithParam<verdict> {};
+
+TEST_P(assess, gives_the_verdict) {
+  device_info d = GetParam().device;
+  EXPECT_EQ(core::gpu::assess(GetParam().machine, d), GetParam().code);
+  EXPECT_EQ(d.usable, GetParam().code == errc::ok);
+  EXPECT_NE(d.why_not.find(GetParam().says), std::string::npos) << d.why_not;
+}
+
+core::gpu::platform with(int driver, int runtime, std::vector<int> archs, bool built = true) {
+  return {built, driver, runtime, std::move(archs)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    made_up, assess,
+    ::testing::Values(verdict{"exact_match", healthy(), gpu_of(9, 0), errc::ok, ""},
+                      verdict{"same_major_later_minor", healthy(), gpu_of(8, 9), errc::ok, ""},
+                      verdict{"later_by_ptx", healthy(), gpu_of(12, 0), errc::ok, ""},
+                      verdict{"too_old", healthy(), gpu_of(7, 5), errc::device_too_old, "7.5"},
+                      verdict{"older_than_the_only_one", with(13000, 13000, {90}), gpu_of(8, 6), errc::device_too_old,
+                              "sm_90"},
+                      verdict{"minor_below_machine_code", with(13000, 13000, {86, 90}), gpu_of(8, 0),
+                              errc::device_too_old, "8.0"},
+                      verdict{"driver_of_an_older_major", with(12080, 13000, {90}), gpu_of(9, 0), errc::driver_too_old,
+                              "12.8"},
+                      verdict{"driver_of_an_older_minor", with(13000, 13020, {90}), gpu_of(9, 0), errc::ok, ""},
+                      verdict{"newer_driver", with(14010, 13000, {90}), gpu_of(9, 0), errc::ok, ""},
+                      verdict{"no_driver", with(0, 13000, {90}), gpu_of(9, 0), errc::no_device, "driver"},
+                      verdict{"no_cuda_in_the_build", with(13000, 0, {}, false), gpu_of(9, 0), errc::no_device,
+                              "no CUDA"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(context, absence_is_explained) {
+  std::string why;
+  EXPECT_EQ(core::gpu::assess_absence(healthy(), why), errc::no_device);
+  EXPECT_NE(why.find("no GPU is visible"), std::string::npos);
+  EXPECT_EQ(core::gpu::assess_absence(with(11080, 13000, {90}), why), errc::driver_too_old);
+  EXPECT_NE(why.find("11.8"), std::string::npos);
+}
+
+TEST(context, cuda_without_a_usable_gpu_is_a_clear_error) {
+  for (const device_info& d : devices()) {
+    if (d.usable) GTEST_SKIP() << "this machine has a usable GPU";
+  }
+  try {
+    context::cuda();
+    FAIL() << "context::cuda() succeeded";
+  } catch (const error& e) {
+    EXPECT_TRUE(e.code() == errc::no_device || e.code() == errc::driver_too_old || e.code() == errc::device_too_old);
+    EXPECT_GT(std::string(e.what()).size(), 20u);
+  }
+  EXPECT_EQ(context::best().kind(), backend::cpu);
+}
+
+TEST(context, best_is_the_gpu_where_there_is_one) {
+  bool usable = false;
+  for (const device_info& d : devices()) usable = usable || d.usable;
+  if (!usable) GTEST_SKIP() << "needs a GPU";
+  EXPECT_EQ(context::best().kind(), backend::cuda);
+  EXPECT_GT(context::best().device().num_multiprocessors, 0);
+}
+
+TEST(context, a_device_that_is_not_there_is_an_error) {
+  for (int device : {-1, 1000}) {
+    EXPECT_THROW(context::cuda(device), error) << device;
+  }
+}
+
+TEST(context, cpu_threads_are_as_asked) {
+  EXPECT_GE(context::cpu().threads(), 1);
+  EXPECT_EQ(context::cpu(1).threads(), 1);
+  try {
+    context::cpu(-3);
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::invalid_argument);
+    EXPECT_NE(std::string(e.what()).find("-3"), std::string::npos);
+  }
+}
+
+TEST(context, describes_itself) { EXPECT_EQ(context::cpu(1).describe().substr(0, 13), "cpu: 1 thread"); }
+
+TEST(context, a_poisoned_context_answers_with_its_own_code) {
+  const context ctx = context::cpu(1);
+  ctx.state().poisoned = true;
+  try {
+    core::require_healthy(ctx.state());
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::context_poisoned);
+  }
+}
+
+TEST(errors, every_code_has_a_name) {
+  for (int code : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 40, 41, 42, 43,
+                   44, 45, 60, 99}) {
+    EXPECT_NE(to_string(static_cast<errc>(code)), "unknown") << code;
+  }
+}
+
+}  // namespace
+}  // namespace bcsc

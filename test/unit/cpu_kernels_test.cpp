@@ -1,0 +1,473 @@
+// Every row of the CPU's tables, on every instruction set this machine has, against a dense product in long double.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/formats.hpp"
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/pack.hpp"
+#include "kernels/tables/cpu.hpp"
+#include "lib/core/context_state.hpp"
+
+namespace {
+
+using namespace bcsc;
+namespace tables = kernels::tables;
+using kernels::launch_env;
+using kernels::launch_fn;
+
+// --- The battery
+// ------------------------------------------------------------------------------------------------------
+
+struct triplet {
+  int row, col;
+  double value;
+};
+
+/// A product to compute. m_block 0 means the kernel's own m_tile, -1 one that is no multiple of it.
+struct product {
+  std::string name;
+  int rows, cols, n;
+  std::vector<triplet> entries;  ///< sorted by row, then column
+  int m_block = 0;
+  double alpha = 1, beta = 0;
+  int ld_excess = 0;   ///< what the leading dimensions have beyond the least
+  int misaligned = 0;  ///< values by which B and C lie off a 64-byte boundary
+  bool scalars_at_pointers = false;
+};
+
+std::vector<triplet> random_entries(int rows, int cols, double density, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<double> chance(0, 1), value(-1, 1);
+  std::vector<triplet> entries;
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < cols; ++j) {
+      if (chance(engine) < density) entries.push_back({i, j, value(engine)});
+    }
+  }
+  return entries;
+}
+
+/// Row i has about cols / (i + 1) entries: nearly all the work lies in the first rows.
+std::vector<triplet> power_law(int rows, int cols) {
+  std::vector<triplet> entries;
+  for (int i = 0; i < rows; ++i) {
+    for (int j = i % 3; j < cols; j += i + 1) entries.push_back({i, j, 1.0 / (1 + (i * 7 + j) % 13)});
+  }
+  return entries;
+}
+
+std::vector<triplet> without_rows(std::vector<triplet> entries, int first, int last) {
+  std::erase_if(entries, [&](const triplet& t) { return t.row >= first && t.row < last; });
+  return entries;
+}
+
+const std::vector<product>& battery() {
+  static const std::vector<product> all{
+      {.name = "no columns", .rows = 5, .cols = 0, .n = 3, .entries = {}, .beta = 2},
+      {.name = "no entries", .rows = 9, .cols = 8, .n = 17, .entries = {}, .beta = -1},
+      {.name = "one row", .rows = 1, .cols = 40, .n = 33, .entries = random_entries(1, 40, 0.7, 1)},
+      {.name = "one column of C", .rows = 70, .cols = 71, .n = 1, .entries = random_entries(70, 71, 0.4, 2), .beta = 1},
+      {.name = "empty rows, ragged",
+       .rows = 37,
+       .cols = 29,
+       .n = 9,
+       .entries = without_rows(random_entries(37, 29, 0.3, 3), 8, 21)},
+      {.name = "full",
+       .rows = 13,
+       .cols = 17,
+       .n = 130,
+       .entries = random_entries(13, 17, 2, 4),
+       .alpha = -1.5,
+       .beta = 0.5},
+      {.name = "other m_block",
+       .rows = 150,
+       .cols = 50,
+       .n = 21,
+       .entries = random_entries(150, 50, 0.2, 5),
+       .m_block = -1,
+       .alpha = 0.5,
+       .ld_excess = 5,
+       .misaligned = 1},
+      {.name = "m_block 1", .rows = 40, .cols = 30, .n = 7, .entries = random_entries(40, 30, 0.3, 6), .m_block = 1},
+      {.name = "m_block beyond the rows",
+       .rows = 90,
+       .cols = 30,
+       .n = 70,
+       .entries = random_entries(90, 30, 0.3, 7),
+       .m_block = 1000,
+       .alpha = 2,
+       .beta = -0.25},
+      {.name = "power law", .rows = 300, .cols = 290, .n = 64, .entries = power_law(300, 290)},
+      {.name = "wide",
+       .rows = 21,
+       .cols = 19,
+       .n = 1037,
+       .entries = random_entries(21, 19, 0.5, 8),
+       .alpha = 3,
+       .beta = 1,
+       .ld_excess = 3,
+       .misaligned = 3},
+      {.name = "scalars at pointers",
+       .rows = 31,
+       .cols = 33,
+       .n = 15,
+       .entries = random_entries(31, 33, 0.4, 9),
+       .alpha = -2,
+       .beta = 0.75,
+       .misaligned = 1,
+       .scalars_at_pointers = true}};
+  return all;
+}
+
+double value_of(const triplet& t, bool whole) { return whole ? (t.row * 3 + t.col * 5) % 9 - 4 : t.value; }
+double b_of(int k, int j, bool whole) { return whole ? (k * 7 + j * 3) % 11 - 5 : std::sin(k * 1.7 + j * 0.3); }
+double c_of(int i, int j, bool whole) { return whole ? (i * 5 + j) % 7 - 3 : std::cos(i * 0.9 - j * 1.1); }
+
+/// The exact sums of one product: for each entry of C, sum of a * b, sum of |a * b| and the number of terms.
+struct oracle {
+  std::vector<long double> sum, absolute;
+  std::vector<int> terms;
+};
+
+/// Rounded to T first, as the kernel gets them.
+template <class T>
+const oracle& oracle_of(const product& p, bool whole) {
+  static std::map<std::pair<const product*, bool>, oracle> known;
+  auto [at, is_new] = known.try_emplace({&p, whole});
+  oracle& o = at->second;
+  if (!is_new) return o;
+  const std::size_t size = static_cast<std::size_t>(p.rows) * p.n;
+  o.sum.assign(size, 0);
+  o.absolute.assign(size, 0);
+  o.terms.assign(p.rows, 0);
+  for (const triplet& t : p.entries) {
+    ++o.terms[t.row];
+    for (int j = 0; j < p.n; ++j) {
+      const long double term =
+          static_cast<long double>(static_cast<T>(value_of(t, whole))) * static_cast<T>(b_of(t.col, j, whole));
+      o.sum[static_cast<std::size_t>(t.row) * p.n + j] += term;
+      o.absolute[static_cast<std::size_t>(t.row) * p.n + j] += std::abs(term);
+    }
+  }
+  return o;
+}
+
+template <class T, class I>
+bcsc_matrix<T, I> bcsc_of(const product& p, int m_block, bool whole) {
+  std::vector<I> row_ptr(p.rows + 1, 0), col_ind;
+  std::vector<T> values;
+  for (const triplet& t : p.entries) {
+    ++row_ptr[t.row + 1];
+    col_ind.push_back(static_cast<I>(t.col));
+    values.push_back(static_cast<T>(value_of(t, whole)));
+  }
+  for (int i = 0; i < p.rows; ++i) row_ptr[i + 1] += row_ptr[i];
+  const csr_matrix<T, I> csr(p.rows, p.cols, std::move(row_ptr), std::move(col_ind), std::move(values));
+  return to_bcsc(csr, m_block);
+}
+
+/// `size` values whose first lies `misaligned` values off a 64-byte boundary.
+template <class T>
+class block_of_values {
+ public:
+  block_of_values(std::size_t size, int misaligned, T fill) : storage_(size + 64 / sizeof(T) + misaligned, fill) {
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    data_ = storage_.data() + (64 - address % 64) % 64 / sizeof(T) + misaligned;
+  }
+  T* data() { return data_; }
+
+ private:
+  std::vector<T> storage_;
+  T* data_;
+};
+
+constexpr double sentinel = -12345;
+
+/// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
+template <class T, class I>
+std::vector<T> run(launch_fn launch, const product& p, const bcsc_matrix<T, I>& a, layout c_order, bool whole,
+                   int threads) {
+  const bcsc_view<T, I> view = a.view();
+  const std::int64_t ldb = std::max(1, p.n + p.ld_excess);
+  // B ends with its last entry; what ld spans between its rows is NaN.
+  const std::size_t b_size = p.cols == 0 ? 0 : static_cast<std::size_t>((p.cols - 1) * ldb + p.n);
+  block_of_values<T> b(b_size, p.misaligned, std::numeric_limits<T>::quiet_NaN());
+  for (int k = 0; k < p.cols; ++k) {
+    for (int j = 0; j < p.n; ++j) b.data()[k * ldb + j] = static_cast<T>(b_of(k, j, whole));
+  }
+  const bool by_rows = c_order == layout::row_major;
+  const std::int64_t ldc = (by_rows ? p.n : p.rows) + p.ld_excess;
+  const std::int64_t row_stride = by_rows ? ldc : 1, col_stride = by_rows ? 1 : ldc;
+  const std::size_t c_size = static_cast<std::size_t>(ldc * (by_rows ? p.rows : p.n));
+  block_of_values<T> c(c_size, p.misaligned, static_cast<T>(sentinel));
+  for (int i = 0; i < p.rows; ++i) {
+    for (int j = 0; j < p.n; ++j) {
+      c.data()[i * row_stride + j * col_stride] =
+          p.beta == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(c_of(i, j, whole));
+    }
+  }
+  const T alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta), wrong = 99;
+  const bool at = p.scalars_at_pointers;
+  const kernels::spmm_args<T, I> args{
+      {p.rows, p.cols, view.m_block, view.num_row_blocks(), view.brow_ptr.data(), view.col_ind.data(),
+       view.col_ptr.data(), view.row_ind.data(), view.values.data()},
+      b.data(),
+      ldb,
+      p.n,
+      c.data(),
+      row_stride,
+      col_stride,
+      at ? wrong : alpha,
+      at ? wrong : beta,
+      at ? &alpha : nullptr,
+      at ? &beta : nullptr};
+  EXPECT_EQ(launch(&args, launch_env{threads, nullptr, 0}), 0);
+
+  std::vector<T> result;
+  for (int i = 0; i < p.rows; ++i) {
+    for (int j = 0; j < p.n; ++j) result.push_back(c.data()[i * row_stride + j * col_stride]);
+  }
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < c_size; ++k) kept += c.data()[k] == static_cast<T>(sentinel);
+  EXPECT_EQ(kept, c_size - result.size()) << p.name << ": written beyond C";
+  return result;
+}
+
+/// |C^ - C| <= gamma_{terms + 3}(u) (|alpha| |A| |B| + |beta| |C0|) + u |C|.
+template <class T>
+void expect_within_bound(const product& p, const std::vector<T>& c, const std::string& what) {
+  const oracle& o = oracle_of<T>(p, false);
+  const long double u = std::numeric_limits<T>::epsilon() / 2.0L;
+  int failures = 0;
+  for (int i = 0; i < p.rows; ++i) {
+    const long double steps = (o.terms[i] + 3) * u, gamma = steps / (1 - steps);
+    for (int j = 0; j < p.n; ++j) {
+      const std::size_t at = static_cast<std::size_t>(i) * p.n + j;
+      const long double c0 = p.beta == 0 ? 0 : static_cast<T>(c_of(i, j, false));
+      const long double exact = p.alpha * o.sum[at] + p.beta * c0;
+      const long double bound =
+          gamma * (std::abs(p.alpha) * o.absolute[at] + std::abs(p.beta * c0)) + u * std::abs(exact);
+      if (!(std::abs(c[at] - exact) <= bound) && ++failures <= 3) {
+        ADD_FAILURE() << what << ", C[" << i << ", " << j << "] = " << c[at] << " and not " << exact;
+      }
+    }
+  }
+}
+
+// --- Every row x instruction set
+// --------------------------------------------------------------------------------------
+
+struct kernel_case {
+  std::string name;
+  launch_fn launch;
+  value_type type;
+  int index_bits;
+  int m_tile;
+};
+
+std::vector<core::cpu_isa> available_isas() {
+  std::vector<core::cpu_isa> isas;
+  for (core::cpu_isa isa : {core::cpu_isa::baseline, core::cpu_isa::avx2, core::cpu_isa::avx512}) {
+    if (isa <= core::best_cpu_isa()) isas.push_back(isa);
+  }
+  return isas;
+}
+
+template <class Algorithm>
+void append(std::vector<kernel_case>& cases) {
+  for (core::cpu_isa isa : available_isas()) {
+    for (std::size_t i = 0; i < Algorithm::rows.size(); ++i) {
+      const auto& row = Algorithm::rows[i];
+      std::string name = row.label() + "_" + std::string(to_string(row.type)) + "_" + std::string(to_string(isa));
+      std::replace(name.begin(), name.end(), '-', '_');
+      cases.push_back(
+          {std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), row.type, row.index_bits, row.m_tile});
+    }
+  }
+}
+
+std::vector<kernel_case> every_kernel() {
+  std::vector<kernel_case> cases;
+  append<tables::cpu_rows>(cases);
+  append<tables::cpu_blocks>(cases);
+  append<tables::cpu_columns>(cases);
+  return cases;
+}
+
+/// Calls body.template operator()<T, I>() with the types of the kernel.
+template <class Body>
+void with_types(const kernel_case& kernel, const Body& body) {
+  const bool wide = kernel.index_bits == 64;
+  if (kernel.type == value_type::fp32) {
+    wide ? body.template operator()<float, std::int64_t>() : body.template operator()<float, std::int32_t>();
+  } else {
+    wide ? body.template operator()<double, std::int64_t>() : body.template operator()<double, std::int32_t>();
+  }
+}
+
+int m_block_of(const product& p, const kernel_case& kernel) {
+  return p.m_block > 0 ? p.m_block : p.m_block == 0 ? kernel.m_tile : 2 * kernel.m_tile + 1;
+}
+
+class cpu_kernel : public testing::TestWithParam<kernel_case> {};
+
+TEST_P(cpu_kernel, is_within_the_error_bound) {
+  const kernel_case& kernel = GetParam();
+  with_types(kernel, [&]<class T, class I>() {
+    for (const product& p : battery()) {
+      const auto a = bcsc_of<T, I>(p, m_block_of(p, kernel), false);
+      for (layout order : {layout::row_major, layout::col_major}) {
+        const std::string what = p.name + ", C " + std::string(to_string(order));
+        const std::vector<T> c = run(kernel.launch, p, a, order, false, 1);
+        expect_within_bound(p, c, what);
+        EXPECT_EQ(c, run(kernel.launch, p, a, order, false, 3)) << what << ": depends on the number of threads";
+      }
+    }
+  });
+}
+
+TEST_P(cpu_kernel, is_exact_on_small_whole_numbers) {
+  const kernel_case& kernel = GetParam();
+  with_types(kernel, [&]<class T, class I>() {
+    for (product p : battery()) {
+      const oracle& o = oracle_of<T>(
+          *std::find_if(battery().begin(), battery().end(), [&](const product& q) { return q.name == p.name; }), true);
+      p.alpha = -2;
+      p.beta = p.beta == 0 ? 0 : 3;
+      const auto a = bcsc_of<T, I>(p, m_block_of(p, kernel), true);
+      std::vector<T> exact;
+      for (int i = 0; i < p.rows; ++i) {
+        for (int j = 0; j < p.n; ++j) {
+          exact.push_back(static_cast<T>(-2 * o.sum[static_cast<std::size_t>(i) * p.n + j] +
+                                         (p.beta == 0 ? 0 : 3 * c_of(i, j, true))));
+        }
+      }
+      for (layout order : {layout::row_major, layout::col_major}) {
+        EXPECT_EQ(run(kernel.launch, p, a, order, true, 2), exact) << p.name << ", C " << to_string(order);
+      }
+    }
+  });
+}
+
+TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
+  const kernel_case& kernel = GetParam();
+  with_types(kernel, [&]<class T, class I>() {
+    std::vector<T> c{1, 2, 3, 4, 5, 6};
+    kernels::spmm_args<T, I> args{{3, 4, 2, 2, nullptr, nullptr, nullptr, nullptr, nullptr},
+                                  nullptr,
+                                  2,
+                                  2,
+                                  c.data(),
+                                  2,
+                                  1,
+                                  T(0),
+                                  T(2),
+                                  nullptr,
+                                  nullptr};
+    EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
+    EXPECT_EQ(c, (std::vector<T>{2, 4, 6, 8, 10, 12}));
+    args.beta = 0;
+    c.assign(6, std::numeric_limits<T>::quiet_NaN());
+    EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
+    EXPECT_EQ(c, std::vector<T>(6, 0));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(tables, cpu_kernel, testing::ValuesIn(every_kernel()),
+                         [](const auto& test) { return test.param.name; });
+
+// --- A C so large that it is written past the caches
+// -------------------------------------------------------------------
+
+class large_product : public testing::TestWithParam<kernel_case> {};
+
+TEST_P(large_product, is_exact) {
+  const kernel_case& kernel = GetParam();
+  with_types(kernel, [&]<class T, class I>() {
+    product p{.name = "diagonal and its neighbour", .rows = 50'003, .cols = 50'003, .n = 132, .entries = {}};
+    for (int i = 0; i < p.rows; ++i) {
+      p.entries.push_back({i, i, 0});
+      if (i + 1 < p.cols) p.entries.push_back({i, i + 1, 0});
+    }
+    for (int ld_excess : {12, 13}) {  // rows on a 64-byte boundary, and not
+      p.ld_excess = ld_excess;
+      const auto c = run(kernel.launch, p, bcsc_of<T, I>(p, kernel.m_tile, true), layout::row_major, true, 2);
+      std::size_t wrong = 0;
+      for (int i = 0; i < p.rows; ++i) {
+        for (int j = 0; j < p.n; ++j) {
+          double sum = value_of({i, i, 0}, true) * b_of(i, j, true);
+          if (i + 1 < p.cols) sum += value_of({i, i + 1, 0}, true) * b_of(i + 1, j, true);
+          wrong += c[static_cast<std::size_t>(i) * p.n + j] != static_cast<T>(sum);
+        }
+      }
+      EXPECT_EQ(wrong, 0U) << "ld - n = " << ld_excess;
+    }
+  });
+}
+
+/// One kernel of each algorithm, value type and instruction set.
+std::vector<kernel_case> some_kernels() {
+  std::vector<kernel_case> some;
+  for (kernel_case& kernel : every_kernel()) {
+    const auto same = [&](const kernel_case& k) {
+      const auto isa = [](const std::string& name) { return name.substr(name.rfind('_')); };
+      return k.name[0] == kernel.name[0] && k.type == kernel.type && isa(k.name) == isa(kernel.name);
+    };
+    if (kernel.index_bits == 32 && std::none_of(some.begin(), some.end(), same)) some.push_back(std::move(kernel));
+  }
+  return some;
+}
+INSTANTIATE_TEST_SUITE_P(tables, large_product, testing::ValuesIn(some_kernels()),
+                         [](const auto& test) { return test.param.name; });
+
+// --- The tables, and pack
+// ---------------------------------------------------------------------------------------------
+
+TEST(cpu_tables, labels_are_unique_for_a_value_type) {
+  std::map<std::pair<std::string, value_type>, int> seen;
+  const auto count = [&](const auto& rows) {
+    for (const auto& row : rows) ++seen[{row.label(), row.type}];
+  };
+  count(tables::cpu_rows::rows);
+  count(tables::cpu_blocks::rows);
+  count(tables::cpu_columns::rows);
+  for (const auto& [label, times] : seen) EXPECT_EQ(times, 1) << label.first;
+}
+
+TEST(cpu_tables, a_row_beyond_the_table_is_an_error) {
+  EXPECT_ANY_THROW(kernels::cpu::launcher<tables::cpu_rows>(tables::cpu_rows::rows.size()));
+}
+
+class pack : public testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(pack, transposes_and_writes_nothing_else) {
+  const auto [rows, cols] = GetParam();
+  const int ldb = rows + 3, ld_packed = cols + 2;
+  std::vector<double> b(static_cast<std::size_t>(ldb) * cols + 1),
+      packed(static_cast<std::size_t>(rows) * ld_packed, -1);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i);
+  kernels::cpu::pack_row_major(b.data(), ldb, rows, cols, packed.data(), ld_packed, 3);
+  std::size_t wrong = 0;
+  for (int k = 0; k < rows; ++k) {
+    for (int j = 0; j < ld_packed; ++j) {
+      const double expected = j < cols ? k + static_cast<double>(j) * ldb : -1;
+      wrong += packed[static_cast<std::size_t>(k) * ld_packed + j] != expected;
+    }
+  }
+  EXPECT_EQ(wrong, 0U);
+}
+INSTANTIATE_TEST_SUITE_P(shapes, pack,
+                         testing::Values(std::pair{1, 1}, std::pair{64, 16}, std::pair{65, 17}, std::pair{1000, 3},
+                                         std::pair{3, 1000}, std::pair{700, 129}, std::pair{5, 0}, std::pair{0, 5}));
+
+}  // namespace

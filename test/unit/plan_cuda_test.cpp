@@ -1,0 +1,236 @@
+// What only CUDA's own API can show: graph capture, streams, scalars and matrices on the device, memory left alone.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/plan.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
+
+namespace bcsc::test {
+namespace {
+
+class plan_cuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ctx_ = context_of(backend::cuda);
+    BCSC_SKIP_WITHOUT_GPU(ctx_);
+    for (auto& c : battery(values::real)) {
+      if (c.name == "power_law") a_ = c;
+    }
+    b_ = random_table<float>(a_.cols, 24, values::real, 1);
+  }
+  const context& ctx() const { return *ctx_; }
+  void expect_right(operand<float>& c, double alpha = 1, double beta = 0, const dense_table<float>& c0 = {}) {
+    expect_within_bound<float>(multiply<float>(a_, false, alpha, b_, beta, c0), c.read(), "power_law");
+  }
+
+  sparse_case a_;
+  dense_table<float> b_;
+
+ private:
+  std::optional<context> ctx_;
+};
+
+template <class T>
+core::device_buffer<T> on_device(std::span<const T> host) { return {0, host}; }
+
+TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    for (layout order : {layout::row_major, layout::col_major}) {
+      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = order, .kernel = k.name});
+      operand<float> on_b(ctx(), b_, {order}), on_c(ctx(), a_.rows, 24, {});
+      const auto b = on_b.view();
+      const auto c = on_c.view();
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t runnable = nullptr;
+      ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+      ASSERT_NO_THROW(plan.run(1.0f, b, 0.0f, c, {.stream = stream})) << k.name;
+      ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess) << k.name;
+      ASSERT_EQ(cudaGraphInstantiate(&runnable, graph, 0), cudaSuccess);
+      ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      expect_right(on_c);
+      cudaGraphExecDestroy(runnable);
+      cudaGraphDestroy(graph);
+      if (HasFailure()) break;
+    }
+  }
+  cudaStreamDestroy(stream);
+}
+
+TEST_F(plan_cuda, scalars_may_lie_on_the_device) {
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
+  const auto c0 = random_table<float>(a_.rows, 24, values::real, 2);
+  for (const auto& [alpha, beta] : {std::pair{1.5f, 0.5f}, {0.0f, 2.0f}, {1.0f, 0.0f}}) {
+    const float host[] = {alpha, beta};
+    const auto device = on_device<float>(host);
+    auto start = c0;
+    if (beta == 0) std::ranges::fill(start.at, std::numeric_limits<float>::quiet_NaN());
+    operand<float> on_b(ctx(), b_, {}), on_c(ctx(), start, {});
+    plan.run(scalar<float>::at(device.data()), on_b.view(), scalar<float>::at(device.data() + 1), on_c.view());
+    expect_right(on_c, alpha, beta, c0);
+  }
+}
+
+TEST_F(plan_cuda, every_kernel_reads_scalars_from_the_device) {
+  const float host[] = {-2.0f, 3.0f};
+  const auto device = on_device<float>(host);
+  const auto c0 = random_table<float>(a_.rows, 24, values::real, 2);
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .kernel = k.name});
+    operand<float> on_b(ctx(), b_, {}), on_c(ctx(), c0, {});
+    plan.run(scalar<float>::at(device.data()), on_b.view(), scalar<float>::at(device.data() + 1), on_c.view());
+    expect_right(on_c, -2, 3, c0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(plan_cuda, matrices_may_lie_on_the_device) {
+  const auto csr = csr_of<float>(a_);
+  const auto h = csr.view();
+  const auto ptr = on_device(h.row_ptr), ind = on_device(h.col_ind);
+  const auto v = on_device(h.values);
+  const csr_view<float> there{h.rows, h.cols, {ptr.data(), h.row_ptr.size()}, {ind.data(), h.col_ind.size()},
+                              {v.data(), h.values.size()}, memory_space::device};
+  spmm_plan plan(ctx(), there, {.cols = 24});
+  const spmm_plan same(ctx(), csr, {.cols = 24});
+  EXPECT_EQ(plan.facts().kernel.name, same.facts().kernel.name);
+  EXPECT_EQ(plan.facts().nnzc, same.facts().nnzc);
+  operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
+  plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+  expect_right(on_c);
+
+  std::vector<float> doubled(h.values.begin(), h.values.end());
+  for (float& x : doubled) x *= 2;
+  const auto v2 = on_device<float>(doubled);
+  auto renewed = there;
+  renewed.values = {v2.data(), doubled.size()};
+  plan.update_values(renewed);
+  plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+  expect_right(on_c, 2);
+
+  const spmm_plan transposed(ctx(), there, {.cols = 24, .transpose = op::transpose});
+  operand<float> on_bt(ctx(), b_, {}), on_ct(ctx(), a_.cols, 24, {});
+  transposed.run(1.0f, on_bt.view(), 0.0f, on_ct.view());
+  expect_within_bound<float>(multiply<float>(a_, true, 1, b_, 0, {}), on_ct.read(), "transposed");
+}
+
+TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
+  const auto given = to_bcsc(csr_of<float>(a_), 16);
+  const auto h = given.view();
+  const auto brow = on_device(h.brow_ptr), col = on_device(h.col_ind), ptr = on_device(h.col_ptr), row = on_device(h.row_ind);
+  const auto v = on_device(h.values);
+  const bcsc_view<float> there{h.rows, h.cols, 16, {brow.data(), h.brow_ptr.size()}, {col.data(), h.col_ind.size()},
+                               {ptr.data(), h.col_ptr.size()}, {row.data(), h.row_ind.size()},
+                               {v.data(), h.values.size()}, memory_space::device};
+  for (std::int64_t m_block : {16, 8, 64, 0}) {
+    const spmm_plan plan(ctx(), there, {.cols = 24, .m_block = m_block});
+    EXPECT_EQ(plan.facts().reblocked, plan.facts().m_block != 16);
+    operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
+    plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+    expect_right(on_c);
+  }
+}
+
+TEST_F(plan_cuda, broken_device_matrices_are_refused) {
+  const std::vector<std::int32_t> ptr{0, 1, 2}, ind{0, 7};
+  const std::vector<float> v{1, 2};
+  const auto dp = on_device<std::int32_t>(ptr), di = on_device<std::int32_t>(ind);
+  const auto dv = on_device<float>(v);
+  const csr_view<float> there{2, 2, {dp.data(), 3}, {di.data(), 2}, {dv.data(), 2}, memory_space::device};
+  EXPECT_THROW(spmm_plan(ctx(), there), error);
+}
+
+TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major});
+  std::vector<cudaStream_t> streams(4);
+  std::vector<core::device_buffer<std::byte>> workspaces;
+  std::vector<std::unique_ptr<operand<float>>> bs, cs;
+  std::vector<dense_view<float>> b_views, c_views;
+  for (auto& s : streams) {
+    ASSERT_EQ(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), cudaSuccess);
+    workspaces.emplace_back(0, static_cast<std::int64_t>(plan.workspace_bytes()));
+    bs.push_back(std::make_unique<operand<float>>(ctx(), b_, placement{layout::col_major}));
+    cs.push_back(std::make_unique<operand<float>>(ctx(), a_.rows, 24, placement{}));
+    b_views.push_back(bs.back()->view());
+    c_views.push_back(cs.back()->view());
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  for (int round = 0; round < 5; ++round) {
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+      plan.run(1.0f, b_views[s], 0.0f, c_views[s],
+               {.stream = streams[s], .workspace = {workspaces[s].data(), workspaces[s].bytes()}});
+    }
+  }
+  for (auto& s : streams) ASSERT_EQ(cudaStreamSynchronize(s), cudaSuccess);
+  for (auto& c : cs) expect_right(*c);
+  for (auto& s : streams) cudaStreamDestroy(s);
+}
+
+TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
+  operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
+  const auto b = on_b.view();
+  const auto c = on_c.view();
+  plan.run(1.0f, b, 0.0f, c);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  std::size_t before = 0, after = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
+  for (int k = 0; k < 100; ++k) plan.run(1.0f, b, 0.0f, c);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
+  EXPECT_EQ(before, after);
+}
+
+TEST_F(plan_cuda, out_of_memory_is_an_error_that_leaves_everything_usable) {
+  try {
+    const core::device_buffer<double> too_much(0, std::int64_t{1} << 42);
+    FAIL() << "32 TiB were given";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::out_of_memory);
+  }
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
+  operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
+  plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+  expect_right(on_c);
+}
+
+TEST_F(plan_cuda, products_beyond_two_to_the_thirty_one_elements) {
+  // C of 70000 x 32768 > 2^31 elements: offsets must be 64-bit. Each row of A holds one entry.
+  const std::int64_t rows = 70000, n = 32768;
+  std::vector<std::int32_t> ptr(static_cast<std::size_t>(rows) + 1), ind(static_cast<std::size_t>(rows));
+  std::vector<float> v(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    ptr[static_cast<std::size_t>(i) + 1] = static_cast<std::int32_t>(i + 1);
+    ind[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % 3);
+    v[static_cast<std::size_t>(i)] = static_cast<float>(i % 11);
+  }
+  std::size_t free_bytes = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&free_bytes, &total), cudaSuccess);
+  if (free_bytes < (std::size_t{12} << 30)) GTEST_SKIP() << "needs 12 GiB of device memory";
+  const csr_matrix<float> a(rows, 3, ptr, ind, v);
+  std::vector<float> b(static_cast<std::size_t>(3 * n));
+  for (std::size_t k = 0; k < b.size(); ++k) b[k] = static_cast<float>(k % 13);
+  const auto on_b = on_device<float>(b);
+  const core::device_buffer<float> on_c(0, rows * n);
+  for (const char* algorithm : {"naive", "warp", "tiled"}) {
+    const spmm_plan plan(ctx(), a, {.cols = n, .kernel = algorithm});
+    core::gpu::fill_zero(on_c.data(), on_c.bytes());
+    plan.run(1.0f, {on_b.data(), 3, n}, 0.0f, {on_c.data(), rows, n});
+    for (std::int64_t i : {std::int64_t{0}, std::int64_t{65535}, std::int64_t{65537}, rows - 1}) {
+      std::vector<float> line(static_cast<std::size_t>(n));
+      core::gpu::copy_to_host(line.data(), on_c.data() + i * n, line.size() * sizeof(float));
+      for (std::int64_t j = 0; j < n; j += 1023) {
+        ASSERT_EQ(line[static_cast<std::size_t>(j)],
+                  static_cast<float>(i % 11) * b[static_cast<std::size_t>((i % 3) * n + j)])
+            << algorithm << " (" << i << ", " << j << ")";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bcsc::test

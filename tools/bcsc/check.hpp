@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bcsc/dense.hpp"
+#include "bcsc/formats.hpp"
+
+namespace bcsc::cli {
+
+/// What a product's comparison with the reference gives.
+struct verdict {
+  double max_error = 0;             ///< max |C^ - C|; infinite if an entry is not finite
+  double bound_share = 0;           ///< max |C^ - C| / bound: at most 1 is right
+  std::int64_t violations = 0;      ///< entries beyond their bound
+  std::int64_t row = -1, col = -1;  ///< where the share is largest; -1 if every entry is exact
+  bool passed() const { return violations == 0; }
+};
+
+/// C = alpha * A * B + beta * C0 as it should be, entry by entry, with the bound of its error:
+/// |C^ - C| <= gamma_{n+3}(u) (|alpha| |A||B| + |beta| |C0|) + u |C| + (n + 3) (|alpha| + 1) * least subnormal, where n
+/// is the number of terms and u the unit roundoff of T. Sums are made in a wider type than T, so that the reference's
+/// own error does not count; it shares no code with the kernels. Source: Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2nd ed., section 3.1.
+template <value T>
+class product_check {
+ public:
+  /// All on the host; C0 is not read if beta = 0. O(nnz * cols), parallel; keeps 16 bytes for each entry of C.
+  product_check(T alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b, T beta, dense_view<const T> c0);
+
+  verdict compare(dense_view<const T> c) const;
+
+ private:
+  std::int64_t rows_, cols_;
+  std::vector<double> value_;  ///< [rows x cols], row-major
+  std::vector<double> bound_;
+};
+
+}  // namespace bcsc::cli

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bcsc/types.hpp"
+#include "tools/bcsc/output.hpp"
+
+namespace bcsc::cli {
+
+/// What the process answers; part of the interface.
+enum exit_code : int {
+  exit_ok = 0,
+  exit_error = 1,    ///< something went wrong, said on stderr
+  exit_usage = 2,    ///< the command line makes no sense
+  exit_not_met = 3,  ///< it ran, but a check failed or a solver did not converge
+};
+
+/// A subcommand: its parser, and what it does once its options are read.
+struct command {
+  CLI::App* parser = nullptr;
+  std::shared_ptr<output_options> shown;
+  std::function<int(output&)> run;
+};
+
+/// A subcommand whose options are an Options, which derives from output_options; `run` gets them when they are read.
+template <class Options>
+std::pair<command, std::shared_ptr<Options>> make_command(CLI::App& app, const std::string& name,
+                                                          const std::string& description, const std::string& examples,
+                                                          int (*run)(const Options&, output&)) {
+  auto options = std::make_shared<Options>();
+  CLI::App* parser = app.add_subcommand(name, description);
+  parser->footer("Examples:\n" + examples);
+  parser->add_flag("--json", options->json, "One JSON object on stdout, and nothing else");
+  parser->add_flag("--progress", options->progress, "Progress bars on stderr even if it is no terminal");
+  return {command{parser, options, [options, run](output& out) { return run(*options, out); }}, options};
+}
+
+/// An option that takes one of a few words.
+template <class Value>
+CLI::Option* add_choice(CLI::App& parser, const std::string& name, Value& target,
+                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& description) {
+  std::vector<std::string> words;
+  std::string chosen;
+  for (const auto& [word, value] : choices) {
+    words.push_back(word);
+    if (value == target) chosen = word;
+  }
+  const auto assign = [&target, choices](const std::string& given) {
+    for (const auto& [word, value] : choices) {
+      if (word == given) target = value;
+    }
+  };
+  return parser.add_option_function<std::string>(name, assign, description)
+      ->check(CLI::IsMember(words))
+      ->default_str(chosen);
+}
+
+inline CLI::Option* add_type(CLI::App& parser, value_type& target) {
+  return add_choice<value_type>(parser, "--type", target, {{"fp32", value_type::fp32}, {"fp64", value_type::fp64}},
+                                "Type of the values");
+}
+
+/// Calls `body` with a T{} of the type.
+template <class Body>
+auto with_type(value_type type, Body body) {
+  return type == value_type::fp32 ? body(float{}) : body(double{});
+}
+
+command add_info(CLI::App& app);
+command add_convert(CLI::App& app);
+command add_generate(CLI::App& app);
+command add_spmm(CLI::App& app);
+command add_solve(CLI::App& app);
+command add_devices(CLI::App& app);
+command add_kernels(CLI::App& app);
+#if BCSC_WITH_BENCHMARK
+command add_bench(CLI::App& app);
+#endif
+
+}  // namespace bcsc::cli

@@ -1,0 +1,66 @@
+#include <string>
+
+#include "bcsc/context.hpp"
+#include "bcsc/error.hpp"
+#include "tools/bcsc/command.hpp"
+
+namespace bcsc::cli {
+namespace {
+
+struct devices_options : output_options {};
+
+nlohmann::ordered_json describe(const device_info& gpu) {
+  return {{"device", gpu.device},
+          {"name", gpu.name},
+          {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)},
+          {"num_multiprocessors", gpu.num_multiprocessors},
+          {"memory_bytes", gpu.memory_bytes},
+          {"l2_bytes", gpu.l2_bytes},
+          {"shared_bytes_per_block", gpu.shared_bytes_per_block},
+          {"peak_bandwidth", gpu.peak_bandwidth},
+          {"usable", gpu.usable},
+          {"why_not", gpu.why_not}};
+}
+
+/// Why context::cuda() would be refused; empty if it would not.
+std::string why_no_cuda() {
+  try {
+    static_cast<void>(context::cuda());
+    return {};
+  } catch (const error& refusal) {
+    return refusal.what();
+  }
+}
+
+int run_devices(const devices_options&, output& out) {
+  const context cpu = context::cpu(), best = context::best();
+  const std::string refusal = why_no_cuda();
+  out.line("{}", cpu.describe());
+  out.json() = {{"command", "devices"},
+                {"best", {{"backend", to_string(best.kind())}, {"description", best.describe()}}},
+                {"cpu", {{"threads", cpu.threads()}, {"description", cpu.describe()}}},
+                {"cuda", {{"usable", refusal.empty()}, {"why_not", refusal}}},
+                {"gpus", nlohmann::ordered_json::array()}};
+  for (const device_info& gpu : devices()) {
+    out.line("gpu {}: {} (sm_{}{}, {} SMs, {}{}){}", gpu.device, gpu.name, gpu.compute_major, gpu.compute_minor,
+             gpu.num_multiprocessors, as_bytes(gpu.memory_bytes),
+             gpu.peak_bandwidth > 0 ? fmt::format(", {:.0f} GB/s", gpu.peak_bandwidth * 1e-9) : "",
+             gpu.usable ? "" : ": not usable: " + gpu.why_not);
+    out.json()["gpus"].push_back(describe(gpu));
+  }
+  if (!refusal.empty()) out.line("cuda: {}", refusal);
+  out.line("best: {}", best.describe());
+  return exit_ok;
+}
+
+}  // namespace
+
+command add_devices(CLI::App& app) {
+  return make_command<devices_options>(app, "devices", "Where this machine can compute, and why not elsewhere",
+                                       "  bcsc devices\n"
+                                       "  bcsc devices --json",
+                                       run_devices)
+      .first;
+}
+
+}  // namespace bcsc::cli

@@ -1,0 +1,74 @@
+#include "tools/bcsc/operands.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "lib/core/checked.hpp"
+
+namespace bcsc::cli {
+
+template <value T>
+dense_matrix<T> random_dense(std::int64_t rows, std::int64_t cols, layout order, std::uint64_t seed) {
+  static_cast<void>(
+      core::checked_product(core::checked_product(rows, cols, "dense matrix"), sizeof(T), "dense matrix"));
+  dense_matrix<T> m(rows, cols, order);
+  const dense_view<T> view = m.view();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j) {
+      view(i, j) = generate::symmetric_unit<T>(
+          generate::mix(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)));
+    }
+  }
+  return m;
+}
+
+template <value T>
+staged_operands<T>::staged_operands(const context& ctx, const dense_matrix<T>& b, const dense_matrix<T>& c0)
+    : ctx_(ctx), b_(b), c0_(c0), c_(c0) {
+  if (!on_gpu()) return;
+  const int device = ctx_.device().device;
+  device_b_ = core::device_buffer<T>(device, std::span<const T>(b.data(), static_cast<std::size_t>(size_of(b))));
+  device_c_ = core::device_buffer<T>(device, size_of(c0));
+}
+
+template <value T>
+void staged_operands<T>::reset() {
+  const std::span<const T> start(c0_.data(), static_cast<std::size_t>(size_of(c0_)));
+  if (on_gpu()) device_c_.upload(start);
+  std::copy(start.begin(), start.end(), c_.data());
+}
+
+template <value T>
+void staged_operands<T>::run(const spmm_plan<T>& plan, T alpha, T beta) {
+  dense_view<const T> b = b_.view();
+  dense_view<T> c = c_.view();
+  if (on_gpu()) {
+    b.data = device_b_.data();
+    c.data = device_c_.data();
+  }
+  plan.run(alpha, b, beta, c);
+}
+
+template <value T>
+void staged_operands<T>::wait() {
+  if (!on_gpu()) return;
+  const core::gpu::device_guard guard(ctx_.device().device);
+  core::gpu::synchronize();
+}
+
+template <value T>
+dense_view<const T> staged_operands<T>::result() {
+  if (on_gpu()) {
+    const core::gpu::device_guard guard(ctx_.device().device);
+    core::gpu::copy_to_host(c_.data(), device_c_.data(), device_c_.bytes());
+  }
+  return c_.view();
+}
+
+template dense_matrix<float> random_dense<float>(std::int64_t, std::int64_t, layout, std::uint64_t);
+template dense_matrix<double> random_dense<double>(std::int64_t, std::int64_t, layout, std::uint64_t);
+template class staged_operands<float>;
+template class staged_operands<double>;
+
+}  // namespace bcsc::cli

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bcsc/files.hpp"
+
+namespace bcsc::cli {
+
+/// Options that every command has.
+struct output_options {
+  bool json = false;
+  bool progress = false;
+};
+
+/// A bar on stderr for long work; removed when it is done. Silent unless stderr is a terminal or it is asked for.
+class progress_bar {
+ public:
+  progress_bar(bool shown, std::string label) : shown_(shown), label_(std::move(label)) {}
+  ~progress_bar() { clear(); }
+  progress_bar(const progress_bar&) = delete;
+  progress_bar& operator=(const progress_bar&) = delete;
+
+  /// `done` in [0, 1]; `note` stands behind the bar. Drawn at most ten times a second, but always at first.
+  void show(double done, std::string_view note = {});
+  void clear();
+  /// For the library's own long operations; lives as long as the bar.
+  progress_callback callback();
+
+ private:
+  bool shown_;
+  bool drawn_ = false;
+  std::string label_;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+/// What a command says: lines of text on stdout, or one JSON object there. Commands fill both, one is shown.
+class output {
+ public:
+  explicit output(const output_options& options);
+
+  template <class... Args>
+  void line(fmt::format_string<Args...> text, Args&&... args) const {
+    if (!options_.json) fmt::print("{}\n", fmt::format(text, std::forward<Args>(args)...));
+  }
+  void line() const { line("{}", ""); }
+
+  nlohmann::ordered_json& json() { return json_; }
+  /// Prints the JSON object, if that is what is shown.
+  void finish() const;
+  /// Says on stderr what went wrong; with --json also as the one object {"error": ...} on stdout.
+  void fail(const std::exception& problem) const;
+
+  progress_bar progress(std::string label) const;
+
+ private:
+  output_options options_;
+  nlohmann::ordered_json json_;
+};
+
+/// Columns of text, the first aligned to the left, the others to the right.
+class table {
+ public:
+  explicit table(std::vector<std::string> header) { add(std::move(header)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print(const output& out) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string grouped(std::int64_t number);  ///< "6,558,552"
+std::string as_bytes(std::int64_t bytes);  ///< "50.4 MiB"
+std::string as_seconds(double seconds);    ///< "3.21 ms"
+
+}  // namespace bcsc::cli

@@ -1,0 +1,339 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/error.hpp"
+#include "bcsc/plan.hpp"
+#include "bcsc/reference.hpp"
+#include "bcsc/registry.hpp"
+#include "lib/core/checked.hpp"
+#include "tools/bcsc/check.hpp"
+#include "tools/bcsc/command.hpp"
+#include "tools/bcsc/input.hpp"
+#include "tools/bcsc/operands.hpp"
+
+/// Every product goes the same way: C is filled with what must not survive (NaN, where beta = 0), the kernel runs, its
+/// result is compared with the reference entry by entry, and only then it is timed.
+namespace bcsc::cli {
+namespace {
+
+struct spmm_options : output_options {
+  matrix_source source;
+  device_options where;
+  std::int64_t cols = 32;
+  std::string kernel;
+  std::int64_t m_block = 0;
+  value_type type = value_type::fp32;
+  layout order = layout::row_major;
+  double alpha = 1, beta = 0;
+  int repeat = 10;
+};
+
+/// A kernel is not run more often than fits in this.
+constexpr double timing_budget_seconds = 2.0;
+
+struct product_result {
+  std::string kernel, algorithm, where;
+  std::int64_t m_block = 0, format_bytes = 0;
+  double convert_seconds = 0, seconds = 0, gflops = 0;
+  verdict checked;
+  std::string reason, explain;
+  std::string error;  ///< why it could not run; empty if it did
+  bool passed() const { return error.empty() && checked.passed(); }
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Median of up to `repeat` runs, each waited for.
+double median_seconds(int repeat, const std::function<void()>& run) {
+  std::vector<double> samples;
+  const auto begin = std::chrono::steady_clock::now();
+  while (static_cast<int>(samples.size()) < repeat &&
+         (samples.empty() || seconds_since(begin) < timing_budget_seconds)) {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    samples.push_back(seconds_since(start));
+  }
+  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end());
+  return samples[samples.size() / 2];
+}
+
+/// Mean of `repeat` runs started one behind the other, so that a GPU's start-up latency is hidden as in real use.
+double mean_seconds(int repeat, const std::function<void()>& run, const std::function<void()>& wait) {
+  wait();
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeat; ++i) run();
+  wait();
+  return seconds_since(start) / repeat;
+}
+
+/// One matrix, one B, one C, and every way to multiply them.
+template <value T>
+class product_bench {
+ public:
+  product_bench(const context& ctx, const csr_matrix<T>& a, const spmm_options& options)
+      : options_(options),
+        ctx_(ctx),
+        a_(a),
+        alpha_(static_cast<T>(options.alpha)),
+        beta_(static_cast<T>(options.beta)),
+        b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed)),
+        c0_(start_of_c()),
+        check_(alpha_, a.view(), row_major(b_).view(), beta_, c0_.view()),
+        staged_(ctx, b_, c0_) {}
+
+  /// Through a plan: a kernel by name, an algorithm, or "" for the plan's own choice.
+  product_result with_plan(const std::string& kernel) {
+    const spmm_plan<T> plan(
+        ctx_, a_.view(),
+        {.cols = options_.cols, .b_layout = options_.order, .kernel = kernel, .m_block = options_.m_block});
+    const plan_facts& facts = plan.facts();
+    product_result result{.kernel = facts.kernel.name,
+                          .algorithm = facts.kernel.algorithm,
+                          .where = std::string(to_string(ctx_.kind())),
+                          .m_block = facts.m_block,
+                          .format_bytes = facts.format_bytes,
+                          .convert_seconds = facts.convert_seconds,
+                          .reason = facts.reason,
+                          .explain = plan.explain()};
+    const auto run = [&] { staged_.run(plan, alpha_, beta_); };
+    const auto wait = [&] { staged_.wait(); };
+    staged_.reset();
+    run();
+    wait();
+    result.checked = check_.compare(staged_.result());
+    result.seconds =
+        ctx_.kind() == backend::cuda ? mean_seconds(options_.repeat, run, wait) : median_seconds(options_.repeat, run);
+    return rated(std::move(result));
+  }
+
+  /// The serial reference of one format.
+  product_result with_reference(const std::string& format) {
+    if (format == "coo") return reference(format, 0, [&] { return to_coo(a_); });
+    if (format == "csr") return reference(format, 0, [&] { return a_; });
+    if (format == "csc") return reference(format, 0, [&] { return to_csc(a_); });
+    if (format == "bsr") return reference(format, bsr_block, [&] { return to_bsr(a_, bsr_block, bsr_block); });
+    const std::int64_t m_block = options_.m_block > 0 ? options_.m_block : 32;
+    return reference(format, m_block, [&] { return to_bcsc(a_, m_block); });
+  }
+
+ private:
+  static constexpr std::int64_t bsr_block = 3;
+
+  dense_matrix<T> start_of_c() const {
+    if (beta_ != T{0}) return random_dense<T>(a_.rows(), options_.cols, options_.order, options_.source.seed + 1);
+    static_cast<void>(core::checked_product(a_.rows(), options_.cols, "entries of C"));
+    dense_matrix<T> c(a_.rows(), options_.cols, options_.order);
+    std::fill_n(c.data(), a_.rows() * options_.cols, std::numeric_limits<T>::quiet_NaN());
+    return c;
+  }
+
+  /// The check walks along the rows of B.
+  static dense_matrix<T> row_major(const dense_matrix<T>& b) {
+    dense_matrix<T> copy(b.rows(), b.cols());
+    for (std::int64_t i = 0; i < b.rows(); ++i) {
+      for (std::int64_t j = 0; j < b.cols(); ++j) copy(i, j) = b(i, j);
+    }
+    return copy;
+  }
+
+  template <class Convert>
+  product_result reference(const std::string& format, std::int64_t block, Convert convert) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto converted = convert();
+    product_result result{.kernel = "reference-" + format,
+                          .algorithm = "reference",
+                          .where = "cpu",
+                          .m_block = block,
+                          .convert_seconds = seconds_since(start),
+                          .reason = "one readable serial loop"};
+    const auto run = [&] {
+      reference::spmm<T>(alpha_, converted.view(), dense_view<const T>(b_.view()), beta_, staged_.host_c());
+    };
+    staged_.reset();
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    const double first = seconds_since(begin);
+    result.checked = check_.compare(staged_.host_c());
+    // Serial code is slow: its first run stands for itself if it has taken long.
+    result.seconds = first > timing_budget_seconds / 8 ? first : median_seconds(options_.repeat, run);
+    return rated(std::move(result));
+  }
+
+  product_result rated(product_result result) const {
+    const double flops = 2.0 * static_cast<double>(a_.nnz()) * static_cast<double>(options_.cols);
+    result.gflops = result.seconds > 0 ? flops / result.seconds * 1e-9 : 0;
+    return result;
+  }
+
+  const spmm_options& options_;
+  context ctx_;
+  const csr_matrix<T>& a_;
+  T alpha_, beta_;
+  dense_matrix<T> b_, c0_;
+  product_check<T> check_;
+  staged_operands<T> staged_;
+};
+
+const std::vector<std::string> reference_formats{"coo", "csr", "csc", "bsr", "bcsc"};
+const std::string reference_prefix = "reference-";
+
+std::vector<std::string> references() {
+  std::vector<std::string> names;
+  for (const std::string& format : reference_formats) names.push_back(reference_prefix + format);
+  return names;
+}
+
+/// The kernels that --kernel stands for. "each": every algorithm's best row and the references; "all": every row.
+std::vector<std::string> chosen_kernels(const std::string& kernel, const context& ctx, value_type type) {
+  if (kernel == "reference") return references();
+  if (kernel != "each" && kernel != "all") return {kernel};
+  std::vector<std::string> names;
+  for (const kernel_info& row : kernel_table(ctx.kind(), type)) {
+    if (!row.built) continue;
+    const std::string& name = kernel == "all" ? row.name : row.algorithm;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  const auto serial = references();
+  names.insert(names.end(), serial.begin(), serial.end());
+  return names;
+}
+
+nlohmann::ordered_json describe(const product_result& r) {
+  nlohmann::ordered_json described{{"kernel", r.kernel}, {"passed", r.passed()}};
+  if (!r.error.empty()) {
+    described["error"] = r.error;
+    return described;
+  }
+  described.update({{"algorithm", r.algorithm},
+                    {"where", r.where},
+                    {"m_block", r.m_block},
+                    {"format_bytes", r.format_bytes},
+                    {"convert_seconds", r.convert_seconds},
+                    {"seconds", r.seconds},
+                    {"gflops", r.gflops},
+                    {"max_error", r.checked.max_error},
+                    {"bound_share", r.checked.bound_share},
+                    {"violations", r.checked.violations},
+                    {"reason", r.reason},
+                    {"explain", r.explain}});
+  return described;
+}
+
+void report(const std::vector<product_result>& results, const spmm_options& options, output& out) {
+  table shown({"kernel", "m_block", "convert", "time", "GFLOP/s", "max error", "of bound", "check"});
+  auto& described = out.json()["results"] = nlohmann::ordered_json::array();
+  for (const product_result& r : results) {
+    described.push_back(describe(r));
+    if (!r.error.empty()) {
+      shown.add({r.kernel, "-", "-", "-", "-", "-", "-", "not run"});
+      continue;
+    }
+    shown.add({r.kernel, std::to_string(r.m_block), as_seconds(r.convert_seconds), as_seconds(r.seconds),
+               fmt::format("{:.2f}", r.gflops), fmt::format("{:.2e}", r.checked.max_error),
+               fmt::format("{:.3f}", r.checked.bound_share), r.passed() ? "ok" : "WRONG"});
+  }
+  shown.print(out);
+  for (const product_result& r : results) {
+    if (!r.error.empty()) out.line("  {}: {}", r.kernel, r.error);
+    if (!r.checked.passed()) {
+      out.line("  {}: {} entries beyond their bound, the worst at ({}, {})", r.kernel, grouped(r.checked.violations),
+               r.checked.row, r.checked.col);
+    }
+  }
+  if (results.size() == 1 && !results.front().explain.empty()) {
+    out.line();
+    out.line("{}", results.front().explain);
+  }
+  const bool passed = std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); });
+  out.json()["passed"] = passed;
+  out.line("{} of {} within the {} error bound",
+           std::count_if(results.begin(), results.end(), [](const auto& r) { return r.passed(); }), results.size(),
+           to_string(options.type));
+}
+
+template <value T>
+int multiply(const spmm_options& options, output& out) {
+  const context ctx = make_context(options.where);
+  const loaded_matrix<T> loaded = load<T>(options.source, out);
+  out.line("{}", describe_line(options.source, loaded));
+  out.line("C = {} * A * B + {} * C, N = {}, {}, {}, on {}", options.alpha, options.beta, options.cols,
+           to_string(options.type), to_string(options.order), ctx.describe());
+  out.json() = {{"command", "spmm"},
+                {"matrix", cli::describe(options.source, loaded)},
+                {"device", ctx.describe()},
+                {"backend", to_string(ctx.kind())},
+                {"cols", options.cols},
+                {"type", to_string(options.type)},
+                {"layout", to_string(options.order)},
+                {"alpha", options.alpha},
+                {"beta", options.beta}};
+
+  progress_bar bar = out.progress("multiplying");
+  bar.show(0, "reference");
+  product_bench<T> bench(ctx, loaded.a, options);
+  const std::vector<std::string> kernels = chosen_kernels(options.kernel, ctx, options.type);
+  std::vector<product_result> results;
+  for (const std::string& kernel : kernels) {
+    bar.show(static_cast<double>(results.size()) / static_cast<double>(kernels.size()), kernel);
+    try {
+      results.push_back(kernel.starts_with(reference_prefix)
+                            ? bench.with_reference(kernel.substr(reference_prefix.size()))
+                            : bench.with_plan(kernel));
+    } catch (const error& problem) {
+      // One kernel alone is an error of the command; among many it is one line of the table.
+      if (kernels.size() == 1) throw;
+      results.push_back({.kernel = kernel, .error = problem.what()});
+    }
+  }
+  bar.clear();
+  report(results, options, out);
+  return out.json()["passed"] ? exit_ok : exit_not_met;
+}
+
+int run_spmm(const spmm_options& options, output& out) {
+  return with_type(options.type, [&](auto t) { return multiply<decltype(t)>(options, out); });
+}
+
+}  // namespace
+
+command add_spmm(CLI::App& app) {
+  auto [cmd, options] = make_command<spmm_options>(
+      app, "spmm", "C = alpha * A * B + beta * C with random B: checked against a reference, then timed",
+      "  bcsc spmm elasticity-30 --cols 128\n"
+      "  bcsc spmm matrix.mtx.gz --cols 64 --kernel each --type fp64\n"
+      "  bcsc spmm matrix.mtx --kernel tiled --m-block 32 --device cuda --layout col\n"
+      "A result beyond the error bound, or a kernel that cannot run, makes it exit with 3.",
+      run_spmm);
+  add_source(*cmd.parser, options->source);
+  cmd.parser->add_option("-n,--cols", options->cols, "Columns of B and C")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  cmd.parser->add_option(
+      "--kernel", options->kernel,
+      "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
+      "each: the best row of every algorithm and the references; all: every row. Default: the plan's "
+      "choice");
+  cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_type(*cmd.parser, options->type);
+  add_device(*cmd.parser, options->where);
+  add_choice<layout>(*cmd.parser, "--layout", options->order, {{"row", layout::row_major}, {"col", layout::col_major}},
+                     "Layout of B and C");
+  cmd.parser->add_option("--alpha", options->alpha, "Factor of A * B")->capture_default_str();
+  cmd.parser->add_option("--beta", options->beta, "Factor of C; 0 never reads it")->capture_default_str();
+  cmd.parser->add_option("--repeat", options->repeat, "Timed runs; 2 s of them at most on the CPU")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  return cmd;
+}
+
+}  // namespace bcsc::cli

@@ -1,0 +1,261 @@
+"""The faults that tools/mutants plants: what a slip of the pen would leave behind, in one line each. The old text stands
+exactly once in its file; the tests named are the executables that must catch it.
+"""
+import dataclasses
+
+READER = ("matrix_market_test", "malformed_matrix_market_test")
+FORMATS = ("formats_test",)
+CONVERT = ("formats_test", "formats_roundtrip_test", "convert_property_test")
+REFERENCE = ("reference_test",)
+ANALYSIS = ("analysis_test",)
+CPU_KERNELS = ("cpu_kernels_test", "kernels_test")
+KERNELS = ("kernels_test", "plan_cuda_test")
+PLAN = ("plan_test",)
+CHOICE = ("choice_test",)
+VECTOR = ("vector_ops_test",)
+CG = ("cg_test",)
+PLAN_CUDA = ("plan_cuda_test",)
+
+READ_CPP = "converters/files/matrix_market_read.cpp"
+WRITE_CPP = "converters/files/matrix_market_write.cpp"
+ASSEMBLY = "converters/files/coo_assembly.hpp"
+NUMBERS = "converters/files/numbers.hpp"
+SOURCE = "converters/files/source.cpp"
+CONSTRUCT = "converters/formats/construct.cpp"
+CONVERT_CPP = "converters/formats/convert.cpp"
+FOOTPRINT = "converters/formats/footprint.cpp"
+ANALYSIS_CPP = "converters/formats/analysis.cpp"
+DEVICE = "converters/formats/device_convert.cu"
+REFERENCE_CPP = "kernels/cpu/reference.cpp"
+PACK_CPU = "kernels/cpu/pack.cpp"
+CPU = "kernels/cpu/spmm_isa.cpp"
+CHECKS = "lib/plan/run_checks.cpp"
+PLAN_CPP = "lib/plan/plan.cpp"
+CHOICE_CPP = "lib/plan/choice.cpp"
+CG_CPP = "lib/solvers/cg.cpp"
+STEPS = "kernels/vector/column_steps.hpp"
+VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
+VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
+NAIVE = "kernels/cuda/naive.cuh"
+WARP = "kernels/cuda/warp.cuh"
+TILED = "kernels/cuda/tiled.cuh"
+TILE = "kernels/cuda/tile.cuh"
+PACK = "kernels/cuda/pack.cu"
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    @property
+    def on_cuda(self) -> bool:
+        return self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh"))
+
+
+MUTANTS = [
+    # --- Reading and writing files ---
+    Mutant("read-index-base", READ_CPP, "return one_based - 1;", "return one_based;", READER),
+    Mutant("read-index-zero", READ_CPP, "if (one_based < 1 || one_based > size) {",
+           "if (one_based < 0 || one_based > size) {", READER),
+    Mutant("read-index-beyond", READ_CPP, "if (one_based < 1 || one_based > size) {",
+           "if (one_based < 1 || one_based > size + 1) {", READER),
+    Mutant("read-symmetric-array-count", READ_CPP, "info_.stored_entries = (full - diagonal) / 2 + diagonal;",
+           "info_.stored_entries = (full - diagonal) / 2;", READER),
+    Mutant("read-skew-array-diagonal", READ_CPP, "row = lower ? col + below_diagonal : 0;", "row = lower ? col : 0;",
+           READER),
+    Mutant("read-more-than-announced", READ_CPP, "require_end_of_file();\n  return entries;", "return entries;",
+           READER),
+    Mutant("read-both-triangles", READ_CPP, "if (triangle != triangle_) {", "if (triangle == 0) {", READER),
+    Mutant("read-skew-diagonal", READ_CPP, "file_symmetry::skew_symmetric && !is_zero",
+           "file_symmetry::skew_symmetric && is_zero", READER),
+    Mutant("read-comments", READ_CPP, "at_.front() == '%'", "at_.front() == '#'", READER),
+    Mutant("read-not-square", READ_CPP, "if (info_.symmetry != file_symmetry::general && info_.rows != info_.cols) {",
+           "if (info_.symmetry == file_symmetry::skew_symmetric && info_.rows != info_.cols) {", READER),
+    Mutant("read-line-past-end", READ_CPP, ".line = lines_.number() + 1}", ".line = lines_.number()}", READER),
+    Mutant("read-sizes-fit", READ_CPP, "if (std::max(info_.rows, info_.cols) > std::numeric_limits<I>::max()) {",
+           "if (std::min(info_.rows, info_.cols) > std::numeric_limits<I>::max()) {", READER),
+    Mutant("read-pattern-sign", READ_CPP, "return (bits & 1) != 0 ? -magnitude : magnitude;", "return magnitude;",
+           READER),
+    Mutant("assemble-diagonal-twin", ASSEMBLY, "if (twins && row != col) place", "if (twins) place", READER),
+    Mutant("assemble-skew-sign", ASSEMBLY, "file_symmetry::skew_symmetric ? T{-1} : T{1}",
+           "file_symmetry::skew_symmetric ? T{1} : T{1}", READER),
+    Mutant("assemble-duplicates", ASSEMBLY, "sum += a.values[k];", "sum = a.values[k];", READER),
+    Mutant("assemble-order-of-columns", ASSEMBLY, "return std::pair(x.row, x.col) < std::pair(y.row, y.col);",
+           "return x.row < y.row;", READER),
+    Mutant("number-fortran-exponent", NUMBERS, "(*next == 'D' || *next == 'd')", "*next == 'D'", READER),
+    Mutant("number-underflow", NUMBERS, "return exponent < leading - point;", "return exponent > leading - point;",
+           READER),
+    Mutant("number-integer-overflow", NUMBERS, "std::numeric_limits<std::int64_t>::digits10;",
+           "std::numeric_limits<std::int64_t>::digits10 + 2;", READER),
+    Mutant("gzip-bomb-size", SOURCE, "if (produced_ > options_.max_expanded_bytes) {", "if (produced_ < 0) {", READER),
+    Mutant("gzip-bomb-ratio", SOURCE, "options_.max_expansion_ratio * static_cast<double>(stored)) {",
+           "options_.max_expansion_ratio * 1e9 * static_cast<double>(stored)) {", READER),
+    Mutant("gzip-second-member", SOURCE, "if (stream_.avail_in == 0) return false;",
+           "if (stream_.avail_in == 0 || !inside_member_) return false;", READER),
+    Mutant("gzip-truncated", SOURCE, 'fail_at(here(), errc::truncated, "the compressed stream ends too early");',
+           "break;", READER),
+    Mutant("write-column-base", WRITE_CPP, "out.put_number(col + 1);", "out.put_number(col);", READER),
+    Mutant("write-symmetric-diagonal", WRITE_CPP, "|| col <= row) visit(", "|| col < row) visit(", READER),
+    Mutant("write-skew-check", WRITE_CPP, "? twin == value : twin == -value;", "? twin == value : twin == value;",
+           READER),
+
+    # --- Formats: construction and conversion ---
+    Mutant("check-index-range", CONSTRUCT, "ind[at(k)] < 0 || ind[at(k)] >= size;",
+           "ind[at(k)] < 0 || ind[at(k)] > size;", FORMATS),
+    Mutant("check-falling-pointers", CONSTRUCT,
+           "return strict ? ptr[at(i) + 1] <= ptr[at(i)] : ptr[at(i) + 1] < ptr[at(i)];",
+           "return strict && ptr[at(i) + 1] <= ptr[at(i)];", FORMATS),
+    Mutant("check-order-duplicates", CONSTRUCT, "if (ind[at(k)] <= ind[at(k) - 1]) return false;",
+           "if (ind[at(k)] < ind[at(k) - 1]) return false;", FORMATS),
+    Mutant("check-bcsc-row-block", CONSTRUCT, "return row_in_block < 0 || row_in_block >= a.m_block;",
+           "return row_in_block < 0;", FORMATS),
+    Mutant("check-bsr-padding", CONSTRUCT, "if (value != T{0}) {", "if (value != value) {", FORMATS),
+    Mutant("sum-csr-duplicates", CONSTRUCT, "values[kept - 1] += value;", "values[kept - 1] = value;", FORMATS),
+    Mutant("sum-coo-duplicates", CONSTRUCT, "values[kept - 1] += e.value;", "values[kept - 1] -= e.value;", FORMATS),
+    Mutant("sum-bsr-duplicates", CONSTRUCT, "[](T more, T sum) { return sum + more; }", "[](T, T sum) { return sum; }",
+           FORMATS),
+    Mutant("footprint-bcsc", FOOTPRINT, ".indices(nnzc)\n      .indices(nnzc)\n", ".indices(nnzc)\n", FORMATS),
+    Mutant("bcsc-global-row", CONVERT_CPP, "row_ind[at(to)] = static_cast<I>(first_row + row);",
+           "row_ind[at(to)] = static_cast<I>(row);", CONVERT),
+    Mutant("bcsc-values-cursor", CONVERT_CPP, "a.values[at(next[at(row)]++)];", "a.values[at(next[at(row)])];",
+           CONVERT),
+    Mutant("bcsc-neighbour-columns", CONVERT_CPP, "if (to == begin || col != former) {",
+           "if (to == begin || col > former + 1) {", CONVERT),
+    Mutant("bcsc-least-column", CONVERT_CPP, "static_cast<I>(static_cast<std::int64_t>(col) + least_col)",
+           "static_cast<I>(static_cast<std::int64_t>(col))", CONVERT),
+    Mutant("bcsc-radix-digit", CONVERT_CPP, "const int shift = row_bits + digit * width;",
+           "const int shift = digit * width;", CONVERT),
+    Mutant("bcsc-to-csr-column", CONVERT_CPP, "col_ind[at(to)] = a.col_ind[at(j)];",
+           "col_ind[at(to)] = static_cast<I>(j);", CONVERT),
+    Mutant("transpose-index", CONVERT_CPP, "out.ind[at(to)] = static_cast<I>(i);",
+           "out.ind[at(to)] = static_cast<I>(to);", CONVERT),
+    Mutant("bsr-to-csr-zeros", CONVERT_CPP, "if (stored[c] != T{0}) body(", "if (c != 0 || stored[c] != T{0}) body(",
+           CONVERT),
+    Mutant("bsr-inner-stride", CONVERT_CPP, "row % row_block * col_block + col % col_block",
+           "row % row_block * row_block + col % col_block", CONVERT),
+
+    Mutant("analysis-nnzc", ANALYSIS_CPP, "found += seen != mark;", "++found;", ANALYSIS),
+    Mutant("analysis-empty-rows", ANALYSIS_CPP, "facts.empty_rows += count == 0;", "facts.empty_rows += count <= 1;",
+           ANALYSIS),
+    Mutant("analysis-diagonal", ANALYSIS_CPP, "if (found == end || *found != row || !(", "if (found == end || !(",
+           ANALYSIS),
+
+    # --- CPU kernels ---
+    Mutant("cpu-beta", CPU, "result += out.beta * (partial", "result += (partial", CPU_KERNELS),
+    Mutant("cpu-row-remainder", CPU, "partial[0][v] += values[k] * (Part", "partial[0][v] = values[k] * (Part",
+           CPU_KERNELS),
+    Mutant("cpu-row-chains", CPU, "for (int u = 1; u < chains; ++u) sum[v]", "for (int u = 2; u < chains; ++u) sum[v]",
+           CPU_KERNELS),
+    Mutant("cpu-block-expand", CPU, "expanded[a.row_ind[k] - first_row] = a.values[k];",
+           "expanded[k - first] = a.values[k];", CPU_KERNELS),
+    Mutant("cpu-scratch-add", CPU, "load(c + v * width<T>) + value * b_part[v]", "value * b_part[v]", CPU_KERNELS),
+    Mutant("cpu-last-column", CPU, "to = least(from + tile_columns, work.n);",
+           "to = least(from + tile_columns, work.n - 1);", CPU_KERNELS),
+    Mutant("cpu-alpha-zero-reads-c", CPU, "c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};",
+           "c[i * stride] = out.beta * c[i * stride];", CPU_KERNELS),
+    Mutant("cpu-beta-zero-reads-c", CPU, "c = out.beta != T{0} ? sum + out.beta * c : sum;", "c = sum + out.beta * c;",
+           CPU_KERNELS),
+
+    Mutant("cpu-pack-stride", PACK_CPU, "packed[k * ld_packed + j]", "packed[k * cols + j]", CPU_KERNELS + PLAN),
+    Mutant("reference-beta-zero", REFERENCE_CPP, "beta == T{0} ? T{0} : beta * c(i, j)", "beta * c(i, j)", REFERENCE),
+    Mutant("reference-add", REFERENCE_CPP, "c(row, j) += value * b(col, j);", "c(row, j) = value * b(col, j);",
+           REFERENCE),
+
+    # --- Plan ---
+    Mutant("plan-overlap", CHECKS, "return offset < width_b || offset + width_c > b.ld;", "return offset < width_b;",
+           PLAN),
+    Mutant("plan-leading-dimension", CHECKS, "if (x.ld < least) {", "if (x.ld < least - 1) {", PLAN),
+    Mutant("plan-shapes", CHECKS, "if (b.rows != inner || c.rows != rows || b.cols != c.cols) {",
+           "if (b.rows != inner || c.rows != rows) {", PLAN),
+    Mutant("plan-layout", CHECKS, "if (b.order != planned_b_layout) {",
+           "if (b.order == layout::col_major && planned_b_layout == layout::row_major) {", PLAN),
+    Mutant("plan-slab-of-b", PLAN_CPP, "pack(b.data + j * b.ld, ", "pack(b.data + j, ", PLAN),
+    Mutant("plan-slab-of-c", PLAN_CPP, "c_slab(c.data + j * c.col_stride(), ", "c_slab(c.data + j * c.ld, ", PLAN),
+    Mutant("plan-transpose", PLAN_CPP, "if (options.transpose == op::transpose) {", "if (false) {", PLAN),
+    Mutant("plan-other-pattern", PLAN_CPP, "same(v.col_ind, w.col_ind) &&", "true &&", PLAN),
+    Mutant("plan-update-forgotten", PLAN_CPP, "a = std::move(renewed);", "(void)renewed;", PLAN),
+    Mutant("plan-small-workspace", PLAN_CPP, "run.workspace.size() < plan.workspace_bytes", "run.workspace.empty()",
+           PLAN),
+    Mutant("plan-shared-workspace", PLAN_CPP, "plan.workspace_taken.exchange(true, ",
+           "plan.workspace_taken.exchange(false, ", PLAN),
+    Mutant("plan-forced-height", CHOICE_CPP, "if (options.m_block > 0) return {options.m_block};",
+           "if (options.m_block > 64) return {options.m_block};", PLAN + CHOICE),
+    Mutant("plan-slowest", CHOICE_CPP, "if (best.kernel == nullptr || seconds < least) {",
+           "if (best.kernel == nullptr || seconds > least) {", CHOICE),
+
+    # --- CG ---
+    Mutant("cg-tolerance", CG_CPP, "options_.tolerance * options_.tolerance * squares[j]",
+           "options_.tolerance * squares[j]", CG),
+    Mutant("cg-true-residual", CG_CPP, "if (from_product) multiply(x_, q_);", "if (from_product) multiply(p_, q_);",
+           CG),
+    Mutant("cg-zero-diagonal", CG_CPP, "if (entry <= 0) return", "if (entry < 0) return", CG),
+    Mutant("cg-jacobi", CG_CPP, "entry = T{1} / entry;", "entry = T{1};", CG),
+    Mutant("cg-zero-right-hand-side", CG_CPP, "sizes[j] == 0 ? column_state::resting",
+           "sizes[j] < 0 ? column_state::resting", CG),
+    Mutant("cg-start-vector", CG_CPP, "x_.clear();", "load(dense_view<const T>(x), x_space, x_);", CG),
+    Mutant("cg-count-products", CG_CPP, "++result_.num_products;", "result_.num_products = result_.iterations;", CG),
+    Mutant("cg-direction-factor", STEPS, "s.beta[j] = rz / s.rz[j];", "s.beta[j] = s.rz[j] / rz;", CG),
+    Mutant("cg-indefinite", STEPS, "} else if (pq <= 0) {", "} else if (pq < -1e300) {", CG),
+    Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
+           "static_cast<double>(r[at]) + alpha *", VECTOR),
+    Mutant("cg-direction-sign", VECTOR_CPU, "z + scalars.beta[j] *", "z - scalars.beta[j] *", VECTOR),
+    Mutant("cg-sum-of-chunks", VECTOR_CPU, "for (std::int64_t chunk = 1; chunk < num_chunks",
+           "for (std::int64_t chunk = 2; chunk < num_chunks", VECTOR),
+
+    # --- CUDA: what the kernels share ---
+    Mutant("cuda-ragged-block", TILE, "rows_of_block < rows_of_a ? rows_of_block : rows_of_a;", "rows_of_block;",
+           KERNELS),
+    Mutant("cuda-beta-zero-reads-c", TILE, "*c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *c;",
+           "*c = by.alpha * sum + by.beta * *c;", KERNELS),
+    Mutant("cuda-column-stride", TILE, "(at.first_col + n) * args.c_col_stride;", "(at.first_col + n);", KERNELS),
+    Mutant("cuda-alpha-zero-reads-a", TILE, "if (alpha != T{0}) {", "if (true) {", KERNELS),
+    Mutant("cuda-device-beta", TILE, "args.beta_at != nullptr ? *args.beta_at : args.beta}", "args.beta}", PLAN_CUDA),
+    # --- naive ---
+    Mutant("naive-add", NAIVE, "sums[m * Threads] += __ldg(", "sums[m * Threads] = __ldg(", KERNELS),
+    Mutant("naive-last-column", NAIVE, "if (n >= at.num_cols) continue;", "if (n >= at.num_cols - 1) continue;",
+           KERNELS),
+    Mutant("naive-second-tile", NAIVE, "__ldg(args.a.col_ind + i), at.first_col)", "__ldg(args.a.col_ind + i), 0)",
+           KERNELS),
+    # --- warp ---
+    Mutant("warp-atomic", WARP, "atomicAdd(sums + m * NTile + lane + j * Lanes, value * b_items[j]);",
+           "sums[m * NTile + lane + j * Lanes] += value * b_items[j];", KERNELS),
+    Mutant("warp-last-lane", WARP, "static_cast<int>(last - first) : Lanes;",
+           "static_cast<int>(last - first) : Lanes - 1;", KERNELS),
+    Mutant("warp-first-column", WARP, "i = at.begin + warp; i < at.end;", "i = at.begin + warp + 1; i < at.end;",
+           KERNELS),
+    Mutant("warp-column-major", WARP, "along_columns ? i % at.num_rows : i / NTile;",
+           "along_columns ? i % MTile : i / NTile;", KERNELS),
+    # --- tiled ---
+    Mutant("tiled-sign", TILED, "sums[i][j] += a[i] * b[j];", "sums[i][j] -= a[i] * b[j];", KERNELS),
+    Mutant("tiled-rows-of-thread", TILED, "y * piece_y + i % piece_y;", "y * piece_y + i / piece_y;", KERNELS),
+    Mutant("tiled-other-slice", TILED, "if (mine.row[pass] < Shape::m_tile) to.a",
+           "if (mine.row[pass] <= Shape::m_tile) to.a", KERNELS),
+    Mutant("tiled-long-columns", TILED, "mine.at[pass] += Shape::lanes;", "mine.at[pass] += 2 * Shape::lanes;",
+           KERNELS),
+    Mutant("tiled-depth", TILED, "(count + Shape::steps - 1) / Shape::steps * Shape::steps",
+           "count / Shape::steps * Shape::steps", KERNELS),
+    Mutant("tiled-c-alignment", TILED, "args.c_row_stride % piece_x == 0 &&", "true &&", KERNELS),
+    Mutant("tiled-b-alignment", TILED, "&& args.ldb % shape::largest_piece == 0;", ";", KERNELS),
+    Mutant("tiled-edge-of-c", TILED, "if (n + k < at.num_cols) store(", "if (n + k <= at.num_cols) store(", KERNELS),
+    # --- conversion on the device ---
+    Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
+           "row_of[k] / m_block * (cols - 1) + col_of[k]", PLAN_CUDA),
+    Mutant("device-block-start", DEVICE, "if (keys[col_ptr[middle]] < first_key) {",
+           "if (keys[col_ptr[middle]] <= first_key) {", PLAN_CUDA),
+    Mutant("device-new-column", DEVICE, "return k == 0 || keys[k] != keys[k - 1];",
+           "return k == 0 || keys[k] > keys[k - 1] + 1;", PLAN_CUDA),
+    # --- packing and CG's vectors ---
+    Mutant("pack-transpose", PACK, "first_col + x] = tile[x][line];", "first_col + x] = tile[line][x];", KERNELS),
+    Mutant("pack-tile-row", PACK, "(index - col_tile * row_tiles) * edge;", "index * edge;", KERNELS),
+    Mutant("cuda-cg-block-sum", VECTOR_CUDA, "half > 0; half /= 2", "half > 1; half /= 2", VECTOR),
+    Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(r[at]) - alpha *",
+           "static_cast<double>(r[at]) + alpha *", VECTOR),
+    Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(p[at])",
+           "z - beta * static_cast<double>(p[at])", VECTOR),
+]
+
+assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
