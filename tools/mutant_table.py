@@ -7,14 +7,15 @@ READER = ("matrix_market_test", "malformed_matrix_market_test")
 FORMATS = ("formats_test",)
 CONVERT = ("formats_test", "formats_roundtrip_test", "convert_property_test")
 REFERENCE = ("reference_test",)
-ANALYSIS = ("analysis_test",)
+ANALYSIS = ("analysis_test", "plan_guards_test")
 CPU_KERNELS = ("cpu_kernels_test", "kernels_test")
 KERNELS = ("kernels_test", "plan_cuda_test")
-PLAN = ("plan_test",)
-CHOICE = ("choice_test",)
+PLAN = ("plan_guards_test", "plan_test")
+CHOICE = ("choice_test", "plan_guards_test")
 VECTOR = ("vector_ops_test",)
 CG = ("cg_test",)
 PLAN_CUDA = ("plan_cuda_test",)
+DEVICE_CONVERT = ("device_convert_test",)
 
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
@@ -243,15 +244,16 @@ MUTANTS = [
     Mutant("tiled-edge-of-c", TILED, "if (n + k < at.num_cols) store(", "if (n + k <= at.num_cols) store(", KERNELS),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
-           "row_of[k] / m_block * (cols - 1) + col_of[k]", PLAN_CUDA),
+           "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CONVERT),
     Mutant("device-block-start", DEVICE, "if (keys[col_ptr[middle]] < first_key) {",
-           "if (keys[col_ptr[middle]] <= first_key) {", PLAN_CUDA),
+           "if (keys[col_ptr[middle]] <= first_key) {", DEVICE_CONVERT),
     Mutant("device-new-column", DEVICE, "return k == 0 || keys[k] != keys[k - 1];",
-           "return k == 0 || keys[k] > keys[k - 1] + 1;", PLAN_CUDA),
+           "return k == 0 || keys[k] > keys[k - 1] + 1;", DEVICE_CONVERT),
     # --- packing and CG's vectors ---
     Mutant("pack-transpose", PACK, "first_col + x] = tile[x][line];", "first_col + x] = tile[line][x];", KERNELS),
     Mutant("pack-tile-row", PACK, "(index - col_tile * row_tiles) * edge;", "index * edge;", KERNELS),
-    Mutant("cuda-cg-block-sum", VECTOR_CUDA, "half > 0; half /= 2", "half > 1; half /= 2", VECTOR),
+    Mutant("cuda-cg-block-sum", VECTOR_CUDA, "sums[0][here] += sums[0][here + half * blockDim.x];",
+           "sums[0][here] += sums[0][here + half];", VECTOR),
     Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(r[at]) - alpha *",
            "static_cast<double>(r[at]) + alpha *", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(p[at])",

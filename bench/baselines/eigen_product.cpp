@@ -3,33 +3,31 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
-#define BCSC_JOIN(a, b) a##b
-#define BCSC_EIGEN_OF(isa) BCSC_JOIN(eigen_, isa)
+// The build compiles this file once for each instruction set, names BCSC_EIGEN_NAMESPACE after it, and renames Eigen's
+// own namespace too.
+namespace bcsc::bench::BCSC_EIGEN_NAMESPACE {
 
-// BCSC_ISA is the instruction set this file is compiled for; the build also renames the namespace Eigen after it.
-namespace bcsc::bench::BCSC_EIGEN_OF(BCSC_ISA) {
+namespace {
 
-  namespace {
+template <int Order, class T>
+void multiply_in(const eigen_operands<T>& task) {
+  using sparse = Eigen::SparseMatrix<T, Eigen::RowMajor, std::int32_t>;
+  using dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>;
+  const Eigen::Map<const sparse> a(task.rows, task.inner, task.nnz, task.row_ptr, task.col_ind, task.values);
+  const Eigen::Map<const dense> b(task.b, task.inner, task.cols);
+  Eigen::Map<dense> c(task.c, task.rows, task.cols);
+  Eigen::setNbThreads(task.threads);
+  c.noalias() = a * b;
+}
 
-  template <int Order, class T>
-  void multiply_in(const eigen_operands<T>& task) {
-    using sparse = Eigen::SparseMatrix<T, Eigen::RowMajor, std::int32_t>;
-    using dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>;
-    const Eigen::Map<const sparse> a(task.rows, task.inner, task.nnz, task.row_ptr, task.col_ind, task.values);
-    const Eigen::Map<const dense> b(task.b, task.inner, task.cols);
-    Eigen::Map<dense> c(task.c, task.rows, task.cols);
-    Eigen::setNbThreads(task.threads);
-    c.noalias() = a * b;
-  }
+template <class T>
+void multiply_any(const eigen_operands<T>& task) {
+  task.row_major ? multiply_in<Eigen::RowMajor>(task) : multiply_in<Eigen::ColMajor>(task);
+}
 
-  template <class T>
-  void multiply_any(const eigen_operands<T>& task) {
-    task.row_major ? multiply_in<Eigen::RowMajor>(task) : multiply_in<Eigen::ColMajor>(task);
-  }
+}  // namespace
 
-  }  // namespace
+void multiply(const eigen_operands<float>& task) { multiply_any(task); }
+void multiply(const eigen_operands<double>& task) { multiply_any(task); }
 
-  void multiply(const eigen_operands<float>& task) { multiply_any(task); }
-  void multiply(const eigen_operands<double>& task) { multiply_any(task); }
-
-}  // namespace bcsc::bench::BCSC_EIGEN_OF(BCSC_ISA)
+}  // namespace bcsc::bench::BCSC_EIGEN_NAMESPACE

@@ -24,6 +24,23 @@ T rounded_up(accumulator<T> x) {
   return nearest < x ? std::nextafter(nearest, std::numeric_limits<T>::infinity()) : nearest;
 }
 
+/// sum += v * from, size += |v * from|, over one row of B: where all the time goes, so that the compiler should
+/// vectorise.
+template <value T>
+void add_row(accumulator<T> v, const T* from, std::int64_t stride, std::int64_t count, accumulator<T>* sum,
+             accumulator<T>* size) {
+  const auto add = [&](std::int64_t j, T element) {
+    const accumulator<T> term = v * static_cast<accumulator<T>>(element);
+    sum[j] += term;
+    size[j] += std::abs(term);
+  };
+  if (stride == 1) {
+    for (std::int64_t j = 0; j < count; ++j) add(j, from[j]);
+  } else {
+    for (std::int64_t j = 0; j < count; ++j) add(j, from[j * stride]);
+  }
+}
+
 std::uint64_t mix(std::uint64_t x) {  // the finaliser of splitmix64 (Steele, Lea, Flood 2014)
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -71,13 +88,8 @@ expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const
       std::fill(sum.begin(), sum.end(), accumulator<T>{0});
       std::fill(size.begin(), size.end(), accumulator<T>{0});
       for (auto k = static_cast<std::size_t>(a.row_ptr[row]); k < static_cast<std::size_t>(a.row_ptr[row + 1]); ++k) {
-        const accumulator<T> v = a.values[k];
         const T* from = b.data + a.col_ind[k] * b.row_stride();
-        for (std::int64_t j = 0; j < cols_; ++j) {
-          const accumulator<T> term = v * static_cast<accumulator<T>>(from[j * b.col_stride()]);
-          sum[static_cast<std::size_t>(j)] += term;
-          size[static_cast<std::size_t>(j)] += term < 0 ? -term : term;
-        }
+        add_row<T>(a.values[k], from, b.col_stride(), cols_, sum.data(), size.data());
       }
       terms_[row] = a.row_ptr[row + 1] - a.row_ptr[row];
       for (std::int64_t j = 0; j < cols_; ++j) {
@@ -93,18 +105,21 @@ accuracy expectation<T>::compare(dense_view<const T> c) const {
   constexpr double u = std::numeric_limits<T>::epsilon() / 2;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   accuracy total;
+  const double* const values = value_.data();
+  const T* const magnitudes = magnitude_.data();
 
   const auto compare_entry = [&](std::int64_t i, std::int64_t j, double gamma, double underflow, accuracy& found) {
-    const double magnitude = magnitude_[at(i, j)];
+    const double magnitude = magnitudes[at(i, j)];
     if (!(magnitude <= std::numeric_limits<T>::max())) {
       ++found.unchecked;
       return;
     }
     const double computed = c(i, j);
-    const double error = std::abs(computed - value(i, j));
+    const double right = values[at(i, j)];
+    const double error = std::abs(computed - right);
     double relative = infinity, share = infinity;
     if (std::isfinite(computed)) {
-      const double bound = gamma * magnitude + u * std::abs(value(i, j)) + underflow;
+      const double bound = gamma * magnitude + u * std::abs(right) + underflow;
       relative = error == 0 ? 0 : error / magnitude;
       share = error == 0 ? 0 : error / bound;
     } else {

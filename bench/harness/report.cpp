@@ -353,14 +353,20 @@ void table_printer::print_summary(const run_result& run) {
   print_ratios(out_, run);
   print_unavailable(out_, run);
   print_what_went_wrong(out_, run);
-  std::int64_t checked = 0;
+  std::int64_t checked = 0, unsteady = 0;
   double worst_share = 0;
   for (const case_result& c : run.cases) {
     for (const entry_result& e : c.entries) {
-      if (!e.timed() || !e.bounded) continue;
+      if (!e.timed()) continue;
+      unsteady += e.warm->p90 > 2 * e.warm->p10 ? 1 : 0;
+      if (!e.bounded) continue;
       ++checked;
       worst_share = std::max(worst_share, e.error.max_bound_share);
     }
+  }
+  if (unsteady > 0) {
+    out_ << fmt::format("{} results are unsteady (90th percentile over twice the 10th): was the machine busy?\n",
+                        unsteady);
   }
   out_ << fmt::format(
       "{} results checked before they were timed, the worst error {:.2f} of its bound; {} failed; {:.0f} s\n", checked,

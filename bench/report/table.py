@@ -111,7 +111,7 @@ def main():
     where = machine["gpu_name"] or f"{machine['cpu_model']}, {machine['threads']} threads"
     versions = ", ".join(f"{name} {version}" for name, version in sorted(machine["versions"].items()))
     print(f"{where}; bcsc {machine['library_version']} ({machine['git_hash']}); {versions}; {machine['date'][:10]}. "
-          f"Copy bandwidth {machine['copy_bandwidth'] / 1e12:.2f} TB/s.\n")
+          f"Copy bandwidth {machine['copy_bandwidth'] / 1e9:.0f} GB/s.\n")
     rival = run["main_rival"] or "no rival"
     if not any(c["ratio"] is not None for c in run["cases"]):
         sys.exit(f"{options.file}: no case has both a plan and {rival}")

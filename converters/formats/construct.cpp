@@ -1,9 +1,9 @@
+#include "bcsc/formats.hpp"
+
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
-#include "bcsc/formats.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 

@@ -33,13 +33,18 @@ inline std::int64_t num_threads() {
 template <class Body>
 void parallel_for(std::int64_t n, Body&& body) {
   std::exception_ptr failure;
+  const auto keep_first = [&](std::exception_ptr thrown) {
+#pragma omp critical(bcsc_converters_failure)
+    if (!failure) failure = thrown;
+  };
 #pragma omp parallel for schedule(dynamic, 1) if (n > 1)
   for (std::int64_t i = 0; i < n; ++i) {
     try {
       body(i);
+    } catch (const std::bad_alloc&) {
+      keep_first(std::make_exception_ptr(error(errc::out_of_memory, "conversion: no host memory left")));
     } catch (...) {
-#pragma omp critical(bcsc_converters_failure)
-      if (!failure) failure = std::current_exception();
+      keep_first(std::current_exception());
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -23,7 +23,7 @@ struct cg_options {
 
 /// Why the iteration ended.
 enum class cg_stop : std::uint8_t {
-  converged,              ///< every right-hand side's true residual is at most the tolerance
+  converged,  ///< every right-hand side's true residual is at most the tolerance
   max_iterations,
   not_positive_definite,  ///< p'Ap <= 0 for some direction, or a diagonal entry <= 0 under Jacobi
   stagnated,              ///< the true residual no longer falls although the recurrence does
@@ -35,11 +35,11 @@ std::string_view to_string(cg_stop reason) noexcept;
 struct cg_result {
   cg_stop reason = cg_stop::max_iterations;
   std::int64_t iterations = 0;
-  std::int64_t num_products = 0;       ///< SpMMs with A: one an iteration, and one for each check of the true residual
-  std::vector<double> true_residual;   ///< [k] ||b - A x|| / ||b||, computed from x at the end
-  std::vector<double> history;         ///< [iterations + 1] largest recurrence residual over the right-hand sides
-  double seconds = 0;                  ///< without the plan
-  plan_facts facts;                    ///< of the product
+  std::int64_t num_products = 0;      ///< SpMMs with A: one an iteration, and one for each check of the true residual
+  std::vector<double> true_residual;  ///< [k] ||b - A x|| / ||b||, computed from x at the end
+  std::vector<double> history;        ///< [iterations + 1] largest recurrence residual over the right-hand sides
+  double seconds = 0;                 ///< without the plan
+  plan_facts facts;                   ///< of the product
 };
 
 /// Conjugate gradients for a symmetric positive definite A and k right-hand sides at once: each column has its own

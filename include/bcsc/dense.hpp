@@ -10,9 +10,10 @@
 namespace bcsc {
 
 /// A dense matrix that somebody else owns: pointer, shape, leading dimension, layout. Element (i, j) is
-/// `data[i * ld + j]` row-major, `data[i + j * ld]` column-major; `ld >= cols` or `ld >= rows` (at least 1) accordingly.
+/// `data[i * ld + j]` row-major, `data[i + j * ld]` column-major; `ld >= cols` or `ld >= rows` (at least 1)
+/// accordingly.
 template <class T>
-  requires value<std::remove_const_t<T>>
+requires value<std::remove_const_t<T>>
 struct dense_view {
   T* data = nullptr;
   std::int64_t rows = 0;
@@ -28,8 +29,8 @@ struct dense_view {
       : dense_view(data, rows, cols, std::max<std::int64_t>(1, order == layout::row_major ? cols : rows), order) {}
   /// A mutable view is a constant view.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, std::remove_const_t<T>>)
-  constexpr dense_view(const dense_view<U>& other)
+  requires(std::is_const_v<T>&& std::is_same_v<U, std::remove_const_t<T>>) constexpr dense_view(
+      const dense_view<U>& other)
       : dense_view(other.data, other.rows, other.cols, other.ld, other.order) {}
 
   constexpr std::int64_t row_stride() const { return order == layout::row_major ? ld : 1; }

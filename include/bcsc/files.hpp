@@ -75,6 +75,7 @@ void write_matrix_market(const std::filesystem::path& path, const csr_matrix<T, 
 }
 /// Array form of a dense matrix.
 template <value T>
-void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a, const write_options& options = {});
+void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a,
+                         const write_options& options = {});
 
 }  // namespace bcsc

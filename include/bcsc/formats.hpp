@@ -79,7 +79,8 @@ struct bcsc_view {
 // pointers, indices in range. With `trust::validate` unsorted entries are sorted and duplicates summed (BSR: unsorted
 // block columns sorted, duplicate blocks summed; BCSC, whose order is its meaning: an error); with `trust::trusted` the
 // arrays are believed as they are.
-// Throws error{invalid_argument | size_overflow | invalid_format | index_out_of_range} that names array, position, value.
+// Throws error{invalid_argument | size_overflow | invalid_format | index_out_of_range} that names array, position,
+// value.
 
 /// An owning COO matrix on the host.
 template <value T, index I = std::int32_t>

@@ -15,13 +15,13 @@ namespace bcsc {
 
 /// What a plan is made for. Everything but `cols` may stay as it is.
 struct plan_options {
-  std::int64_t cols = 32;                ///< the N it will mostly run with; any N runs
-  op transpose = op::none;               ///< op(A); the plan stores what it needs of it
-  layout b_layout = layout::row_major;   ///< B's layout in run(); C's may be either
-  std::string kernel = {};               ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
-  std::int64_t m_block = 0;              ///< force the height of the row blocks; 0: the plan chooses
-  bool deterministic = false;            ///< only kernels that are bit-equal from run to run
-  trust check = trust::validate;         ///< of A's arrays
+  std::int64_t cols = 32;               ///< the N it will mostly run with; any N runs
+  op transpose = op::none;              ///< op(A); the plan stores what it needs of it
+  layout b_layout = layout::row_major;  ///< B's layout in run(); C's may be either
+  std::string kernel = {};              ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
+  std::int64_t m_block = 0;             ///< force the height of the row blocks; 0: the plan chooses
+  bool deterministic = false;           ///< only kernels that are bit-equal from run to run
+  trust check = trust::validate;        ///< of A's arrays
 };
 
 /// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when
@@ -53,13 +53,13 @@ struct run_options {
 /// What a plan is, for programs; explain() says it in words.
 struct plan_facts {
   kernel_info kernel;
-  std::string reason;              ///< why this kernel
+  std::string reason;  ///< why this kernel
   std::int64_t m_block = 0;
-  std::int64_t rows = 0, cols = 0; ///< of op(A)
+  std::int64_t rows = 0, cols = 0;  ///< of op(A)
   std::int64_t nnz = 0, nnzc = 0;
-  std::int64_t format_bytes = 0;   ///< A as the plan holds it
-  double convert_seconds = 0;      ///< analysis, conversion and upload
-  bool reblocked = false;          ///< a given BCSC had another m_block
+  std::int64_t format_bytes = 0;  ///< A as the plan holds it
+  double convert_seconds = 0;     ///< analysis, conversion and upload
+  bool reblocked = false;         ///< a given BCSC had another m_block
 };
 
 /// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.

@@ -27,6 +27,8 @@ struct cpu_row {
   constexpr int tile_rows() const { return m_tile; }
   constexpr int tile_cols() const { return n_tile; }
   constexpr int block_threads() const { return 0; }
+  constexpr int columns_at_once() const { return 1; }
+  constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return index_bits; }
   constexpr std::int64_t tile_bytes() const { return std::int64_t{m_tile} * n_tile * size_of(type); }
   std::string label(const char* algorithm) const {

@@ -19,6 +19,8 @@ struct naive_row {
   constexpr int tile_rows() const { return m_tile; }
   constexpr int tile_cols() const { return threads; }
   constexpr int block_threads() const { return threads; }
+  constexpr int columns_at_once() const { return 1; }
+  constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return index_bits; }
   std::string label() const {
     return "naive-m" + std::to_string(m_tile) + "-t" + std::to_string(threads) + (index_bits == 64 ? "-i64" : "");

@@ -21,6 +21,8 @@ struct tiled_row {
   constexpr int tile_rows() const { return threads_y * items_y; }
   constexpr int tile_cols() const { return threads_x * items_x; }
   constexpr int block_threads() const { return threads_x * threads_y; }
+  constexpr int columns_at_once() const { return k_tile; }
+  constexpr int num_stages() const { return stages; }
   constexpr int index_width() const { return 32; }
   constexpr std::int64_t shared_bytes() const {
     return std::int64_t{stages} * k_tile * (tile_rows() + tile_cols()) * size_of(type);

@@ -22,6 +22,8 @@ struct warp_row {
   constexpr int tile_rows() const { return m_tile; }
   constexpr int tile_cols() const { return n_tile; }
   constexpr int block_threads() const { return warps * lanes; }
+  constexpr int columns_at_once() const { return warps; }
+  constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return 32; }
   std::string label() const {
     return "warp-m" + std::to_string(m_tile) + "-n" + std::to_string(n_tile) + "-w" + std::to_string(warps) + "-l" +

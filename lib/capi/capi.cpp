@@ -74,7 +74,10 @@ spmm_plan<T> plan_of(bcsc_context where, std::int64_t rows, std::int64_t inner, 
     require(values, "values");
   }
   const auto size = static_cast<std::size_t>(nnz);
-  const csr_view<T> a{rows, inner, {row_ptr, static_cast<std::size_t>(rows) + 1}, {col_ind, size},
+  const csr_view<T> a{rows,
+                      inner,
+                      {row_ptr, static_cast<std::size_t>(rows) + 1},
+                      {col_ind, size},
                       {static_cast<const T*>(values), size}};
   return spmm_plan<T>(where->context, a, options);
 }
@@ -104,11 +107,11 @@ int bcsc_plan_csr(bcsc_context where, int type, int64_t rows, int64_t inner, con
     if (rows < 0) core::fail(errc::invalid_argument, "rows = {}: must not be negative", rows);
     const plan_options options{.cols = cols, .b_layout = layout_of(b_layout, "b_layout")};
     if (type == BCSC_FP32) {
-      *out = new bcsc_plan_s{plan_of<float>(where, rows, inner, row_ptr, col_ind, values, options), rows, inner,
-                             options.b_layout, {}};
+      *out = new bcsc_plan_s{
+          plan_of<float>(where, rows, inner, row_ptr, col_ind, values, options), rows, inner, options.b_layout, {}};
     } else if (type == BCSC_FP64) {
-      *out = new bcsc_plan_s{plan_of<double>(where, rows, inner, row_ptr, col_ind, values, options), rows, inner,
-                             options.b_layout, {}};
+      *out = new bcsc_plan_s{
+          plan_of<double>(where, rows, inner, row_ptr, col_ind, values, options), rows, inner, options.b_layout, {}};
     } else {
       core::fail(errc::invalid_argument, "type = {}: must be BCSC_FP32 or BCSC_FP64", type);
     }
@@ -137,7 +140,8 @@ int bcsc_plan_explain(bcsc_plan plan, const char** text) {
   return guarded([&] {
     require(plan, "plan");
     require(text, "text");
-    if (plan->explanation.empty()) plan->explanation = std::visit([](const auto& p) { return p.explain(); }, plan->plan);
+    if (plan->explanation.empty())
+      plan->explanation = std::visit([](const auto& p) { return p.explain(); }, plan->plan);
     *text = plan->explanation.c_str();
   });
 }

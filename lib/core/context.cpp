@@ -14,7 +14,8 @@ namespace bcsc {
 std::vector<device_info> devices() { return core::gpu::list_devices(); }
 
 context context::cpu(int threads) {
-  if (threads < 0) core::fail(errc::invalid_argument, "threads = {}: must be 0 (as many as OpenMP takes) or more", threads);
+  if (threads < 0)
+    core::fail(errc::invalid_argument, "threads = {}: must be 0 (as many as OpenMP takes) or more", threads);
   auto state = std::make_shared<core::context_state>();
   state->where = backend::cpu;
 #if BCSC_WITH_OPENMP
@@ -73,8 +74,9 @@ namespace core {
 
 void require_healthy(const context_state& state) {
   if (state.poisoned.load(std::memory_order_relaxed)) {
-    throw error(errc::context_poisoned,
-                "an earlier CUDA error has left this device context unusable; the process must be restarted to use the GPU");
+    throw error(
+        errc::context_poisoned,
+        "an earlier CUDA error has left this device context unusable; the process must be restarted to use the GPU");
   }
 }
 
@@ -100,9 +102,12 @@ cpu_isa best_cpu_isa() noexcept {
 
 std::string_view to_string(cpu_isa isa) noexcept {
   switch (isa) {
-    case cpu_isa::avx512: return "avx512";
-    case cpu_isa::avx2: return "avx2";
-    case cpu_isa::baseline: break;
+    case cpu_isa::avx512:
+      return "avx512";
+    case cpu_isa::avx2:
+      return "avx2";
+    case cpu_isa::baseline:
+      break;
   }
   return "baseline";
 }

@@ -7,16 +7,17 @@
 #include "bcsc/context.hpp"
 #include "bcsc/error.hpp"
 
-/// The GPU as the host code sees it, with no CUDA header. gpu_cuda.cpp implements it over the CUDA runtime, gpu_none.cpp
-/// for a build without CUDA: there the list of devices is empty and everything else throws error{no_device}.
+/// The GPU as the host code sees it, with no CUDA header. gpu_cuda.cpp implements it over the CUDA runtime,
+/// gpu_none.cpp for a build without CUDA: there the list of devices is empty and everything else throws
+/// error{no_device}.
 namespace bcsc::core::gpu {
 
 /// What decides whether a GPU can be used, apart from the GPU itself.
 struct platform {
   bool built_with_cuda = false;
-  int driver_version = 0;          ///< as cudaDriverGetVersion gives it (13000 for 13.0); 0: no driver
-  int runtime_version = 0;         ///< the runtime this library is built with
-  std::vector<int> built_archs;    ///< e.g. {90}; the last one is there as PTX too
+  int driver_version = 0;        ///< as cudaDriverGetVersion gives it (13000 for 13.0); 0: no driver
+  int runtime_version = 0;       ///< the runtime this library is built with
+  std::vector<int> built_archs;  ///< e.g. {90}; the last one is there as PTX too
 };
 
 /// Fills `usable` and `why_not` of `device`, and says which error a demand for it is. A pure function.

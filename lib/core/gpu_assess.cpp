@@ -39,9 +39,9 @@ errc assess(const platform& machine, device_info& device) {
   }
   const int capability = device.compute_major * 10 + device.compute_minor;
   // Machine code of sm_XY runs on X.Y and later of the same major number; the PTX runs on everything later.
-  const bool runs = std::any_of(machine.built_archs.begin(), machine.built_archs.end(), [&](int arch) {
-    return arch / 10 == device.compute_major && arch <= capability;
-  }) || (!machine.built_archs.empty() && capability >= machine.built_archs.back());
+  const bool runs = std::any_of(machine.built_archs.begin(), machine.built_archs.end(),
+                                [&](int arch) { return arch / 10 == device.compute_major && arch <= capability; }) ||
+                    (!machine.built_archs.empty() && capability >= machine.built_archs.back());
   if (!runs) {
     device.why_not = fmt::format("{} has compute capability {}.{}, this build holds kernels for sm_{}", device.name,
                                  device.compute_major, device.compute_minor, fmt::join(machine.built_archs, ", sm_"));

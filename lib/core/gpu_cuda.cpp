@@ -151,8 +151,10 @@ bool is_sticky(int status) noexcept {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
-    case cudaErrorECCUncorrectable: return true;
-    default: return false;
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
   }
 }
 

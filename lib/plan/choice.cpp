@@ -11,57 +11,86 @@ namespace bcsc::plan {
 
 namespace {
 
-/// What a GPU kernel's time is made of, by algorithm. Fitted to the sweep in bench/results/ (docs/performance.md).
-struct gpu_model {
-  double update_rate;    ///< multiply-adds/s the inner loop reaches on full tiles, fp32
-  double fp64_factor;    ///< the same for fp64, as a share
-  double tile_overhead;  ///< seconds a tile occupies a multiprocessor beside its work
+/// A GPU kernel's inner loop in numbers: a thread block takes its row block in units (a non-zero; a column of a warp; a
+/// group of columns), one after another.
+struct unit_costs {
+  double mean_units, max_units;  ///< of a row block, and of the heaviest
+  double latency;                ///< us until a unit is done, whatever runs beside it
+  double share;                  ///< us of one multiprocessor a unit takes when it is full
+  double around;                 ///< us before and after the units: starting, clearing, writing C
 };
 
-constexpr double l2_gather_bandwidth = 5.0e12;  // bytes/s of B's rows, docs/performance.md
-constexpr double launch_seconds = 2.5e-6;
+/// The constants of each algorithm, in us: fitted to 7440 timings of every row on 17 matrices on an H200
+/// (docs/performance.md says how well they fit).
+unit_costs costs_of(const problem& p, const kernel_info& kernel, const block_statistics& s) {
+  const double blocks = std::max<double>(1, static_cast<double>(s.num_row_blocks));
+  const double mean_nnz = static_cast<double>(p.nnz) / blocks, max_nnz = static_cast<double>(s.max_block_nnz);
+  const double mean_cols = static_cast<double>(s.nnzc) / blocks, max_cols = std::min(mean_cols * s.skew, max_nnz);
+  const double width = static_cast<double>(size_of(p.type)) / 4;  // 1 for fp32, 2 for fp64
+  const double at_once = kernel.columns_at_once;
+  const double per_thread = static_cast<double>(kernel.m_tile) * kernel.n_tile / kernel.threads;
 
-gpu_model model_of(const kernel_info& kernel) {
-  if (kernel.algorithm == "naive") return {1.6e12, 0.6, 1.5e-6};
-  if (kernel.algorithm == "warp") return {0.45e12, 0.5, 2.0e-6};
-  // More accumulators a thread: more multiply-adds for each value fetched from shared memory.
-  const double accumulators = static_cast<double>(kernel.m_tile) * kernel.n_tile / kernel.threads;
-  return {8.0e12 * std::min(1.0, std::sqrt(accumulators / 32.0)), 0.5, 2.5e-6};
+  if (kernel.algorithm == "naive") {
+    const double warps = std::ceil(kernel.threads / 32.0);
+    return {mean_nnz + 2.76 * mean_cols, max_nnz + 2.76 * max_cols, 0.0822, 0.00309 * warps * std::pow(width, 0.371),
+            7.06};
+  }
+  if (kernel.algorithm == "warp") {
+    // The fit is too kind to atomics that collide; what they lose where they were chosen is the 1.3.
+    const double share = 0.0155 * at_once * kernel.n_tile / 32 * std::pow(width, 0.318);
+    return {1.3 * (0.378 * mean_nnz + mean_cols) / at_once, 1.3 * std::max(1.0, (0.378 * max_nnz + max_cols) / at_once),
+            0.418, share, 5.93 + 0.0723 * per_thread};
+  }
+  const double multiply = 6.26e-6 * kernel.m_tile * (1 + 8.05 / per_thread) * std::pow(width, 0.851);
+  const double gather = 6.63e-5 * width;
+  return {std::ceil(mean_cols / at_once), std::ceil(max_cols / at_once),
+          (kernel.stages == 2 ? 1.43 : 1.14) + 0.00145 * at_once * per_thread,
+          at_once * kernel.n_tile * (multiply + gather), 1.38 + 0.0311 * per_thread};
 }
 
+/// Three lower bounds, of which the largest counts: all multiprocessors full; one thread block after
+/// another in each slot; the heaviest row block by itself.
 double predict_gpu(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  const gpu_model model = model_of(kernel);
-  const double col_tiles = std::ceil(static_cast<double>(p.cols) / kernel.n_tile);
-  const double padded_cols = col_tiles * kernel.n_tile;
+  const unit_costs c = costs_of(p, kernel, s);
   const double slices = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
-  const double tiles = static_cast<double>(s.num_row_blocks) * slices * col_tiles;
+  const double tiles =
+      static_cast<double>(s.num_row_blocks) * slices * std::ceil(static_cast<double>(p.cols) / kernel.n_tile);
+  const double multiprocessors = std::max(1, p.num_multiprocessors);
+  const double warps = std::max(1.0, kernel.threads / 32.0);
+  const double by_shared = 227.0 * 1024 / (static_cast<double>(kernel.shared_bytes) + 1024);
+  const double resident = std::max(1.0, std::floor(std::min({32.0, 64.0 / warps, by_shared})));
+  // Few resident warps leave the multiprocessor waiting; only the tiled kernel was seen to suffer from it.
+  const double share = c.share * (kernel.algorithm == "tiled" ? 1 + 5.42 / (resident * warps) : 1);
 
-  // The tiled kernel multiplies the zeros of its expanded columns too; the others only what is stored.
-  const double updates_per_col = kernel.algorithm == "tiled" ? static_cast<double>(s.nnzc) * slices * kernel.m_tile
-                                                             : static_cast<double>(p.nnz) * slices;
-  const double rate = model.update_rate * (p.type == value_type::fp64 ? model.fp64_factor : 1.0);
-  const double compute = updates_per_col * padded_cols / rate;
-  const double gather = static_cast<double>(s.nnzc) * slices * padded_cols * static_cast<double>(size_of(p.type)) /
-                        l2_gather_bandwidth;
-  // Thread blocks a multiprocessor holds at once, and so how many it needs to be full.
-  const double resident = std::clamp(2048.0 / std::max(kernel.threads, 64), 1.0, 32.0);
-  const double slots = std::max(1, p.num_multiprocessors) * resident;
-  const double overhead = std::ceil(tiles / slots) * model.tile_overhead;
-  // The heaviest row block runs alone at the end: one multiprocessor's share of the rate.
-  const double heaviest = s.skew * (compute + gather) / std::max(1.0, tiles / col_tiles) / col_tiles *
-                          std::max(1, p.num_multiprocessors);
-  return launch_seconds + std::max({compute, gather, heaviest}) + overhead;
+  const double full = tiles * c.mean_units * share / multiprocessors;
+  const double in_turn = std::max(1.0, tiles / (multiprocessors * resident)) * (c.mean_units * c.latency + c.around);
+  const double heaviest = c.max_units * std::max(c.latency, share) + c.around;
+  return 1e-6 * (2.0 + std::max({full, in_turn, heaviest}));
 }
 
-/// CPU: multiply-adds/s of one thread. `rows` keeps accumulators in registers and reads a row of B for each non-zero;
-/// `columns` reads it once for all non-zeros of a column but updates C in L1.
+/// What a CPU kernel's time is made of, in multiply-adds of a row of B with accumulators in registers (the unit of
+/// `rows`). Fitted to measurements against Eigen, docs/performance.md; the number of threads does not change the order.
 double predict_cpu(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  const double padded_cols = std::ceil(static_cast<double>(p.cols) / kernel.n_tile) * kernel.n_tile;
-  const double bytes = static_cast<double>(size_of(p.type));
+  const double cols = static_cast<double>(p.cols);
   const double slices = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
-  const double b_rows = static_cast<double>(s.nnzc) * slices;
-  if (kernel.algorithm == "rows") return b_rows * padded_cols * bytes / 40e9 + static_cast<double>(p.nnz) * 1e-9;
-  return b_rows * padded_cols * bytes / 40e9 + static_cast<double>(p.nnz) * slices * padded_cols * bytes / 25e9;
+  const double columns = static_cast<double>(s.nnzc) * slices;
+  const double nnz = static_cast<double>(p.nnz);
+  constexpr double per_entry = 8;  // decoding an index, starting a row of B
+
+  double steps = 0;
+  if (kernel.algorithm == "rows" && s.m_block == 1) {
+    steps = nnz * (cols + per_entry);
+  } else if (kernel.algorithm == "blocks" && s.m_block == kernel.m_tile) {
+    // The row of B is loaded once for m_tile multiply-adds, zeros of the expanded column included.
+    steps = columns * (cols * (0.65 * kernel.m_tile + 0.35) + per_entry);
+  } else {
+    // C is read and written in L1 for each non-zero; every slice walks all columns of its block.
+    steps = nnz * slices * (2 * cols + per_entry) + columns * cols;
+  }
+  // Each further pass over the columns of C reads A again and B in shorter rows; a wider tile than N is mere waste.
+  const double passes = std::ceil(cols / kernel.n_tile);
+  steps *= 1 + 0.4 * (passes - 1) + 1e-5 * kernel.n_tile;
+  return steps * static_cast<double>(size_of(p.type)) / 80e9 + 1e-9;
 }
 
 std::string names_of(const std::vector<const registered_kernel*>& kernels) {
@@ -86,10 +115,11 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
     }
   }
   if (named.empty()) {
-    core::fail(errc::no_such_kernel,
-               "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}; algorithms that run: {}",
-               options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
-               p.deterministic ? " that is deterministic" : "", runnable.empty() ? "none" : names_of(runnable));
+    core::fail(
+        errc::no_such_kernel,
+        "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}; algorithms that run: {}",
+        options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
+        p.deterministic ? " that is deterministic" : "", runnable.empty() ? "none" : names_of(runnable));
   }
   return named;
 }
@@ -123,8 +153,8 @@ decision choose(const problem& p, const plan_options& options, const std::vector
     }
   }
   if (best.kernel == nullptr) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
-  const std::string measure =
-      fmt::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", taken->reuse, taken->m_block, taken->skew, p.cols);
+  const std::string measure = fmt::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", taken->reuse,
+                                          taken->m_block, taken->skew, p.cols);
   if (kernels.size() == 1) {
     best.reason = fmt::format("asked for by name ({})", measure);
   } else {

@@ -21,7 +21,7 @@ struct problem {
   std::int64_t cols = 0;                      ///< N
   int index_bits = 32;                        ///< 64 where a size or nnz does not fit 32 bits
   bool deterministic = false;
-  std::int64_t max_shared_bytes = 0;          ///< of a thread block of the device
+  std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
 };
 

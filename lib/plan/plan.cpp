@@ -50,8 +50,15 @@ csr_matrix<T, I> download(const csr_view<T, I>& a) {
 
 template <class T, class I>
 bcsc_matrix<T, I> download(const bcsc_view<T, I>& a) {
-  return {a.rows,  a.cols, a.m_block, copy_to_host(a.brow_ptr), copy_to_host(a.col_ind), copy_to_host(a.col_ptr),
-          copy_to_host(a.row_ind), copy_to_host(a.values), trust::trusted};
+  return {a.rows,
+          a.cols,
+          a.m_block,
+          copy_to_host(a.brow_ptr),
+          copy_to_host(a.col_ind),
+          copy_to_host(a.col_ptr),
+          copy_to_host(a.row_ind),
+          copy_to_host(a.values),
+          trust::trusted};
 }
 
 template <class T, class I>
@@ -115,9 +122,9 @@ bool same_pattern(const stored_matrix<T>& a, const stored_matrix<T>& b) {
                                          using matrix = std::remove_cvref_t<decltype(x)>;
                                          const auto same = [](auto p, auto q) { return std::ranges::equal(p, q); };
                                          const auto compare = [&](const auto& v, const auto& w) {
-                                           return v.rows == w.rows && v.cols == w.cols && same(v.brow_ptr, w.brow_ptr) &&
-                                                  same(v.col_ind, w.col_ind) && same(v.col_ptr, w.col_ptr) &&
-                                                  same(v.row_ind, w.row_ind);
+                                           return v.rows == w.rows && v.cols == w.cols &&
+                                                  same(v.brow_ptr, w.brow_ptr) && same(v.col_ind, w.col_ind) &&
+                                                  same(v.col_ptr, w.col_ptr) && same(v.row_ind, w.row_ind);
                                          };
                                          const auto& y = std::get<matrix>(b);
                                          if constexpr (requires { x.values.download(); }) {
@@ -148,7 +155,8 @@ struct spmm_plan<T>::impl {
   mutable std::atomic<bool> workspace_taken{false};
 
   impl(const context& where, const plan_options& wanted) : ctx(where), options(wanted) {
-    if (options.cols < 1) core::fail(errc::invalid_argument, "plan_options::cols = {}: must be at least 1", options.cols);
+    if (options.cols < 1)
+      core::fail(errc::invalid_argument, "plan_options::cols = {}: must be at least 1", options.cols);
     if (options.m_block < 0) {
       core::fail(errc::invalid_argument, "plan_options::m_block = {}: must be 0 (the plan chooses) or more",
                  options.m_block);
@@ -186,8 +194,8 @@ struct spmm_plan<T>::impl {
     facts.rows = rows;
     facts.cols = inner;
     facts.nnz = nnz;
-    ctx.state().say(fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block,
-                                options.cols, d.reason));
+    ctx.state().say(
+        fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block, options.cols, d.reason));
   }
 
   /// A finished host BCSC at the chosen height, moved to where the context computes.
@@ -225,7 +233,8 @@ struct spmm_plan<T>::impl {
     require_device_source();
     if (options.check == trust::validate) converters::validate_on_device(device(), given);
     // The transpose, and indices of another width than given, are made on the host.
-    const bool plain = options.transpose == op::none && sizeof(I) == 4 && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
+    const bool plain =
+        options.transpose == op::none && sizeof(I) == 4 && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(device());
     if (!plain || (!decide_first && facts.kernel.index_bits != 32)) {
       return convert_on_host(download(given).view(), decide_first);
@@ -288,8 +297,9 @@ struct spmm_plan<T>::impl {
         [&](const auto& m) {
           const auto v = m.view();
           facts.nnzc = v.nnzc();
-          facts.format_bytes = footprint::bcsc(v.rows, v.m_block, v.nnzc(), v.nnz(), value_type_of<T>,
-                                               static_cast<std::int64_t>(sizeof(typename decltype(v.col_ind)::value_type)));
+          facts.format_bytes =
+              footprint::bcsc(v.rows, v.m_block, v.nnzc(), v.nnz(), value_type_of<T>,
+                              static_cast<std::int64_t>(sizeof(typename decltype(v.col_ind)::value_type)));
         },
         a);
     make_workspace();
@@ -416,26 +426,33 @@ struct spmm_plan<T>::impl {
 #endif
   }
 
+  /// A thread that is woken for less than some 10 us of work costs more than it brings.
+  int threads_for(const dense_view<T>& c) const {
+    constexpr double updates_a_thread = 65536;
+    const double updates = static_cast<double>(facts.nnz + facts.rows) * static_cast<double>(c.cols);
+    return static_cast<int>(
+        std::clamp(updates / updates_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
+  }
+
   void multiply(scalar<T> alpha, const T* b, std::int64_t ldb, scalar<T> beta, const dense_view<T>& c,
                 cuda_stream stream) const {
-    const kernels::launch_env env{ctx.threads(), stream, ctx.device().num_multiprocessors};
+    const kernels::launch_env env{threads_for(c), stream, ctx.device().num_multiprocessors};
     const int status = std::visit(
         [&]<class M>(const M& matrix) {
           using I = typename decltype(matrix.view().col_ind)::value_type;
           const auto v = matrix.view();
-          const kernels::spmm_args<T, I> args{
-              {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.brow_ptr.data(), v.col_ind.data(), v.col_ptr.data(),
-               v.row_ind.data(), v.values.data()},
-              b,
-              ldb,
-              c.cols,
-              c.data,
-              c.row_stride(),
-              c.col_stride(),
-              alpha.value(),
-              beta.value(),
-              alpha.pointer(),
-              beta.pointer()};
+          const kernels::spmm_args<T, I> args{{v.rows, v.cols, v.m_block, v.num_row_blocks(), v.brow_ptr.data(),
+                                               v.col_ind.data(), v.col_ptr.data(), v.row_ind.data(), v.values.data()},
+                                              b,
+                                              ldb,
+                                              c.cols,
+                                              c.data,
+                                              c.row_stride(),
+                                              c.col_stride(),
+                                              alpha.value(),
+                                              beta.value(),
+                                              alpha.pointer(),
+                                              beta.pointer()};
           return launch(&args, env);
         },
         a);
@@ -443,7 +460,8 @@ struct spmm_plan<T>::impl {
   }
 
   std::string explain() const {
-    const auto model = model_spmm(facts.rows, facts.cols, options.cols, facts.nnz, facts.format_bytes, value_type_of<T>);
+    const auto model =
+        model_spmm(facts.rows, facts.cols, options.cols, facts.nnz, facts.format_bytes, value_type_of<T>);
     const double reuse = facts.nnzc > 0 ? static_cast<double>(facts.nnz) / static_cast<double>(facts.nnzc) : 0.0;
     std::string text = fmt::format(
         "op(A): {} x {}, {} non-zeros, {}{}\n"
@@ -461,8 +479,9 @@ struct spmm_plan<T>::impl {
         on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6, model.intensity());
     if (ctx.device().peak_bandwidth > 0) {
       const double seconds = model.bytes / ctx.device().peak_bandwidth;
-      text += fmt::format("\nroofline: {:.1f} us at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
-                          seconds * 1e6, ctx.device().peak_bandwidth * 1e-12, model.flops / seconds * 1e-9);
+      text +=
+          fmt::format("\nroofline: {:.1f} us at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
+                      seconds * 1e6, ctx.device().peak_bandwidth * 1e-12, model.flops / seconds * 1e-9);
     }
     return text;
   }
@@ -503,23 +522,39 @@ void spmm_plan<T>::run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, d
 }
 
 template <value T>
-std::size_t spmm_plan<T>::workspace_bytes() const { return impl_->workspace_bytes; }
+std::size_t spmm_plan<T>::workspace_bytes() const {
+  return impl_->workspace_bytes;
+}
 
 template <value T>
-void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) { impl_->update(a); }
+void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) {
+  impl_->update(a);
+}
 template <value T>
-void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) { impl_->update(a); }
+void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) {
+  impl_->update(a);
+}
 template <value T>
-void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) { impl_->update(a); }
+void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) {
+  impl_->update(a);
+}
 template <value T>
-void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) { impl_->update(a); }
+void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) {
+  impl_->update(a);
+}
 
 template <value T>
-const plan_facts& spmm_plan<T>::facts() const { return impl_->facts; }
+const plan_facts& spmm_plan<T>::facts() const {
+  return impl_->facts;
+}
 template <value T>
-std::string spmm_plan<T>::explain() const { return impl_->explain(); }
+std::string spmm_plan<T>::explain() const {
+  return impl_->explain();
+}
 template <value T>
-const context& spmm_plan<T>::where() const { return impl_->ctx; }
+const context& spmm_plan<T>::where() const {
+  return impl_->ctx;
+}
 
 template class spmm_plan<float>;
 template class spmm_plan<double>;

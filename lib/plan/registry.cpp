@@ -26,6 +26,8 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.info.m_tile = row.tile_rows();
     entry.info.n_tile = row.tile_cols();
     entry.info.threads = row.block_threads();
+    entry.info.columns_at_once = row.columns_at_once();
+    entry.info.stages = row.num_stages();
     entry.info.index_bits = row.index_width();
     entry.info.shared_bytes = row.shared_bytes();
     entry.info.deterministic = Algorithm::deterministic;

@@ -48,7 +48,8 @@ void spmm(const csr_view<T, std::int32_t>& a, dense_view<const T> b, dense_view<
 }
 
 template void spmm(const context&, const csr_view<float>&, dense_view<const float>, dense_view<float>, float, float);
-template void spmm(const context&, const csr_view<double>&, dense_view<const double>, dense_view<double>, double, double);
+template void spmm(const context&, const csr_view<double>&, dense_view<const double>, dense_view<double>, double,
+                   double);
 template void spmm(const csr_view<float>&, dense_view<const float>, dense_view<float>, float, float);
 template void spmm(const csr_view<double>&, dense_view<const double>, dense_view<double>, double, double);
 

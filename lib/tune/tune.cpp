@@ -84,7 +84,8 @@ class trial_operands {
     }
     if (ctx.kind() == backend::cuda) {
       const int device = ctx.device().device;
-      b_there_ = core::device_buffer<T>(device, std::span<const T>(b_.data(), static_cast<std::size_t>(inner * plan.cols)));
+      b_there_ =
+          core::device_buffer<T>(device, std::span<const T>(b_.data(), static_cast<std::size_t>(inner * plan.cols)));
       c_there_ = core::device_buffer<T>(device, rows * plan.cols);
     }
   }
@@ -135,7 +136,8 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   trial_operands<T> operands(ctx, transposed ? a.cols : a.rows, transposed ? a.rows : a.cols, options.plan);
   std::vector<tune_timing> timings;
   for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
-    const bool wanted = options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
+    const bool wanted =
+        options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
     const bool allowed = k.built && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
                          (ctx.kind() == backend::cpu || k.shared_bytes <= ctx.device().shared_bytes_per_block);
     if (!wanted || !allowed) continue;

@@ -36,7 +36,8 @@ bool multiplies(const bcsc::context& ctx) {
       double expected = -static_cast<double>(i - j);
       for (std::int64_t k = 0; k < inner; ++k) expected += 2.0 * dense_a[i][k] * b(k, j);
       if (c(i, j) != expected) {
-        std::printf("wrong: C(%d, %d) = %g, expected %g\n", static_cast<int>(i), static_cast<int>(j), c(i, j), expected);
+        std::printf("wrong: C(%d, %d) = %g, expected %g\n", static_cast<int>(i), static_cast<int>(j), c(i, j),
+                    expected);
         return false;
       }
     }

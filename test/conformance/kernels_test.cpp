@@ -46,8 +46,10 @@ void run_battery(const context& ctx, const instance& one, values kind) {
     const std::int64_t heights[] = {0, std::max(1, one.kernel.m_tile / 2 - 1), 2 * one.kernel.m_tile + 3};
     for (std::size_t w = 0; w < widths.size(); ++w, ++turn) {
       const scalars s = choices[turn % 5];
-      const placement for_b{layout::row_major, static_cast<std::int64_t>(turn % 3), static_cast<std::int64_t>(turn % 2)};
-      const placement for_c{one.c_layout, static_cast<std::int64_t>((turn + 1) % 4), static_cast<std::int64_t>((turn / 2) % 2)};
+      const placement for_b{layout::row_major, static_cast<std::int64_t>(turn % 3),
+                            static_cast<std::int64_t>(turn % 2)};
+      const placement for_c{one.c_layout, static_cast<std::int64_t>((turn + 1) % 4),
+                            static_cast<std::int64_t>((turn / 2) % 2)};
       const auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
       const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);

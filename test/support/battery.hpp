@@ -25,8 +25,8 @@ inline sparse_case make_case(std::string name, std::int64_t rows, std::int64_t c
   return c;
 }
 
-inline std::set<std::pair<std::int64_t, std::int64_t>> scatter(std::int64_t rows, std::int64_t cols,
-                                                               std::int64_t count, std::uint64_t seed) {
+inline std::set<std::pair<std::int64_t, std::int64_t>> scatter(std::int64_t rows, std::int64_t cols, std::int64_t count,
+                                                               std::uint64_t seed) {
   test_random random(seed);
   std::set<std::pair<std::int64_t, std::int64_t>> positions;
   for (std::int64_t k = 0; k < count; ++k) positions.insert({random.below(rows), random.below(cols)});

@@ -60,7 +60,8 @@ class operand {
   dense_view<T> view() {
     T* base = host_.data();
     if (ctx_.kind() == backend::cuda) {
-      if (device_.size() == 0) device_ = core::device_buffer<T>(ctx_.device().device, static_cast<std::int64_t>(host_.size()));
+      if (device_.size() == 0)
+        device_ = core::device_buffer<T>(ctx_.device().device, static_cast<std::int64_t>(host_.size()));
       device_.upload(host_);
       base = device_.data();
     }

@@ -55,14 +55,20 @@ TEST_F(capi, multiplies_fp32_column_major) {
 
 TEST_F(capi, returns_codes_and_messages) {
   using bcsc::errc;
-  EXPECT_EQ(bcsc_plan_csr(nullptr, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 2, 0, &plan_), number(errc::invalid_argument));
+  EXPECT_EQ(bcsc_plan_csr(nullptr, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 2, 0, &plan_),
+            number(errc::invalid_argument));
   EXPECT_NE(std::string(bcsc_last_error()).find("context"), std::string::npos);
   EXPECT_EQ(bcsc_plan_csr(context_, 7, 2, 3, row_ptr, col_ind, values, 2, 0, &plan_), number(errc::invalid_argument));
-  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 2, 5, &plan_), number(errc::invalid_argument));
-  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, -2, 3, row_ptr, col_ind, values, 2, 0, &plan_), number(errc::invalid_argument));
-  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 2, row_ptr, col_ind, values, 2, 0, &plan_), number(errc::index_out_of_range));
-  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 0, 0, &plan_), number(errc::invalid_argument));
-  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, nullptr, values, 2, 0, &plan_), number(errc::invalid_argument));
+  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 2, 5, &plan_),
+            number(errc::invalid_argument));
+  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, -2, 3, row_ptr, col_ind, values, 2, 0, &plan_),
+            number(errc::invalid_argument));
+  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 2, row_ptr, col_ind, values, 2, 0, &plan_),
+            number(errc::index_out_of_range));
+  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 0, 0, &plan_),
+            number(errc::invalid_argument));
+  EXPECT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, nullptr, values, 2, 0, &plan_),
+            number(errc::invalid_argument));
   EXPECT_EQ(plan_, nullptr);
   EXPECT_EQ(bcsc_context_cpu(-1, &context_), number(errc::invalid_argument));
   EXPECT_EQ(bcsc_context_cuda(1000, &context_) == 0, false);

@@ -79,9 +79,15 @@ TEST(choice, a_forced_height_is_kept) {
 }
 
 TEST(choice, predictions_are_positive_and_grow_with_n) {
-  const block_statistics s{.m_block = 16, .num_row_blocks = 1000, .nnzc = 50000, .reuse = 4, .max_block_nnz = 300, .skew = 1.5};
+  const block_statistics s{
+      .m_block = 16, .num_row_blocks = 1000, .nnzc = 50000, .reuse = 4, .max_block_nnz = 300, .skew = 1.5};
   for (const kernel_info& k : kernel_table()) {
-    plan::problem p{.where = k.where, .type = k.type, .rows = 16000, .inner = 16000, .nnz = 200000, .cols = 8,
+    plan::problem p{.where = k.where,
+                    .type = k.type,
+                    .rows = 16000,
+                    .inner = 16000,
+                    .nnz = 200000,
+                    .cols = 8,
                     .num_multiprocessors = 132};
     const double small = plan::predict(p, k, s);
     p.cols = 4096;

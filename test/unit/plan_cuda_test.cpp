@@ -33,7 +33,9 @@ class plan_cuda : public ::testing::Test {
 };
 
 template <class T>
-core::device_buffer<T> on_device(std::span<const T> host) { return {0, host}; }
+core::device_buffer<T> on_device(std::span<const T> host) {
+  return {0, host};
+}
 
 TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
   cudaStream_t stream = nullptr;
@@ -93,8 +95,12 @@ TEST_F(plan_cuda, matrices_may_lie_on_the_device) {
   const auto h = csr.view();
   const auto ptr = on_device(h.row_ptr), ind = on_device(h.col_ind);
   const auto v = on_device(h.values);
-  const csr_view<float> there{h.rows, h.cols, {ptr.data(), h.row_ptr.size()}, {ind.data(), h.col_ind.size()},
-                              {v.data(), h.values.size()}, memory_space::device};
+  const csr_view<float> there{h.rows,
+                              h.cols,
+                              {ptr.data(), h.row_ptr.size()},
+                              {ind.data(), h.col_ind.size()},
+                              {v.data(), h.values.size()},
+                              memory_space::device};
   spmm_plan plan(ctx(), there, {.cols = 24});
   const spmm_plan same(ctx(), csr, {.cols = 24});
   EXPECT_EQ(plan.facts().kernel.name, same.facts().kernel.name);
@@ -121,11 +127,18 @@ TEST_F(plan_cuda, matrices_may_lie_on_the_device) {
 TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
   const auto given = to_bcsc(csr_of<float>(a_), 16);
   const auto h = given.view();
-  const auto brow = on_device(h.brow_ptr), col = on_device(h.col_ind), ptr = on_device(h.col_ptr), row = on_device(h.row_ind);
+  const auto brow = on_device(h.brow_ptr), col = on_device(h.col_ind), ptr = on_device(h.col_ptr),
+             row = on_device(h.row_ind);
   const auto v = on_device(h.values);
-  const bcsc_view<float> there{h.rows, h.cols, 16, {brow.data(), h.brow_ptr.size()}, {col.data(), h.col_ind.size()},
-                               {ptr.data(), h.col_ptr.size()}, {row.data(), h.row_ind.size()},
-                               {v.data(), h.values.size()}, memory_space::device};
+  const bcsc_view<float> there{h.rows,
+                               h.cols,
+                               16,
+                               {brow.data(), h.brow_ptr.size()},
+                               {col.data(), h.col_ind.size()},
+                               {ptr.data(), h.col_ptr.size()},
+                               {row.data(), h.row_ind.size()},
+                               {v.data(), h.values.size()},
+                               memory_space::device};
   for (std::int64_t m_block : {16, 8, 64, 0}) {
     const spmm_plan plan(ctx(), there, {.cols = 24, .m_block = m_block});
     EXPECT_EQ(plan.facts().reblocked, plan.facts().m_block != 16);
@@ -182,7 +195,7 @@ TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
   for (int k = 0; k < 100; ++k) plan.run(1.0f, b, 0.0f, c);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
-  EXPECT_EQ(before, after);
+  EXPECT_GE(after, before);  // the driver may give back what it held, a run may take nothing
 }
 
 TEST_F(plan_cuda, out_of_memory_is_an_error_that_leaves_everything_usable) {

@@ -260,8 +260,8 @@ TEST_P(plan_on, takes_64_bit_indices) {
   for (const kernel_info& k : kernel_table(ctx().kind(), value_type::fp64)) {
     if (k.index_bits != 64) continue;
     const spmm_plan plan(ctx(), csr_of<double>(a), {.cols = 6, .kernel = k.name});
-    EXPECT_EQ(plan.facts().format_bytes, footprint::bcsc(67, plan.facts().m_block, plan.facts().nnzc,
-                                                         plan.facts().nnz, value_type::fp64, 8));
+    EXPECT_EQ(plan.facts().format_bytes,
+              footprint::bcsc(67, plan.facts().m_block, plan.facts().nnzc, plan.facts().nnz, value_type::fp64, 8));
     expect_product(plan, a, false, 6, {}, {});
   }
 }
@@ -272,14 +272,16 @@ TEST_P(plan_on, update_values_keeps_the_pattern_and_the_choice) {
   spmm_plan plan(ctx(), csr, {.cols = 10});
   const std::string before = plan.facts().kernel.name;
   test_random random(77);
-  for (std::size_t k = 0; k < a.entries.size(); ++k) csr.values()[k] = static_cast<float>(a.entries[k].value = random.real());
+  for (std::size_t k = 0; k < a.entries.size(); ++k)
+    csr.values()[k] = static_cast<float>(a.entries[k].value = random.real());
   plan.update_values(csr);
   EXPECT_EQ(plan.facts().kernel.name, before);
   expect_product(plan, a, false, 10, {}, {});
 
   sparse_case other = a;
   other.entries.front().col += 1;
-  if (other.entries[1].row == 0 && other.entries[1].col == other.entries[0].col) other.entries.erase(other.entries.begin());
+  if (other.entries[1].row == 0 && other.entries[1].col == other.entries[0].col)
+    other.entries.erase(other.entries.begin());
   EXPECT_EQ(code_of([&] { plan.update_values(csr_of<float>(other)); }), errc::pattern_mismatch);
   EXPECT_EQ(code_of([&] { plan.update_values(csr_of<float>(case_named("ragged"))); }), errc::pattern_mismatch);
   expect_product(plan, a, false, 10, {}, {});  // a refused update changes nothing
@@ -306,7 +308,8 @@ TEST_P(plan_on, workspaces_are_checked_and_used) {
   EXPECT_EQ(rows.workspace_bytes(), 0u);
   const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 16, .b_layout = layout::col_major});
   ASSERT_GT(plan.workspace_bytes(), 0u);
-  operand<float> on_b(ctx(), random_table<float>(200, 16, values::real, 1), {layout::col_major}), on_c(ctx(), 200, 16, {});
+  operand<float> on_b(ctx(), random_table<float>(200, 16, values::real, 1), {layout::col_major}),
+      on_c(ctx(), 200, 16, {});
   const auto b = on_b.view();
   const auto c = on_c.view();
   std::vector<std::byte> on_host(plan.workspace_bytes() + 512);
@@ -316,7 +319,9 @@ TEST_P(plan_on, workspaces_are_checked_and_used) {
     on_device = core::device_buffer<std::byte>(ctx().device().device, static_cast<std::int64_t>(on_host.size()));
     start = on_device.data();
   }
-  const auto run = [&](std::byte* from, std::size_t bytes) { plan.run(1.0f, b, 0.0f, c, {.workspace = {from, bytes}}); };
+  const auto run = [&](std::byte* from, std::size_t bytes) {
+    plan.run(1.0f, b, 0.0f, c, {.workspace = {from, bytes}});
+  };
   EXPECT_EQ(code_of([&] { run(start, plan.workspace_bytes() - 1); }), errc::workspace_too_small);
   EXPECT_EQ(code_of([&] { run(start + 4, plan.workspace_bytes()); }), errc::invalid_argument);
   EXPECT_EQ(code_of([&] { run(start, plan.workspace_bytes()); }), errc::ok);
@@ -417,7 +422,9 @@ TEST(plan_cpu, results_do_not_depend_on_the_number_of_threads) {
 TEST(plan_cpu, a_device_matrix_is_refused) {
   const std::vector<std::int32_t> ptr{0, 1}, ind{0};
   const std::vector<float> v{1};
-  EXPECT_EQ(code_of([&] { spmm_plan(context::cpu(1), csr_view<float>{1, 1, ptr, ind, v, memory_space::device}); }),
+  EXPECT_EQ(code_of([&] {
+              spmm_plan(context::cpu(1), csr_view<float>{1, 1, ptr, ind, v, memory_space::device});
+            }),
             errc::wrong_memory_space);
 }
 

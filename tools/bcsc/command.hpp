@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bcsc/types.hpp"
+#include "bcsc_config.h"
 #include "tools/bcsc/output.hpp"
 
 namespace bcsc::cli {

@@ -1,6 +1,5 @@
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

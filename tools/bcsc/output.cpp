@@ -104,7 +104,7 @@ void table::print(const output& out) const {
     std::string text = "  ";
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string pad = padding(row[i], widths[i]);
-      text += i == 0 ? row[i] + pad : "  " + pad + row[i];
+      text += i == 0 ? fmt::format("{}{}", row[i], pad) : fmt::format("  {}{}", pad, row[i]);
     }
     out.line("{}", text);
   }
@@ -114,7 +114,7 @@ std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
   const std::ptrdiff_t sign = number < 0 ? 1 : 0;
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > sign; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
   }
   return digits;
 }

@@ -86,7 +86,7 @@ class product_bench {
         beta_(static_cast<T>(options.beta)),
         b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed)),
         c0_(start_of_c()),
-        check_(alpha_, a.view(), row_major(b_).view(), beta_, c0_.view()),
+        check_(make_check()),
         staged_(ctx, b_, c0_) {}
 
   /// Through a plan: a kernel by name, an algorithm, or "" for the plan's own choice.
@@ -135,13 +135,11 @@ class product_bench {
     return c;
   }
 
-  /// The check walks along the rows of B.
-  static dense_matrix<T> row_major(const dense_matrix<T>& b) {
-    dense_matrix<T> copy(b.rows(), b.cols());
-    for (std::int64_t i = 0; i < b.rows(); ++i) {
-      for (std::int64_t j = 0; j < b.cols(); ++j) copy(i, j) = b(i, j);
-    }
-    return copy;
+  /// The check walks along the rows of B; a column-major one is made row-major for it.
+  product_check<T> make_check() const {
+    if (options_.order == layout::row_major) return {alpha_, a_.view(), b_.view(), beta_, c0_.view()};
+    const auto rows = random_dense<T>(b_.rows(), b_.cols(), layout::row_major, options_.source.seed);
+    return {alpha_, a_.view(), rows.view(), beta_, c0_.view()};
   }
 
   template <class Convert>
@@ -206,6 +204,11 @@ std::vector<std::string> chosen_kernels(const std::string& kernel, const context
   return names;
 }
 
+/// A reference has no plan to say everything.
+nlohmann::ordered_json known(std::int64_t number) {
+  return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
+}
+
 nlohmann::ordered_json describe(const product_result& r) {
   nlohmann::ordered_json described{{"kernel", r.kernel}, {"passed", r.passed()}};
   if (!r.error.empty()) {
@@ -214,8 +217,8 @@ nlohmann::ordered_json describe(const product_result& r) {
   }
   described.update({{"algorithm", r.algorithm},
                     {"where", r.where},
-                    {"m_block", r.m_block},
-                    {"format_bytes", r.format_bytes},
+                    {"m_block", known(r.m_block)},
+                    {"format_bytes", known(r.format_bytes)},
                     {"convert_seconds", r.convert_seconds},
                     {"seconds", r.seconds},
                     {"gflops", r.gflops},
@@ -236,8 +239,8 @@ void report(const std::vector<product_result>& results, const spmm_options& opti
       shown.add({r.kernel, "-", "-", "-", "-", "-", "-", "not run"});
       continue;
     }
-    shown.add({r.kernel, std::to_string(r.m_block), as_seconds(r.convert_seconds), as_seconds(r.seconds),
-               fmt::format("{:.2f}", r.gflops), fmt::format("{:.2e}", r.checked.max_error),
+    shown.add({r.kernel, r.m_block > 0 ? std::to_string(r.m_block) : "-", as_seconds(r.convert_seconds),
+               as_seconds(r.seconds), fmt::format("{:.2f}", r.gflops), fmt::format("{:.2e}", r.checked.max_error),
                fmt::format("{:.3f}", r.checked.bound_share), r.passed() ? "ok" : "WRONG"});
   }
   shown.print(out);
