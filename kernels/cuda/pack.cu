@@ -9,7 +9,7 @@
 /// What is loaded when: a tile is read along B's columns into shared memory, and after the barrier written along the
 ///   rows of the result; both ways a warp touches 32 neighbours. The tile's rows are one element longer than the tile,
 ///   so that reading it the other way round meets 32 different banks.
-/// Bytes moved: rows * cols values read and written once.
+/// Bytes moved: rows * cols values read once, rows * ld_packed written once.
 namespace bcsc::kernels::cuda {
 
 namespace {
@@ -24,21 +24,20 @@ __global__ void __launch_bounds__(edge* lines)
   const int x = static_cast<int>(threadIdx.x) % edge;
   const int y = static_cast<int>(threadIdx.x) / edge;
   const std::int64_t row_tiles = ceil_div(rows, edge);
-  const std::int64_t num_tiles = row_tiles * ceil_div(cols, edge);
+  const std::int64_t num_tiles = row_tiles * ceil_div(ld_packed, edge);
   for (std::int64_t index = blockIdx.x; index < num_tiles; index += gridDim.x) {
     const std::int64_t col_tile = index / row_tiles;
     const std::int64_t first_row = (index - col_tile * row_tiles) * edge;
     const std::int64_t first_col = col_tile * edge;
 #pragma unroll
     for (int line = y; line < edge; line += lines) {
-      if (first_row + x < rows && first_col + line < cols) {
-        tile[line][x] = __ldg(b + (first_col + line) * ldb + first_row + x);
-      }
+      const bool inside = first_row + x < rows && first_col + line < cols;
+      tile[line][x] = inside ? __ldg(b + (first_col + line) * ldb + first_row + x) : T{0};
     }
     __syncthreads();
 #pragma unroll
     for (int line = y; line < edge; line += lines) {
-      if (first_row + line < rows && first_col + x < cols) {
+      if (first_row + line < rows && first_col + x < ld_packed) {
         packed[(first_row + line) * ld_packed + first_col + x] = tile[x][line];
       }
     }
@@ -50,7 +49,7 @@ template <class T>
 int pack(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed,
          CUstream_st* stream) {
   if (rows <= 0 || cols <= 0) return cudaSuccess;
-  const std::int64_t num_tiles = ceil_div(rows, edge) * ceil_div(cols, edge);
+  const std::int64_t num_tiles = ceil_div(rows, edge) * ceil_div(ld_packed, edge);
   return start(&pack_kernel<T>, num_tiles, edge * lines, 0, stream, b, ldb, rows, cols, packed, ld_packed);
 }
 

@@ -7,7 +7,8 @@ struct CUstream_st;
 namespace bcsc::kernels::cuda {
 
 /// packed[k, j] = b[k + j * ldb] for k < rows, j < cols: a slab of a column-major B made row-major with leading
-/// dimension `ld_packed` >= cols, through a shared-memory transpose. Returns a cudaError_t.
+/// dimension `ld_packed` >= cols, through a shared-memory transpose; zeros behind column `cols`, so that every row may
+/// be read in whole 16-byte pieces. Returns a cudaError_t.
 int pack_row_major(const float* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, float* packed,
                    std::int64_t ld_packed, CUstream_st* stream);
 int pack_row_major(const double* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, double* packed,

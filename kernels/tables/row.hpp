@@ -19,8 +19,8 @@ inline constexpr space built_space = static_cast<space>(BCSC_KERNEL_SPACE);
 inline constexpr std::int64_t max_shared_bytes = 227 * 1024;
 
 /// `configs`, each once for fp32 and once for fp64 where the row is valid. A row is an aggregate that says by itself
-/// how large its tile is (tile_rows, tile_cols), what it needs (block_threads, shared_bytes, index_width), how it steps (columns_at_once, num_stages), what it is
-/// called (label) and whether its numbers make sense (valid).
+/// how large its tile is (tile_rows, tile_cols), what it needs (block_threads, shared_bytes, index_width), how it steps
+/// (columns_at_once, num_stages), what it is called (label) and whether its numbers make sense (valid).
 template <class Row, std::size_t N>
 consteval std::size_t count_rows(const std::array<Row, N>& configs) {
   std::size_t count = 0;
