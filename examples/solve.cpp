@@ -24,7 +24,7 @@ int main(int argc, char** argv) try {
       std::printf("  iteration %5lld  residual %.1e\n", static_cast<long long>(iteration), residual);
     return true;  // go on
   };
-  const bcsc::cg_result result = bcsc::solve_cg<double, std::int32_t>(ctx, a, b, x, options);
+  const bcsc::cg_result result = bcsc::solve_cg(ctx, a, b, x, options);
 
   std::printf("%s: %lld unknowns, %lld right-hand sides, kernel %s\n", ctx.describe().c_str(),
               static_cast<long long>(n), static_cast<long long>(k), result.facts.kernel.name.c_str());

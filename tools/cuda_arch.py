@@ -1,4 +1,7 @@
-"""Prints the compute capabilities to build for, comma-separated: those of the GPUs present, else 90."""
+"""Prints the compute capabilities to build for, comma-separated: those of the GPUs present, else 90.
+
+Only 80 and later count: the kernels copy asynchronously.
+"""
 import subprocess
 
 try:
@@ -7,4 +10,4 @@ try:
     present = sorted({int(line.replace(".", "")) for line in out.split()})
 except (OSError, subprocess.SubprocessError, ValueError):
     present = []
-print(",".join(map(str, [a for a in present if a >= 70] or [90])))
+print(",".join(map(str, [a for a in present if a >= 80] or [90])))

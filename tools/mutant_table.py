@@ -251,7 +251,7 @@ MUTANTS = [
            "return k == 0 || keys[k] > keys[k - 1] + 1;", DEVICE_CONVERT),
     # --- packing and CG's vectors ---
     Mutant("pack-transpose", PACK, "first_col + x] = tile[x][line];", "first_col + x] = tile[line][x];", KERNELS),
-    Mutant("pack-tile-row", PACK, "(index - col_tile * row_tiles) * edge;", "index * edge;", KERNELS),
+    Mutant("pack-tile-row", PACK, "(index - col_tile * row_tiles) * edge;", "index * edge;", PLAN),
     Mutant("cuda-cg-block-sum", VECTOR_CUDA, "sums[0][here] += sums[0][here + half * blockDim.x];",
            "sums[0][here] += sums[0][here + half];", VECTOR),
     Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(r[at]) - alpha *",

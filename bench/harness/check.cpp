@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/harness/bound.hpp"
+
 namespace bcsc::bench {
 
 namespace {
@@ -69,11 +71,6 @@ std::string accuracy::describe(std::int64_t num_entries) const {
       num_entries, not_finite, worst_row, worst_col, max_bound_share);
 }
 
-double gamma_bound(double n, double u) {
-  const double nu = n * u;
-  return nu < 1 ? nu / (1 - nu) : std::numeric_limits<double>::infinity();
-}
-
 template <value T>
 expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const T> b)
     : rows_(a.rows), cols_(b.cols), terms_(static_cast<std::size_t>(a.rows)) {
@@ -102,13 +99,12 @@ expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const
 
 template <value T>
 accuracy expectation<T>::compare(dense_view<const T> c) const {
-  constexpr double u = std::numeric_limits<T>::epsilon() / 2;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   accuracy total;
   const double* const values = value_.data();
   const T* const magnitudes = magnitude_.data();
 
-  const auto compare_entry = [&](std::int64_t i, std::int64_t j, double gamma, double underflow, accuracy& found) {
+  const auto compare_entry = [&](std::int64_t i, std::int64_t j, const row_bound<T>& bound, accuracy& found) {
     const double magnitude = magnitudes[at(i, j)];
     if (!(magnitude <= std::numeric_limits<T>::max())) {
       ++found.unchecked;
@@ -119,9 +115,8 @@ accuracy expectation<T>::compare(dense_view<const T> c) const {
     const double error = std::abs(computed - right);
     double relative = infinity, share = infinity;
     if (std::isfinite(computed)) {
-      const double bound = gamma * magnitude + u * std::abs(right) + underflow;
       relative = error == 0 ? 0 : error / magnitude;
-      share = error == 0 ? 0 : error / bound;
+      share = error == 0 ? 0 : error / bound.of(magnitude, right);
     } else {
       ++found.not_finite;
     }
@@ -138,24 +133,23 @@ accuracy expectation<T>::compare(dense_view<const T> c) const {
 #pragma omp parallel
   {
     accuracy found;
+    std::vector<row_bound<T>> bounds;
+    bounds.reserve(panel_rows);
 #pragma omp for schedule(dynamic, 8) nowait
     for (std::int64_t panel = 0; panel < num_panels; ++panel) {
       const std::int64_t first = panel * panel_rows, last = std::min(rows_, first + panel_rows);
-      double gamma[panel_rows], underflow[panel_rows];
-      for (std::int64_t i = first; i < last; ++i) {
-        const double n = terms_[static_cast<std::size_t>(i)];
-        gamma[i - first] = gamma_bound(n + 3, u);
-        // A row without entries is exactly zero.
-        underflow[i - first] = n > 0 ? (n + 1) * static_cast<double>(std::numeric_limits<T>::min()) : 0;
-      }
+      bounds.clear();
+      for (std::int64_t i = first; i < last; ++i) bounds.emplace_back(terms_[static_cast<std::size_t>(i)]);
+      const auto compare_at = [&](std::int64_t i, std::int64_t j) {
+        compare_entry(i, j, bounds[static_cast<std::size_t>(i - first)], found);
+      };
       if (c.order == layout::row_major) {
         for (std::int64_t i = first; i < last; ++i) {
-          for (std::int64_t j = 0; j < cols_; ++j) compare_entry(i, j, gamma[i - first], underflow[i - first], found);
+          for (std::int64_t j = 0; j < cols_; ++j) compare_at(i, j);
         }
       } else {
         for (std::int64_t j = 0; j < cols_; ++j) {
-          for (std::int64_t i = first; i < last; ++i)
-            compare_entry(i, j, gamma[i - first], underflow[i - first], found);
+          for (std::int64_t i = first; i < last; ++i) compare_at(i, j);
         }
       }
     }

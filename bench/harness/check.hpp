@@ -27,9 +27,7 @@ struct accuracy {
 /// C = A*B as it should be, and |A||B|, to bound the error with. Sums of fp32 products are exact to fp64's rounding;
 /// fp64's are summed in long double.
 ///
-/// The bound of an entry with n terms is gamma_{n+3}(u) |A||B| + u |C|, u = 2^-24 or 2^-53, plus n + 1 times the least
-/// normal number, so that a unit which flushes subnormals is not called wrong.
-/// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1.
+/// Entries are judged by row_bound (bench/harness/bound.hpp).
 template <value T>
 class expectation {
  public:
@@ -51,9 +49,6 @@ class expectation {
   std::vector<double> value_;        ///< [rows x cols], row-major
   std::vector<T> magnitude_;         ///< |A||B|, rounded up; infinite where T cannot hold it
 };
-
-/// gamma_n(u) = n u / (1 - n u). Infinite for n u >= 1.
-double gamma_bound(double n, double u);
 
 /// B for benchmarks: element (i, j) depends on i, j and the seed only, uniform in [-1, 1), never 0.
 template <value T>

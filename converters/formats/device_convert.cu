@@ -10,6 +10,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "converters/formats/device_steps.hpp"
+#include "lib/core/launch.cuh"
 
 /// One thread an entry, striding over the grid; searches in pointer arrays instead of a thread a row, so that long rows
 /// hold nobody up.
@@ -18,8 +19,14 @@ namespace bcsc::converters::steps {
 constexpr int block_threads = 256;
 
 /// Enough blocks to fill any GPU; the threads stride over the rest.
-unsigned grid_for(std::int64_t n) {
-  return static_cast<unsigned>(std::min<std::int64_t>((n + block_threads - 1) / block_threads, 1 << 16));
+std::int64_t grid_for(std::int64_t n) {
+  return std::min<std::int64_t>((n + block_threads - 1) / block_threads, 1 << 16);
+}
+
+/// Starts a kernel over n entries on the default stream; `n` is its first argument.
+template <class... Params, class... Args>
+void start_over(const char* what, void (*kernel)(std::int64_t, Params...), std::int64_t n, const Args&... args) {
+  core::gpu::check_launch(core::start(kernel, grid_for(n), block_threads, 0, nullptr, n, args...), what);
 }
 
 __device__ std::int64_t thread_number() { return blockIdx.x * std::int64_t{block_threads} + threadIdx.x; }
@@ -50,8 +57,7 @@ __global__ void count_kernel(std::int64_t n, Predicate holds, unsigned long long
 template <class Body>
 void for_each(std::int64_t n, Body body, const char* what) {
   if (n == 0) return;
-  for_each_kernel<<<grid_for(n), block_threads>>>(n, body);
-  core::gpu::check_launch(cudaGetLastError(), what);
+  start_over(what, for_each_kernel<Body>, n, body);
 }
 
 /// One number on the device.
@@ -69,8 +75,7 @@ template <class Predicate>
 std::int64_t first_where(int device, std::int64_t n, Predicate holds, const char* what) {
   if (n <= 0) return -1;
   const device_number first(device, ~0ull);
-  first_kernel<<<grid_for(n), block_threads>>>(n, holds, first.data());
-  core::gpu::check_launch(cudaGetLastError(), what);
+  start_over(what, first_kernel<Predicate>, n, holds, first.data());
   return first.get();  // all bits set reads as -1
 }
 
@@ -78,8 +83,7 @@ template <class Predicate>
 std::int64_t count_where(int device, std::int64_t n, Predicate holds, const char* what) {
   if (n <= 0) return 0;
   const device_number count(device, 0);
-  count_kernel<<<grid_for(n), block_threads>>>(n, holds, count.data());
-  core::gpu::check_launch(cudaGetLastError(), what);
+  start_over(what, count_kernel<Predicate>, n, holds, count.data());
   return count.get();
 }
 
@@ -103,6 +107,10 @@ __device__ std::int64_t segment_of(const I* ptr, std::int64_t num_segments, std:
   return count_up_to(ptr, num_segments + 1, k) - 1;
 }
 
+/// CUB and Thrust look at the runtime's last error behind their launches, and would take for theirs what others left
+/// there. What makes the device unusable stays all the same.
+void forget_earlier_error() { (void)cudaGetLastError(); }
+
 /// Thrust's temporary memory comes from where all device memory comes from.
 struct thrust_memory {
   using value_type = char;
@@ -116,6 +124,7 @@ struct thrust_memory {
 template <class Algorithm>
 void with_thrust(Algorithm&& algorithm, const char* what) {
   thrust_memory memory;
+  forget_earlier_error();
   try {
     algorithm(thrust::cuda::par(memory).on(cudaStream_t{nullptr}));
   } catch (const thrust::system_error& failure) {
@@ -124,8 +133,7 @@ void with_thrust(Algorithm&& algorithm, const char* what) {
   }
 }
 
-// --- Faults
-// -----------------------------------------------------------------------------------------------------------
+// --- Faults ---------------------------------------------------------------------------------------------------------
 
 template <class I>
 struct falls {
@@ -187,8 +195,7 @@ std::int64_t first_outside_block(int device, const I* brow_ptr, std::int64_t num
                      "check of rows");
 }
 
-// --- Entries, keys, order
-// ---------------------------------------------------------------------------------------------
+// --- Entries, keys, order -------------------------------------------------------------------------------------------
 
 template <class I>
 struct expand_body {
@@ -244,11 +251,13 @@ sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, 
   cub::DoubleBuffer<I> payload_pair(payload.data(), other_payload.data());
   const int num_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(key_range - 1))));
   // The first call only asks for the size of the temporary memory.
+  forget_earlier_error();
   std::size_t temporary_bytes = 0;
   core::gpu::check_launch(
       cub::DeviceRadixSort::SortPairs(nullptr, temporary_bytes, key_pair, payload_pair, n, 0, num_bits), "sort");
   const core::device_buffer<char> temporary(device,
                                             std::max<std::int64_t>(1, static_cast<std::int64_t>(temporary_bytes)));
+  forget_earlier_error();
   core::gpu::check_launch(
       cub::DeviceRadixSort::SortPairs(temporary.data(), temporary_bytes, key_pair, payload_pair, n, 0, num_bits),
       "sort");
@@ -258,8 +267,7 @@ sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, 
           payload_moved ? std::move(other_payload) : std::move(payload)};
 }
 
-// --- From sorted entries to BCSC
-// --------------------------------------------------------------------------------------
+// --- From sorted entries to BCSC ------------------------------------------------------------------------------------
 
 struct is_new_key {
   const std::uint64_t* keys;
@@ -336,8 +344,7 @@ void gather(const X* from, const I* position, std::int64_t n, X* out) {
   for_each(n, gather_body<X, I>{from, position, out}, "gathering of entries");
 }
 
-// --- Analysis
-// ---------------------------------------------------------------------------------------------------------
+// --- Analysis -------------------------------------------------------------------------------------------------------
 
 /// Counts row i at place i + 1, so that the sums up to a place are what lies before the row.
 template <class I>

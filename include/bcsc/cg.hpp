@@ -48,10 +48,10 @@ struct cg_result {
 /// b = 0 gives x = 0. Throws error{size_mismatch | invalid_argument | ...} for bad input; not converging is no error.
 /// Source: Hestenes and Stiefel 1952; true-residual restart as in van der Vorst and Ye 2000.
 template <value T, index I>
-cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, dense_view<const T> b, dense_view<T> x,
+cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options = {});
 template <value T, index I>
-cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, dense_view<const T> b, dense_view<T> x,
+cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options = {}) {
   return solve_cg(ctx, a.view(), b, x, options);
 }

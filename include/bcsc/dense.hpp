@@ -38,6 +38,12 @@ struct dense_view {
   constexpr T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_stride() + j * col_stride()]; }
 };
 
+/// Operands of functions that take their value type from the sparse matrix: anything that converts to a view fits.
+template <value T>
+using input_view = std::type_identity_t<dense_view<const T>>;
+template <value T>
+using output_view = std::type_identity_t<dense_view<T>>;
+
 /// A dense matrix on the host, zero-filled.
 template <value T>
 class dense_matrix {

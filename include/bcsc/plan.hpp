@@ -21,7 +21,10 @@ struct plan_options {
   std::string kernel = {};              ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
   std::int64_t m_block = 0;             ///< force the height of the row blocks; 0: the plan chooses
   bool deterministic = false;           ///< only kernels that are bit-equal from run to run
-  trust check = trust::validate;        ///< of A's arrays
+  /// Bound on workspace_bytes(); one tile of columns is always taken. Less means more, narrower passes over a
+  /// column-major B.
+  std::int64_t max_workspace_bytes = std::int64_t{256} << 20;
+  trust check = trust::validate;  ///< of A's arrays
 };
 
 /// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when
@@ -46,7 +49,7 @@ class scalar {
 struct run_options {
   cuda_stream stream = nullptr;
   /// At least plan.workspace_bytes(), where the context computes, aligned to 256 bytes. Empty: the plan's own, which
-  /// serves one caller at a time.
+  /// serves one caller, and on a GPU one stream, the first it was run on.
   std::span<std::byte> workspace = {};
 };
 
@@ -87,7 +90,8 @@ class spmm_plan {
   spmm_plan& operator=(spmm_plan&&) noexcept;
 
   /// Asynchronous on CUDA; neither allocates nor synchronises, so it can be captured in a CUDA graph. beta = 0 never
-  /// reads C, alpha = 0 reads neither A nor B. N = 0 or M = 0 is a valid no-op.
+  /// reads C, alpha = 0 reads neither A nor B. N = 0 or M = 0 is a valid no-op. Kernels of the algorithms tiled and
+  /// blocks may carry a NaN or Inf of B to every row of a row block with an entry in its column.
   /// Throws error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
   /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error}, before anything is launched.
   void run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c,

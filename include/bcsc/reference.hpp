@@ -9,14 +9,19 @@
 namespace bcsc::reference {
 
 template <value T, index I>
-void spmm(T alpha, const coo_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+void spmm(std::type_identity_t<T> alpha, const coo_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c);
 template <value T, index I>
-void spmm(T alpha, const csr_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+void spmm(std::type_identity_t<T> alpha, const csr_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c);
 template <value T, index I>
-void spmm(T alpha, const csc_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+void spmm(std::type_identity_t<T> alpha, const csc_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c);
 template <value T, index I>
-void spmm(T alpha, const bsr_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+void spmm(std::type_identity_t<T> alpha, const bsr_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c);
 template <value T, index I>
-void spmm(T alpha, const bcsc_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c);
+void spmm(std::type_identity_t<T> alpha, const bcsc_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c);
 
 }  // namespace bcsc::reference

@@ -22,7 +22,8 @@ struct tune_timing {
 
 /// Runs every kernel of the context's backend on A with seeded B, fastest first; the winner is remembered, so the next
 /// call with an alike matrix answers from the cache (one timing, `seconds` as measured then).
-/// Throws what spmm_plan throws; error{io_error} if the cache file cannot be written.
+/// A lies on the host, its rows in order. Throws what spmm_plan throws; error{io_error} if the cache file cannot be
+/// written.
 template <value T>
 std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a, const tune_options& options = {});
 

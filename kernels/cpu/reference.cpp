@@ -51,7 +51,8 @@ void add_row(T value, std::int64_t row, std::int64_t col, dense_view<const T> b,
 }  // namespace
 
 template <value T, index I>
-void spmm(T alpha, const coo_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c) {
+void spmm(std::type_identity_t<T> alpha, const coo_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c) {
   require_shapes(a.rows, a.cols, a.space, b, c);
   scale(beta, c);
   if (alpha == T{0}) return;
@@ -59,7 +60,8 @@ void spmm(T alpha, const coo_view<T, I>& a, dense_view<const T> b, T beta, dense
 }
 
 template <value T, index I>
-void spmm(T alpha, const csr_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c) {
+void spmm(std::type_identity_t<T> alpha, const csr_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c) {
   require_shapes(a.rows, a.cols, a.space, b, c);
   scale(beta, c);
   if (alpha == T{0}) return;
@@ -71,7 +73,8 @@ void spmm(T alpha, const csr_view<T, I>& a, dense_view<const T> b, T beta, dense
 }
 
 template <value T, index I>
-void spmm(T alpha, const csc_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c) {
+void spmm(std::type_identity_t<T> alpha, const csc_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c) {
   require_shapes(a.rows, a.cols, a.space, b, c);
   scale(beta, c);
   if (alpha == T{0}) return;
@@ -83,7 +86,8 @@ void spmm(T alpha, const csc_view<T, I>& a, dense_view<const T> b, T beta, dense
 }
 
 template <value T, index I>
-void spmm(T alpha, const bsr_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c) {
+void spmm(std::type_identity_t<T> alpha, const bsr_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c) {
   require_shapes(a.rows, a.cols, a.space, b, c);
   scale(beta, c);
   if (alpha == T{0}) return;
@@ -105,7 +109,8 @@ void spmm(T alpha, const bsr_view<T, I>& a, dense_view<const T> b, T beta, dense
 }
 
 template <value T, index I>
-void spmm(T alpha, const bcsc_view<T, I>& a, dense_view<const T> b, T beta, dense_view<T> c) {
+void spmm(std::type_identity_t<T> alpha, const bcsc_view<T, I>& a, input_view<T> b, std::type_identity_t<T> beta,
+          output_view<T> c) {
   require_shapes(a.rows, a.cols, a.space, b, c);
   scale(beta, c);
   if (alpha == T{0}) return;

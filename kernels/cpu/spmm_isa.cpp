@@ -2,18 +2,16 @@
 // that instruction set's namespace; nothing of the standard library's is called, for an inline function of theirs could
 // be linked from the copy for a better machine.
 //
-// Who owns what   C is cut into tiles of n_tile columns, and the row blocks of each tile into shares of equal work
-// (their
-//                 non-zeros), one share for each thread: whole entries of C, summed in the order of storage, so the
-//                 result does not depend on the number of threads.
+// Who owns what   C is cut into tiles of n_tile columns, and the row blocks of each tile into shares of equal work (as
+//                 many non-zeros), one share for each thread: whole entries of C, summed in the order of storage, so
+//                 the result does not depend on the number of threads.
 // rows, blocks    for 16 rows of C at a time, for each pass of as many vector registers as there are: the accumulators
 //                 stay in registers while a block's non-zeros go by once; a row of B serves all m_tile rows of C.
 // columns         the tile of C lies in a scratch in L1; for each non-empty column a slice of the row of B is loaded
 //                 into registers and added to the tile's rows of all its non-zeros. Also takes every m_block that
 //                 rows and blocks are not made for.
 // Bytes moved     A once for each n_tile columns of C, C once (past the caches when it is large), B as often as it
-// falls
-//                 out of them.
+//                 falls out of them.
 // Preconditions   a valid BCSC operand, rows > 0, n > 0; any alignment and strides.
 
 #include "kernels/cpu/lanes.hpp"
@@ -141,8 +139,7 @@ void finish_tile(const target<T>& out, const T* tile, int64_t ld, int64_t row, i
   }
 }
 
-// --- Asking for rows of B ahead of their use
-// --------------------------------------------------------------------------
+// --- Asking for rows of B ahead of their use ------------------------------------------------------------------------
 
 /// What a pass reads of B once its own non-empty columns are done: those of the next pass over the same block, or of
 /// the next block.
@@ -167,8 +164,7 @@ template <int Vectors, class T, class I>
   }
 }
 
-// --- rows: one row of C in registers
-// ----------------------------------------------------------------------------------
+// --- rows: one row of C in registers --------------------------------------------------------------------------------
 
 /// sum[:] = A[row, :] * B[:, pass], `b` at the pass's first column. Short rows of C take several non-zeros at once, so
 /// that an addition need not wait for the one before.
@@ -207,8 +203,7 @@ template <int Vectors, bool Part, class T, class I>
   }
 }
 
-// --- blocks: m_tile rows of C in registers
-// ----------------------------------------------------------------------------
+// --- blocks: m_tile rows of C in registers --------------------------------------------------------------------------
 
 /// sum[r][:] = A[first_row + r, :] * B[:, pass] over the block's `count` non-empty columns from `column` on.
 template <int Rows, int Vectors, bool Part, class T, class I>
@@ -252,7 +247,8 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
   const part<T> edge(columns - (Vectors - 1) * width<T>);
   const bool contiguous = work.out.col_stride == 1;
   alignas(64) T tile[group_rows * Vectors * width<T>];
-  const I* last_col_ind = a.col_ind + a.brow_ptr[a.num_row_blocks] - 1;
+  const int64_t num_columns = a.brow_ptr[a.num_row_blocks];
+  const I* last_col_ind = num_columns > 0 ? a.col_ind + (num_columns - 1) : a.col_ind;
   const int64_t first_row = block * Rows;
   for (; block < end; ++block) {
     const int64_t row = block * Rows, rows = least(Rows, a.rows - row);
@@ -286,8 +282,7 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
   }
 }
 
-// --- columns: the tile of C in L1
-// -------------------------------------------------------------------------------------
+// --- columns: the tile of C in L1 -----------------------------------------------------------------------------------
 
 /// tile[:, pass] += A[first_row .. first_row + rows, :] * B[:, pass] for one row block, `tile` and `b` at the pass's
 /// first column. Non-zeros of rows outside are skipped by one unsigned compare.
@@ -314,8 +309,7 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
   }
 }
 
-// --- passes: as many vectors at a time as the registers hold
-// -----------------------------------------------------------
+// --- passes: as many vectors at a time as the registers hold --------------------------------------------------------
 
 /// The widest pass whose accumulators, a slice of B and the values of a column fit the registers.
 constexpr int widest_pass(int rows) {
@@ -392,8 +386,7 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
   }
 }
 
-// --- shares: who does what
-// --------------------------------------------------------------------------------------------
+// --- shares: who does what ------------------------------------------------------------------------------------------
 
 /// Cuts C into tiles of at most n_tile columns and all their row blocks into a share for each thread, and calls
 /// share(first block, end, first column, end) for every piece.
@@ -439,8 +432,7 @@ void scale(const job<T, I>& work, int max_threads) {
   }
 }
 
-// --- The rows of the tables
-// -------------------------------------------------------------------------------------------
+// --- The rows of the tables -----------------------------------------------------------------------------------------
 
 template <class T, class I>
 void run_columns(const job<T, I>& work, int64_t m_tile, int64_t n_tile, int threads) {

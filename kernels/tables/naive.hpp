@@ -6,7 +6,7 @@
 #include "kernels/tables/row.hpp"
 
 /// Naive: one thread owns one column of the tile of C and walks all non-zeros of the row block.
-/// Source: NTUA thesis, docs/formats.md; best there: m_tile 16 (networks), 8 (SuiteSparse), threads = min(N, 256).
+/// Source: NTUA thesis; best there: m_tile 16 (networks), 8 (SuiteSparse), threads = min(N, 256).
 namespace bcsc::kernels::tables {
 
 struct naive_row {

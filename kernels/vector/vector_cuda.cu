@@ -4,6 +4,7 @@
 
 #include "kernels/vector/column_steps.hpp"
 #include "kernels/vector/vector_ops.hpp"
+#include "lib/core/launch.cuh"
 
 // A thread block is a tile of `lanes` columns (all k, up to 256) by 256 / lanes rows, so that its threads lie on
 // neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the
@@ -228,92 +229,86 @@ __global__ void finish_step(shape s, std::int64_t chunks, const double* partials
   if (threadIdx.x == 0) judge_step(scalars, j, rr, rz);
 }
 
-/// A warp for each column.
-constexpr int columns_per_block = block_threads / 32;
-dim3 column_block() { return {32, columns_per_block}; }
-unsigned column_grid(shape s) { return static_cast<unsigned>((s.k + columns_per_block - 1) / columns_per_block); }
-
 // --- The operations -------------------------------------------------------------------------------------------------
+
+/// Starts a pass over the elements.
+template <class... Params, class... Args>
+int over_elements(const launch_env& env, void (*pass)(shape, Params...), shape s, const Args&... args) {
+  const tiling t = tile(s);
+  return core::start(pass, t.grid, t.block, 0, env.stream, s, args...);
+}
+
+/// Starts a pass over the elements and, behind it, the columns' step: a warp for each column adds its partials.
+template <class... Params, class Result, class... Args>
+int over_elements_then_columns(const launch_env& env, void (*pass)(shape, Params...),
+                               void (*finish)(shape, std::int64_t, const double*, Result), shape s,
+                               const double* partials, const Result& result, const Args&... args) {
+  const int status = over_elements(env, pass, s, args...);
+  if (status != cudaSuccess) return status;
+  constexpr unsigned columns_per_block = block_threads / 32;
+  const std::int64_t blocks = (s.k + columns_per_block - 1) / columns_per_block;
+  return core::start(finish, dim3(static_cast<unsigned>(blocks)), dim3(32, columns_per_block), 0, env.stream, s,
+                     num_chunks(s.n), partials, result);
+}
 
 bool empty(shape s) { return s.n == 0 || s.k == 0; }
 
 template <class T>
 int pack(const launch_env& env, shape s, const T* from, std::int64_t row_stride, std::int64_t col_stride, T* to) {
   if (empty(s)) return cudaSuccess;
-  const tiling t = tile(s);
-  pack_kernel<<<t.grid, t.block, 0, env.stream>>>(s, from, row_stride, col_stride, to);
-  return cudaGetLastError();
+  return over_elements(env, pack_kernel<T>, s, from, row_stride, col_stride, to);
 }
 
 template <class T>
 int unpack(const launch_env& env, shape s, const T* from, T* to, std::int64_t row_stride, std::int64_t col_stride) {
   if (empty(s)) return cudaSuccess;
-  const tiling t = tile(s);
-  unpack_kernel<<<t.grid, t.block, 0, env.stream>>>(s, from, to, row_stride, col_stride);
-  return cudaGetLastError();
+  return over_elements(env, unpack_kernel<T>, s, from, to, row_stride, col_stride);
 }
 
 template <class T>
 int dot(const launch_env& env, shape s, const T* u, const T* v, double* partials, double* result) {
   if (s.k == 0) return cudaSuccess;
-  const tiling t = tile(s);
-  dot_kernel<<<t.grid, t.block, 0, env.stream>>>(s, u, v, partials);
-  finish_sum<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, result);
-  return cudaGetLastError();
+  return over_elements_then_columns(env, dot_kernel<T>, finish_sum, s, partials, result, u, v, partials);
 }
 
 template <class T>
 int abs_sum(const launch_env& env, shape s, const T* u, double* partials, double* result) {
   if (s.k == 0) return cudaSuccess;
-  const tiling t = tile(s);
-  abs_sum_kernel<<<t.grid, t.block, 0, env.stream>>>(s, u, partials);
-  finish_sum<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, result);
-  return cudaGetLastError();
+  return over_elements_then_columns(env, abs_sum_kernel<T>, finish_sum, s, partials, result, u, partials);
 }
 
 template <class T>
 int residual(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r, double* partials,
              column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
-  const tiling t = tile(s);
-  residual_kernel<<<t.grid, t.block, 0, env.stream>>>(s, b, q, inverse_diagonal, r, partials);
-  finish_residual<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, scalars);
-  return cudaGetLastError();
+  return over_elements_then_columns(env, residual_kernel<T>, finish_residual, s, partials, scalars, b, q,
+                                    inverse_diagonal, r, partials);
 }
 
 template <class T>
 int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
   if (empty(s)) return cudaSuccess;
-  const tiling t = tile(s);
-  direction_kernel<<<t.grid, t.block, 0, env.stream>>>(s, r, inverse_diagonal, p, scalars);
-  return cudaGetLastError();
+  return over_elements(env, direction_kernel<T>, s, r, inverse_diagonal, p, scalars);
 }
 
 template <class T>
 int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
-  const tiling t = tile(s);
-  dot_kernel<<<t.grid, t.block, 0, env.stream>>>(s, p, q, partials);
-  finish_step_length<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, scalars);
-  return cudaGetLastError();
+  return over_elements_then_columns(env, dot_kernel<T>, finish_step_length, s, partials, scalars, p, q, partials);
 }
 
 template <class T>
 int step(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
          double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
-  const tiling t = tile(s);
-  step_kernel<<<t.grid, t.block, 0, env.stream>>>(s, p, q, inverse_diagonal, x, r, partials, scalars);
-  finish_step<<<column_grid(s), column_block(), 0, env.stream>>>(s, num_chunks(s.n), partials, scalars);
-  return cudaGetLastError();
+  return over_elements_then_columns(env, step_kernel<T>, finish_step, s, partials, scalars, p, q, inverse_diagonal, x,
+                                    r, partials, scalars);
 }
 
 template <class T>
 int clear_inactive(const launch_env& env, shape s, T* x, column_scalars scalars) {
   if (empty(s)) return cudaSuccess;
-  const tiling t = tile(s);
-  clear_inactive_kernel<<<t.grid, t.block, 0, env.stream>>>(s, x, scalars);
-  return cudaGetLastError();
+  return over_elements(env, clear_inactive_kernel<T>, s, x, scalars);
 }
 
 }  // namespace

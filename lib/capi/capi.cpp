@@ -18,7 +18,7 @@ struct bcsc_plan_s {
   std::variant<bcsc::spmm_plan<float>, bcsc::spmm_plan<double>> plan;
   std::int64_t rows, inner;
   bcsc::layout b_layout;
-  std::string explanation;
+  std::string explanation;  // made with the plan; threads only read it
 };
 
 namespace {
@@ -38,6 +38,7 @@ int guarded(Body body) noexcept {
     last_error = e.what();
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
+    last_error = "out of memory";  // short enough to need none
     return static_cast<int>(errc::out_of_memory);
   } catch (const std::exception& e) {
     last_error = e.what();
@@ -106,12 +107,14 @@ int bcsc_plan_csr(bcsc_context where, int type, int64_t rows, int64_t inner, con
     require(out, "plan");
     if (rows < 0) core::fail(errc::invalid_argument, "rows = {}: must not be negative", rows);
     const plan_options options{.cols = cols, .b_layout = layout_of(b_layout, "b_layout")};
+    const auto made = [&]<class T>(spmm_plan<T>&& plan) {
+      std::string explanation = plan.explain();
+      *out = new bcsc_plan_s{std::move(plan), rows, inner, options.b_layout, std::move(explanation)};
+    };
     if (type == BCSC_FP32) {
-      *out = new bcsc_plan_s{
-          plan_of<float>(where, rows, inner, row_ptr, col_ind, values, options), rows, inner, options.b_layout, {}};
+      made(plan_of<float>(where, rows, inner, row_ptr, col_ind, values, options));
     } else if (type == BCSC_FP64) {
-      *out = new bcsc_plan_s{
-          plan_of<double>(where, rows, inner, row_ptr, col_ind, values, options), rows, inner, options.b_layout, {}};
+      made(plan_of<double>(where, rows, inner, row_ptr, col_ind, values, options));
     } else {
       core::fail(errc::invalid_argument, "type = {}: must be BCSC_FP32 or BCSC_FP64", type);
     }
@@ -140,8 +143,6 @@ int bcsc_plan_explain(bcsc_plan plan, const char** text) {
   return guarded([&] {
     require(plan, "plan");
     require(text, "text");
-    if (plan->explanation.empty())
-      plan->explanation = std::visit([](const auto& p) { return p.explain(); }, plan->plan);
     *text = plan->explanation.c_str();
   });
 }

@@ -122,7 +122,9 @@ void synchronize(cuda_stream stream) { check(cudaStreamSynchronize(stream), "cud
 
 bool is_device_pointer(const void* pointer, int device) {
   cudaPointerAttributes facts{};
-  if (cudaPointerGetAttributes(&facts, pointer) != cudaSuccess) {
+  const cudaError_t status = cudaPointerGetAttributes(&facts, pointer);
+  if (is_sticky(status)) check(status, "cudaPointerGetAttributes");
+  if (status != cudaSuccess) {
     (void)cudaGetLastError();
     return false;
   }
@@ -131,7 +133,9 @@ bool is_device_pointer(const void* pointer, int device) {
 
 bool is_device_only(const void* pointer) {
   cudaPointerAttributes facts{};
-  if (cudaPointerGetAttributes(&facts, pointer) != cudaSuccess) {
+  const cudaError_t status = cudaPointerGetAttributes(&facts, pointer);
+  if (is_sticky(status)) check(status, "cudaPointerGetAttributes");
+  if (status != cudaSuccess) {
     (void)cudaGetLastError();
     return false;
   }
@@ -151,6 +155,8 @@ bool is_sticky(int status) noexcept {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorExternalDevice:
     case cudaErrorECCUncorrectable:
       return true;
     default:

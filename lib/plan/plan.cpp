@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <tuple>
 #include <variant>
 
 #include "bcsc/analysis.hpp"
@@ -21,6 +22,10 @@
 #include "lib/core/fail.hpp"
 #include "lib/plan/choice.hpp"
 #include "lib/plan/run_checks.hpp"
+
+#if BCSC_WITH_OPENMP
+#include <omp.h>
+#endif
 
 // The way of the data: view -> canonical CSR (or BCSC) -> statistics -> choice -> BCSC at the chosen height -> upload.
 namespace bcsc {
@@ -115,27 +120,49 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
   return rows < most && cols < most && nnz < most ? 32 : 64;
 }
 
+/// A stored matrix's index arrays, on the host.
+template <class Matrix>
+auto index_arrays(const Matrix& m) {
+  if constexpr (requires { m.values.download(); }) {
+    return std::tuple(m.brow_ptr.download(), m.col_ind.download(), m.col_ptr.download(), m.row_ind.download());
+  } else {
+    const auto v = m.view();
+    return std::tuple(v.brow_ptr, v.col_ind, v.col_ptr, v.row_ind);
+  }
+}
+
 template <class T>
 bool same_pattern(const stored_matrix<T>& a, const stored_matrix<T>& b) {
-  return a.index() == b.index() && std::visit(
-                                       [&](const auto& x) {
-                                         using matrix = std::remove_cvref_t<decltype(x)>;
-                                         const auto same = [](auto p, auto q) { return std::ranges::equal(p, q); };
-                                         const auto compare = [&](const auto& v, const auto& w) {
-                                           return v.rows == w.rows && v.cols == w.cols &&
-                                                  same(v.brow_ptr, w.brow_ptr) && same(v.col_ind, w.col_ind) &&
-                                                  same(v.col_ptr, w.col_ptr) && same(v.row_ind, w.row_ind);
-                                         };
-                                         const auto& y = std::get<matrix>(b);
-                                         if constexpr (requires { x.values.download(); }) {
-                                           const auto hx = download(x.view()), hy = download(y.view());
-                                           return compare(hx.view(), hy.view());
-                                         } else {
-                                           return compare(x.view(), y.view());
-                                         }
-                                       },
-                                       a);
+  if (a.index() != b.index()) return false;
+  const auto compare = [&]<class Matrix>(const Matrix& x) {
+    const auto& y = std::get<Matrix>(b);
+    const auto v = x.view(), w = y.view();
+    if (v.rows != w.rows || v.cols != w.cols || v.nnz() != w.nnz() || v.nnzc() != w.nnzc()) return false;
+    return [](const auto& p, const auto& q) {
+      return std::ranges::equal(std::get<0>(p), std::get<0>(q)) && std::ranges::equal(std::get<1>(p), std::get<1>(q)) &&
+             std::ranges::equal(std::get<2>(p), std::get<2>(q)) && std::ranges::equal(std::get<3>(p), std::get<3>(q));
+    }(index_arrays(x), index_arrays(y));
+  };
+  return std::visit(compare, a);
 }
+
+/// The converters take as many threads as OpenMP gives: inside a plan's making that is the context's number.
+class threads_guard {
+ public:
+#if BCSC_WITH_OPENMP
+  explicit threads_guard(int threads) : former_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~threads_guard() { omp_set_num_threads(former_); }
+#else
+  explicit threads_guard(int) {}
+#endif
+  threads_guard(const threads_guard&) = delete;
+  threads_guard& operator=(const threads_guard&) = delete;
+
+ private:
+  [[maybe_unused]] int former_ = 0;
+};
 
 }  // namespace
 
@@ -153,6 +180,8 @@ struct spmm_plan<T>::impl {
   std::vector<std::byte> host_workspace;
   core::device_buffer<std::byte> device_workspace;
   mutable std::atomic<bool> workspace_taken{false};
+  mutable bool workspace_used = false;  // under workspace_taken, as is the stream
+  mutable cuda_stream workspace_stream = nullptr;
 
   impl(const context& where, const plan_options& wanted) : ctx(where), options(wanted) {
     if (options.cols < 1)
@@ -162,6 +191,21 @@ struct spmm_plan<T>::impl {
                  options.m_block);
     }
     core::require_healthy(ctx.state());
+  }
+
+  /// Runs `body`; the host's want of memory becomes a typed error, and a sticky CUDA error poisons the context.
+  template <class Body>
+  void guarded(Body body) const {
+    const threads_guard threads(on_gpu() ? 0 : ctx.threads());
+    try {
+      body();
+    } catch (const std::bad_alloc&) {
+      core::fail(errc::out_of_memory, "the host has no memory left for a plan of {} x {} with {} non-zeros", facts.rows,
+                 facts.cols, facts.nnz);
+    } catch (const error& e) {
+      if (e.code() == errc::context_poisoned) ctx.state().poisoned = true;
+      throw;
+    }
   }
 
   int device() const { return ctx.device().device; }
@@ -231,7 +275,7 @@ struct spmm_plan<T>::impl {
   stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::host) return convert_on_host(given, decide_first);
     require_device_source();
-    if (options.check == trust::validate) converters::validate_on_device(device(), given);
+    if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
     // The transpose, and indices of another width than given, are made on the host.
     const bool plain =
         options.transpose == op::none && sizeof(I) == 4 && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
@@ -274,8 +318,22 @@ struct spmm_plan<T>::impl {
   stored_matrix<T> convert_on_host(const bcsc_view<T, I>& given, bool decide_first) {
     const csr_matrix<T, I> csr = to_csr(given);
     auto stored = convert_on_host(csr.view(), decide_first);
-    facts.reblocked = options.transpose == op::none && facts.m_block != given.m_block;
+    if (decide_first) facts.reblocked = options.transpose == op::none && facts.m_block != given.m_block;
     return stored;
+  }
+
+  /// Checks a device CSR; false if its only fault is the order of its rows or a duplicate, which the host mends (or
+  /// names what else is wrong).
+  template <class I>
+  bool in_order_on_device(const csr_view<T, I>& given) const {
+    if (options.check == trust::trusted) return true;
+    try {
+      converters::validate_on_device(device(), given);
+      return true;
+    } catch (const error& e) {
+      if (e.code() != errc::invalid_format) throw;
+      return false;
+    }
   }
 
   void require_device_source() const {
@@ -285,7 +343,7 @@ struct spmm_plan<T>::impl {
   }
 
   template <class View>
-  void build(const View& given) try {
+  void build(const View& given) {
     const auto begin = std::chrono::steady_clock::now();
     a = convert(given, true);
     if (on_gpu()) {
@@ -303,14 +361,14 @@ struct spmm_plan<T>::impl {
         },
         a);
     make_workspace();
-  } catch (const std::bad_alloc&) {
-    core::fail(errc::out_of_memory, "the host has no memory left for a plan of {} x {} with {} non-zeros", given.rows,
-               given.cols, given.values.size());
   }
 
   void make_workspace() {
     if (options.b_layout == layout::row_major || facts.cols == 0) return;
-    slab_cols = std::max<std::int64_t>(core::ceil_div(options.cols, facts.kernel.n_tile) * facts.kernel.n_tile, 1);
+    const std::int64_t tile_bytes = core::checked_product(facts.cols, facts.kernel.n_tile * sizeof(T), "workspace");
+    const std::int64_t wanted_tiles = core::ceil_div(options.cols, facts.kernel.n_tile);
+    const std::int64_t allowed_tiles = std::max<std::int64_t>(1, options.max_workspace_bytes / tile_bytes);
+    slab_cols = std::min(wanted_tiles, allowed_tiles) * facts.kernel.n_tile;
     const std::int64_t elements = core::checked_product(facts.cols, slab_cols, "workspace");
     workspace_bytes = static_cast<std::size_t>(core::checked_product(elements, sizeof(T), "workspace"));
     if (on_gpu()) {
@@ -368,6 +426,15 @@ struct spmm_plan<T>::impl {
         throw error(errc::workspace_in_use,
                     "the plan's own workspace serves another caller; give each its own in run_options::workspace");
       }
+      // On a GPU the work goes on after this call: what follows on another stream would overwrite it.
+      if (plan.on_gpu() && plan.workspace_used && plan.workspace_stream != run.stream) {
+        plan.workspace_taken.store(false, std::memory_order_release);
+        throw error(errc::workspace_in_use,
+                    "the plan's own workspace belongs to the stream it was first run on; give others their own in "
+                    "run_options::workspace");
+      }
+      plan.workspace_used = true;
+      plan.workspace_stream = run.stream;
       own_ = true;
       data_ = plan.own_workspace();
     }
@@ -397,7 +464,12 @@ struct spmm_plan<T>::impl {
     plan::check_operands<T>(facts.rows, facts.cols, b, c, options.b_layout, reads_b);
     std::optional<core::gpu::device_guard> guard;
     if (on_gpu()) guard.emplace(device());
-    check_spaces(b, c, alpha, beta, reads_b, run);
+    try {
+      check_spaces(b, c, alpha, beta, reads_b, run);
+    } catch (const error& e) {
+      if (e.code() == errc::context_poisoned) ctx.state().poisoned = true;
+      throw;
+    }
     if (facts.rows == 0 || c.cols == 0) return;
 
     if (b.order == layout::row_major || !reads_b) {
@@ -490,22 +562,22 @@ struct spmm_plan<T>::impl {
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->build(a);
+  impl_->guarded([&] { impl_->build(a); });
 }
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->build(a);
+  impl_->guarded([&] { impl_->build(a); });
 }
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int32_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->build(a);
+  impl_->guarded([&] { impl_->build(a); });
 }
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int64_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->build(a);
+  impl_->guarded([&] { impl_->build(a); });
 }
 
 template <value T>
@@ -528,19 +600,19 @@ std::size_t spmm_plan<T>::workspace_bytes() const {
 
 template <value T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) {
-  impl_->update(a);
+  impl_->guarded([&] { impl_->update(a); });
 }
 template <value T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) {
-  impl_->update(a);
+  impl_->guarded([&] { impl_->update(a); });
 }
 template <value T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) {
-  impl_->update(a);
+  impl_->guarded([&] { impl_->update(a); });
 }
 template <value T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) {
-  impl_->update(a);
+  impl_->guarded([&] { impl_->update(a); });
 }
 
 template <value T>

@@ -7,6 +7,16 @@ namespace bcsc::plan {
 
 namespace {
 
+/// Elements from the first to one past the last.
+template <class T>
+std::int64_t extent(const dense_view<T>& x) {
+  if (x.rows == 0 || x.cols == 0) return 0;
+  const bool by_rows = x.order == layout::row_major;
+  return ((by_rows ? x.rows : x.cols) - 1) * x.ld + (by_rows ? x.cols : x.rows);
+}
+
+}  // namespace
+
 template <class T>
 void check_view(const dense_view<T>& x, const char* name) {
   if (x.rows < 0 || x.cols < 0) core::fail(errc::invalid_argument, "{}: {} x {} is no shape", name, x.rows, x.cols);
@@ -18,16 +28,6 @@ void check_view(const dense_view<T>& x, const char* name) {
   const std::int64_t lines = x.order == layout::row_major ? x.rows : x.cols;
   (void)core::checked_product(core::checked_product(lines, x.ld, name), sizeof(T), name);
 }
-
-/// Elements from the first to one past the last.
-template <class T>
-std::int64_t extent(const dense_view<T>& x) {
-  if (x.rows == 0 || x.cols == 0) return 0;
-  const bool by_rows = x.order == layout::row_major;
-  return ((by_rows ? x.rows : x.cols) - 1) * x.ld + (by_rows ? x.cols : x.rows);
-}
-
-}  // namespace
 
 template <value T>
 bool overlap(const dense_view<const T>& b, const dense_view<const T>& c) {
@@ -63,6 +63,10 @@ void check_operands(std::int64_t rows, std::int64_t inner, const dense_view<cons
   if (overlap<T>(b, c)) core::fail(errc::overlapping_operands, "B and C share memory");
 }
 
+template void check_view(const dense_view<float>&, const char*);
+template void check_view(const dense_view<const float>&, const char*);
+template void check_view(const dense_view<double>&, const char*);
+template void check_view(const dense_view<const double>&, const char*);
 template bool overlap(const dense_view<const float>&, const dense_view<const float>&);
 template bool overlap(const dense_view<const double>&, const dense_view<const double>&);
 template void check_operands(std::int64_t, std::int64_t, const dense_view<const float>&, const dense_view<float>&,

@@ -6,6 +6,10 @@
 /// What run() asks of its operands before anything is launched. Every failure is a typed error naming the parameter.
 namespace bcsc::plan {
 
+/// One operand by itself: shape, leading dimension, sizes whose product fits.
+template <class T>
+void check_view(const dense_view<T>& x, const char* name);
+
 /// Shapes, leading dimensions, null pointers, overlap of C = alpha * A * B + beta * C with A of rows x inner.
 template <value T>
 void check_operands(std::int64_t rows, std::int64_t inner, const dense_view<const T>& b, const dense_view<T>& c,

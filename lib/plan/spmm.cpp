@@ -23,10 +23,14 @@ std::span<T> storage(const dense_view<T>& x) {
 }  // namespace
 
 template <value T>
-void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, dense_view<const T> b, dense_view<T> c, T alpha,
-          T beta) {
+void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, input_view<T> b, output_view<T> c,
+          std::type_identity_t<T> alpha, std::type_identity_t<T> beta) {
   // Before the plan: a shape that does not fit must not cost a conversion, and staging reads the operands.
   plan::check_operands<T>(a.rows, a.cols, b, c, b.order, true);
+  if (core::gpu::is_device_only(b.data) || core::gpu::is_device_only(c.data)) {
+    core::fail(errc::wrong_memory_space,
+               "B or C lies on a device: spmm() stages host operands, spmm_plan takes device ones");
+  }
   const spmm_plan<T> plan(ctx, a, {.cols = std::max<std::int64_t>(1, c.cols), .b_layout = b.order});
   if (ctx.kind() == backend::cpu) {
     plan.run(alpha, b, beta, c);
@@ -43,7 +47,8 @@ void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, dense_view<con
 }
 
 template <value T>
-void spmm(const csr_view<T, std::int32_t>& a, dense_view<const T> b, dense_view<T> c, T alpha, T beta) {
+void spmm(const csr_view<T, std::int32_t>& a, input_view<T> b, output_view<T> c, std::type_identity_t<T> alpha,
+          std::type_identity_t<T> beta) {
   spmm<T>(context::best(), a, b, c, alpha, beta);
 }
 

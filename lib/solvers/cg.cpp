@@ -13,6 +13,7 @@
 #include "lib/core/context_state.hpp"
 #include "lib/core/fail.hpp"
 #include "lib/core/gpu.hpp"
+#include "lib/plan/run_checks.hpp"
 #include "lib/solvers/context_array.hpp"
 
 namespace bcsc {
@@ -58,17 +59,8 @@ void check_options(const cg_options& options) {
 }
 
 template <class T>
-void check_view(const dense_view<T>& view, std::string_view name) {
-  if (view.rows < 0 || view.cols < 0) {
-    core::fail(errc::invalid_argument, "{}: {} x {} is no shape", name, view.rows, view.cols);
-  }
-  const std::int64_t least = std::max<std::int64_t>(1, view.order == layout::row_major ? view.cols : view.rows);
-  if (view.ld < least) {
-    core::fail(errc::bad_leading_dimension, "{}.ld = {}: a {} matrix of {} x {} needs at least {}", name, view.ld,
-               to_string(view.order), view.rows, view.cols, least);
-  }
-  const std::int64_t lines = view.order == layout::row_major ? view.rows : view.cols;
-  (void)core::checked_product(core::checked_product(lines, view.ld, name), sizeof(T), name);
+void check_operand(const dense_view<T>& view, const char* name) {
+  plan::check_view(view, name);
   if (view.rows > 0 && view.cols > 0 && view.data == nullptr) {
     core::fail(errc::invalid_argument, "{}.data is null", name);
   }
@@ -444,12 +436,12 @@ class block_cg {
 }  // namespace
 
 template <value T, index I>
-cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, dense_view<const T> b, dense_view<T> x,
+cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options) {
   check_options(options);
   if (a.rows != a.cols) core::fail(errc::size_mismatch, "A is {} x {}: CG needs a square matrix", a.rows, a.cols);
-  check_view(b, "B");
-  check_view(x, "X");
+  check_operand(b, "B");
+  check_operand(x, "X");
   if (b.rows != a.rows || x.rows != a.rows || b.cols != x.cols) {
     core::fail(errc::size_mismatch, "A is {} x {}, B is {} x {}, X is {} x {}: A X = B does not fit", a.rows, a.cols,
                b.rows, b.cols, x.rows, x.cols);

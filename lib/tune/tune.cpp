@@ -32,9 +32,10 @@ template <class T>
 std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options& options) {
   const std::int64_t heights[] = {8, 64};
   const auto blocks = analyse_blocks(a, std::span<const std::int64_t>(heights));
-  return fmt::format("{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|B {}|{}|{}{}", ctx.describe(), to_string(value_type_of<T>),
-                     a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols,
-                     to_string(options.plan.b_layout), options.plan.kernel.empty() ? "any" : options.plan.kernel,
+  return fmt::format("{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}", ctx.describe(),
+                     to_string(value_type_of<T>), a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc,
+                     options.plan.cols, options.plan.m_block, to_string(options.plan.b_layout),
+                     options.plan.kernel.empty() ? "any" : options.plan.kernel,
                      options.plan.transpose == op::transpose ? "transposed" : "as given",
                      options.plan.deterministic ? "|deterministic" : "");
 }
@@ -69,6 +70,17 @@ void save(const std::string& file, const std::map<std::string, tune_timing>& win
   std::error_code failure;
   std::filesystem::rename(beside, file, failure);
   if (failure) throw error(errc::io_error, "tune_options::cache_file: cannot write " + file, {file});
+}
+
+bool fits(const context& ctx, const kernel_info& k) {
+  return k.where == ctx.kind() && k.built &&
+         (ctx.kind() == backend::cpu || k.shared_bytes <= ctx.device().shared_bytes_per_block);
+}
+
+/// Whether this build still holds what a cache names: it may come from another one.
+bool runs_here(const context& ctx, const tune_timing& winner) {
+  return std::any_of(kernel_table().begin(), kernel_table().end(),
+                     [&](const kernel_info& k) { return k.name == winner.kernel && fits(ctx, k); });
 }
 
 /// B and C of the right shape where the context computes, B seeded.
@@ -125,11 +137,16 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   if (options.repetitions < 1) {
     core::fail(errc::invalid_argument, "tune_options::repetitions = {}: must be at least 1", options.repetitions);
   }
+  if (a.space != memory_space::host)
+    core::fail(errc::wrong_memory_space, "tune: A lies on a device; it is wanted on the host");
+  if (options.plan.check == trust::validate) validate(a);
   const std::string key = key_of(ctx, a, options);
   {
     const std::lock_guard lock(cache().mutex);
     if (!options.cache_file.empty()) load(options.cache_file, cache().winners);
-    if (const auto found = cache().winners.find(key); found != cache().winners.end()) return {found->second};
+    if (const auto found = cache().winners.find(key); found != cache().winners.end() && runs_here(ctx, found->second)) {
+      return {found->second};
+    }
   }
 
   const bool transposed = options.plan.transpose == op::transpose;
@@ -138,8 +155,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
     const bool wanted =
         options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
-    const bool allowed = k.built && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
-                         (ctx.kind() == backend::cpu || k.shared_bytes <= ctx.device().shared_bytes_per_block);
+    const bool allowed = fits(ctx, k) && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic);
     if (!wanted || !allowed) continue;
     plan_options forced = options.plan;
     forced.kernel = k.name;

@@ -109,6 +109,8 @@ CLEAN = {
     "include/bcsc/a.hpp": "#include <vector>\n",
     "lib/core/b.hpp": '#include "bcsc/a.hpp"\n',
     "lib/core/gpu_cuda.cpp": "#include <cuda_runtime.h>\n",
+    "lib/core/launch.cuh": "#include <cuda_runtime.h>\n",
+    "converters/e.cu": '#include <cub/device/device_radix_sort.cuh>\n#include "lib/core/launch.cuh"\n',
     "kernels/cuda/c.cuh": '#include <cuda_runtime.h>\n#include "lib/core/b.hpp"\n#include "bcsc_config.h"\n',
     "kernels/k.hpp": '#include "lib/core/b.hpp"\n',
     "converters/d.hpp": '#include "bcsc/a.hpp"\n',

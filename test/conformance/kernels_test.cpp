@@ -50,10 +50,12 @@ void run_battery(const context& ctx, const instance& one, values kind) {
                             static_cast<std::int64_t>(turn % 2)};
       const placement for_c{one.c_layout, static_cast<std::int64_t>((turn + 1) % 4),
                             static_cast<std::int64_t>((turn / 2) % 2)};
-      const auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
+      auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
       const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);
+      // What must not be read is NaN.
       if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+      if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
 
       const spmm_plan<T> plan(ctx, csr, {.cols = widths[w], .kernel = one.kernel.name, .m_block = heights[turn % 3]});
       ASSERT_EQ(plan.facts().kernel.name, one.kernel.name);

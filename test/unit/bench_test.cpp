@@ -19,6 +19,7 @@
 
 #include "bcsc/error.hpp"
 #include "bcsc/registry.hpp"
+#include "bench/harness/bound.hpp"
 #include "bench/harness/check.hpp"
 #include "bench/harness/inputs.hpp"
 #include "bench/harness/report.hpp"
@@ -139,6 +140,28 @@ TYPED_TEST(checker, OverflowingEntriesAreLeftOutAndCounted) {
   const accuracy found = expectation<TypeParam>(a.view(), b.view()).compare(c.view());
   EXPECT_EQ(found.unchecked, 1);
   EXPECT_TRUE(found.passed());
+}
+
+TYPED_TEST(checker, EntriesNothingWasAddedToAreExactlyZero) {
+  const csr_matrix<TypeParam, std::int32_t> a{1, 2, {0, 0}, {}, {}};
+  dense_matrix<TypeParam> b(2, 1), c(1, 1);
+  b(0, 0) = b(1, 0) = 1;
+  const expectation<TypeParam> right(a.view(), b.view());
+  EXPECT_TRUE(right.compare(c.view()).passed());
+  c(0, 0) = std::numeric_limits<TypeParam>::denorm_min();
+  EXPECT_EQ(right.compare(c.view()).violations, 1);
+}
+
+TYPED_TEST(checker, SubnormalResultsMayNotBeFlushed) {
+  constexpr TypeParam least = std::numeric_limits<TypeParam>::min();
+  const csr_matrix<TypeParam, std::int32_t> a{1, 1, {0, 1}, {0}, {least}};
+  dense_matrix<TypeParam> b(1, 1), c(1, 1);
+  b(0, 0) = TypeParam(0.5);
+  const expectation<TypeParam> right(a.view(), b.view());
+  c(0, 0) = least / 2;
+  EXPECT_TRUE(right.compare(c.view()).passed());
+  c(0, 0) = 0;
+  EXPECT_EQ(right.compare(c.view()).violations, 1);
 }
 
 TEST(gamma, GrowsWithTheNumberOfTerms) {

@@ -183,6 +183,43 @@ TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
   for (auto& s : streams) cudaStreamDestroy(s);
 }
 
+TEST_F(plan_cuda, the_own_workspace_belongs_to_one_stream) {
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major});
+  operand<float> on_b(ctx(), b_, {layout::col_major}), on_c(ctx(), a_.rows, 24, {});
+  const auto b = on_b.view();
+  const auto c = on_c.view();
+  cudaStream_t first = nullptr, second = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+  plan.run(1.0f, b, 0.0f, c, {.stream = first});
+  EXPECT_NO_THROW(plan.run(1.0f, b, 0.0f, c, {.stream = first}));
+  try {
+    plan.run(1.0f, b, 0.0f, c, {.stream = second});
+    FAIL() << "two streams share one workspace";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::workspace_in_use);
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  expect_right(on_c);
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+}
+
+TEST_F(plan_cuda, unsorted_device_rows_are_sorted_and_summed) {
+  const std::vector<std::int32_t> ptr{0, 3, 4}, ind{2, 0, 2, 1};
+  const std::vector<float> v{1, 2, 4, 8};
+  const auto dp = on_device<std::int32_t>(ptr), di = on_device<std::int32_t>(ind);
+  const auto dv = on_device<float>(v);
+  const csr_view<float> there{2, 3, {dp.data(), 3}, {di.data(), 4}, {dv.data(), 4}, memory_space::device};
+  const spmm_plan plan(ctx(), there, {.cols = 2});
+  EXPECT_EQ(plan.facts().nnz, 3);
+  const sparse_case a{"unsorted", 2, 3, {{0, 0, 2}, {0, 2, 5}, {1, 1, 8}}};
+  const auto b = random_table<float>(3, 2, values::real, 3);
+  operand<float> on_b(ctx(), b, {}), on_c(ctx(), 2, 2, {});
+  plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+  expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, {}), on_c.read(), "unsorted");
+}
+
 TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
   const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
   operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});

@@ -96,7 +96,8 @@ TEST_P(plan_on, takes_every_layout_leading_dimension_and_alignment) {
       for (std::int64_t pad : {0, 1, 4}) {
         for (std::int64_t offset : {0, 1, 3}) {
           for (std::int64_t n : {1, 16, 37, 200}) {  // 200: several slabs of a column-major B
-            const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 16, .b_layout = b_order});
+            // Made for 16 columns or for all of them: slabs of one tile, and slabs of several.
+            const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = pad == 0 ? n : 16, .b_layout = b_order});
             expect_product(plan, a, false, n, {b_order, pad, offset}, {c_order, 4 - pad, offset}, 1.5, -0.5);
             if (HasFailure()) return;
           }
@@ -285,6 +286,9 @@ TEST_P(plan_on, update_values_keeps_the_pattern_and_the_choice) {
   EXPECT_EQ(code_of([&] { plan.update_values(csr_of<float>(other)); }), errc::pattern_mismatch);
   EXPECT_EQ(code_of([&] { plan.update_values(csr_of<float>(case_named("ragged"))); }), errc::pattern_mismatch);
   expect_product(plan, a, false, 10, {}, {});  // a refused update changes nothing
+  const bool reblocked = plan.facts().reblocked;
+  EXPECT_EQ(code_of([&] { plan.update_values(to_bcsc(csr_of<float>(other), 7)); }), errc::pattern_mismatch);
+  EXPECT_EQ(plan.facts().reblocked, reblocked);
 }
 
 TEST_P(plan_on, a_run_does_not_allocate) {
@@ -327,6 +331,40 @@ TEST_P(plan_on, workspaces_are_checked_and_used) {
   EXPECT_EQ(code_of([&] { run(start, plan.workspace_bytes()); }), errc::ok);
   expect_within_bound<float>(multiply<float>(a, false, 1, random_table<float>(200, 16, values::real, 1), 0, {}),
                              on_c.read(), "workspace");
+}
+
+TEST_P(plan_on, the_workspace_keeps_within_its_bound) {
+  const sparse_case a = case_named("wide");  // 19 x 700
+  const spmm_plan plan(ctx(), csr_of<float>(a),
+                       {.cols = 600, .b_layout = layout::col_major, .max_workspace_bytes = 1 << 20});
+  const std::size_t one_tile = sizeof(float) * 700 * static_cast<std::size_t>(plan.facts().kernel.n_tile);
+  EXPECT_LE(plan.workspace_bytes(), std::max(one_tile, std::size_t{1} << 20));
+  expect_product(plan, a, false, 600, {layout::col_major}, {});
+  const spmm_plan least(ctx(), csr_of<float>(a),
+                        {.cols = 600, .b_layout = layout::col_major, .max_workspace_bytes = 1});
+  EXPECT_EQ(least.workspace_bytes(), sizeof(float) * 700 * static_cast<std::size_t>(least.facts().kernel.n_tile));
+  expect_product(least, a, false, 600, {layout::col_major}, {});
+}
+
+TEST_P(plan_on, spreads_no_nan_of_b_beyond_its_row_block) {
+  // Kernels that multiply only what is stored give NaN to the rows that have an entry in its column, and to no other.
+  const sparse_case a = case_named("band");
+  auto b = random_table<float>(200, 8, values::real, 1);
+  b(100, 3) = std::numeric_limits<float>::quiet_NaN();
+  for (const char* algorithm : {"rows", "columns", "naive", "warp"}) {
+    const bool here =
+        (std::string(algorithm) == "naive" || std::string(algorithm) == "warp") == (ctx().kind() == backend::cuda);
+    if (!here) continue;
+    const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 8, .kernel = algorithm});
+    operand<float> on_b(ctx(), b, {}), on_c(ctx(), 200, 8, {});
+    plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+    const auto c = on_c.read();
+    for (std::int64_t i = 0; i < 200; ++i) {
+      for (std::int64_t j = 0; j < 8; ++j) {
+        EXPECT_EQ(std::isnan(c(i, j)), j == 3 && std::abs(i - 100) <= 6) << algorithm << " (" << i << ", " << j << ")";
+      }
+    }
+  }
 }
 
 TEST_P(plan_on, runs_from_many_threads_at_once) {

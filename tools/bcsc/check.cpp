@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "bench/harness/bound.hpp"
 #include "lib/core/checked.hpp"
 
 namespace bcsc::cli {
@@ -12,14 +13,6 @@ namespace {
 
 template <value T>
 using wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-
-/// gamma_n = n u / (1 - n u).
-template <value T>
-double gamma(std::int64_t n) {
-  constexpr double u = std::numeric_limits<T>::epsilon() / 2;
-  const double nu = static_cast<double>(n) * u;
-  return nu < 1 ? nu / (1 - nu) : std::numeric_limits<double>::infinity();
-}
 
 void keep_worse(verdict& all, const verdict& part) {
   if (part.bound_share > all.bound_share) {
@@ -40,8 +33,6 @@ product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, den
   const auto size = static_cast<std::size_t>(core::checked_product(rows_, cols_, "entries of C"));
   value_.resize(size);
   bound_.resize(size);
-  constexpr double u = std::numeric_limits<T>::epsilon() / 2;
-  constexpr double least = std::numeric_limits<T>::denorm_min();
 
 #pragma omp parallel
   {
@@ -58,9 +49,7 @@ product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, den
           magnitude[static_cast<std::size_t>(j)] += std::abs(term);
         }
       }
-      const std::int64_t n = last - first;
-      const double growth = gamma<T>(n + 3);
-      const double underflow = static_cast<double>(n + 3) * (std::abs(static_cast<double>(alpha)) + 1) * least;
+      const bench::row_bound<T> bound(last - first, alpha);
       for (std::int64_t j = 0; j < cols_; ++j) {
         const auto column = static_cast<std::size_t>(j);
         // alpha = 0 reads neither A nor B, beta = 0 does not read C.
@@ -70,10 +59,7 @@ product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, den
             alpha == 0 ? wide<T>{0} : std::abs(static_cast<wide<T>>(alpha)) * magnitude[column];
         const auto at = static_cast<std::size_t>(i * cols_ + j);
         value_[at] = static_cast<double>(product + added);
-        bound_[at] =
-            growth * static_cast<double>(product_size + std::abs(added)) + u * std::abs(value_[at]) + underflow;
-        // In fp64 the reference is kept rounded: half a unit in its last place.
-        if constexpr (std::is_same_v<T, double>) bound_[at] += u * std::abs(value_[at]);
+        bound_[at] = bound.of(static_cast<double>(product_size + std::abs(added)), value_[at]);
       }
     }
   }

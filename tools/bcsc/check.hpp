@@ -17,11 +17,9 @@ struct verdict {
   bool passed() const { return violations == 0; }
 };
 
-/// C = alpha * A * B + beta * C0 as it should be, entry by entry, with the bound of its error:
-/// |C^ - C| <= gamma_{n+3}(u) (|alpha| |A||B| + |beta| |C0|) + u |C| + (n + 3) (|alpha| + 1) * least subnormal, where n
-/// is the number of terms and u the unit roundoff of T. Sums are made in a wider type than T, so that the reference's
-/// own error does not count; it shares no code with the kernels. Source: Higham, Accuracy and Stability of Numerical
-/// Algorithms, 2nd ed., section 3.1.
+/// C = alpha * A * B + beta * C0 as it should be, entry by entry, with the bound of its error (row_bound in
+/// bench/harness/bound.hpp). Sums are made in a wider type than T, so that the reference's own error does not count; it
+/// shares no code with the kernels.
 template <value T>
 class product_check {
  public:

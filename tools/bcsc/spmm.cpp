@@ -189,7 +189,8 @@ std::vector<std::string> references() {
   return names;
 }
 
-/// The kernels that --kernel stands for. "each": every algorithm's best row and the references; "all": every row.
+/// The kernels that --kernel stands for. "each": the row a plan takes of every algorithm, and the references; "all":
+/// every row.
 std::vector<std::string> chosen_kernels(const std::string& kernel, const context& ctx, value_type type) {
   if (kernel == "reference") return references();
   if (kernel != "each" && kernel != "all") return {kernel};
@@ -322,7 +323,7 @@ command add_spmm(CLI::App& app) {
   cmd.parser->add_option(
       "--kernel", options->kernel,
       "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
-      "each: the best row of every algorithm and the references; all: every row. Default: the plan's "
+      "each: the row a plan takes of every algorithm, and the references; all: every row. Default: the plan's "
       "choice");
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
       ->check(CLI::NonNegativeNumber)
