@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -17,14 +18,32 @@ namespace {
 std::atomic<std::int64_t> heap_allocations{0};
 }
 
-// Counts what the library takes from the heap; a run must take nothing.
-void* operator new(std::size_t bytes) {
+namespace {
+
+void* take(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
   ++heap_allocations;
-  if (void* p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
+  const std::size_t whole = (bytes / alignment + 1) * alignment;  // what aligned_alloc wants, and never 0
+  return std::aligned_alloc(alignment, whole);
+}
+
+void* take_or_throw(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+  if (void* p = take(bytes, alignment)) return p;
   throw std::bad_alloc();
+}
+
+}  // namespace
+
+// Counts what the library takes from the heap; a run must take nothing. All forms, or a sanitizer meets a mixed pair.
+void* operator new(std::size_t bytes) { return take_or_throw(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return take_or_throw(bytes, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace bcsc::test {
 namespace {
