@@ -1,13 +1,11 @@
+#include "converters/files/matrix_market_read.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
-#include "bcsc/convert.hpp"
-#include "bcsc/files.hpp"
 #include "converters/files/coo_assembly.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
@@ -15,8 +13,7 @@
 #include "converters/files/source.hpp"
 
 /// Reading Matrix Market files in one pass. What is accepted and what is refused: docs/matrix-market.md.
-namespace bcsc {
-namespace files {
+namespace bcsc::files {
 namespace {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -60,8 +57,7 @@ class pattern_values {
 /// One open file whose header has been read; then either coordinates() or array_values() once.
 class matrix_market_reader {
  public:
-  matrix_market_reader(const std::filesystem::path& path, const read_options& options)
-      : in_(path, options), lines_(in_), pattern_(options.pattern_seed) {
+  explicit matrix_market_reader(source& in) : in_(in), lines_(in), pattern_(in.options().pattern_seed) {
     read_banner();
     read_sizes();
   }
@@ -106,7 +102,7 @@ class matrix_market_reader {
     fail_at({.path = path(), .line = lines_.number() + 1}, code, message, std::forward<Args>(args)...);
   }
 
-  source in_;
+  source& in_;
   line_reader lines_;
   line_cursor at_;
   file_info info_;
@@ -175,6 +171,7 @@ void matrix_market_reader::read_sizes() {
       info_.stored_entries = full;
       break;
     case file_symmetry::symmetric:
+    case file_symmetry::hermitian:
       info_.stored_entries = (full - diagonal) / 2 + diagonal;
       break;
     case file_symmetry::skew_symmetric:
@@ -326,20 +323,13 @@ void matrix_market_reader::fail_token(token_status status, const char* what) {
   fail_line(errc::parse_error, "{} {}: not a number of this kind", what, quoted(at_.peek()));
 }
 
-/// Runs `read`, and turns an exhausted memory into the library's own error.
-template <class F>
-auto within_memory(const std::filesystem::path& path, F&& read) {
-  try {
-    return read();
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  fail_at({.path = path.string()}, errc::out_of_memory, "the matrix does not fit in memory");
-}
+}  // namespace
+
+file_info matrix_market::read_info(source& in) { return matrix_market_reader(in).info(); }
 
 template <value T, index I>
-coo_matrix<T, I> read_coo_file(const std::filesystem::path& path, const read_options& options) {
-  matrix_market_reader reader(path, options);
+coo_matrix<T, I> matrix_market::read_matrix(source& in) {
+  matrix_market_reader reader(in);
   reader.require_sizes_fit<I>();
   const file_info& info = reader.info();
   std::vector<entry<T, I>> entries;
@@ -354,8 +344,8 @@ coo_matrix<T, I> read_coo_file(const std::filesystem::path& path, const read_opt
 }
 
 template <value T>
-dense_matrix<T> read_dense_file(const std::filesystem::path& path, const read_options& options) {
-  matrix_market_reader reader(path, options);
+dense_matrix<T> matrix_market::read_dense(source& in) {
+  matrix_market_reader reader(in);
   const file_info& info = reader.info();
   if (!info.array) {
     fail_at({.path = reader.path(), .line = 1}, errc::unsupported, "coordinate form: a dense matrix needs array form");
@@ -381,37 +371,11 @@ dense_matrix<T> read_dense_file(const std::filesystem::path& path, const read_op
   return dense;
 }
 
-}  // namespace
-}  // namespace files
+template coo_matrix<float, std::int32_t> matrix_market::read_matrix(source&);
+template coo_matrix<float, std::int64_t> matrix_market::read_matrix(source&);
+template coo_matrix<double, std::int32_t> matrix_market::read_matrix(source&);
+template coo_matrix<double, std::int64_t> matrix_market::read_matrix(source&);
+template dense_matrix<float> matrix_market::read_dense(source&);
+template dense_matrix<double> matrix_market::read_dense(source&);
 
-file_info read_file_info(const std::filesystem::path& path, const read_options& options) {
-  return files::within_memory(path, [&] { return files::matrix_market_reader(path, options).info(); });
-}
-
-template <value T, index I>
-coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options) {
-  return files::within_memory(path, [&] { return files::read_coo_file<T, I>(path, options); });
-}
-
-template <value T, index I>
-csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options) {
-  return files::within_memory(path, [&] { return to_csr(files::read_coo_file<T, I>(path, options)); });
-}
-
-template <value T>
-dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options) {
-  return files::within_memory(path, [&] { return files::read_dense_file<T>(path, options); });
-}
-
-template coo_matrix<float, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
-template coo_matrix<float, std::int64_t> read_coo(const std::filesystem::path&, const read_options&);
-template coo_matrix<double, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
-template coo_matrix<double, std::int64_t> read_coo(const std::filesystem::path&, const read_options&);
-template csr_matrix<float, std::int32_t> read_csr(const std::filesystem::path&, const read_options&);
-template csr_matrix<float, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
-template csr_matrix<double, std::int32_t> read_csr(const std::filesystem::path&, const read_options&);
-template csr_matrix<double, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
-template dense_matrix<float> read_dense(const std::filesystem::path&, const read_options&);
-template dense_matrix<double> read_dense(const std::filesystem::path&, const read_options&);
-
-}  // namespace bcsc
+}  // namespace bcsc::files

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "converters/files/location.hpp"
 
@@ -50,7 +51,21 @@ source::source(const std::filesystem::path& path, const read_options& options)
   }
   if (S_ISDIR(status.st_mode)) fail_at({.path = path_}, errc::io_error, "is a directory");
   if (S_ISREG(status.st_mode)) stored_bytes_ = status.st_size;
+  recognise_compression();
+}
 
+source::source(std::string_view stored, std::string name, const read_options& options)
+    : path_(std::move(name)),
+      options_(options),
+      file_(-1),
+      in_memory_(stored),
+      stored_bytes_(static_cast<std::int64_t>(stored.size())),
+      next_report_(report_every),
+      chunk_(chunk_bytes) {
+  recognise_compression();
+}
+
+void source::recognise_compression() {
   while (stream_.avail_in < sizeof gzip_magic && refill_chunk()) {
   }
   if (begins_with_magic(stream_.next_in, stream_.avail_in)) {
@@ -65,7 +80,25 @@ source::~source() {
   if (compressed_) inflateEnd(&stream_);
 }
 
+std::string_view source::head(std::size_t most) {
+  while (head_.size() < most) {
+    const std::size_t have = head_.size();
+    head_.resize(most);
+    const std::size_t size = read_on(head_.data() + have, most - have);
+    head_.resize(have + size);
+    if (size == 0) break;
+  }
+  return std::string_view(head_).substr(0, most);
+}
+
 std::size_t source::read(char* to, std::size_t capacity) {
+  if (head_.empty()) return read_on(to, capacity);
+  const std::size_t size = head_.copy(to, capacity);
+  head_.erase(0, size);
+  return size;
+}
+
+std::size_t source::read_on(char* to, std::size_t capacity) {
   const std::size_t size = compressed_ ? inflate_some(to, capacity) : read_plain(to, capacity);
   produced_ += static_cast<std::int64_t>(size);
   if (compressed_) check_expansion();
@@ -74,6 +107,12 @@ std::size_t source::read(char* to, std::size_t capacity) {
 }
 
 std::size_t source::read_stored(char* to, std::size_t capacity) {
+  if (file_.get() < 0) {
+    const std::size_t size = in_memory_.copy(to, capacity);
+    in_memory_.remove_prefix(size);
+    stored_read_ += static_cast<std::int64_t>(size);
+    return size;
+  }
   for (;;) {
     const ssize_t size = ::read(file_.get(), to, capacity);
     if (size >= 0) {

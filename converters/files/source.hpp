@@ -38,6 +38,8 @@ class source {
  public:
   /// Throws error{io_error} if `path` cannot be opened or is a directory.
   source(const std::filesystem::path& path, const read_options& options);
+  /// The content of a file named `name` that lies in memory already; `stored` must outlive the source.
+  source(std::string_view stored, std::string name, const read_options& options);
   ~source();
   source(const source&) = delete;
   source& operator=(const source&) = delete;
@@ -46,12 +48,19 @@ class source {
   /// corrupt_compression | decompression_limit | cancelled}, the last four with the offset into the stored file.
   std::size_t read(char* to, std::size_t capacity);
 
+  /// The first bytes of the content, `most` of them or all there are; they stay to be read.
+  std::string_view head(std::size_t most = 4096);
+
   const std::string& path() const { return path_; }
+  const read_options& options() const { return options_; }
   bool compressed() const { return compressed_; }
   /// Bytes of the file as stored; 0 if unknown (a pipe).
   std::int64_t stored_bytes() const { return stored_bytes_; }
 
  private:
+  void recognise_compression();
+  /// As read(), past what head() has kept.
+  std::size_t read_on(char* to, std::size_t capacity);
   std::size_t read_stored(char* to, std::size_t capacity);
   std::size_t read_plain(char* to, std::size_t capacity);
   std::size_t inflate_some(char* to, std::size_t capacity);
@@ -66,7 +75,9 @@ class source {
 
   std::string path_;
   read_options options_;
-  descriptor file_;
+  descriptor file_;             ///< none if the content lies in memory
+  std::string_view in_memory_;  ///< what of it is not read yet
+  std::string head_;            ///< decompressed already, for head(); what is left of it is read first
   std::int64_t stored_bytes_ = 0;
   std::int64_t stored_read_ = 0;  ///< stored bytes taken from the file, the unused ones of the chunk included
   std::int64_t produced_ = 0;     ///< bytes handed out

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
@@ -12,14 +13,36 @@
 /// Readers and writers of matrix files.
 namespace bcsc {
 
-enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric };
-enum class file_field : std::uint8_t { real, integer, pattern };
+/// The kinds of matrix files. `bcsc formats` lists them with their extensions.
+enum class file_format : std::uint8_t {
+  matrix_market,      ///< .mtx: text, coordinate or array
+  rutherford_boeing,  ///< .rb, and Harwell-Boeing's .rua .rsa .psa ...: text in Fortran's columns
+  smtx,               ///< .smtx: the DLMC collection's text of a CSR pattern
+  libsvm,             ///< .libsvm .svm: label index:value ..., a row a line
+  npz,                ///< .npz: SciPy's save_npz of csr, csc or coo
+  mat,                ///< .mat: a sparse variable of MATLAB 5 to 7.2 (7.3 where built with HDF5)
+  edge_list,          ///< .el .edges .txt: row column [value], a line each
+  container,          ///< .bcsc: this library's own
+};
+std::string_view to_string(file_format format) noexcept;
+
+enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
+enum class file_field : std::uint8_t { real, integer, pattern, complex };
 
 /// Told now and then how far a long operation is: bytes done, bytes in all (of the file as stored). Returning false
 /// stops it with error{cancelled}.
 using progress_callback = std::function<bool(std::int64_t done, std::int64_t total)>;
 
 struct read_options {
+  /// What the file is; empty: told by its content, then by its name.
+  std::optional<file_format> format;
+  /// Which matrix, where the file holds several: the path inside a .tar, the variable of a .mat. Empty: the only one,
+  /// or of a .tar as the SuiteSparse collection ships it the one named like its folder.
+  std::string member;
+  /// Complex values are an error, or, with this, lose their imaginary parts.
+  bool real_part = false;
+  /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's least index decides.
+  std::optional<int> index_base;
   /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
   /// file's entries, so that a kernel which ignores A's values is caught. Equal on every platform.
   std::optional<std::uint64_t> pattern_seed;
@@ -32,11 +55,13 @@ struct read_options {
 
 /// What a file's header says, read without its entries.
 struct file_info {
+  file_format format = file_format::matrix_market;
   std::int64_t rows = 0, cols = 0;
   std::int64_t stored_entries = 0;  ///< announced, before symmetric expansion
   file_symmetry symmetry = file_symmetry::general;
   file_field field = file_field::real;
   bool array = false;  ///< Matrix Market array form
+  std::string member;  ///< which of the file's matrices, where it may hold several
 };
 
 /// The header of a Matrix Market file (.mtx, .mtx.gz; gzip is recognised by content). Throws as read_csr.

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <optional>
 #include <tuple>
 #include <variant>
@@ -193,19 +192,11 @@ struct spmm_plan<T>::impl {
     core::require_healthy(ctx.state());
   }
 
-  /// Runs `body`; the host's want of memory becomes a typed error, and a sticky CUDA error poisons the context.
+  /// Converting, with the context's threads.
   template <class Body>
-  void guarded(Body body) const {
+  void convert_guarded(Body body) const {
     const threads_guard threads(on_gpu() ? 0 : ctx.threads());
-    try {
-      body();
-    } catch (const std::bad_alloc&) {
-      core::fail(errc::out_of_memory, "the host has no memory left for a plan of {} x {} with {} non-zeros", facts.rows,
-                 facts.cols, facts.nnz);
-    } catch (const error& e) {
-      if (e.code() == errc::context_poisoned) ctx.state().poisoned = true;
-      throw;
-    }
+    core::guarded(ctx.state(), "a plan", body);
   }
 
   int device() const { return ctx.device().device; }
@@ -464,12 +455,7 @@ struct spmm_plan<T>::impl {
     plan::check_operands<T>(facts.rows, facts.cols, b, c, options.b_layout, reads_b);
     std::optional<core::gpu::device_guard> guard;
     if (on_gpu()) guard.emplace(device());
-    try {
-      check_spaces(b, c, alpha, beta, reads_b, run);
-    } catch (const error& e) {
-      if (e.code() == errc::context_poisoned) ctx.state().poisoned = true;
-      throw;
-    }
+    core::guarded(ctx.state(), "a run", [&] { check_spaces(b, c, alpha, beta, reads_b, run); });
     if (facts.rows == 0 || c.cols == 0) return;
 
     if (b.order == layout::row_major || !reads_b) {
@@ -562,22 +548,22 @@ struct spmm_plan<T>::impl {
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->guarded([&] { impl_->build(a); });
+  impl_->convert_guarded([&] { impl_->build(a); });
 }
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->guarded([&] { impl_->build(a); });
+  impl_->convert_guarded([&] { impl_->build(a); });
 }
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int32_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->guarded([&] { impl_->build(a); });
+  impl_->convert_guarded([&] { impl_->build(a); });
 }
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int64_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
-  impl_->guarded([&] { impl_->build(a); });
+  impl_->convert_guarded([&] { impl_->build(a); });
 }
 
 template <value T>
@@ -600,19 +586,19 @@ std::size_t spmm_plan<T>::workspace_bytes() const {
 
 template <value T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) {
-  impl_->guarded([&] { impl_->update(a); });
+  impl_->convert_guarded([&] { impl_->update(a); });
 }
 template <value T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) {
-  impl_->guarded([&] { impl_->update(a); });
+  impl_->convert_guarded([&] { impl_->update(a); });
 }
 template <value T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) {
-  impl_->guarded([&] { impl_->update(a); });
+  impl_->convert_guarded([&] { impl_->update(a); });
 }
 template <value T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) {
-  impl_->guarded([&] { impl_->update(a); });
+  impl_->convert_guarded([&] { impl_->update(a); });
 }
 
 template <value T>

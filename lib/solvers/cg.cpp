@@ -464,16 +464,18 @@ cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b,
     result.true_residual.assign(static_cast<std::size_t>(b.cols), 0.0);
     result.history = {0.0};
   } else {
-    block_cg<T> solver(ctx, plan, {a.rows, b.cols}, options);
-    std::optional<cg_stop> objection;
-    if (options.precondition == preconditioner::jacobi) {
-      std::vector<T> diagonal = diagonal_of(a, ctx);
-      objection = invert(diagonal);
-      if (!objection) solver.precondition_with(diagonal);
-    }
-    solver.start(b, b_space, x, x_space);
-    if (!objection) solver.iterate();
-    result = solver.finish(x, x_space, objection);
+    core::guarded(ctx.state(), "conjugate gradients", [&] {
+      block_cg<T> solver(ctx, plan, {a.rows, b.cols}, options);
+      std::optional<cg_stop> objection;
+      if (options.precondition == preconditioner::jacobi) {
+        std::vector<T> diagonal = diagonal_of(a, ctx);
+        objection = invert(diagonal);
+        if (!objection) solver.precondition_with(diagonal);
+      }
+      solver.start(b, b_space, x, x_space);
+      if (!objection) solver.iterate();
+      result = solver.finish(x, x_space, objection);
+    });
   }
   result.facts = plan.facts();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

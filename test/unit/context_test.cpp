@@ -109,15 +109,31 @@ TEST(context, cpu_threads_are_as_asked) {
 
 TEST(context, describes_itself) { EXPECT_EQ(context::cpu(1).describe().substr(0, 13), "cpu: 1 thread"); }
 
-TEST(context, a_poisoned_context_answers_with_its_own_code) {
+TEST(context, a_sticky_error_poisons_the_context_for_good) {
   const context ctx = context::cpu(1);
-  ctx.state().poisoned = true;
+  const auto sticky = [] { throw error(errc::context_poisoned, "an illegal address"); };
+  const auto passing = [] { throw error(errc::cuda_error, "something that passes"); };
+  EXPECT_THROW(core::guarded(ctx.state(), "a test", passing), error);
+  EXPECT_NO_THROW(core::require_healthy(ctx.state()));
+  EXPECT_THROW(core::guarded(ctx.state(), "a test", sticky), error);
   try {
     core::require_healthy(ctx.state());
     FAIL();
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::context_poisoned);
   }
+}
+
+TEST(context, want_of_host_memory_is_a_typed_error) {
+  const context ctx = context::cpu(1);
+  try {
+    core::guarded(ctx.state(), "a test", [] { throw std::bad_alloc(); });
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::out_of_memory);
+    EXPECT_NE(std::string(e.what()).find("a test"), std::string::npos);
+  }
+  EXPECT_EQ(core::guarded(ctx.state(), "a test", [] { return 7; }), 7);
 }
 
 TEST(errors, every_code_has_a_name) {

@@ -107,6 +107,8 @@ std::string_view to_string(file_symmetry symmetry) {
       return "symmetric";
     case file_symmetry::skew_symmetric:
       return "skew-symmetric";
+    case file_symmetry::hermitian:
+      return "hermitian";
   }
   return "unknown";
 }
@@ -119,6 +121,8 @@ std::string_view to_string(file_field field) {
       return "integer";
     case file_field::pattern:
       return "pattern";
+    case file_field::complex:
+      return "complex";
   }
   return "unknown";
 }

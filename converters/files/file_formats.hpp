@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "converters/files/source.hpp"
+
+/// The table of file formats: their names, extensions and marks. A new format is one row here, one reader in files of
+/// its own, and one case in readers.cpp.
+namespace bcsc::files {
+
+struct format_row {
+  file_format format;
+  std::string_view name;
+  std::array<std::string_view, 8> extensions;  ///< without ".gz"; the first is the usual one
+  /// Whether content that begins so can be nothing else; null: it has no mark, only its name tells.
+  bool (*has_mark)(std::string_view head);
+};
+
+extern const std::array<format_row, 8> format_rows;
+
+/// What a file is: as options say, else by its mark, else by its extension (".gz" left out), else Matrix Market, whose
+/// reader then says what is wrong with the banner.
+file_format recognise(source& in);
+
+}  // namespace bcsc::files

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/files.hpp"
+#include "converters/files/file_formats.hpp"
+#include "converters/files/location.hpp"
+#include "converters/files/matrix_market_read.hpp"
+
+/// The public readers: which format a file has, and who reads it.
+namespace bcsc {
+namespace files {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  return lower;
+}
+
+bool begins_as_matrix_market(std::string_view head) {
+  return lower_case(head.substr(0, 14)).starts_with("%%matrixmarket");
+}
+bool begins_as_npz(std::string_view head) { return head.starts_with("PK\x03\x04"); }
+bool begins_as_mat(std::string_view head) { return head.starts_with("MATLAB 5.0 MAT-file"); }
+bool begins_as_container(std::string_view head) { return head.starts_with("BCSCFILE"); }
+
+[[noreturn]] void fail_not_built(const source& in, file_format format) {
+  fail_at({.path = in.path()}, errc::unsupported, "a {} file: this build does not read it", to_string(format));
+}
+
+/// Runs `read`, and turns an exhausted memory into the library's own error.
+template <class F>
+auto within_memory(const std::filesystem::path& path, F&& read) {
+  try {
+    return read();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  fail_at({.path = path.string()}, errc::out_of_memory, "the matrix does not fit in memory");
+}
+
+file_info read_info(source& in) {
+  const file_format format = recognise(in);
+  switch (format) {
+    case file_format::matrix_market:
+      return matrix_market::read_info(in);
+    default:
+      fail_not_built(in, format);
+  }
+}
+
+template <value T, index I>
+coo_matrix<T, I> read_matrix(source& in) {
+  const file_format format = recognise(in);
+  switch (format) {
+    case file_format::matrix_market:
+      return matrix_market::read_matrix<T, I>(in);
+    default:
+      fail_not_built(in, format);
+  }
+}
+
+}  // namespace
+
+const std::array<format_row, 8> format_rows{
+    {{file_format::matrix_market, "matrix-market", {"mtx", "mm"}, begins_as_matrix_market},
+     {file_format::rutherford_boeing,
+      "rutherford-boeing",
+      {"rb", "hb", "rua", "rsa", "psa", "pua", "rra", "pra"},
+      nullptr},
+     {file_format::smtx, "smtx", {"smtx"}, nullptr},
+     {file_format::libsvm, "libsvm", {"libsvm", "svm", "svmlight"}, nullptr},
+     {file_format::npz, "npz", {"npz"}, begins_as_npz},
+     {file_format::mat, "mat", {"mat"}, begins_as_mat},
+     {file_format::edge_list, "edge-list", {"el", "edges", "txt", "tsv", "csv"}, nullptr},
+     {file_format::container, "bcsc", {"bcsc"}, begins_as_container}}};
+
+file_format recognise(source& in) {
+  if (in.options().format) return *in.options().format;
+  const std::string_view head = in.head();
+  for (const format_row& row : format_rows) {
+    if (row.has_mark != nullptr && row.has_mark(head)) return row.format;
+  }
+  std::filesystem::path name = lower_case(std::filesystem::path(in.path()).filename().string());
+  if (name.extension() == ".gz") name.replace_extension();
+  std::string extension = name.extension().string();
+  if (!extension.empty()) extension.erase(0, 1);
+  for (const format_row& row : format_rows) {
+    if (!extension.empty() && std::ranges::count(row.extensions, extension) > 0) return row.format;
+  }
+  return file_format::matrix_market;
+}
+
+}  // namespace files
+
+std::string_view to_string(file_format format) noexcept {
+  for (const auto& row : files::format_rows) {
+    if (row.format == format) return row.name;
+  }
+  return "unknown";
+}
+
+file_info read_file_info(const std::filesystem::path& path, const read_options& options) {
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    return files::read_info(in);
+  });
+}
+
+template <value T, index I>
+coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options) {
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    return files::read_matrix<T, I>(in);
+  });
+}
+
+template <value T, index I>
+csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options) {
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    return to_csr(files::read_matrix<T, I>(in));
+  });
+}
+
+template <value T>
+dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options) {
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    return files::matrix_market::read_dense<T>(in);
+  });
+}
+
+template coo_matrix<float, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
+template coo_matrix<float, std::int64_t> read_coo(const std::filesystem::path&, const read_options&);
+template coo_matrix<double, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
+template coo_matrix<double, std::int64_t> read_coo(const std::filesystem::path&, const read_options&);
+template csr_matrix<float, std::int32_t> read_csr(const std::filesystem::path&, const read_options&);
+template csr_matrix<float, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
+template csr_matrix<double, std::int32_t> read_csr(const std::filesystem::path&, const read_options&);
+template csr_matrix<double, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
+template dense_matrix<float> read_dense(const std::filesystem::path&, const read_options&);
+template dense_matrix<double> read_dense(const std::filesystem::path&, const read_options&);
+
+}  // namespace bcsc
