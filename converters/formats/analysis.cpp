@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bcsc/convert.hpp"
+#include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 
@@ -30,7 +31,7 @@ struct column_names {
   std::vector<I> renamed;  ///< what `names` looks at, unless they are the columns themselves
 };
 
-template <value T, index I>
+template <element T, index I>
 column_names<I> name_columns(const csr_view<T, I>& a) {
   if (a.cols / 8 <= a.nnz()) return {a.col_ind, a.cols, {}};
   std::vector<I> present(a.col_ind.begin(), a.col_ind.end());
@@ -45,7 +46,7 @@ column_names<I> name_columns(const csr_view<T, I>& a) {
   return columns;
 }
 
-template <value T, index I>
+template <element T, index I>
 std::int64_t count_non_empty_columns(const csr_view<T, I>& a) {
   const column_names<I> columns = name_columns(a);
   std::vector<bool> seen(at(columns.count));
@@ -53,7 +54,7 @@ std::int64_t count_non_empty_columns(const csr_view<T, I>& a) {
   return std::count(seen.begin(), seen.end(), true);
 }
 
-template <value T, index I>
+template <element T, index I>
 void analyse_rows(const csr_view<T, I>& a, pattern_statistics& facts) {
   if (a.rows == 0) return;
   const auto row_nnz = [&](std::int64_t row) { return std::int64_t{a.row_ptr[at(row) + 1]} - a.row_ptr[at(row)]; };
@@ -75,17 +76,18 @@ void analyse_rows(const csr_view<T, I>& a, pattern_statistics& facts) {
   facts.row_sd = std::sqrt(deviation / static_cast<double>(a.rows));
 }
 
-template <value T, index I>
+template <element T, index I>
 bool has_positive_diagonal(const csr_view<T, I>& a) {
   for (std::int64_t row = 0; row < a.rows; ++row) {
     const auto begin = a.col_ind.begin() + a.row_ptr[at(row)], end = a.col_ind.begin() + a.row_ptr[at(row) + 1];
     const auto found = std::lower_bound(begin, end, static_cast<I>(row));
-    if (found == end || *found != row || !(a.values[at(found - a.col_ind.begin())] > T{0})) return false;
+    if (found == end || *found != row || !(static_cast<double>(a.values[at(found - a.col_ind.begin())]) > 0))
+      return false;
   }
   return true;
 }
 
-template <value T, index I>
+template <element T, index I>
 void analyse_symmetry(const csr_view<T, I>& a, pattern_statistics& facts) {
   if (a.rows != a.cols) return;
   const csr_matrix<T, I> transposed = transpose(a);
@@ -98,7 +100,7 @@ void analyse_symmetry(const csr_view<T, I>& a, pattern_statistics& facts) {
 }
 
 /// nnzc: how many (row block, column) pairs hold a non-zero. Each piece remembers the block that last met a column.
-template <value T, index I>
+template <element T, index I>
 std::int64_t count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
   const std::int64_t num_blocks = ceil_div(a.rows, m_block);
   const auto row_of = [&](std::int64_t b) { return b == num_blocks ? a.rows : b * m_block; };
@@ -126,7 +128,7 @@ std::int64_t count_block_columns(const csr_view<T, I>& a, const column_names<I>&
   return nnzc;
 }
 
-template <value T, index I>
+template <element T, index I>
 block_statistics analyse_block_height(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
   block_statistics facts;
   facts.m_block = m_block;
@@ -146,7 +148,7 @@ block_statistics analyse_block_height(const csr_view<T, I>& a, const column_name
 
 }  // namespace
 
-template <value T, index I>
+template <element T, index I>
 pattern_statistics analyse_pattern(const csr_view<T, I>& a) {
   require_host(a.space, "csr");
   pattern_statistics facts;
@@ -159,7 +161,7 @@ pattern_statistics analyse_pattern(const csr_view<T, I>& a) {
   return facts;
 }
 
-template <value T, index I>
+template <element T, index I>
 std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a, std::span<const std::int64_t> m_blocks) {
   require_host(a.space, "csr");
   for (const std::int64_t m_block : m_blocks) require_at_least_one(m_block, "m_block");
@@ -169,7 +171,7 @@ std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a, std::span<
   return facts;
 }
 
-template <value T, index I>
+template <element T, index I>
 std::vector<std::int64_t> pattern_grid(const csr_view<T, I>& a, std::int64_t height, std::int64_t width) {
   require_host(a.space, "csr");
   require_at_least_one(height, "height");
@@ -201,21 +203,11 @@ roofline_model model_spmm(std::int64_t rows, std::int64_t inner, std::int64_t co
   return model;
 }
 
-template pattern_statistics analyse_pattern(const csr_view<float, std::int32_t>&);
-template pattern_statistics analyse_pattern(const csr_view<float, std::int64_t>&);
-template pattern_statistics analyse_pattern(const csr_view<double, std::int32_t>&);
-template pattern_statistics analyse_pattern(const csr_view<double, std::int64_t>&);
-template std::vector<block_statistics> analyse_blocks(const csr_view<float, std::int32_t>&,
-                                                      std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks(const csr_view<float, std::int64_t>&,
-                                                      std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks(const csr_view<double, std::int32_t>&,
-                                                      std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks(const csr_view<double, std::int64_t>&,
-                                                      std::span<const std::int64_t>);
-template std::vector<std::int64_t> pattern_grid(const csr_view<float, std::int32_t>&, std::int64_t, std::int64_t);
-template std::vector<std::int64_t> pattern_grid(const csr_view<float, std::int64_t>&, std::int64_t, std::int64_t);
-template std::vector<std::int64_t> pattern_grid(const csr_view<double, std::int32_t>&, std::int64_t, std::int64_t);
-template std::vector<std::int64_t> pattern_grid(const csr_view<double, std::int64_t>&, std::int64_t, std::int64_t);
+#define BCSC_INSTANTIATE(T, I)                                                                                 \
+  template pattern_statistics analyse_pattern(const csr_view<T, I>&);                                          \
+  template std::vector<block_statistics> analyse_blocks(const csr_view<T, I>&, std::span<const std::int64_t>); \
+  template std::vector<std::int64_t> pattern_grid(const csr_view<T, I>&, std::int64_t, std::int64_t);
+BCSC_FOR_ELEMENTS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc

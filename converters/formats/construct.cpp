@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 
@@ -95,7 +96,7 @@ void check_order(std::span<const I> ptr, std::span<const I> ind, const array_nam
 
 // --- COO ------------------------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <element T, index I>
 void check_entries(const coo_view<T, I>& a) {
   require_host(a.space, "coo");
   check_shape<I>(a.rows, a.cols);
@@ -106,7 +107,7 @@ void check_entries(const coo_view<T, I>& a) {
 }
 
 /// The first entry that does not come after the one before it, or -1.
-template <value T, index I>
+template <element T, index I>
 std::int64_t first_disorder(const coo_view<T, I>& a) {
   const std::int64_t fault = first_fault(a.nnz() - 1, [&](std::int64_t k) {
     return std::pair(a.row_ind[at(k) + 1], a.col_ind[at(k) + 1]) <= std::pair(a.row_ind[at(k)], a.col_ind[at(k)]);
@@ -115,8 +116,8 @@ std::int64_t first_disorder(const coo_view<T, I>& a) {
 }
 
 /// Sorts by row, then column, and sums duplicates in the order in which they came.
-template <value T, index I>
-void sort_and_sum(std::int64_t rows, std::vector<I>& row_ind, std::vector<I>& col_ind, std::vector<T>& values) {
+template <element T, index I>
+void sort_and_sum(std::int64_t rows, std::vector<I>& row_ind, std::vector<I>& col_ind, element_array<T>& values) {
   struct entry {
     I row, col;
     T value;
@@ -160,32 +161,32 @@ void sort_and_sum(std::int64_t rows, std::vector<I>& row_ind, std::vector<I>& co
 
 // --- CSR and CSC: one compressed axis -------------------------------------------------------------------------------
 
-template <value T, index I>
-void check_compressed(std::span<const I> ptr, std::span<const I> ind, std::span<const T> values,
-                      std::int64_t num_segments, std::int64_t size, const array_names& names) {
+template <element T, index I>
+void check_compressed(std::span<const I> ptr, std::span<const I> ind, element_span<T> values, std::int64_t num_segments,
+                      std::int64_t size, const array_names& names) {
   check_length(length(ind), length(values), names.indices, "one for each value");
   check_pointers(ptr, num_segments, length(ind), names);
   check_range(ind, size, names.indices);
 }
 
-template <value T, index I>
+template <element T, index I>
 void check_arrays(const csr_view<T, I>& a) {
   require_host(a.space, "csr");
   check_shape<I>(a.rows, a.cols);
-  check_compressed(a.row_ptr, a.col_ind, a.values, a.rows, a.cols, csr_names);
+  check_compressed<T, I>(a.row_ptr, a.col_ind, a.values, a.rows, a.cols, csr_names);
 }
 
-template <value T, index I>
+template <element T, index I>
 void check_arrays(const csc_view<T, I>& a) {
   require_host(a.space, "csc");
   check_shape<I>(a.rows, a.cols);
-  check_compressed(a.col_ptr, a.row_ind, a.values, a.cols, a.rows, csc_names);
+  check_compressed<T, I>(a.col_ptr, a.row_ind, a.values, a.cols, a.rows, csc_names);
 }
 
 /// Sorts segment i by index and sums duplicates in the order in which they came; returns how many entries remain, at
 /// the segment's front.
-template <value T, index I>
-I sort_and_sum_segment(std::int64_t i, const std::vector<I>& ptr, std::vector<I>& ind, std::vector<T>& values,
+template <element T, index I>
+I sort_and_sum_segment(std::int64_t i, const std::vector<I>& ptr, std::vector<I>& ind, element_array<T>& values,
                        std::vector<std::pair<I, T>>& scratch) {
   const std::size_t first = at(ptr[at(i)]), last = at(ptr[at(i) + 1]);
   scratch.clear();
@@ -203,8 +204,8 @@ I sort_and_sum_segment(std::int64_t i, const std::vector<I>& ptr, std::vector<I>
   return static_cast<I>(kept - first);
 }
 
-template <value T, index I>
-void sort_and_sum(std::vector<I>& ptr, std::vector<I>& ind, std::vector<T>& values) {
+template <element T, index I>
+void sort_and_sum(std::vector<I>& ptr, std::vector<I>& ind, element_array<T>& values) {
   if (first_disorder<I>(ptr, ind) < 0) return;
   const std::int64_t num_segments = length(ptr) - 1;
   auto kept = converters::storage<I>(num_segments, "entries left in each segment");
@@ -212,7 +213,7 @@ void sort_and_sum(std::vector<I>& ptr, std::vector<I>& ind, std::vector<T>& valu
     std::vector<std::pair<I, T>> scratch;
     for (std::int64_t i = first; i < last; ++i) {
       kept[at(i)] = is_ordered<I>(ptr, ind, i) ? static_cast<I>(ptr[at(i) + 1] - ptr[at(i)])
-                                               : sort_and_sum_segment(i, ptr, ind, values, scratch);
+                                               : sort_and_sum_segment<T>(i, ptr, ind, values, scratch);
     }
   });
   I end = 0;
@@ -231,7 +232,7 @@ void sort_and_sum(std::vector<I>& ptr, std::vector<I>& ind, std::vector<T>& valu
 
 // --- BSR ------------------------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <number T, index I>
 void check_padding(const bsr_view<T, I>& a) {
   const std::int64_t block_size = a.row_block * a.col_block;
   for (std::int64_t b = 0; b < length(a.brow_ptr) - 1; ++b) {
@@ -244,14 +245,14 @@ void check_padding(const bsr_view<T, I>& a) {
         const T value = a.values[at(k * block_size + e)];
         if (value != T{0}) {
           fail(errc::invalid_format, "values[{}] = {}: lies beyond the edge of the {} x {} matrix, must be 0",
-               k * block_size + e, value, a.rows, a.cols);
+               k * block_size + e, static_cast<double>(value), a.rows, a.cols);
         }
       }
     }
   }
 }
 
-template <value T, index I>
+template <number T, index I>
 void check_arrays(const bsr_view<T, I>& a) {
   require_host(a.space, "bsr");
   check_shape<I>(a.rows, a.cols);
@@ -266,8 +267,8 @@ void check_arrays(const bsr_view<T, I>& a) {
 }
 
 /// Sorts the blocks of each block row and sums duplicate blocks in the order in which they came.
-template <value T, index I>
-void sort_and_sum_blocks(std::int64_t block_size, std::vector<I>& ptr, std::vector<I>& ind, std::vector<T>& values) {
+template <number T, index I>
+void sort_and_sum_blocks(std::int64_t block_size, std::vector<I>& ptr, std::vector<I>& ind, element_array<T>& values) {
   if (first_disorder<I>(ptr, ind) < 0) return;
   std::vector<I> new_ptr(ptr.size()), new_ind;
   std::vector<T> new_values;
@@ -281,7 +282,7 @@ void sort_and_sum_blocks(std::int64_t block_size, std::vector<I>& ptr, std::vect
       const auto block = values.begin() + k * block_size;
       if (length(new_ind) > new_ptr[b] && new_ind.back() == ind[at(k)]) {
         std::transform(block, block + block_size, new_values.end() - block_size, new_values.end() - block_size,
-                       [](T more, T sum) { return sum + more; });
+                       [](T more, T sum) { return static_cast<T>(sum + more); });
         continue;
       }
       new_ind.push_back(ind[at(k)]);
@@ -297,7 +298,7 @@ void sort_and_sum_blocks(std::int64_t block_size, std::vector<I>& ptr, std::vect
 // --- BCSC -----------------------------------------------------------------------------------------------------------
 
 /// Every row index lies in its row block.
-template <value T, index I>
+template <element T, index I>
 void check_rows_in_blocks(const bcsc_view<T, I>& a) {
   const auto is_outside = [&](std::int64_t b, std::int64_t k) {
     const std::int64_t row_in_block = a.row_ind[at(k)] - b * a.m_block;
@@ -315,7 +316,7 @@ void check_rows_in_blocks(const bcsc_view<T, I>& a) {
   converters::fail_outside_block(k, a.row_ind[at(k)], block, a.m_block);
 }
 
-template <value T, index I>
+template <element T, index I>
 void check_arrays(const bcsc_view<T, I>& a) {
   require_host(a.space, "bcsc");
   check_shape<I>(a.rows, a.cols);
@@ -334,7 +335,7 @@ void check_arrays(const bcsc_view<T, I>& a) {
 
 // --- The checks of views --------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <element T, index I>
 void validate(const coo_view<T, I>& a) {
   check_entries(a);
   const std::int64_t k = first_disorder(a);
@@ -343,61 +344,61 @@ void validate(const coo_view<T, I>& a) {
        a.row_ind[at(k)], a.col_ind[at(k)], k - 1, a.row_ind[at(k) - 1], a.col_ind[at(k) - 1]);
 }
 
-template <value T, index I>
+template <element T, index I>
 void validate(const csr_view<T, I>& a) {
   check_arrays(a);
   check_order(a.row_ptr, a.col_ind, csr_names);
 }
 
-template <value T, index I>
+template <element T, index I>
 void validate(const csc_view<T, I>& a) {
   check_arrays(a);
   check_order(a.col_ptr, a.row_ind, csc_names);
 }
 
-template <value T, index I>
+template <number T, index I>
 void validate(const bsr_view<T, I>& a) {
   check_arrays(a);
   check_order(a.brow_ptr, a.bcol_ind, bsr_names);
 }
 
-template <value T, index I>
+template <element T, index I>
 void validate(const bcsc_view<T, I>& a) {
   check_arrays(a);
 }
 
 // --- The owning matrices --------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <element T, index I>
 coo_matrix<T, I>::coo_matrix(std::int64_t rows, std::int64_t cols, std::vector<I> row_ind, std::vector<I> col_ind,
-                             std::vector<T> values, trust check)
+                             element_array<T> values, trust check)
     : rows_(rows), cols_(cols), row_ind_(std::move(row_ind)), col_ind_(std::move(col_ind)), values_(std::move(values)) {
   if (check == trust::trusted) return;
   check_entries(view());
-  if (first_disorder(view()) >= 0) sort_and_sum(rows_, row_ind_, col_ind_, values_);
+  if (first_disorder(view()) >= 0) sort_and_sum<T>(rows_, row_ind_, col_ind_, values_);
 }
 
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I>::csr_matrix(std::int64_t rows, std::int64_t cols, std::vector<I> row_ptr, std::vector<I> col_ind,
-                             std::vector<T> values, trust check)
+                             element_array<T> values, trust check)
     : rows_(rows), cols_(cols), row_ptr_(std::move(row_ptr)), col_ind_(std::move(col_ind)), values_(std::move(values)) {
   if (check == trust::trusted) return;
   check_arrays(view());
-  sort_and_sum(row_ptr_, col_ind_, values_);
+  sort_and_sum<T>(row_ptr_, col_ind_, values_);
 }
 
-template <value T, index I>
+template <element T, index I>
 csc_matrix<T, I>::csc_matrix(std::int64_t rows, std::int64_t cols, std::vector<I> col_ptr, std::vector<I> row_ind,
-                             std::vector<T> values, trust check)
+                             element_array<T> values, trust check)
     : rows_(rows), cols_(cols), col_ptr_(std::move(col_ptr)), row_ind_(std::move(row_ind)), values_(std::move(values)) {
   if (check == trust::trusted) return;
   check_arrays(view());
-  sort_and_sum(col_ptr_, row_ind_, values_);
+  sort_and_sum<T>(col_ptr_, row_ind_, values_);
 }
 
-template <value T, index I>
+template <number T, index I>
 bsr_matrix<T, I>::bsr_matrix(std::int64_t rows, std::int64_t cols, std::int64_t row_block, std::int64_t col_block,
-                             std::vector<I> brow_ptr, std::vector<I> bcol_ind, std::vector<T> values, trust check)
+                             std::vector<I> brow_ptr, std::vector<I> bcol_ind, element_array<T> values, trust check)
     : rows_(rows),
       cols_(cols),
       row_block_(row_block),
@@ -407,13 +408,13 @@ bsr_matrix<T, I>::bsr_matrix(std::int64_t rows, std::int64_t cols, std::int64_t 
       values_(std::move(values)) {
   if (check == trust::trusted) return;
   check_arrays(view());
-  sort_and_sum_blocks(row_block_ * col_block_, brow_ptr_, bcol_ind_, values_);
+  sort_and_sum_blocks<T>(row_block_ * col_block_, brow_ptr_, bcol_ind_, values_);
 }
 
-template <value T, index I>
+template <element T, index I>
 bcsc_matrix<T, I>::bcsc_matrix(std::int64_t rows, std::int64_t cols, std::int64_t m_block, std::vector<I> brow_ptr,
                                std::vector<I> col_ind, std::vector<I> col_ptr, std::vector<I> row_ind,
-                               std::vector<T> values, trust check)
+                               element_array<T> values, trust check)
     : rows_(rows),
       cols_(cols),
       m_block_(m_block),
@@ -426,46 +427,22 @@ bcsc_matrix<T, I>::bcsc_matrix(std::int64_t rows, std::int64_t cols, std::int64_
   check_arrays(view());
 }
 
-template class coo_matrix<float, std::int32_t>;
-template class coo_matrix<float, std::int64_t>;
-template class coo_matrix<double, std::int32_t>;
-template class coo_matrix<double, std::int64_t>;
-template class csr_matrix<float, std::int32_t>;
-template class csr_matrix<float, std::int64_t>;
-template class csr_matrix<double, std::int32_t>;
-template class csr_matrix<double, std::int64_t>;
-template class csc_matrix<float, std::int32_t>;
-template class csc_matrix<float, std::int64_t>;
-template class csc_matrix<double, std::int32_t>;
-template class csc_matrix<double, std::int64_t>;
-template class bsr_matrix<float, std::int32_t>;
-template class bsr_matrix<float, std::int64_t>;
-template class bsr_matrix<double, std::int32_t>;
-template class bsr_matrix<double, std::int64_t>;
-template class bcsc_matrix<float, std::int32_t>;
-template class bcsc_matrix<float, std::int64_t>;
-template class bcsc_matrix<double, std::int32_t>;
-template class bcsc_matrix<double, std::int64_t>;
+#define BCSC_INSTANTIATE(T, I)                    \
+  template void validate(const coo_view<T, I>&);  \
+  template void validate(const csr_view<T, I>&);  \
+  template void validate(const csc_view<T, I>&);  \
+  template void validate(const bcsc_view<T, I>&); \
+  template class coo_matrix<T, I>;                \
+  template class csr_matrix<T, I>;                \
+  template class csc_matrix<T, I>;                \
+  template class bcsc_matrix<T, I>;
+BCSC_FOR_ELEMENTS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
 
-template void validate(const coo_view<float, std::int32_t>&);
-template void validate(const coo_view<float, std::int64_t>&);
-template void validate(const coo_view<double, std::int32_t>&);
-template void validate(const coo_view<double, std::int64_t>&);
-template void validate(const csr_view<float, std::int32_t>&);
-template void validate(const csr_view<float, std::int64_t>&);
-template void validate(const csr_view<double, std::int32_t>&);
-template void validate(const csr_view<double, std::int64_t>&);
-template void validate(const csc_view<float, std::int32_t>&);
-template void validate(const csc_view<float, std::int64_t>&);
-template void validate(const csc_view<double, std::int32_t>&);
-template void validate(const csc_view<double, std::int64_t>&);
-template void validate(const bsr_view<float, std::int32_t>&);
-template void validate(const bsr_view<float, std::int64_t>&);
-template void validate(const bsr_view<double, std::int32_t>&);
-template void validate(const bsr_view<double, std::int64_t>&);
-template void validate(const bcsc_view<float, std::int32_t>&);
-template void validate(const bcsc_view<float, std::int64_t>&);
-template void validate(const bcsc_view<double, std::int32_t>&);
-template void validate(const bcsc_view<double, std::int64_t>&);
+#define BCSC_INSTANTIATE(T, I)                   \
+  template void validate(const bsr_view<T, I>&); \
+  template class bsr_matrix<T, I>;
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc

@@ -1,12 +1,12 @@
 #include "bcsc/convert.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <numeric>
 #include <type_traits>
 #include <utility>
 
+#include "converters/formats/block_columns.hpp"
+#include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 
@@ -27,15 +27,34 @@ using core::narrow;
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A copy of an array, made in parallel.
 template <class To, class From>
-std::vector<To> copy(std::span<const From> from, const char* what) {
+constexpr To converted(From x) {
+  constexpr bool over_float = (std::same_as<To, half> && std::same_as<From, bfloat16>) ||
+                              (std::same_as<To, bfloat16> && std::same_as<From, half>);
+  if constexpr (over_float) {
+    return To(static_cast<float>(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+/// A copy of an array, made in parallel. Elements of another type are rounded to nearest, over float between the
+/// 16-bit types; a pattern counts 1.
+template <class To, class From>
+auto copy(std::span<const From> from, const char* what) {
   auto to = storage<To>(static_cast<std::int64_t>(from.size()), what);
   for_pieces(even_cuts(static_cast<std::int64_t>(from.size())),
              [&](std::int64_t, std::int64_t first, std::int64_t last) {
                std::transform(from.begin() + first, from.begin() + last, to.begin() + first,
-                              [](From x) { return static_cast<To>(x); });
+                              [](From x) { return converted<To>(x); });
              });
+  return to;
+}
+
+template <class To>
+element_array<To> copy(pattern_span from, const char* what) {
+  auto to = storage<To>(static_cast<std::int64_t>(from.size()), what);
+  if constexpr (number<To>) std::fill(to.begin(), to.end(), To(1.0f));
   return to;
 }
 
@@ -57,16 +76,16 @@ void accumulate_counts(std::vector<I>& counts) {
   std::partial_sum(counts.begin(), counts.end(), counts.begin());
 }
 
-template <value T, index I>
+template <element T, index I>
 struct compressed {
   std::vector<I> ptr, ind;
-  std::vector<T> values;
+  element_array<T> values;
 };
 
 /// The same entries compressed along the other axis, by counting: ordered by minor index, then by major index.
 /// Each piece of the major axis counts for itself; the number of pieces keeps all the counters below the entries.
-template <value T, index I>
-compressed<T, I> swap_axes(std::span<const I> ptr, std::span<const I> ind, std::span<const T> values,
+template <element T, index I>
+compressed<T, I> swap_axes(std::span<const I> ptr, std::span<const I> ind, element_span<T> values,
                            std::int64_t num_major, std::int64_t num_minor) {
   const auto nnz = static_cast<std::int64_t>(values.size());
   compressed<T, I> out{storage<I>(num_minor + 1, "pointers"), storage<I>(nnz, "indices"), storage<T>(nnz, "values")};
@@ -101,136 +120,38 @@ compressed<T, I> swap_axes(std::span<const I> ptr, std::span<const I> ind, std::
   return out;
 }
 
-/// Cuts the row blocks into pieces of about equal numbers of non-zeros and rows.
-template <value T, index I>
-std::vector<std::int64_t> block_cuts(const csr_view<T, I>& a, std::int64_t m_block) {
-  const std::int64_t num_blocks = ceil_div(a.rows, m_block);
-  if (num_blocks == 0) return {0};
-  const auto weight = [&](std::int64_t b) {
-    const std::int64_t row = b == num_blocks ? a.rows : b * m_block;
-    return a.row_ptr[at(row)] + row;
-  };
-  return even_cuts(num_blocks, converters::worthwhile_pieces(weight(num_blocks)), weight);
-}
-
-__extension__ typedef unsigned __int128 uint128;
-
-/// Orders (column, row) keys, of which runs of equal columns already have ascending rows, by the column's bits
-/// [row_bits, row_bits + col_bits). Least significant digit first, digits as wide as the number of keys is worth.
-template <class Key>
-void sort_by_column(std::vector<Key>& keys, std::vector<Key>& scratch, int row_bits, int col_bits) {
-  constexpr std::size_t too_few_for_counting = 48;
-  if (keys.size() < too_few_for_counting) {
-    std::sort(keys.begin(), keys.end());
-    return;
-  }
-  if (col_bits == 0) return;
-  const int widest = std::clamp(static_cast<int>(std::bit_width(keys.size())) - 1, 4, 11);
-  const int num_digits = static_cast<int>(ceil_div(col_bits, widest));
-  const int width = static_cast<int>(ceil_div(col_bits, num_digits));
-  const std::size_t mask = (std::size_t{1} << width) - 1;
-  scratch.resize(keys.size());
-  for (int digit = 0; digit < num_digits; ++digit) {
-    const int shift = row_bits + digit * width;
-    std::array<std::uint32_t, std::size_t{1} << 11> narrow_count;
-    std::vector<std::uint64_t> wide_count;
-    const auto distribute = [&](auto* position) {
-      std::fill(position, position + mask + 1, 0);
-      for (const Key key : keys) ++position[static_cast<std::size_t>(key >> shift) & mask];
-      std::exclusive_scan(position, position + mask + 1, position, std::remove_reference_t<decltype(*position)>{0});
-      for (const Key key : keys) scratch[position[static_cast<std::size_t>(key >> shift) & mask]++] = key;
-    };
-    if (std::bit_width(keys.size()) <= 32) {
-      distribute(narrow_count.data());
-    } else {
-      wide_count.resize(mask + 1);
-      distribute(wide_count.data());
-    }
-    keys.swap(scratch);
-  }
-}
-
 /// What one thread has found of the format: the non-empty columns of a range of row blocks.
 template <index I>
 struct bcsc_piece {
   std::vector<I> col_ind, col_ptr;
 };
 
-/// Scratch of block_to_columns, kept from block to block.
-template <index I>
-struct column_scratch {
-  std::vector<std::uint32_t> keys32, spare32;
-  std::vector<std::uint64_t> keys64, spare64;
-  std::vector<uint128> keys128, spare128;
-  std::vector<I> next;  ///< [rows of the block] the row's first entry not yet taken
-};
-
-/// One row block by columns. Entries become keys (column - least column, row - first row), gathered row by row and
-/// sorted by column. As a row's columns ascend, the sorted keys meet each row's entries in the order in which they lie,
-/// so that a key needs no position: a cursor for each row finds the values.
-template <class Key, value T, index I>
-void block_to_columns(const csr_view<T, I>& a, std::int64_t first_row, std::int64_t last_row, std::int64_t least_col,
-                      int row_bits, int col_bits, std::vector<Key>& keys, std::vector<Key>& spare, std::vector<I>& next,
-                      bcsc_piece<I>& piece, std::vector<I>& row_ind, std::vector<T>& values) {
-  const std::int64_t begin = a.row_ptr[at(first_row)];
-  keys.resize(at(a.row_ptr[at(last_row)] - begin));
-  auto key = keys.begin();
-  for (std::int64_t row = first_row; row < last_row; ++row) {
-    for (std::int64_t k = a.row_ptr[at(row)]; k < a.row_ptr[at(row) + 1]; ++k) {
-      *key++ = static_cast<Key>(static_cast<Key>(a.col_ind[at(k)] - least_col) << row_bits) |
-               static_cast<Key>(row - first_row);
-    }
-  }
-  sort_by_column(keys, spare, row_bits, col_bits);
-
-  next.assign(a.row_ptr.begin() + first_row, a.row_ptr.begin() + last_row);
-  const Key row_mask = static_cast<Key>((Key{1} << row_bits) - 1);
-  Key former = 0;
-  std::int64_t to = begin;
-  for (const Key packed : keys) {
-    const Key col = static_cast<Key>(packed >> row_bits);
-    const auto row = static_cast<std::int64_t>(packed & row_mask);
-    if (to == begin || col != former) {
-      piece.col_ind.push_back(static_cast<I>(static_cast<std::int64_t>(col) + least_col));
-      piece.col_ptr.push_back(static_cast<I>(to));
-      former = col;
-    }
-    row_ind[at(to)] = static_cast<I>(first_row + row);
-    values[at(to)] = a.values[at(next[at(row)]++)];
-    ++to;
-  }
-}
-
-/// As above, with the narrowest keys that hold the block.
-template <value T, index I>
+/// One row block by columns, appended to `piece`; rows and values go where the block's entries lie in CSR. As a row's
+/// columns ascend, the sorted keys meet each row's entries in the order in which they lie: a cursor for each row finds
+/// the values.
+template <element T, index I>
 void block_to_columns(const csr_view<T, I>& a, std::int64_t first_row, std::int64_t last_row,
-                      column_scratch<I>& scratch, bcsc_piece<I>& piece, std::vector<I>& row_ind,
-                      std::vector<T>& values) {
-  std::int64_t least_col = a.cols, greatest_col = 0;
-  for (std::int64_t row = first_row; row < last_row; ++row) {
-    const I begin = a.row_ptr[at(row)], end = a.row_ptr[at(row) + 1];
-    if (begin == end) continue;
-    least_col = std::min<std::int64_t>(least_col, a.col_ind[at(begin)]);
-    greatest_col = std::max<std::int64_t>(greatest_col, a.col_ind[at(end) - 1]);
-  }
-  if (least_col > greatest_col) return;  // an empty block
-  const auto bits = [](std::int64_t greatest) { return static_cast<int>(std::bit_width(std::uint64_t(greatest))); };
-  const int row_bits = bits(last_row - first_row - 1), col_bits = bits(greatest_col - least_col);
-  const auto order = [&](auto& keys, auto& spare) {
-    block_to_columns(a, first_row, last_row, least_col, row_bits, col_bits, keys, spare, scratch.next, piece, row_ind,
-                     values);
-  };
-  if (row_bits + col_bits < 32) {
-    order(scratch.keys32, scratch.spare32);
-  } else if (row_bits + col_bits < 64) {
-    order(scratch.keys64, scratch.spare64);
-  } else {
-    order(scratch.keys128, scratch.spare128);
-  }
+                      converters::column_scratch<I>& scratch, bcsc_piece<I>& piece, std::vector<I>& row_ind,
+                      element_array<T>& values) {
+  converters::sort_block(a, first_row, last_row, scratch, [&](const auto& keys, auto split) {
+    const std::int64_t begin = a.row_ptr[at(first_row)];
+    std::int64_t former = -1, to = begin;
+    for (const auto packed : keys) {
+      const auto [row, col] = split(packed);
+      if (col != former) {
+        piece.col_ind.push_back(static_cast<I>(col));
+        piece.col_ptr.push_back(static_cast<I>(to));
+        former = col;
+      }
+      row_ind[at(to)] = static_cast<I>(first_row + row);
+      values[at(to)] = a.values[at(scratch.next[at(row)]++)];
+      ++to;
+    }
+  });
 }
 
 /// m_block = 1: every non-zero is a column of its own, in the order of CSR.
-template <value T, index I>
+template <element T, index I>
 bcsc_matrix<T, I> rows_as_blocks(const csr_view<T, I>& a) {
   auto col_ptr = storage<I>(a.nnz() + 1, "col_ptr");
   std::iota(col_ptr.begin(), col_ptr.end(), I{0});
@@ -249,7 +170,7 @@ bcsc_matrix<T, I> rows_as_blocks(const csr_view<T, I>& a) {
 
 // --- To CSR ---------------------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const coo_view<T, I>& a) {
   require_host(a.space, "coo");
   (void)narrow<I>(a.rows, "rows");
@@ -261,14 +182,14 @@ csr_matrix<T, I> to_csr(const coo_view<T, I>& a) {
           trust::trusted};
 }
 
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const csc_view<T, I>& a) {
   require_host(a.space, "csc");
-  auto [ptr, ind, values] = swap_axes(a.col_ptr, a.row_ind, a.values, a.cols, a.rows);
+  auto [ptr, ind, values] = swap_axes<T, I>(a.col_ptr, a.row_ind, a.values, a.cols, a.rows);
   return {a.rows, a.cols, std::move(ptr), std::move(ind), std::move(values), trust::trusted};
 }
 
-template <value T, index I>
+template <number T, index I>
 csr_matrix<T, I> to_csr(const bsr_view<T, I>& a) {
   require_host(a.space, "bsr");
   const std::int64_t block_size = a.row_block * a.col_block;
@@ -311,7 +232,7 @@ csr_matrix<T, I> to_csr(const bsr_view<T, I>& a) {
   return {a.rows, a.cols, std::move(row_ptr), std::move(col_ind), std::move(values), trust::trusted};
 }
 
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const bcsc_view<T, I>& a) {
   require_host(a.space, "bcsc");
   const std::int64_t num_blocks = std::max<std::int64_t>(a.num_row_blocks(), 0);
@@ -344,7 +265,7 @@ csr_matrix<T, I> to_csr(const bcsc_view<T, I>& a) {
 
 // --- From CSR -------------------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <element T, index I>
 coo_matrix<T, I> to_coo(const csr_view<T, I>& a) {
   require_host(a.space, "csr");
   return {a.rows,
@@ -355,21 +276,22 @@ coo_matrix<T, I> to_coo(const csr_view<T, I>& a) {
           trust::trusted};
 }
 
-template <value T, index I>
+template <element T, index I>
 csc_matrix<T, I> to_csc(const csr_view<T, I>& a) {
   require_host(a.space, "csr");
-  auto [ptr, ind, values] = swap_axes(a.row_ptr, a.col_ind, a.values, a.rows, a.cols);
+  auto [ptr, ind, values] = swap_axes<T, I>(a.row_ptr, a.col_ind, a.values, a.rows, a.cols);
   return {a.rows, a.cols, std::move(ptr), std::move(ind), std::move(values), trust::trusted};
 }
 
-template <value T, index I>
+template <number T, index I>
 bsr_matrix<T, I> to_bsr(const csr_view<T, I>& a, std::int64_t row_block, std::int64_t col_block) {
   require_host(a.space, "csr");
   require_at_least_one(row_block, "row_block");
   require_at_least_one(col_block, "col_block");
   const std::int64_t block_size = core::checked_product(row_block, col_block, "row_block x col_block");
   const std::int64_t num_block_rows = ceil_div(a.rows, row_block);
-  const std::vector<std::int64_t> cuts = block_cuts(a, row_block);
+  const std::vector<std::int64_t> cuts =
+      converters::block_cuts(a, ceil_div(a.rows, row_block), [&](std::int64_t b) { return b * row_block; });
 
   // The block columns that each block row meets, first by pieces, then in one array.
   std::vector<std::vector<I>> found(cuts.size() - 1);
@@ -410,7 +332,7 @@ bsr_matrix<T, I> to_bsr(const csr_view<T, I>& a, std::int64_t row_block, std::in
           trust::trusted};
 }
 
-template <value T, index I>
+template <element T, index I>
 bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block) {
   require_host(a.space, "csr");
   require_at_least_one(m_block, "m_block");
@@ -430,11 +352,11 @@ bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block) {
   };
 
   // A row block's non-zeros stay within the same range of positions; only how many columns they make is new.
-  const std::vector<std::int64_t> cuts = block_cuts(a, m_block);
+  const std::vector<std::int64_t> cuts = converters::block_cuts(a, num_blocks, row_of);
   std::vector<bcsc_piece<I>> pieces(cuts.size() - 1);
   for_pieces(cuts, [&](std::int64_t p, std::int64_t first, std::int64_t last) {
     bcsc_piece<I> piece = piece_for(a.row_ptr[at(row_of(last))] - a.row_ptr[at(row_of(first))]);
-    column_scratch<I> scratch;
+    converters::column_scratch<I> scratch;
     for (std::int64_t b = first; b < last; ++b) {
       const std::size_t columns_before = piece.col_ind.size();
       block_to_columns(a, row_of(b), row_of(b + 1), scratch, piece, row_ind, values);
@@ -466,14 +388,14 @@ bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block) {
 
 // --- Within CSR -----------------------------------------------------------------------------------------------------
 
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> transpose(const csr_view<T, I>& a) {
   require_host(a.space, "csr");
-  auto [ptr, ind, values] = swap_axes(a.row_ptr, a.col_ind, a.values, a.rows, a.cols);
+  auto [ptr, ind, values] = swap_axes<T, I>(a.row_ptr, a.col_ind, a.values, a.rows, a.cols);
   return {a.cols, a.rows, std::move(ptr), std::move(ind), std::move(values), trust::trusted};
 }
 
-template <value T2, index I2, value T, index I>
+template <element T2, index I2, element T, index I>
 csr_matrix<T2, I2> cast(const csr_view<T, I>& a) {
   require_host(a.space, "csr");
   (void)narrow<I2>(a.rows, "rows");
@@ -487,57 +409,36 @@ csr_matrix<T2, I2> cast(const csr_view<T, I>& a) {
           trust::trusted};
 }
 
-template csr_matrix<float, std::int32_t> to_csr(const coo_view<float, std::int32_t>&);
-template csr_matrix<float, std::int64_t> to_csr(const coo_view<float, std::int64_t>&);
-template csr_matrix<double, std::int32_t> to_csr(const coo_view<double, std::int32_t>&);
-template csr_matrix<double, std::int64_t> to_csr(const coo_view<double, std::int64_t>&);
-template csr_matrix<float, std::int32_t> to_csr(const csc_view<float, std::int32_t>&);
-template csr_matrix<float, std::int64_t> to_csr(const csc_view<float, std::int64_t>&);
-template csr_matrix<double, std::int32_t> to_csr(const csc_view<double, std::int32_t>&);
-template csr_matrix<double, std::int64_t> to_csr(const csc_view<double, std::int64_t>&);
-template csr_matrix<float, std::int32_t> to_csr(const bsr_view<float, std::int32_t>&);
-template csr_matrix<float, std::int64_t> to_csr(const bsr_view<float, std::int64_t>&);
-template csr_matrix<double, std::int32_t> to_csr(const bsr_view<double, std::int32_t>&);
-template csr_matrix<double, std::int64_t> to_csr(const bsr_view<double, std::int64_t>&);
-template csr_matrix<float, std::int32_t> to_csr(const bcsc_view<float, std::int32_t>&);
-template csr_matrix<float, std::int64_t> to_csr(const bcsc_view<float, std::int64_t>&);
-template csr_matrix<double, std::int32_t> to_csr(const bcsc_view<double, std::int32_t>&);
-template csr_matrix<double, std::int64_t> to_csr(const bcsc_view<double, std::int64_t>&);
-template coo_matrix<float, std::int32_t> to_coo(const csr_view<float, std::int32_t>&);
-template coo_matrix<float, std::int64_t> to_coo(const csr_view<float, std::int64_t>&);
-template coo_matrix<double, std::int32_t> to_coo(const csr_view<double, std::int32_t>&);
-template coo_matrix<double, std::int64_t> to_coo(const csr_view<double, std::int64_t>&);
-template csc_matrix<float, std::int32_t> to_csc(const csr_view<float, std::int32_t>&);
-template csc_matrix<float, std::int64_t> to_csc(const csr_view<float, std::int64_t>&);
-template csc_matrix<double, std::int32_t> to_csc(const csr_view<double, std::int32_t>&);
-template csc_matrix<double, std::int64_t> to_csc(const csr_view<double, std::int64_t>&);
-template bsr_matrix<float, std::int32_t> to_bsr(const csr_view<float, std::int32_t>&, std::int64_t, std::int64_t);
-template bsr_matrix<float, std::int64_t> to_bsr(const csr_view<float, std::int64_t>&, std::int64_t, std::int64_t);
-template bsr_matrix<double, std::int32_t> to_bsr(const csr_view<double, std::int32_t>&, std::int64_t, std::int64_t);
-template bsr_matrix<double, std::int64_t> to_bsr(const csr_view<double, std::int64_t>&, std::int64_t, std::int64_t);
-template bcsc_matrix<float, std::int32_t> to_bcsc(const csr_view<float, std::int32_t>&, std::int64_t);
-template bcsc_matrix<float, std::int64_t> to_bcsc(const csr_view<float, std::int64_t>&, std::int64_t);
-template bcsc_matrix<double, std::int32_t> to_bcsc(const csr_view<double, std::int32_t>&, std::int64_t);
-template bcsc_matrix<double, std::int64_t> to_bcsc(const csr_view<double, std::int64_t>&, std::int64_t);
-template csr_matrix<float, std::int32_t> transpose(const csr_view<float, std::int32_t>&);
-template csr_matrix<float, std::int64_t> transpose(const csr_view<float, std::int64_t>&);
-template csr_matrix<double, std::int32_t> transpose(const csr_view<double, std::int32_t>&);
-template csr_matrix<double, std::int64_t> transpose(const csr_view<double, std::int64_t>&);
-template csr_matrix<float, std::int32_t> cast(const csr_view<float, std::int32_t>&);
-template csr_matrix<float, std::int32_t> cast(const csr_view<float, std::int64_t>&);
-template csr_matrix<float, std::int32_t> cast(const csr_view<double, std::int32_t>&);
-template csr_matrix<float, std::int32_t> cast(const csr_view<double, std::int64_t>&);
-template csr_matrix<float, std::int64_t> cast(const csr_view<float, std::int32_t>&);
-template csr_matrix<float, std::int64_t> cast(const csr_view<float, std::int64_t>&);
-template csr_matrix<float, std::int64_t> cast(const csr_view<double, std::int32_t>&);
-template csr_matrix<float, std::int64_t> cast(const csr_view<double, std::int64_t>&);
-template csr_matrix<double, std::int32_t> cast(const csr_view<float, std::int32_t>&);
-template csr_matrix<double, std::int32_t> cast(const csr_view<float, std::int64_t>&);
-template csr_matrix<double, std::int32_t> cast(const csr_view<double, std::int32_t>&);
-template csr_matrix<double, std::int32_t> cast(const csr_view<double, std::int64_t>&);
-template csr_matrix<double, std::int64_t> cast(const csr_view<float, std::int32_t>&);
-template csr_matrix<double, std::int64_t> cast(const csr_view<float, std::int64_t>&);
-template csr_matrix<double, std::int64_t> cast(const csr_view<double, std::int32_t>&);
-template csr_matrix<double, std::int64_t> cast(const csr_view<double, std::int64_t>&);
+#define BCSC_INSTANTIATE(T, I)                                             \
+  template csr_matrix<T, I> to_csr(const coo_view<T, I>&);                 \
+  template csr_matrix<T, I> to_csr(const csc_view<T, I>&);                 \
+  template csr_matrix<T, I> to_csr(const bcsc_view<T, I>&);                \
+  template coo_matrix<T, I> to_coo(const csr_view<T, I>&);                 \
+  template csc_matrix<T, I> to_csc(const csr_view<T, I>&);                 \
+  template bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>&, std::int64_t); \
+  template csr_matrix<T, I> transpose(const csr_view<T, I>&);
+BCSC_FOR_ELEMENTS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
+
+#define BCSC_INSTANTIATE(T, I)                             \
+  template csr_matrix<T, I> to_csr(const bsr_view<T, I>&); \
+  template bsr_matrix<T, I> to_bsr(const csr_view<T, I>&, std::int64_t, std::int64_t);
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
+
+// Every pair of element types, every pair of index types.
+#define BCSC_CAST_FROM(T, I)                                                                       \
+  template csr_matrix<float, std::int32_t> cast<float, std::int32_t>(const csr_view<T, I>&);       \
+  template csr_matrix<float, std::int64_t> cast<float, std::int64_t>(const csr_view<T, I>&);       \
+  template csr_matrix<double, std::int32_t> cast<double, std::int32_t>(const csr_view<T, I>&);     \
+  template csr_matrix<double, std::int64_t> cast<double, std::int64_t>(const csr_view<T, I>&);     \
+  template csr_matrix<half, std::int32_t> cast<half, std::int32_t>(const csr_view<T, I>&);         \
+  template csr_matrix<half, std::int64_t> cast<half, std::int64_t>(const csr_view<T, I>&);         \
+  template csr_matrix<bfloat16, std::int32_t> cast<bfloat16, std::int32_t>(const csr_view<T, I>&); \
+  template csr_matrix<bfloat16, std::int64_t> cast<bfloat16, std::int64_t>(const csr_view<T, I>&); \
+  template csr_matrix<pattern, std::int32_t> cast<pattern, std::int32_t>(const csr_view<T, I>&);   \
+  template csr_matrix<pattern, std::int64_t> cast<pattern, std::int64_t>(const csr_view<T, I>&);
+BCSC_FOR_ELEMENTS(BCSC_CAST_FROM)
+#undef BCSC_CAST_FROM
 
 }  // namespace bcsc

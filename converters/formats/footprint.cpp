@@ -18,6 +18,7 @@ class tally {
   }
   tally& indices(std::int64_t count) { return add(count, index_bytes_); }
   tally& values(std::int64_t count, value_type type) { return add(count, size_of(type)); }
+  tally& small(std::int64_t count, int bytes) { return add(count, bytes); }
   std::int64_t bytes() const { return bytes_; }
 
  private:
@@ -70,6 +71,35 @@ std::int64_t bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, st
       .indices(nnzc)
       .indices(1)
       .indices(nnz)
+      .values(nnz, type)
+      .bytes();
+}
+
+std::int64_t ell(std::int64_t rows, std::int64_t block, std::int64_t blocks_per_row, value_type type,
+                 std::int64_t index_bytes) {
+  converters::require_at_least_one(block, "block");
+  const std::int64_t num_blocks = core::checked_product(ceil_div(rows, block), blocks_per_row, "blocks");
+  const std::int64_t block_size = core::checked_product(block, block, "block x block");
+  return tally(index_bytes)
+      .indices(num_blocks)
+      .values(core::checked_product(num_blocks, block_size, "num_blocks x block size"), type)
+      .bytes();
+}
+
+std::int64_t compact_bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, std::int64_t nnz, value_type type,
+                          std::int64_t index_bytes) {
+  converters::require_at_least_one(m_block, "m_block");
+  if (m_block == 1) return csr(rows, nnz, type, index_bytes);
+  const int bytes = small_indices::bytes_for(m_block);
+  const std::int64_t num_blocks = ceil_div(rows, m_block);
+  return tally(index_bytes)
+      .indices(num_blocks)
+      .indices(1)
+      .indices(num_blocks)
+      .indices(1)
+      .indices(nnzc)
+      .small(nnzc, bytes)
+      .small(nnz, bytes)
       .values(nnz, type)
       .bytes();
 }

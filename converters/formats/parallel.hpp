@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bcsc/types.hpp"
+#include "bcsc/elements.hpp"
 #include "bcsc_config.h"
 #include "converters/formats/checks.hpp"
 #include "lib/core/fail.hpp"
@@ -100,11 +101,15 @@ void for_pieces(const std::vector<std::int64_t>& cuts, Body&& body) {
   });
 }
 
-/// A vector of n zeros, or error{out_of_memory} that says what could not be stored.
+/// A vector of n zeros (or n patterns), or error{out_of_memory} that says what could not be stored.
 template <class T>
-std::vector<T> storage(std::int64_t n, std::string_view what) {
+auto storage(std::int64_t n, std::string_view what) {
   try {
-    return std::vector<T>(static_cast<std::size_t>(n));
+    if constexpr (std::same_as<T, pattern>) {
+      return pattern_array(static_cast<std::size_t>(n));
+    } else {
+      return std::vector<T>(static_cast<std::size_t>(n));
+    }
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }

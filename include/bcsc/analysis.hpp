@@ -21,7 +21,7 @@ struct pattern_statistics {
   bool positive_diagonal = false;  ///< square, and every diagonal entry is stored and > 0
 };
 
-template <value T, index I>
+template <element T, index I>
 pattern_statistics analyse_pattern(const csr_view<T, I>& a);
 
 /// What BCSC makes of a matrix at one block height.
@@ -35,11 +35,11 @@ struct block_statistics {
 };
 
 /// One entry for each of `m_blocks` (>= 1), O(nnz) each, parallel, without building the format.
-template <value T, index I>
+template <element T, index I>
 std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a, std::span<const std::int64_t> m_blocks);
 
 /// Counts of non-zeros on a grid of `height` x `width` cells over the matrix, row-major: the picture of the pattern.
-template <value T, index I>
+template <element T, index I>
 std::vector<std::int64_t> pattern_grid(const csr_view<T, I>& a, std::int64_t height, std::int64_t width);
 
 /// Time limits of C = A*B with every operand moved once: bytes, flops (2 * nnz * cols), intensity.

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
 
 /// Conversions between the host formats. CSR is the hub: every format converts to it and from it, so that a pair is at
@@ -11,71 +13,100 @@
 /// error{wrong_memory_space} for a device view.
 namespace bcsc {
 
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const coo_view<T, I>& a);
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const csc_view<T, I>& a);
-template <value T, index I>
+template <number T, index I>
 csr_matrix<T, I> to_csr(const bsr_view<T, I>& a);
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const bcsc_view<T, I>& a);
 
-template <value T, index I>
+template <element T, index I>
 coo_matrix<T, I> to_coo(const csr_view<T, I>& a);
-template <value T, index I>
+template <element T, index I>
 csc_matrix<T, I> to_csc(const csr_view<T, I>& a);
-template <value T, index I>
+template <number T, index I>
 bsr_matrix<T, I> to_bsr(const csr_view<T, I>& a, std::int64_t row_block, std::int64_t col_block);
 /// BCSC with row blocks of height `m_block` >= 1 (the last one may be shorter). O(nnz log nnz) at worst, parallel.
-template <value T, index I>
+template <element T, index I>
 bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block);
 
+/// Blocked ELL with square blocks of size `block` >= 1, as many in each block row as the fullest needs.
+template <number T, index I>
+ell_matrix<T, I> to_ell(const csr_view<T, I>& a, std::int64_t block);
+/// Stored zeros of the blocks are padding, and are dropped.
+template <number T, index I>
+csr_matrix<T, I> to_csr(const ell_view<T, I>& a);
+
+/// Row-major or column-major; throws error{size_overflow | out_of_memory} where rows * cols is too much.
+template <number T, index I>
+dense_matrix<T> to_dense(const csr_view<T, I>& a, layout order = layout::row_major);
+/// The entries that are not 0. Throws error{size_overflow}.
+template <index I, number T>
+csr_matrix<T, I> to_csr(const dense_view<const T>& a);
+
+/// How to_compact cuts and orders.
+struct compact_options {
+  std::int64_t m_block = 32;  ///< 1 .. 65536
+  /// Row blocks of own heights, each at most m_block: where they begin, from 0 to rows, strictly increasing. Empty:
+  /// every m_block rows.
+  std::span<const std::int64_t> boundaries = {};
+  /// Columns of a block with at least so many non-zeros come first, and dense_end tells where they end; 0: no such
+  /// order.
+  std::int64_t dense_from = 0;
+};
+template <element T, index I>
+compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_options& options);
+template <element T, index I>
+csr_matrix<T, I> to_csr(const compact_bcsc_view<T, I>& a);
+
 /// The transpose, as CSR.
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> transpose(const csr_view<T, I>& a);
 
 /// Another value or index type. Throws error{size_overflow} where a size does not fit `I2`.
-template <value T2, index I2, value T, index I>
+template <element T2, index I2, element T, index I>
 csr_matrix<T2, I2> cast(const csr_view<T, I>& a);
 
 // Owning matrices convert like their views.
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const coo_matrix<T, I>& a) {
   return to_csr(a.view());
 }
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const csc_matrix<T, I>& a) {
   return to_csr(a.view());
 }
-template <value T, index I>
+template <number T, index I>
 csr_matrix<T, I> to_csr(const bsr_matrix<T, I>& a) {
   return to_csr(a.view());
 }
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> to_csr(const bcsc_matrix<T, I>& a) {
   return to_csr(a.view());
 }
-template <value T, index I>
+template <element T, index I>
 coo_matrix<T, I> to_coo(const csr_matrix<T, I>& a) {
   return to_coo(a.view());
 }
-template <value T, index I>
+template <element T, index I>
 csc_matrix<T, I> to_csc(const csr_matrix<T, I>& a) {
   return to_csc(a.view());
 }
-template <value T, index I>
+template <number T, index I>
 bsr_matrix<T, I> to_bsr(const csr_matrix<T, I>& a, std::int64_t row_block, std::int64_t col_block) {
   return to_bsr(a.view(), row_block, col_block);
 }
-template <value T, index I>
+template <element T, index I>
 bcsc_matrix<T, I> to_bcsc(const csr_matrix<T, I>& a, std::int64_t m_block) {
   return to_bcsc(a.view(), m_block);
 }
-template <value T, index I>
+template <element T, index I>
 csr_matrix<T, I> transpose(const csr_matrix<T, I>& a) {
   return transpose(a.view());
 }
-template <value T2, index I2, value T, index I>
+template <element T2, index I2, element T, index I>
 csr_matrix<T2, I2> cast(const csr_matrix<T, I>& a) {
   return cast<T2, I2>(a.view());
 }

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bcsc/elements.hpp"
 #include "bcsc/types.hpp"
 
 namespace bcsc {
@@ -13,7 +14,7 @@ namespace bcsc {
 /// `data[i * ld + j]` row-major, `data[i + j * ld]` column-major; `ld >= cols` or `ld >= rows` (at least 1)
 /// accordingly.
 template <class T>
-requires value<std::remove_const_t<T>>
+requires number<std::remove_const_t<T>>
 struct dense_view {
   T* data = nullptr;
   std::int64_t rows = 0;
@@ -45,7 +46,7 @@ template <value T>
 using output_view = std::type_identity_t<dense_view<T>>;
 
 /// A dense matrix on the host, zero-filled.
-template <value T>
+template <number T>
 class dense_matrix {
  public:
   dense_matrix() = default;

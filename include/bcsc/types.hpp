@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -13,8 +14,8 @@ namespace bcsc {
 /// A `cudaStream_t`. Null is the default stream; CPU contexts ignore it.
 using cuda_stream = CUstream_st*;
 
-/// The types a matrix value may have.
-enum class value_type : std::uint8_t { fp32, fp64 };
+/// The types a matrix value may have; pattern: none, an entry is there or it is not.
+enum class value_type : std::uint8_t { fp32, fp64, fp16, bf16, pattern };
 
 /// The order in which a dense matrix lies in memory.
 enum class layout : std::uint8_t { row_major, col_major };
@@ -31,17 +32,18 @@ enum class backend : std::uint8_t { cpu, cuda };
 /// Whether the arrays given to a constructor are checked (and, where that is possible, put in order) or believed.
 enum class trust : std::uint8_t { validate, trusted };
 
+/// What the kernels compute with. A sparse matrix may hold more: `element` in elements.hpp.
 template <class T>
 concept value = std::same_as<T, float> || std::same_as<T, double>;
 
 template <class I>
 concept index = std::same_as<I, std::int32_t> || std::same_as<I, std::int64_t>;
 
-template <value T>
-inline constexpr value_type value_type_of = std::is_same_v<T, float> ? value_type::fp32 : value_type::fp64;
-
-/// "fp32" or "fp64".
-constexpr std::string_view to_string(value_type type) noexcept { return type == value_type::fp32 ? "fp32" : "fp64"; }
+/// "fp32", "fp64", "fp16", "bf16" or "pattern".
+constexpr std::string_view to_string(value_type type) noexcept {
+  constexpr std::string_view names[] = {"fp32", "fp64", "fp16", "bf16", "pattern"};
+  return names[static_cast<std::size_t>(type)];
+}
 /// "row-major" or "col-major".
 constexpr std::string_view to_string(layout order) noexcept {
   return order == layout::row_major ? "row-major" : "col-major";
@@ -53,7 +55,10 @@ constexpr std::string_view to_string(memory_space space) noexcept {
   return space == memory_space::host ? "host" : "device";
 }
 
-/// Bytes of one value of `type`.
-constexpr std::int64_t size_of(value_type type) noexcept { return type == value_type::fp32 ? 4 : 8; }
+/// Bytes of one value of `type`; 0 for a pattern.
+constexpr std::int64_t size_of(value_type type) noexcept {
+  constexpr std::int64_t bytes[] = {4, 8, 2, 2, 0};
+  return bytes[static_cast<std::size_t>(type)];
+}
 
 }  // namespace bcsc
