@@ -7,17 +7,26 @@ struct CUstream_st;
 /// What every SpMM kernel, CPU or CUDA, is given: plain pointers and 64-bit sizes. Kernels never allocate.
 namespace bcsc::kernels {
 
-/// BCSC as a kernel reads it (include/bcsc/formats.hpp says what the arrays hold).
+/// Indices inside a row block: 1 or 2 bytes each; 0 bytes: all are zero.
+struct small_array {
+  const void* data;
+  int bytes;
+};
+
+/// Compact BCSC as a kernel reads it (include/bcsc/formats.hpp says what the arrays hold).
 template <class T, class I>
 struct bcsc_operand {
   std::int64_t rows, cols;
-  std::int64_t m_block;  ///< height of the row blocks; need not be the kernel's m_tile
+  std::int64_t m_block;  ///< height of the row blocks, or of the highest; need not be the kernel's m_tile
   std::int64_t num_row_blocks;
+  const I* block_row;  ///< null: row block b begins at row b * m_block
   const I* brow_ptr;
+  const I* entry_ptr;
   const I* col_ind;
-  const I* col_ptr;
-  const I* row_ind;
+  small_array col_count;  ///< less one
+  small_array row_in_block;
   const T* values;
+  const I* row_of;  ///< the row of C that row m of A is; null: m
 };
 
 /// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n].

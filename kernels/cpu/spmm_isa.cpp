@@ -38,13 +38,25 @@ constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// How a sum gets into C.
-template <class T>
+template <class T, class I>
 struct target {
   T* c;
   int64_t row_stride, col_stride;
   T alpha, beta;
   bool streamed;
+  const I* row_of;  ///< the row of C that a row of A is; null: the same
+
+  /// C[row of A's row `row`, column].
+  T* at(int64_t row, int64_t column) const {
+    return c + (row_of ? static_cast<int64_t>(row_of[row]) : row) * row_stride + column * col_stride;
+  }
 };
+
+/// An index inside a row block.
+[[gnu::always_inline]] inline int64_t small_at(const small_array& array, int64_t k) {
+  if (array.bytes == 1) return static_cast<const std::uint8_t*>(array.data)[k];
+  return array.bytes == 2 ? static_cast<const std::uint16_t*>(array.data)[k] : 0;
+}
 
 /// A run's arguments with alpha and beta read.
 template <class T, class I>
@@ -52,7 +64,7 @@ struct job {
   bcsc_operand<T, I> a;
   const T* b;
   int64_t ldb, n;
-  target<T> out;
+  target<T, I> out;
 
   explicit job(const spmm_args<T, I>& args)
       : a(args.a),
@@ -64,17 +76,21 @@ struct job {
             args.c_col_stride,
             args.alpha_at ? *args.alpha_at : args.alpha,
             args.beta_at ? *args.beta_at : args.beta,
-            false} {
+            false,
+            args.a.row_of} {
     const int64_t values_of_vector = width<T>;
     out.streamed = out.beta == T{0} && out.col_stride == 1 && out.row_stride % values_of_vector == 0 &&
                    reinterpret_cast<std::uintptr_t>(out.c) % vector_bytes == 0 &&
                    a.rows * n * static_cast<int64_t>(sizeof(T)) >= stream_from;
   }
 
+  /// Where a row block begins.
+  int64_t row_of_block(int64_t block) const {
+    return a.block_row ? static_cast<int64_t>(a.block_row[block]) : least(block * a.m_block, a.rows);
+  }
   /// Work in all blocks before `block`: its non-zeros and columns are read, its rows are written.
   int64_t work_before(int64_t block) const {
-    const int64_t column = a.brow_ptr[block];
-    return a.col_ptr[column] + column + 2 * least(block * a.m_block, a.rows);
+    return static_cast<int64_t>(a.entry_ptr[block]) + a.brow_ptr[block] + 2 * row_of_block(block);
   }
   /// The first block with at least `work` before it.
   int64_t block_at(int64_t work) const {
@@ -92,8 +108,9 @@ struct job {
 };
 
 /// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous.
-template <int Vectors, bool Part, class T>
-[[gnu::always_inline]] inline void finish_row(const target<T>& out, T* c, const vec<T> (&sum)[Vectors], part<T> edge) {
+template <int Vectors, bool Part, class T, class I>
+[[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T> (&sum)[Vectors],
+                                              part<T> edge) {
 #pragma GCC unroll 8
   for (int v = 0; v < Vectors; ++v) {
     T* at = c + v * width<T>;
@@ -111,28 +128,27 @@ template <int Vectors, bool Part, class T>
 }
 
 /// C[row + i, column + j] = alpha * tile[i * ld + j] + beta * C[...] for any strides.
-template <class T>
-void finish_tile(const target<T>& out, const T* tile, int64_t ld, int64_t row, int64_t rows, int64_t column,
+template <class T, class I>
+void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row, int64_t rows, int64_t column,
                  int64_t columns) {
-  T* corner = out.c + row * out.row_stride + column * out.col_stride;
   if (out.col_stride == 1) {
     const int64_t whole = columns / width<T>, rest = columns % width<T>;
     const part<T> edge(rest);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t v = 0; v < whole; ++v) {
         const vec<T> sum[1] = {load(tile + i * ld + v * width<T>)};
-        finish_row<1, false>(out, corner + i * out.row_stride + v * width<T>, sum, edge);
+        finish_row<1, false>(out, out.at(row + i, column) + v * width<T>, sum, edge);
       }
       if (rest != 0) {
         const vec<T> sum[1] = {load(tile + i * ld + whole * width<T>)};
-        finish_row<1, true>(out, corner + i * out.row_stride + whole * width<T>, sum, edge);
+        finish_row<1, true>(out, out.at(row + i, column) + whole * width<T>, sum, edge);
       }
     }
     return;
   }
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t i = 0; i < rows; ++i) {
-      T& c = corner[i * out.row_stride + j * out.col_stride];
+      T& c = *out.at(row + i, column + j);
       const T sum = out.alpha * tile[i * ld + j];
       c = out.beta != T{0} ? sum + out.beta * c : sum;
     }
@@ -205,27 +221,30 @@ template <int Vectors, bool Part, class T, class I>
 
 // --- blocks: m_tile rows of C in registers --------------------------------------------------------------------------
 
-/// sum[r][:] = A[first_row + r, :] * B[:, pass] over the block's `count` non-empty columns from `column` on.
+/// sum[r][:] = A[r-th row of the block, :] * B[:, pass] over the block's `count` non-empty columns from `column` on,
+/// whose non-zeros begin at `entry`. A row block of 2 to 256 rows has indices of one byte.
 template <int Rows, int Vectors, bool Part, class T, class I>
-[[gnu::always_inline]] inline void sum_block(const bcsc_operand<T, I>& a, int64_t first_row, int64_t column,
-                                             int64_t count, const T* b, int64_t ldb, const successor<T, I>& next,
-                                             part<T> edge, vec<T> (&sum)[Rows][Vectors]) {
+[[gnu::always_inline]] inline void sum_block(const bcsc_operand<T, I>& a, int64_t entry, int64_t column, int64_t count,
+                                             const T* b, int64_t ldb, const successor<T, I>& next, part<T> edge,
+                                             vec<T> (&sum)[Rows][Vectors]) {
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v] = vec<T>{};
   }
   const I* col_ind = a.col_ind + column;
-  const I* col_ptr = a.col_ptr + column;
+  const auto* lengths = static_cast<const std::uint8_t*>(a.col_count.data) + column;
+  const auto* rows = static_cast<const std::uint8_t*>(a.row_in_block.data);
   T expanded[Rows];
   for (int64_t i = 0; i < count; ++i) {
     prefetch_ahead<Vectors>(col_ind, i, count, b, ldb, next);
     const T* b_row = b + static_cast<int64_t>(col_ind[i]) * ldb;
-    const int64_t first = col_ptr[i], last = col_ptr[i + 1];
+    const int64_t first = entry, last = entry + lengths[i] + 1;
+    entry = last;
     const T* dense = a.values + first;
     if (last - first != Rows) {
       for (int r = 0; r < Rows; ++r) expanded[r] = T{0};
-      for (int64_t k = first; k < last; ++k) expanded[a.row_ind[k] - first_row] = a.values[k];
+      for (int64_t k = first; k < last; ++k) expanded[rows[k]] = a.values[k];
       dense = expanded;
     }
 #pragma GCC unroll 8
@@ -249,9 +268,9 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
   alignas(64) T tile[group_rows * Vectors * width<T>];
   const int64_t num_columns = a.brow_ptr[a.num_row_blocks];
   const I* last_col_ind = num_columns > 0 ? a.col_ind + (num_columns - 1) : a.col_ind;
-  const int64_t first_row = block * Rows;
+  const int64_t first_row = work.row_of_block(block), end_row = work.row_of_block(end);
   for (; block < end; ++block) {
-    const int64_t row = block * Rows, rows = least(Rows, a.rows - row);
+    const int64_t row = work.row_of_block(block), rows = work.row_of_block(block + 1) - row;
     const int64_t from = a.brow_ptr[block], to = a.brow_ptr[block + 1];
     const successor<T, I> next{a.col_ind + (next_column > column ? from : to), work.b + next_column, last_col_ind};
     vec<T> sum[Rows][Vectors];
@@ -259,15 +278,16 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
       sum_row<Vectors, Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge,
                              sum[0]);
     } else {
-      sum_block<Rows, Vectors, Part>(a, row, from, to - from, work.b + column, work.ldb, next, edge, sum);
+      sum_block<Rows, Vectors, Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, edge,
+                                     sum);
     }
     if (contiguous) {
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
-        if (r < rows)
-          finish_row<Vectors, Part>(work.out, work.out.c + (row + r) * work.out.row_stride + column, sum[r], edge);
+        if (r < rows) finish_row<Vectors, Part>(work.out, work.out.at(row + r, column), sum[r], edge);
       }
     } else {
+      // A lower row block's other sums are zeros, and lie where the next block's go, or beyond what is written out.
       T* to_tile = tile + (row - first_row) * Vectors * width<T>;
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
@@ -277,19 +297,19 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
     }
   }
   if (!contiguous) {
-    const int64_t rows = least(end * Rows, a.rows) - first_row;
-    finish_tile(work.out, tile, Vectors * width<T>, first_row, rows, column, columns);
+    finish_tile(work.out, tile, Vectors * width<T>, first_row, end_row - first_row, column, columns);
   }
 }
 
 // --- columns: the tile of C in L1 -----------------------------------------------------------------------------------
 
-/// tile[:, pass] += A[first_row .. first_row + rows, :] * B[:, pass] for one row block, `tile` and `b` at the pass's
-/// first column. Non-zeros of rows outside are skipped by one unsigned compare.
+/// tile[:, pass] += A[rows of the block from `first_row` on, `rows` of them, :] * B[:, pass] for one row block, `tile`
+/// and `b` at the pass's first column. Non-zeros of rows outside are skipped by one unsigned compare.
 template <int Vectors, bool Part, class T, class I>
 void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_row, int64_t rows, const T* b,
                      int64_t ldb, part<T> edge, T* tile, int64_t ld) {
   const int64_t end = a.brow_ptr[block + 1];
+  int64_t k = a.entry_ptr[block];
   for (int64_t column = a.brow_ptr[block]; column < end; ++column) {
     const T* b_row = b + static_cast<int64_t>(a.col_ind[column]) * ldb;
     vec<T> b_part[Vectors];
@@ -297,9 +317,8 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
     for (int v = 0; v < Vectors; ++v) {
       b_part[v] = Part && v == Vectors - 1 ? load(b_row + v * width<T>, edge) : load(b_row + v * width<T>);
     }
-    const int64_t last = a.col_ptr[column + 1];
-    for (int64_t k = a.col_ptr[column]; k < last; ++k) {
-      const int64_t row = a.row_ind[k] - first_row;
+    for (const int64_t last = k + small_at(a.col_count, column) + 1; k < last; ++k) {
+      const int64_t row = small_at(a.row_in_block, k) - first_row;
       if (static_cast<std::uint64_t>(row) >= static_cast<std::uint64_t>(rows)) continue;
       T* c = tile + row * ld;
       const T value = a.values[k];
@@ -370,9 +389,9 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
   const bcsc_operand<T, I>& a = work.a;
   const int64_t ld = ceil_div(to - from, width<T>) * width<T>;
   for (; block < end; ++block) {
-    const int64_t block_end = least((block + 1) * a.m_block, a.rows);
-    for (int64_t row = block * a.m_block; row < block_end; row += m_tile) {
-      const int64_t rows = least(m_tile, block_end - row);
+    const int64_t block_row = work.row_of_block(block), height = work.row_of_block(block + 1) - block_row;
+    for (int64_t row = 0; row < height; row += m_tile) {
+      const int64_t rows = least(m_tile, height - row);
       for (int64_t i = 0; i < rows * ld; i += width<T>) store(tile + i, vec<T>{});
       for_each_pass<max_pass, T>(from, to, [&](int64_t column, int64_t columns) {
         with_pass<max_pass, T>(columns, [&](auto pass, auto edge) {
@@ -381,7 +400,7 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
                                                    tile + (column - from), ld);
         });
       });
-      finish_tile(work.out, tile, ld, row, rows, from, to - from);
+      finish_tile(work.out, tile, ld, block_row + row, rows, from, to - from);
     }
   }
 }
@@ -419,7 +438,7 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, int max_threads, cons
 /// C = beta * C: what is left when alpha = 0.
 template <class T, class I>
 void scale(const job<T, I>& work, int max_threads) {
-  const target<T>& out = work.out;
+  const target<T, I>& out = work.out;
   const bool by_rows = out.col_stride <= out.row_stride;
   const int64_t lines = by_rows ? work.a.rows : work.n, length = by_rows ? work.n : work.a.rows;
   const int64_t line_stride = by_rows ? out.row_stride : out.col_stride;

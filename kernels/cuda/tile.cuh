@@ -59,20 +59,34 @@ __device__ scalars<T> read_scalars(const spmm_args<T, I>& args) {
   return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta};
 }
 
+/// array[k]; the width is the same for a whole launch, so that no warp parts.
+template <class P>
+__device__ unsigned small_at(const small_array& array, P k) {
+  if (array.bytes == 1) return __ldg(static_cast<const std::uint8_t*>(array.data) + k);
+  if (array.bytes == 2) return __ldg(static_cast<const std::uint16_t*>(array.data) + k);
+  return 0;
+}
+
 /// One tile: its corner in C, how much of it lies in C, and the non-empty columns of A that reach it.
 template <class I>
 struct tile {
   I first_row;
+  unsigned row_in_block;  ///< of the tile's first row
   std::int64_t first_col;
-  int num_rows;  ///< 0 where a ragged last row block has no such slice: nothing to do
+  int num_rows;  ///< 0 where a lower row block has no such slice: nothing to do
   int num_cols;
   position<I> begin, end;  ///< in col_ind; empty if alpha = 0, for then A is not read
+  position<I> entry;       ///< the first non-zero of the row block
 
-  /// Where in the tile the row lies, or >= m_tile if it is of another slice.
-  __device__ position<I> local_row(I row) const {
-    return static_cast<position<I>>(row) - static_cast<position<I>>(first_row);
-  }
+  /// Where in the tile a row of the block lies, or >= m_tile if it is of another slice.
+  __device__ unsigned local_row(unsigned row) const { return row - row_in_block; }
 };
+
+/// The non-zeros of non-empty column `col`.
+template <class T, class I>
+__device__ unsigned count_at(const spmm_args<T, I>& args, position<I> col) {
+  return small_at(args.a.col_count, col) + 1;
+}
 
 template <int MTile, int NTile, class T, class I>
 __device__ tile<I> tile_at(const spmm_args<T, I>& args, const tile_grid& grid, std::int64_t index, T alpha) {
@@ -80,24 +94,27 @@ __device__ tile<I> tile_at(const spmm_args<T, I>& args, const tile_grid& grid, s
   const std::int64_t slice = index - col_tile * grid.num_slices;
   const std::int64_t block = divide(slice, grid.slices_per_block, grid.block_of_slice);
   const std::int64_t row_in_block = (slice - block * grid.slices_per_block) * MTile;
-  const std::int64_t first_row = block * args.a.m_block + row_in_block;
+  const bool uniform = args.a.block_row == nullptr;
+  const std::int64_t block_row = uniform ? block * args.a.m_block : args.a.block_row[block];
+  const std::int64_t next_row = uniform ? block_row + args.a.m_block : args.a.block_row[block + 1];
+  const std::int64_t first_row = block_row + row_in_block;
   const std::int64_t first_col = col_tile * NTile;
 
-  const std::int64_t rows_of_block = args.a.m_block - row_in_block;
-  const std::int64_t rows_of_a = args.a.rows - first_row;
-  std::int64_t num_rows = rows_of_block < rows_of_a ? rows_of_block : rows_of_a;
+  std::int64_t num_rows = (next_row < args.a.rows ? next_row : args.a.rows) - first_row;
   num_rows = num_rows < MTile ? num_rows : MTile;
   const std::int64_t num_cols = args.n - first_col < NTile ? args.n - first_col : NTile;
 
   tile<I> at{};
   if (num_rows <= 0) return at;
   at.first_row = static_cast<I>(first_row);
+  at.row_in_block = static_cast<unsigned>(row_in_block);
   at.first_col = first_col;
   at.num_rows = static_cast<int>(num_rows);
   at.num_cols = static_cast<int>(num_cols);
   if (alpha != T{0}) {
     at.begin = static_cast<position<I>>(args.a.brow_ptr[block]);
     at.end = static_cast<position<I>>(args.a.brow_ptr[block + 1]);
+    at.entry = static_cast<position<I>>(args.a.entry_ptr[block]);
   }
   return at;
 }
@@ -111,8 +128,20 @@ __device__ const T* b_row(const spmm_args<T, I>& args, I col, std::int64_t first
 /// Where element (m, n) of the tile lies in C.
 template <class T, class I>
 __device__ T* c_at(const spmm_args<T, I>& args, const tile<I>& at, int m, int n) {
-  return args.c + (static_cast<std::int64_t>(at.first_row) + m) * args.c_row_stride +
-         (at.first_col + n) * args.c_col_stride;
+  std::int64_t row = static_cast<std::int64_t>(at.first_row) + m;
+  if (args.a.row_of != nullptr) row = args.a.row_of[row];
+  return args.c + row * args.c_row_stride + (at.first_col + n) * args.c_col_stride;
+}
+
+/// The sum of `count` over this lane and the lanes below it; the whole warp takes part.
+__device__ inline unsigned sum_up_to_lane(unsigned count) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const unsigned below = __shfl_up_sync(0xffffffffu, count, distance);
+    if (lane >= distance) count += below;
+  }
+  return count;
 }
 
 /// The epilogue: c = alpha * sum + beta * c. C is not read if beta = 0.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bcsc/elements.hpp"
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -15,13 +16,14 @@
 /// What is loaded when: the non-empty columns of the row block in groups of k_tile. For a group, its k_tile rows of B
 ///   are copied to shared memory by cp.async (16 bytes at a time where B's address and ldb allow, else value by value;
 ///   beyond column n and beyond the last column of the group: zeros), and its columns of A are expanded into a dense
-///   tile: several lanes share a column, zero it and drop its non-zeros in. Then the outer products of the group's
+///   tile: several lanes share a column, zero it and drop its non-zeros in. Where a column begins each warp sums up
+///   from the lengths of the group's columns, which are loaded a group ahead. Then the outer products of the group's
 ///   columns and rows. With two stages the next group's copies fly, and its first non-zeros are fetched into registers,
 ///   while this group is multiplied: one barrier a group; with one stage there are two.
-/// Bytes moved, for each tile: 8 (fp32) or 12 (fp64) a non-zero and 8 a non-empty column of A, n_tile values of B a
-///   non-empty column, the tile of C once (twice if beta is not 0). Multiplications: m_tile * n_tile a non-empty
-///   column, the zeros of A included; so an infinite or NaN value of B reaches all rows of a row block that has a
-///   non-zero in its column.
+/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 5 a non-empty column of A (m_block <= 256), n_tile
+///   values of B a non-empty column, the tile of C once (twice if beta is not 0). Multiplications: m_tile * n_tile a
+///   non-empty column, the zeros of A included; so an infinite or NaN value of B reaches all rows of a row block that
+///   has a non-zero in its column.
 /// Preconditions: those of spmm_args; rows strictly increasing within a column. Deterministic: one thread sums an
 ///   element, in the order of the columns.
 namespace bcsc::kernels::cuda {
@@ -79,7 +81,7 @@ template <class T, class Shape>
 struct fetched_columns {
   position<std::int32_t> at[Shape::passes];
   position<std::int32_t> end[Shape::passes];
-  position<std::int32_t> row[Shape::passes];  // in the tile
+  unsigned row[Shape::passes];  // in the tile
   T value[Shape::passes];
 };
 
@@ -97,9 +99,21 @@ struct tiled_block {
   using stage_t = typename Shape::stage;
   using fetched = fetched_columns<T, Shape>;
 
+  static_assert(KTile <= 32, "a lane for each column of a group");
+
   const spmm_args<T, I>& args;
   const tile<I>& at;
-  bool vector_b;  // rows of B may be copied by 16 bytes
+  bool vector_b;        // rows of B may be copied by 16 bytes
+  position<I> entry;    // the first non-zero of the next group
+  unsigned next_count;  // the non-zeros of this lane's column of the next group; 0 if there is none
+
+  __device__ tiled_block(const spmm_args<T, I>& args, const tile<I>& at, bool vector_b)
+      : args(args), at(at), vector_b(vector_b), entry(at.entry), next_count(lane_count(at.begin)) {}
+
+  __device__ unsigned lane_count(position<I> first) const {
+    const unsigned lane = threadIdx.x % 32;
+    return lane < KTile && lane < at.end - first ? count_at(args, first + lane) : 0;
+  }
 
   __device__ column_group group_at(position<I> first) const {
     const position<I> left = at.end - first;
@@ -126,18 +140,24 @@ struct tiled_block {
     }
   }
 
-  /// Starts the copies of the group's rows of B and fetches this lane's first non-zeros.
-  __device__ void start(const column_group& group, stage_t& to, fetched& mine) const {
+  /// Starts the copies of the group's rows of B and fetches this lane's first non-zeros. Groups come in their order.
+  __device__ void start(const column_group& group, stage_t& to, fetched& mine) {
     const int lane = static_cast<int>(threadIdx.x) % Shape::lanes;
+    const unsigned count = next_count;
+    next_count = lane_count(group.first + group.count);
+    const unsigned end = sum_up_to_lane(count);
 #pragma unroll
     for (int pass = 0; pass < Shape::passes; ++pass) {
       const int k = static_cast<int>(threadIdx.x) / Shape::lanes + pass * Shape::columns_at_once;
+      const position<I> last = entry + __shfl_sync(0xffffffffu, end, k % 32);
+      const position<I> first = last - __shfl_sync(0xffffffffu, count, k % 32);
       mine.at[pass] = mine.end[pass] = 0;
       if (k < group.count) {
-        mine.at[pass] = static_cast<position<I>>(__ldg(args.a.col_ptr + group.first + k)) + lane;
-        mine.end[pass] = static_cast<position<I>>(__ldg(args.a.col_ptr + group.first + k + 1));
+        mine.at[pass] = first + lane;
+        mine.end[pass] = last;
       }
     }
+    entry += __shfl_sync(0xffffffffu, end, 31);
     if (Shape::copy_piece > 1 && vector_b) {
       start_b<Shape::copy_piece>(group, to);
     } else {
@@ -150,7 +170,7 @@ struct tiled_block {
   }
 
   __device__ void fetch(fetched& mine, int pass) const {
-    mine.row[pass] = at.local_row(__ldg(args.a.row_ind + mine.at[pass]));
+    mine.row[pass] = at.local_row(small_at(args.a.row_in_block, mine.at[pass]));
     mine.value[pass] = __ldg(args.a.values + mine.at[pass]);
   }
 
@@ -228,7 +248,7 @@ __global__ void __launch_bounds__(
   const scalars<T> by = read_scalars(args);
   for (std::int64_t index = blockIdx.x; index < grid.num_tiles; index += gridDim.x) {
     const tile<I> at = tile_at<shape::m_tile, shape::n_tile>(args, grid, index, by.alpha);
-    const tiled_block<T, shape, KTile> block{args, at, vector_b};
+    tiled_block<T, shape, KTile> block(args, at, vector_b);
     fetched_columns<T, shape> fetched;
 #pragma unroll
     for (int i = 0; i < ItemsY; ++i) {

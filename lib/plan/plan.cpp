@@ -12,6 +12,7 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc_config.h"
+#include "converters/formats/device_compact.hpp"
 #include "converters/formats/device_convert.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/cuda/pack.hpp"
@@ -31,14 +32,15 @@ namespace bcsc {
 
 namespace {
 
-using converters::device_bcsc;
+using converters::device_compact;
 
 /// A as a plan holds it: where the context computes, with indices as wide as its kernel reads them.
 template <class T>
-using stored_matrix = std::variant<bcsc_matrix<T, std::int32_t>, bcsc_matrix<T, std::int64_t>,
-                                   device_bcsc<T, std::int32_t>, device_bcsc<T, std::int64_t>>;
+using stored_matrix = std::variant<compact_bcsc_matrix<T, std::int32_t>, compact_bcsc_matrix<T, std::int64_t>,
+                                   device_compact<T, std::int32_t>, device_compact<T, std::int64_t>>;
 
 constexpr std::size_t workspace_alignment = 256;
+constexpr std::int64_t greatest_m_block = 65536;  // what an index of two bytes tells apart
 
 template <class T>
 std::vector<T> copy_to_host(std::span<const T> from) {
@@ -65,40 +67,6 @@ bcsc_matrix<T, I> download(const bcsc_view<T, I>& a) {
           trust::trusted};
 }
 
-template <class T, class I>
-device_bcsc<T, I> upload(int device, const bcsc_view<T, I>& a) {
-  device_bcsc<T, I> d;
-  d.rows = a.rows;
-  d.cols = a.cols;
-  d.m_block = a.m_block;
-  d.brow_ptr = core::device_buffer<I>(device, a.brow_ptr);
-  d.col_ind = core::device_buffer<I>(device, a.col_ind);
-  d.col_ptr = core::device_buffer<I>(device, a.col_ptr);
-  d.row_ind = core::device_buffer<I>(device, a.row_ind);
-  d.values = core::device_buffer<T>(device, a.values);
-  return d;
-}
-
-template <class To, class From>
-std::vector<To> widen(std::span<const From> from) {
-  return {from.begin(), from.end()};
-}
-
-/// The same matrix with indices of another width; the caller knows that they fit.
-template <class I2, class T, class I>
-bcsc_matrix<T, I2> with_index(const bcsc_matrix<T, I>& a) {
-  const auto v = a.view();
-  return {v.rows,
-          v.cols,
-          v.m_block,
-          widen<I2>(v.brow_ptr),
-          widen<I2>(v.col_ind),
-          widen<I2>(v.col_ptr),
-          widen<I2>(v.row_ind),
-          {v.values.begin(), v.values.end()},
-          trust::trusted};
-}
-
 /// The CSR itself if its rows are in order, else a sorted and summed copy kept in `owner`.
 template <class T, class I>
 csr_view<T, I> canonical(const csr_view<T, I>& a, trust check, std::optional<csr_matrix<T, I>>& owner) {
@@ -120,14 +88,17 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
 }
 
 /// A stored matrix's index arrays, on the host.
-template <class Matrix>
-auto index_arrays(const Matrix& m) {
-  if constexpr (requires { m.values.download(); }) {
-    return std::tuple(m.brow_ptr.download(), m.col_ind.download(), m.col_ptr.download(), m.row_ind.download());
-  } else {
-    const auto v = m.view();
-    return std::tuple(v.brow_ptr, v.col_ind, v.col_ptr, v.row_ind);
-  }
+template <class T, class I>
+auto index_arrays(const compact_bcsc_view<T, I>& a) {
+  const auto bytes = [](const small_indices& array) {
+    return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
+  };
+  const auto on_host = [&](auto from) {
+    using X = std::remove_const_t<typename decltype(from)::element_type>;
+    return a.space == memory_space::device ? copy_to_host<X>(from) : std::vector<X>(from.begin(), from.end());
+  };
+  return std::tuple(on_host(a.brow_ptr), on_host(a.entry_ptr), on_host(a.col_ind), on_host(bytes(a.col_count)),
+                    on_host(bytes(a.row_in_block)));
 }
 
 template <class T>
@@ -137,10 +108,7 @@ bool same_pattern(const stored_matrix<T>& a, const stored_matrix<T>& b) {
     const auto& y = std::get<Matrix>(b);
     const auto v = x.view(), w = y.view();
     if (v.rows != w.rows || v.cols != w.cols || v.nnz() != w.nnz() || v.nnzc() != w.nnzc()) return false;
-    return [](const auto& p, const auto& q) {
-      return std::ranges::equal(std::get<0>(p), std::get<0>(q)) && std::ranges::equal(std::get<1>(p), std::get<1>(q)) &&
-             std::ranges::equal(std::get<2>(p), std::get<2>(q)) && std::ranges::equal(std::get<3>(p), std::get<3>(q));
-    }(index_arrays(x), index_arrays(y));
+    return index_arrays(v) == index_arrays(w);
   };
   return std::visit(compare, a);
 }
@@ -185,9 +153,9 @@ struct spmm_plan<T>::impl {
   impl(const context& where, const plan_options& wanted) : ctx(where), options(wanted) {
     if (options.cols < 1)
       core::fail(errc::invalid_argument, "plan_options::cols = {}: must be at least 1", options.cols);
-    if (options.m_block < 0) {
-      core::fail(errc::invalid_argument, "plan_options::m_block = {}: must be 0 (the plan chooses) or more",
-                 options.m_block);
+    if (options.m_block < 0 || options.m_block > greatest_m_block) {
+      core::fail(errc::invalid_argument, "plan_options::m_block = {}: must be 0 (the plan chooses) or 1 .. {}",
+                 options.m_block, greatest_m_block);
     }
     core::require_healthy(ctx.state());
   }
@@ -233,18 +201,19 @@ struct spmm_plan<T>::impl {
         fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block, options.cols, d.reason));
   }
 
-  /// A finished host BCSC at the chosen height, moved to where the context computes.
+  /// BCSC at the chosen height, made on the host with indices as the kernel reads them, moved to where it computes.
   template <class I>
-  stored_matrix<T> settle(bcsc_matrix<T, I>&& b) const {
-    const auto place = [&]<class I2>(bcsc_matrix<T, I2>&& m) -> stored_matrix<T> {
-      if (on_gpu()) return upload(device(), m.view());
-      return std::move(m);
+  stored_matrix<T> settle(const csr_view<T, I>& csr) const {
+    const auto place = [&]<class I2>(const csr_view<T, I2>& a) -> stored_matrix<T> {
+      compact_bcsc_matrix<T, I2> b = to_compact(a, {.m_block = facts.m_block});
+      if (on_gpu()) return converters::upload(device(), b.view());
+      return b;
     };
-    if (facts.kernel.index_bits == static_cast<int>(sizeof(I) * 8)) return place(std::move(b));
+    if (facts.kernel.index_bits == static_cast<int>(sizeof(I) * 8)) return place(csr);
     if constexpr (sizeof(I) == 8) {
-      return place(with_index<std::int32_t>(b));
+      return place(cast<T, std::int32_t>(csr).view());
     } else {
-      return place(with_index<std::int64_t>(b));
+      return place(cast<T, std::int64_t>(csr).view());
     }
   }
 
@@ -259,7 +228,7 @@ struct spmm_plan<T>::impl {
     if (decide_first) {
       decide(csr.rows, csr.cols, csr.nnz(), [&](const auto& heights) { return analyse_blocks(csr, heights); });
     }
-    return settle(to_bcsc(csr, facts.m_block));
+    return settle(csr);
   }
 
   template <class I>
@@ -280,7 +249,7 @@ struct spmm_plan<T>::impl {
       });
       if (facts.kernel.index_bits != 32) return convert_on_host(download(given).view(), false);
     }
-    return converters::to_bcsc_on_device(device(), given, facts.m_block);
+    return converters::to_compact_on_device(device(), given, facts.m_block);
   }
 
   template <class I>
@@ -297,7 +266,8 @@ struct spmm_plan<T>::impl {
         facts.reblocked = facts.m_block != given.m_block;
       }
       if (plain && facts.kernel.index_bits == 32) {
-        return converters::reblock_on_device(device(), given, facts.m_block);
+        return converters::to_compact_on_device(device(),
+                                                converters::reblock_on_device(device(), given, facts.m_block).view());
       }
       return convert_on_host(download(given).view(), decide_first && !plain);
     }
@@ -346,9 +316,7 @@ struct spmm_plan<T>::impl {
         [&](const auto& m) {
           const auto v = m.view();
           facts.nnzc = v.nnzc();
-          facts.format_bytes =
-              footprint::bcsc(v.rows, v.m_block, v.nnzc(), v.nnz(), value_type_of<T>,
-                              static_cast<std::int64_t>(sizeof(typename decltype(v.col_ind)::value_type)));
+          facts.format_bytes = v.bytes();
         },
         a);
     make_workspace();
@@ -499,18 +467,23 @@ struct spmm_plan<T>::impl {
         [&]<class M>(const M& matrix) {
           using I = typename decltype(matrix.view().col_ind)::value_type;
           const auto v = matrix.view();
-          const kernels::spmm_args<T, I> args{{v.rows, v.cols, v.m_block, v.num_row_blocks(), v.brow_ptr.data(),
-                                               v.col_ind.data(), v.col_ptr.data(), v.row_ind.data(), v.values.data()},
-                                              b,
-                                              ldb,
-                                              c.cols,
-                                              c.data,
-                                              c.row_stride(),
-                                              c.col_stride(),
-                                              alpha.value(),
-                                              beta.value(),
-                                              alpha.pointer(),
-                                              beta.pointer()};
+          const auto small = [](const small_indices& array) {
+            return kernels::small_array{array.data(), array.bytes()};
+          };
+          const kernels::spmm_args<T, I> args{
+              {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.block_row.empty() ? nullptr : v.block_row.data(),
+               v.brow_ptr.data(), v.entry_ptr.data(), v.col_ind.data(), small(v.col_count), small(v.row_in_block),
+               v.values.data(), nullptr},
+              b,
+              ldb,
+              c.cols,
+              c.data,
+              c.row_stride(),
+              c.col_stride(),
+              alpha.value(),
+              beta.value(),
+              alpha.pointer(),
+              beta.pointer()};
           return launch(&args, env);
         },
         a);

@@ -163,7 +163,7 @@ const oracle& oracle_of(const product& p, bool whole) {
 }
 
 template <class T, class I>
-bcsc_matrix<T, I> bcsc_of(const product& p, int m_block, bool whole) {
+compact_bcsc_matrix<T, I> bcsc_of(const product& p, int m_block, bool whole) {
   std::vector<I> row_ptr(p.rows + 1, 0), col_ind;
   std::vector<T> values;
   for (const triplet& t : p.entries) {
@@ -173,7 +173,7 @@ bcsc_matrix<T, I> bcsc_of(const product& p, int m_block, bool whole) {
   }
   for (int i = 0; i < p.rows; ++i) row_ptr[i + 1] += row_ptr[i];
   const csr_matrix<T, I> csr(p.rows, p.cols, std::move(row_ptr), std::move(col_ind), std::move(values));
-  return to_bcsc(csr, m_block);
+  return to_compact<T, I>(csr, {.m_block = m_block});
 }
 
 /// `size` values whose first lies `misaligned` values off a 64-byte boundary.
@@ -195,9 +195,9 @@ constexpr double sentinel = -12345;
 
 /// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
 template <class T, class I>
-std::vector<T> run(launch_fn launch, const product& p, const bcsc_matrix<T, I>& a, layout c_order, bool whole,
+std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix<T, I>& a, layout c_order, bool whole,
                    int threads) {
-  const bcsc_view<T, I> view = a.view();
+  const compact_bcsc_view<T, I> view = a.view();
   const std::int64_t ldb = std::max(1, p.n + p.ld_excess);
   // B ends with its last entry; what ld spans between its rows is NaN.
   const std::size_t b_size = p.cols == 0 ? 0 : static_cast<std::size_t>((p.cols - 1) * ldb + p.n);
@@ -218,19 +218,28 @@ std::vector<T> run(launch_fn launch, const product& p, const bcsc_matrix<T, I>& 
   }
   const T alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta), wrong = 99;
   const bool at = p.scalars_at_pointers;
-  const kernels::spmm_args<T, I> args{
-      {p.rows, p.cols, view.m_block, view.num_row_blocks(), view.brow_ptr.data(), view.col_ind.data(),
-       view.col_ptr.data(), view.row_ind.data(), view.values.data()},
-      b.data(),
-      ldb,
-      p.n,
-      c.data(),
-      row_stride,
-      col_stride,
-      at ? wrong : alpha,
-      at ? wrong : beta,
-      at ? &alpha : nullptr,
-      at ? &beta : nullptr};
+  const kernels::spmm_args<T, I> args{{p.rows,
+                                       p.cols,
+                                       view.m_block,
+                                       view.num_row_blocks(),
+                                       nullptr,
+                                       view.brow_ptr.data(),
+                                       view.entry_ptr.data(),
+                                       view.col_ind.data(),
+                                       {view.col_count.data(), view.col_count.bytes()},
+                                       {view.row_in_block.data(), view.row_in_block.bytes()},
+                                       view.values.data(),
+                                       nullptr},
+                                      b.data(),
+                                      ldb,
+                                      p.n,
+                                      c.data(),
+                                      row_stride,
+                                      col_stride,
+                                      at ? wrong : alpha,
+                                      at ? wrong : beta,
+                                      at ? &alpha : nullptr,
+                                      at ? &beta : nullptr};
   EXPECT_EQ(launch(&args, launch_env{threads, nullptr, 0}), 0);
 
   std::vector<T> result;

@@ -1,0 +1,41 @@
+#include <string>
+
+#include "converters/formats/compact_steps.hpp"
+
+/// A build without CUDA: there is no device matrix to work on.
+namespace bcsc::converters::steps {
+
+namespace {
+
+[[noreturn]] void no_cuda() {
+  std::string why;
+  const errc code = core::gpu::assess_absence(core::gpu::this_platform(), why);
+  throw error(code, why);
+}
+
+}  // namespace
+
+template <index I>
+loose_columns<I> order_entries(int, const compaction<I>&) {
+  no_cuda();
+}
+template <index I>
+void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::byte*) {
+  no_cuda();
+}
+template <index I>
+void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, int, I*,
+                    std::byte*, std::byte*) {
+  no_cuda();
+}
+
+#define BCSC_INSTANTIATE(I)                                                                                          \
+  template loose_columns<I> order_entries(int, const compaction<I>&);                                                \
+  template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::byte*);                          \
+  template void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, \
+                               int, I*, std::byte*, std::byte*);
+BCSC_INSTANTIATE(std::int32_t)
+BCSC_INSTANTIATE(std::int64_t)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc::converters::steps

@@ -1,0 +1,180 @@
+// Compact BCSC made on the GPU against the host's: bit for bit. In a build without CUDA, or on a machine without a
+// usable GPU, all but the refusal skip.
+#include "converters/formats/device_compact.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "bcsc/context.hpp"
+#include "bcsc/convert.hpp"
+#include "test/support/battery.hpp"
+
+namespace bcsc::test {
+namespace {
+
+/// The number of the first usable GPU, or -1.
+int usable_device() {
+  for (const device_info& info : devices()) {
+    if (info.usable) return info.device;
+  }
+  return -1;
+}
+
+template <class T, class I>
+struct device_csr {
+  csr_view<T, I> host;
+  core::device_buffer<I> row_ptr, col_ind;
+  converters::device_values<T> values;
+
+  device_csr(int device, csr_view<T, I> a)
+      : host(a), row_ptr(device, a.row_ptr), col_ind(device, a.col_ind), values(device, a.nnz()) {
+    if constexpr (number<T>) values.buffer.upload(a.values);
+  }
+  csr_view<T, I> view() const {
+    return {host.rows,
+            host.cols,
+            {row_ptr.data(), host.row_ptr.size()},
+            {col_ind.data(), host.col_ind.size()},
+            values.span(),
+            memory_space::device};
+  }
+};
+
+template <class X>
+void expect_same_bytes(const X& actual, const X& wanted, const char* array) {
+  ASSERT_EQ(actual.size(), wanted.size()) << array;
+  if (wanted.size_bytes() == 0) return;
+  EXPECT_EQ(std::memcmp(actual.data(), wanted.data(), wanted.size_bytes()), 0) << array;
+}
+
+template <class T, class I>
+void expect_same(const compact_bcsc_view<T, I>& actual, const compact_bcsc_view<T, I>& wanted) {
+  EXPECT_EQ(actual.rows, wanted.rows);
+  EXPECT_EQ(actual.cols, wanted.cols);
+  EXPECT_EQ(actual.m_block, wanted.m_block);
+  expect_same_bytes(actual.block_row, wanted.block_row, "block_row");
+  expect_same_bytes(actual.brow_ptr, wanted.brow_ptr, "brow_ptr");
+  expect_same_bytes(actual.entry_ptr, wanted.entry_ptr, "entry_ptr");
+  expect_same_bytes(actual.dense_end, wanted.dense_end, "dense_end");
+  expect_same_bytes(actual.col_ind, wanted.col_ind, "col_ind");
+  expect_same_bytes(actual.col_count, wanted.col_count, "col_count");
+  expect_same_bytes(actual.row_in_block, wanted.row_in_block, "row_in_block");
+  expect_same_bytes(actual.values, wanted.values, "values");
+}
+
+constexpr std::int64_t heights[] = {1, 2, 3, 8, 32, 256, 257, 1000, 65536};
+
+template <class T, class I>
+void compare_with_host(int device, const csr_matrix<double>& given) {
+  const csr_matrix<T, I> host = cast<T, I>(given);
+  const device_csr<T, I> on_device(device, host.view());
+  for (const std::int64_t m_block : heights) {
+    SCOPED_TRACE(m_block);
+    const compact_bcsc_matrix<T, I> wanted = to_compact(host.view(), {.m_block = m_block});
+    expect_same(download(converters::to_compact_on_device(device, on_device.view(), m_block)).view(), wanted.view());
+    const auto blocked = to_bcsc(host, m_block);
+    const bcsc_view<T, I> b = blocked.view();
+    const core::device_buffer<I> brow_ptr(device, b.brow_ptr), col_ind(device, b.col_ind), col_ptr(device, b.col_ptr),
+        row_ind(device, b.row_ind);
+    converters::device_values<T> values(device, b.nnz());
+    if constexpr (number<T>) values.buffer.upload(b.values);
+    const bcsc_view<T, I> thesis{b.rows,
+                                 b.cols,
+                                 b.m_block,
+                                 {brow_ptr.data(), b.brow_ptr.size()},
+                                 {col_ind.data(), b.col_ind.size()},
+                                 {col_ptr.data(), b.col_ptr.size()},
+                                 {row_ind.data(), b.row_ind.size()},
+                                 values.span(),
+                                 memory_space::device};
+    expect_same(download(converters::to_compact_on_device(device, thesis)).view(), wanted.view());
+  }
+}
+
+template <class I>
+void compare_all_elements(int device, const csr_matrix<double>& a) {
+  compare_with_host<float, I>(device, a);
+  compare_with_host<double, I>(device, a);
+  compare_with_host<half, I>(device, a);
+  compare_with_host<bfloat16, I>(device, a);
+  compare_with_host<pattern, I>(device, a);
+}
+
+/// A matrix whose row blocks fall into every class of weight, and beyond the greatest: rows get heavier and heavier.
+csr_matrix<double> of_all_weights(std::int64_t cols) {
+  test_random random(5);
+  std::vector<std::int32_t> row_ptr{0}, col_ind;
+  std::vector<double> values;
+  for (std::int64_t row = 0; row < 600; ++row) {
+    const std::int64_t per_row = row < 200 ? row % 9 : row < 400 ? 10 + row % 40 : row < 560 ? 300 : 2500;
+    const std::int64_t stride = std::max<std::int64_t>(1, cols / (per_row + 1));
+    for (std::int64_t k = 0; k < per_row && k * stride < cols; ++k) {
+      col_ind.push_back(static_cast<std::int32_t>(k * stride + random.below(stride)));
+      values.push_back(random.real());
+    }
+    row_ptr.push_back(static_cast<std::int32_t>(col_ind.size()));
+  }
+  return {600, cols, row_ptr, col_ind, values};
+}
+
+class device_compact : public ::testing::TestWithParam<sparse_case> {
+ protected:
+  void SetUp() override {
+    device_ = usable_device();
+    if (device_ < 0) GTEST_SKIP() << "no usable GPU";
+  }
+  int device_ = -1;
+};
+
+TEST_P(device_compact, is_equal_to_the_hosts) {
+  const csr_matrix<double> a = csr_of<double>(GetParam());
+  compare_all_elements<std::int32_t>(device_, a);
+  compare_all_elements<std::int64_t>(device_, a);
+}
+
+INSTANTIATE_TEST_SUITE_P(battery, device_compact, ::testing::ValuesIn(battery(values::real)),
+                         [](const auto& c) { return "m" + c.param.name; });
+
+TEST(device_compact_weights, row_blocks_of_every_weight) {
+  const int device = usable_device();
+  if (device < 0) GTEST_SKIP() << "no usable GPU";
+  compare_all_elements<std::int32_t>(device, of_all_weights(3000));
+  // So wide that a column and a row of the block do not fit a key of 31 bits.
+  compare_all_elements<std::int32_t>(device, of_all_weights(std::int64_t{2000} << 20));
+}
+
+TEST(device_compact_weights, goes_there_and_back) {
+  const int device = usable_device();
+  if (device < 0) GTEST_SKIP() << "no usable GPU";
+  const csr_matrix<double> a = of_all_weights(3000);
+  const std::int64_t boundaries[] = {0, 3, 100, 101, 333, 600};
+  const auto host = to_compact(a.view(), {.m_block = 300, .boundaries = boundaries, .dense_from = 2});
+  expect_same(download(converters::upload(device, host.view())).view(), host.view());
+}
+
+TEST(device_compact_refusals, names_what_it_cannot_take) {
+  const csr_matrix<double> a = csr_of<double>(battery(values::real)[3]);
+  try {
+    (void)converters::to_compact_on_device(0, a.view(), 8);
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::wrong_memory_space);
+  }
+  if (usable_device() < 0) {
+    EXPECT_THROW((void)converters::upload(0, to_compact(a.view(), {.m_block = 8}).view()), error);
+    return;
+  }
+  const device_csr<double, std::int32_t> on_device(usable_device(), a.view());
+  for (const std::int64_t m_block : {0, -1, 65537}) {
+    try {
+      (void)converters::to_compact_on_device(usable_device(), on_device.view(), m_block);
+      FAIL() << m_block;
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::invalid_argument);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bcsc::test
