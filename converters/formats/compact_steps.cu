@@ -1,8 +1,6 @@
 #include "converters/formats/compact_steps.hpp"
 
 #include <bit>
-#include <cub/block/block_radix_sort.cuh>
-#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <utility>
@@ -13,33 +11,48 @@
 /// From CSR to compact BCSC on the device.
 ///
 /// A row block's entries lie together in CSR and stay within the same range of positions; only their order is new, and
-/// how many columns they make. Blocks are sorted by weight into classes; a class has a kernel in which one thread block
-/// sorts a row block in shared memory, as keys (column - least column, row) of at most 31 bits. All keys of a row block
-/// differ, so no order but theirs matters. What is too heavy or too wide for that goes through one radix sort in global
-/// memory.
+/// how many columns they make. Its rows are sorted already, so a team of threads merges them in shared memory, pair by
+/// pair: an entry's place is its place in its own list and, by one binary search, in the other. Keys (column - least
+/// column, row) of at most 31 bits differ, so no order but theirs matters. Where columns lie close together (bands,
+/// networks), bits of a small table count instead. Row blocks are parted into classes by
+/// weight, each with a team that suits it; what is too heavy or too wide goes through one radix sort in global memory.
 namespace bcsc::converters::steps {
 
 namespace {
 
 /// Row blocks higher than this take the way of the heavy ones.
 constexpr int most_rows = 256;
-constexpr int num_classes = 4;
+constexpr int num_classes = 5;
 
-/// Entries that a class's thread block sorts.
-template <int Threads, int Items>
+/// A team of threads that merges row blocks of up to `Capacity` entries; light teams share a thread block.
+template <int Team, int Capacity>
 struct weight_class {
-  static constexpr int threads = Threads, items = Items, capacity = Threads * Items;
+  static constexpr int team = Team, capacity = Capacity;
+  static constexpr int threads = Team < 128 ? 128 : Team;
+  static constexpr int teams = threads / Team;
 };
-using lightest = weight_class<64, 4>;
-using light = weight_class<128, 8>;
-using middling = weight_class<256, 16>;
-using strong = weight_class<512, 32>;
+using lightest = weight_class<32, 256>;
+using light = weight_class<128, 1024>;
+using middling = weight_class<512, 4096>;
+using strong = weight_class<1024, 8192>;
+using strongest = weight_class<1024, 16384>;
 
 __device__ int class_of(std::int64_t entries) {
   if (entries <= lightest::capacity) return 0;
   if (entries <= light::capacity) return 1;
   if (entries <= middling::capacity) return 2;
-  return entries <= strong::capacity ? 3 : num_classes;
+  if (entries <= strong::capacity) return 3;
+  return entries <= strongest::capacity ? 4 : num_classes;
+}
+
+/// The sum of `count` over this lane and the lanes below it; the whole warp takes part.
+__device__ inline unsigned sum_up_to(unsigned count) {
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const unsigned below = __shfl_up_sync(0xffffffffu, count, distance);
+    if (static_cast<int>(threadIdx.x) % 32 >= distance) count += below;
+  }
+  return count;
 }
 
 template <class I>
@@ -98,126 +111,283 @@ struct classify_body {
       return;
     }
     const int list = at.keys_fit && at.job.m_block <= most_rows ? class_of(entries) : num_classes;
-    const unsigned place = atomicAdd(at.list_sizes + list, 1u);
+    // One addition for all threads of the warp with the same list.
+    const unsigned alike = __match_any_sync(__activemask(), list);
+    const int leader = __ffs(static_cast<int>(alike)) - 1, lane = static_cast<int>(threadIdx.x) % 32;
+    unsigned place = 0;
+    if (lane == leader) place = atomicAdd(at.list_sizes + list, static_cast<unsigned>(__popc(alike)));
+    place = __shfl_sync(alike, place, leader) + static_cast<unsigned>(__popc(alike & ((1u << lane) - 1)));
     at.lists[list * at.job.num_blocks + place] = static_cast<std::int32_t>(block);
   }
 };
 
+/// What a team has of shared memory. The two halves of `keys` and `from` take turns.
 template <class Class>
-struct sort_storage {
-  using sort = cub::BlockRadixSort<std::uint32_t, Class::threads, Class::items, std::uint16_t>;
-  using scan = cub::BlockScan<int, Class::threads>;
-  union {
-    typename sort::TempStorage sorting;
-    typename scan::TempStorage scanning;
-    std::uint16_t column_start[Class::capacity];
-  };
-  std::uint32_t last_key[Class::threads];
-  unsigned row_start[most_rows + 1];
+struct merge_storage {
+  std::uint32_t keys[2][Class::capacity];
+  std::uint16_t from[2][Class::capacity];  // the entry's place in CSR, from the row block's first on
+  std::uint16_t row_start[most_rows + 1];
   int least_col, greatest_col;
+  unsigned warp_sums[Class::team / 32];
 };
+static_assert(strongest::capacity < 65536);
 
-/// One thread block takes row blocks of its class's list in turn.
-template <class Class, class I>
-__global__ void __launch_bounds__(Class::threads) sort_kernel(workplace<I> at, int list) {
-  using storage = sort_storage<Class>;
-  extern __shared__ __align__(16) unsigned char shared[];
-  auto& s = *reinterpret_cast<storage*>(shared);
-  const int thread = static_cast<int>(threadIdx.x);
-  const compaction<I>& job = at.job;
-
-  for (unsigned next = blockIdx.x; next < at.list_sizes[list]; next += gridDim.x) {
-    const std::int64_t block = at.lists[list * job.num_blocks + next];
-    const std::int64_t first_row = at.first_row(block);
-    const int height = static_cast<int>(at.first_row(block + 1) - first_row);
-    const std::int64_t begin = job.row_ptr[first_row];
-    const int entries = static_cast<int>(job.row_ptr[first_row + height] - begin);
-
-    if (thread == 0) {
-      s.least_col = 0x7fffffff;
-      s.greatest_col = 0;
-    }
-    __syncthreads();
-    for (int row = thread; row <= height; row += Class::threads) {
-      const std::int64_t from = job.row_ptr[first_row + row];
-      s.row_start[row] = static_cast<unsigned>(from - begin);
-      if (row == height) break;
-      const std::int64_t to = job.row_ptr[first_row + row + 1];
-      if (from == to) continue;
-      atomicMin(&s.least_col, static_cast<int>(job.col_ind[from]));
-      atomicMax(&s.greatest_col, static_cast<int>(job.col_ind[to - 1]));
-    }
-    __syncthreads();
-    const auto least_col = static_cast<unsigned>(s.least_col);
-    const int col_bits = 32 - __clz(s.greatest_col - s.least_col);
-    const int key_bits = at.row_bits + col_bits;
-
-    std::uint32_t keys[Class::items];
-    std::uint16_t from[Class::items];
-#pragma unroll
-    for (int i = 0; i < Class::items; ++i) {
-      const int k = i * Class::threads + thread;
-      from[i] = static_cast<std::uint16_t>(k);
-      keys[i] = 1u << key_bits;  // behind all entries
-      if (k < entries) {
-        int low = 0, high = height;  // the last row that begins at or before k
-        while (high - low > 1) {
-          const int middle = (low + high) / 2;
-          if (s.row_start[middle] <= static_cast<unsigned>(k)) {
-            low = middle;
-          } else {
-            high = middle;
-          }
-        }
-        keys[i] =
-            (static_cast<unsigned>(job.col_ind[begin + k]) - least_col) << at.row_bits | static_cast<unsigned>(low);
-      }
-    }
-    typename storage::sort(s.sorting).Sort(keys, from, 0, key_bits + 1);
-
-    s.last_key[thread] = keys[Class::items - 1];
-    __syncthreads();
-    bool is_first[Class::items];  // of its column
-    int columns = 0;
-#pragma unroll
-    for (int i = 0; i < Class::items; ++i) {
-      const int k = thread * Class::items + i;
-      const std::uint32_t former = i > 0 ? keys[i - 1] : thread > 0 ? s.last_key[thread - 1] : ~0u;
-      is_first[i] = k < entries && (k == 0 || keys[i] >> at.row_bits != former >> at.row_bits);
-      columns += is_first[i];
-    }
-    int column = 0, num_columns = 0;
-    typename storage::scan(s.scanning).ExclusiveSum(columns, column, num_columns);
-    __syncthreads();
-
-    const std::uint32_t row_mask = (1u << at.row_bits) - 1;
-#pragma unroll
-    for (int i = 0; i < Class::items; ++i) {
-      const int k = thread * Class::items + i;
-      if (k >= entries) break;
-      at.set_small(job.row_in_block, begin + k, keys[i] & row_mask);
-      at.move_value(begin + k, begin + from[i]);
-      if (!is_first[i]) continue;
-      at.col_ind[begin + column] = static_cast<I>(least_col + (keys[i] >> at.row_bits));
-      s.column_start[column++] = static_cast<std::uint16_t>(k);
-    }
-    __syncthreads();
-    for (int j = thread; j < num_columns; j += Class::threads) {
-      const unsigned end = j + 1 < num_columns ? s.column_start[j + 1] : static_cast<unsigned>(entries);
-      at.set_small(at.col_count, begin + j, end - s.column_start[j] - 1);
-    }
-    if (thread == 0) at.num_columns[block] = static_cast<I>(num_columns);
+template <class Class>
+__device__ void meet() {
+  if constexpr (Class::team == 32) {
+    __syncwarp();
+  } else {
     __syncthreads();
   }
 }
 
-template <class Class, class I>
-void sort_class(const workplace<I>& at, int list, int grid) {
-  core::gpu::check_launch(
-      core::start(&sort_kernel<Class, I>, std::min<std::int64_t>(grid, at.job.num_blocks), Class::threads,
-                  static_cast<std::int64_t>(sizeof(sort_storage<Class>)), nullptr, at, list),
-      "sort of row blocks");
+/// How many of the ascending keys are below `key`.
+__device__ inline int count_below(const std::uint32_t* keys, int n, std::uint32_t key) {
+  int low = 0;
+  while (n > 0) {
+    const int half = n / 2;
+    if (keys[low + half] < key) {
+      low += half + 1;
+      n -= half + 1;
+    } else {
+      n = half;
+    }
+  }
+  return low;
 }
+
+/// One row block and the team that orders it.
+template <class Class, class I>
+struct block_team {
+  const workplace<I>& at;
+  merge_storage<Class>& s;
+  int thread, lane, warp;
+  std::int64_t block, first_row, begin;
+  int height, entries;
+
+  static constexpr int team = Class::team;
+  static constexpr int warps = team / 32;
+
+  __device__ block_team(const workplace<I>& at, merge_storage<Class>& s, std::int64_t block)
+      : at(at),
+        s(s),
+        thread(static_cast<int>(threadIdx.x) % team),
+        lane(thread % 32),
+        warp(thread / 32),
+        block(block),
+        first_row(at.first_row(block)),
+        begin(at.job.row_ptr[first_row]),
+        height(static_cast<int>(at.first_row(block + 1) - first_row)),
+        entries(static_cast<int>(at.job.row_ptr[first_row + height] - begin)) {}
+
+  __device__ void order() const {
+    if (thread == 0) {
+      s.least_col = 0x7fffffff;
+      s.greatest_col = 0;
+    }
+    meet<Class>();
+    for (int row = thread; row <= height; row += team) {
+      const std::int64_t from = at.job.row_ptr[first_row + row];
+      s.row_start[row] = static_cast<std::uint16_t>(from - begin);
+      if (row == height) break;
+      const std::int64_t to = at.job.row_ptr[first_row + row + 1];
+      if (from == to) continue;
+      atomicMin(&s.least_col, static_cast<int>(at.job.col_ind[from]));
+      atomicMax(&s.greatest_col, static_cast<int>(at.job.col_ind[to - 1]));
+    }
+    meet<Class>();
+    const std::int64_t span = std::int64_t{s.greatest_col} - s.least_col + 1;
+    const int words = (height + 31) / 32;
+    if (span <= 2 * entries && span <= Class::capacity && span * words <= 2 * Class::capacity) {
+      count(static_cast<int>(span), words);
+    } else {
+      merge();
+    }
+    meet<Class>();
+  }
+
+  __device__ unsigned column(int k) const {
+    return static_cast<unsigned>(at.job.col_ind[begin + k]) - static_cast<unsigned>(s.least_col);
+  }
+  /// The last row that begins at or before entry k.
+  __device__ int row_of(int k) const {
+    int row = 0;
+    for (int rows = height; rows > 1;) {
+      const int half = rows / 2;
+      if (s.row_start[row + half] <= k) row += half;
+      rows -= half;
+    }
+    return row;
+  }
+  /// Calls each(i, the sum of value below i) for i in [0, n), and returns the whole sum: every warp takes a share, and
+  /// learns what lies before it.
+  template <class Value, class Each>
+  __device__ unsigned scan(int n, Value value, Each each) const {
+    const int share = (n + 32 * warps - 1) / (32 * warps) * 32;
+    const int share_begin = warp * share, share_end = share_begin + share < n ? share_begin + share : n;
+    unsigned before = 0, all = 0;
+    for (int i = share_begin + lane; i < share_end; i += 32) all += value(i);
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) all += __shfl_xor_sync(0xffffffffu, all, distance);
+    if constexpr (warps > 1) {
+      if (lane == 0) s.warp_sums[warp] = all;
+      meet<Class>();
+      const unsigned sums = sum_up_to(lane < warps ? s.warp_sums[lane] : 0);
+      before = __shfl_sync(0xffffffffu, sums, warp > 0 ? warp - 1 : 0);
+      if (warp == 0) before = 0;
+      all = __shfl_sync(0xffffffffu, sums, warps - 1);
+    }
+    for (int i = share_begin + lane; i - lane < share_end; i += 32) {
+      const unsigned own = i < share_end ? value(i) : 0;
+      const unsigned with_own = sum_up_to(own);
+      if (i < share_end) each(i, before + with_own - own);
+      before += __shfl_sync(0xffffffffu, with_own, 31);
+    }
+    return all;
+  }
+
+  /// Where columns lie close together: a bit for each place that holds an entry, then a place for each bit.
+  __device__ void count(int span, int words) const {
+    std::uint32_t* const rows = s.keys[0];   // [span][words]
+    std::uint16_t* const start = s.from[0];  // [span]
+    for (int i = thread; i < span * words; i += team) rows[i] = 0;
+    meet<Class>();
+    for (int k = thread; k < entries; k += team) {
+      const int row = row_of(k);
+      atomicOr(rows + column(k) * words + row / 32, 1u << (row % 32));
+    }
+    meet<Class>();
+    // Entries in the lower half of the sum, columns in the upper.
+    const auto weight = [&](int i) {
+      unsigned count = 0;
+      for (int w = 0; w < words; ++w) count += static_cast<unsigned>(__popc(rows[i * words + w]));
+      return count > 0 ? count + (1u << 16) : 0;
+    };
+    const unsigned sums = scan(span, weight, [&](int i, unsigned before) {
+      start[i] = static_cast<std::uint16_t>(before);
+      const unsigned own = weight(i) & 0xffffu;
+      if (own > 0) set_column(static_cast<int>(before >> 16), static_cast<unsigned>(i), own);
+    });
+    if (thread == 0) at.num_columns[block] = static_cast<I>(sums >> 16);
+    meet<Class>();
+    for (int k = thread; k < entries; k += team) {
+      const int row = row_of(k);
+      const unsigned col = column(k);
+      const std::uint32_t* const bits = rows + col * words;
+      int place = start[col];
+      for (int w = 0; w < row / 32; ++w) place += __popc(bits[w]);
+      place += __popc(bits[row / 32] & ((1u << (row % 32)) - 1));
+      set_entry(place, k, static_cast<unsigned>(row));
+    }
+  }
+
+  /// Elsewhere: the rows, which are sorted, merged pair by pair.
+  __device__ void merge() const {
+    const int row_bits = at.row_bits;
+    const std::uint32_t row_mask = (1u << row_bits) - 1;
+#pragma unroll 4
+    for (int k = thread; k < entries; k += team) {
+      s.keys[0][k] = column(k) << row_bits | static_cast<unsigned>(row_of(k));
+      s.from[0][k] = static_cast<std::uint16_t>(k);
+    }
+    meet<Class>();
+    int now = 0;
+    for (int span = 1; span < height; span *= 2) {  // rows of a sorted list
+      for (int k = thread; k < entries; k += team) {
+        const std::uint32_t key = s.keys[now][k];
+        const int own = static_cast<int>(key & row_mask) / span * span, other = own ^ span, pair = own & ~span;
+        int to = k;
+        if (other < height) {
+          const int other_start = s.row_start[other];
+          const int other_end = s.row_start[other + span < height ? other + span : height];
+          to = s.row_start[pair] + (k - s.row_start[own]) +
+               count_below(s.keys[now] + other_start, other_end - other_start, key);
+        }
+        s.keys[1 - now][to] = key;
+        s.from[1 - now][to] = s.from[now][k];
+      }
+      meet<Class>();
+      now = 1 - now;
+    }
+    const std::uint32_t* const keys = s.keys[now];
+    std::uint16_t* const column_start = s.from[1 - now];
+    const auto begins_column = [&](int k) {
+      return k == 0 || keys[k] >> row_bits != keys[k - 1] >> row_bits ? 1u : 0u;
+    };
+    const unsigned num_columns = scan(entries, begins_column, [&](int k, unsigned before) {
+      set_entry(k, s.from[now][k], keys[k] & row_mask);
+      if (begins_column(k) != 0) column_start[before] = static_cast<std::uint16_t>(k);
+    });
+    if (thread == 0) at.num_columns[block] = static_cast<I>(num_columns);
+    meet<Class>();
+    for (int j = thread; j < static_cast<int>(num_columns); j += team) {
+      const int first = column_start[j];
+      const int end = j + 1 < static_cast<int>(num_columns) ? column_start[j + 1] : entries;
+      set_column(j, keys[first] >> row_bits, static_cast<unsigned>(end - first));
+    }
+  }
+
+  __device__ void set_entry(int place, int from, unsigned row) const {
+    at.set_small(at.job.row_in_block, begin + place, row);
+    at.move_value(begin + place, begin + from);
+  }
+  __device__ void set_column(int j, unsigned col, unsigned count) const {
+    at.col_ind[begin + j] = static_cast<I>(static_cast<unsigned>(s.least_col) + col);
+    at.set_small(at.col_count, begin + j, count - 1);
+  }
+};
+
+/// The teams take row blocks of their class's list in turn.
+template <class Class, class I>
+__global__ void __launch_bounds__(Class::threads) order_kernel(const __grid_constant__ workplace<I> at, int list) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  auto* const storage = reinterpret_cast<merge_storage<Class>*>(shared);
+  const unsigned team = threadIdx.x / Class::team;
+  for (unsigned next = blockIdx.x * Class::teams + team; next < at.list_sizes[list]; next += gridDim.x * Class::teams) {
+    block_team<Class, I>(at, storage[team], at.lists[list * at.job.num_blocks + next]).order();
+  }
+}
+
+template <class Class, class I>
+void order_class(const workplace<I>& at, int list, std::int64_t size, cudaStream_t stream) {
+  if (size == 0) return;
+  core::gpu::check_launch(
+      core::start(&order_kernel<Class, I>, (size + Class::teams - 1) / Class::teams, Class::threads,
+                  static_cast<std::int64_t>(sizeof(merge_storage<Class>)) * Class::teams, stream, at, list),
+      "ordering of row blocks");
+}
+
+/// A stream beside the default one: begins behind what that has been given so far.
+class side_stream {
+ public:
+  side_stream() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+    check(cudaEventRecord(event_, nullptr));
+    check(cudaStreamWaitEvent(stream_, event_, 0));
+  }
+  ~side_stream() {
+    // Not joined: something threw, and the memory that is worked on is about to be released.
+    if (!joined_) (void)cudaStreamSynchronize(stream_);
+    (void)cudaEventDestroy(event_);
+    (void)cudaStreamDestroy(stream_);
+  }
+  side_stream(const side_stream&) = delete;
+  side_stream& operator=(const side_stream&) = delete;
+  cudaStream_t get() const { return stream_; }
+  /// What the default stream is given from now on waits for this one.
+  void join() {
+    check(cudaEventRecord(event_, stream_));
+    check(cudaStreamWaitEvent(nullptr, event_, 0));
+    joined_ = true;
+  }
+
+ private:
+  static void check(cudaError_t status) { core::gpu::check_launch(static_cast<int>(status), "side stream"); }
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t event_ = nullptr;
+  bool joined_ = false;
+};
 
 // --- Heavy row blocks -----------------------------------------------------------------------------------------------
 
@@ -366,17 +536,21 @@ struct close_body {
   const std::byte* loose_count;
   I* col_ind;
   std::byte* col_count;
-  /// A warp's lanes take a row block's columns in turn.
+  std::int64_t nnzc;
+  /// A warp takes 128 neighbouring columns, and seeks their row blocks only among those that it meets.
   __device__ void operator()(std::int64_t k) const {
-    const std::int64_t block = k / 32, lane = k % 32;
-    const std::int64_t to = brow_ptr[block], columns = brow_ptr[block + 1] - to, from = job.entry_ptr[block];
-    for (std::int64_t j = lane; j < columns; j += 32) {
-      col_ind[to + j] = loose_ind[from + j];
+    constexpr std::int64_t chunk = 128;
+    const std::int64_t first = k / 32 * chunk, end = first + chunk < nnzc ? first + chunk : nnzc;
+    const std::int64_t first_block = segment_of(brow_ptr, job.num_blocks, first);
+    const std::int64_t last_block = segment_of(brow_ptr, job.num_blocks, end - 1);
+    for (std::int64_t to = first + k % 32; to < end; to += 32) {
+      const std::int64_t block = first_block + segment_of(brow_ptr + first_block, last_block - first_block + 1, to);
+      const std::int64_t from = job.entry_ptr[block] + (to - brow_ptr[block]);
+      col_ind[to] = loose_ind[from];
       if (job.index_bytes == 1) {
-        col_count[to + j] = loose_count[from + j];
+        col_count[to] = loose_count[from];
       } else {
-        reinterpret_cast<std::uint16_t*>(col_count)[to + j] =
-            reinterpret_cast<const std::uint16_t*>(loose_count)[from + j];
+        reinterpret_cast<std::uint16_t*>(col_count)[to] = reinterpret_cast<const std::uint16_t*>(loose_count)[from];
       }
     }
   }
@@ -439,15 +613,20 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
                         lists.data(), list_sizes.data(),  row_bits + col_bits <= 31, row_bits};
   for_each(job.num_blocks + 1, classify_body<I>{at}, "classes of row blocks");
   if (job.nnz == 0) return out;
-  if (at.keys_fit && job.m_block <= most_rows) {
-    sort_class<lightest>(at, 0, 8192);
-    sort_class<light>(at, 1, 4096);
-    sort_class<middling>(at, 2, 1024);
-    sort_class<strong>(at, 3, 264);
-  }
   unsigned sizes[num_classes + 1];
   core::gpu::copy_to_host(sizes, list_sizes.data(), sizeof sizes);
-  if (sizes[num_classes] > 0) sort_heavy(device, at, sizes[num_classes]);
+  {
+    // The classes run side by side: each leaves room that another can use.
+    side_stream strong_ones, weak_ones;
+    order_class<strongest>(at, 4, sizes[4], strong_ones.get());
+    order_class<strong>(at, 3, sizes[3], strong_ones.get());
+    order_class<middling>(at, 2, sizes[2], weak_ones.get());
+    order_class<light>(at, 1, sizes[1], weak_ones.get());
+    order_class<lightest>(at, 0, sizes[0], weak_ones.get());
+    if (sizes[num_classes] > 0) sort_heavy(device, at, sizes[num_classes]);
+    strong_ones.join();
+    weak_ones.join();
+  }
 
   with_cub(
       device,
@@ -465,10 +644,10 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
 template <index I>
 void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* col_ind, std::byte* col_count) {
   if (columns.nnzc == 0) return;
-  for_each(
-      job.num_blocks * 32,
-      close_body<I>{job, columns.brow_ptr.data(), columns.col_ind.data(), columns.col_count.data(), col_ind, col_count},
-      "closing of ranks");
+  for_each((columns.nnzc + 127) / 128 * 32,
+           close_body<I>{job, columns.brow_ptr.data(), columns.col_ind.data(), columns.col_count.data(), col_ind,
+                         col_count, columns.nnzc},
+           "closing of ranks");
 }
 
 template <index I>

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lib/core/buffer.hpp"
 #include "lib/core/launch.cuh"
@@ -112,12 +113,23 @@ __device__ std::int64_t segment_of(const I* ptr, std::int64_t num_segments, std:
 inline void forget_earlier_error() { (void)cudaGetLastError(); }
 
 /// Thrust's temporary memory comes from where all device memory comes from.
-struct thrust_memory {
+class thrust_memory {
+ public:
   using value_type = char;
   char* allocate(std::ptrdiff_t bytes) {
-    return static_cast<char*>(core::gpu::allocate(static_cast<std::size_t>(std::max<std::ptrdiff_t>(bytes, 1))));
+    taken_.push_back(core::gpu::allocate(static_cast<std::size_t>(std::max<std::ptrdiff_t>(bytes, 1))));
+    return static_cast<char*>(taken_.back().pointer);
   }
-  void deallocate(char* pointer, std::size_t) noexcept { core::gpu::release(pointer); }
+  void deallocate(char* pointer, std::size_t) noexcept {
+    const auto found =
+        std::find_if(taken_.begin(), taken_.end(), [&](const auto& memory) { return memory.pointer == pointer; });
+    if (found == taken_.end()) return;
+    core::gpu::release(*found);
+    taken_.erase(found);
+  }
+
+ private:
+  std::vector<core::gpu::allocation> taken_;
 };
 
 /// Runs a Thrust algorithm on the default stream; its errors become the library's.

@@ -16,7 +16,7 @@ class device_buffer {
   device_buffer(int device, std::int64_t size) : device_(device), size_(size) {
     if (size_ == 0) return;
     const gpu::device_guard guard(device_);
-    data_ = static_cast<T*>(gpu::allocate(static_cast<std::size_t>(size_) * sizeof(T)));
+    memory_ = gpu::allocate(static_cast<std::size_t>(size_) * sizeof(T));
   }
   /// A copy of host data; returns when the copy is done.
   device_buffer(int device, std::span<const T> host) : device_buffer(device, static_cast<std::int64_t>(host.size())) {
@@ -30,7 +30,7 @@ class device_buffer {
     return *this;
   }
 
-  T* data() const { return data_; }
+  T* data() const { return static_cast<T*>(memory_.pointer); }
   std::int64_t size() const { return size_; }
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
 
@@ -38,35 +38,35 @@ class device_buffer {
   void upload(std::span<const T> host) {
     if (size_ == 0) return;
     const gpu::device_guard guard(device_);
-    gpu::copy_to_device(data_, host.data(), bytes());
+    gpu::copy_to_device(data(), host.data(), bytes());
     gpu::synchronize();
   }
   std::vector<T> download() const {
     std::vector<T> host(static_cast<std::size_t>(size_));
     if (size_ == 0) return host;
     const gpu::device_guard guard(device_);
-    gpu::copy_to_host(host.data(), data_, bytes());
+    gpu::copy_to_host(host.data(), data(), bytes());
     return host;
   }
 
  private:
   void swap(device_buffer& other) noexcept {
-    std::swap(data_, other.data_);
+    std::swap(memory_, other.memory_);
     std::swap(device_, other.device_);
     std::swap(size_, other.size_);
   }
   void reset() noexcept {
-    if (data_ == nullptr) return;
+    if (memory_.pointer == nullptr) return;
     try {
       const gpu::device_guard guard(device_);
-      gpu::release(data_);
+      gpu::release(memory_);
     } catch (const error&) {
       // A poisoned context has lost the memory already.
     }
-    data_ = nullptr;
+    memory_ = {};
   }
 
-  T* data_ = nullptr;
+  gpu::allocation memory_;
   int device_ = 0;
   std::int64_t size_ = 0;
 };

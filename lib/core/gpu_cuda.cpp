@@ -13,6 +13,10 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
+/// Of what has been released, a pool keeps so much; the rest goes back to the driver.
+constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 30;
+thread_local const memory_pool* current_pool = nullptr;
+
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   if (!is_sticky(status)) (void)cudaGetLastError();  // or the next caller would be told of it
@@ -87,19 +91,58 @@ device_guard::~device_guard() {
   if (former_ >= 0) (void)cudaSetDevice(former_);
 }
 
-void* allocate(std::size_t bytes) {
-  void* pointer = nullptr;
-  const cudaError_t status = cudaMalloc(&pointer, bytes);
+memory_pool::memory_pool(int device) : device_(device) {
+  int supported = 0;
+  (void)cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device);
+  if (supported == 0) return;
+  cudaMemPoolProps wanted{};
+  wanted.allocType = cudaMemAllocationTypePinned;
+  wanted.location.type = cudaMemLocationTypeDevice;
+  wanted.location.id = device;
+  cudaMemPool_t pool = nullptr;
+  check(cudaMemPoolCreate(&pool, &wanted), "cudaMemPoolCreate");
+  handle_ = pool;
+  std::uint64_t kept = most_kept_bytes;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "cudaMemPoolSetAttribute");
+}
+
+memory_pool::~memory_pool() {
+  // What is still allocated keeps the pool's memory alive until it is freed.
+  if (handle_ != nullptr) (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
+}
+
+pool_guard::pool_guard(const memory_pool* pool) : former_(current_pool) {
+  if (pool != nullptr && pool->handle() != nullptr) current_pool = pool;
+}
+pool_guard::~pool_guard() { current_pool = former_; }
+
+allocation allocate(std::size_t bytes) {
+  allocation memory;
+  int device = -1;
+  const bool pooled =
+      current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess && device == current_pool->device();
+  memory.from = pooled ? origin::pool : origin::driver;
+  const cudaError_t status =
+      pooled
+          ? cudaMallocFromPoolAsync(&memory.pointer, bytes, static_cast<cudaMemPool_t>(current_pool->handle()), nullptr)
+          : cudaMalloc(&memory.pointer, bytes);
   if (status == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     fail(errc::out_of_memory, "the GPU has no {} bytes left", bytes);
   }
-  check(status, "cudaMalloc");
+  check(status, pooled ? "cudaMallocFromPoolAsync" : "cudaMalloc");
   ++allocations;
-  return pointer;
+  return memory;
 }
 
-void release(void* pointer) noexcept { (void)cudaFree(pointer); }
+void release(const allocation& memory) noexcept {
+  if (memory.from == origin::driver) {
+    (void)cudaFree(memory.pointer);
+    return;
+  }
+  if (current_pool == nullptr) (void)cudaDeviceSynchronize();
+  (void)cudaFreeAsync(memory.pointer, nullptr);
+}
 
 void copy_to_device(void* to, const void* from, std::size_t bytes, cuda_stream stream) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copy to the GPU");

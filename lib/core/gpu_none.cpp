@@ -19,8 +19,12 @@ std::vector<device_info> list_devices() { return {}; }
 device_guard::device_guard(int) { no_cuda(); }
 device_guard::~device_guard() = default;
 
-void* allocate(std::size_t) { no_cuda(); }
-void release(void*) noexcept {}
+memory_pool::memory_pool(int device) : device_(device) { no_cuda(); }
+memory_pool::~memory_pool() = default;
+pool_guard::pool_guard(const memory_pool*) : former_(nullptr) {}
+pool_guard::~pool_guard() { (void)former_; }
+allocation allocate(std::size_t) { no_cuda(); }
+void release(const allocation&) noexcept {}
 void copy_to_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void copy_to_host(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void copy_on_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }

@@ -164,7 +164,14 @@ struct spmm_plan<T>::impl {
   template <class Body>
   void convert_guarded(Body body) const {
     const threads_guard threads(on_gpu() ? 0 : ctx.threads());
-    core::guarded(ctx.state(), "a plan", body);
+    const core::gpu::pool_guard pool(ctx.state().pool.get());
+    core::guarded(ctx.state(), "a plan", [&] {
+      body();
+      if (!on_gpu()) return;
+      // What was allocated on the default stream is there for all streams from here on.
+      const core::gpu::device_guard guard(device());
+      core::gpu::synchronize();
+    });
   }
 
   int device() const { return ctx.device().device; }
