@@ -1,12 +1,15 @@
 #include "converters/files/source.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -38,6 +41,33 @@ int descriptor::close() noexcept {
   return result == 0 ? 0 : errno;
 }
 
+byte_block::~byte_block() {
+  if (mapped_) {
+    ::munmap(data_, capacity_);
+  } else {
+    std::free(data_);
+  }
+}
+
+bool byte_block::map(int file, std::size_t size) {
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (at == MAP_FAILED) return false;
+  data_ = static_cast<char*>(at);
+  capacity_ = size;
+  mapped_ = true;
+  return true;
+}
+
+void byte_block::reserve(std::size_t kept, std::size_t least) {
+  if (capacity_ - kept >= least) return;
+  // realloc() moves large blocks by their page table: neither copied nor filled, as a vector would.
+  const std::size_t capacity = std::max(kept + least, capacity_ + capacity_ / 2);
+  void* const at = std::realloc(data_, capacity);
+  if (at == nullptr) throw std::bad_alloc();
+  data_ = static_cast<char*>(at);
+  capacity_ = capacity;
+}
+
 source::source(const std::filesystem::path& path, const read_options& options)
     : path_(path.string()),
       options_(options),
@@ -50,7 +80,8 @@ source::source(const std::filesystem::path& path, const read_options& options)
     fail_at({.path = path_}, errc::io_error, "cannot be examined: {}", system_message(errno));
   }
   if (S_ISDIR(status.st_mode)) fail_at({.path = path_}, errc::io_error, "is a directory");
-  if (S_ISREG(status.st_mode)) stored_bytes_ = status.st_size;
+  regular_ = S_ISREG(status.st_mode);
+  if (regular_) stored_bytes_ = status.st_size;
   recognise_compression();
 }
 
@@ -58,6 +89,7 @@ source::source(std::string_view stored, std::string name, const read_options& op
     : path_(std::move(name)),
       options_(options),
       file_(-1),
+      stored_(stored),
       in_memory_(stored),
       stored_bytes_(static_cast<std::int64_t>(stored.size())),
       next_report_(report_every),
@@ -81,6 +113,7 @@ source::~source() {
 }
 
 std::string_view source::head(std::size_t most) {
+  if (content_) return content_->substr(0, most);
   while (head_.size() < most) {
     const std::size_t have = head_.size();
     head_.resize(most);
@@ -92,10 +125,34 @@ std::string_view source::head(std::size_t most) {
 }
 
 std::size_t source::read(char* to, std::size_t capacity) {
+  if (content_) return 0;
   if (head_.empty()) return read_on(to, capacity);
   const std::size_t size = head_.copy(to, capacity);
   head_.erase(0, size);
   return size;
+}
+
+std::string_view source::content() {
+  if (content_) return *content_;
+  if (!compressed_ && file_.get() < 0) {
+    content_ = stored_;
+  } else if (!compressed_ && regular_ && stored_bytes_ > 0 &&
+             whole_.map(file_.get(), static_cast<std::size_t>(stored_bytes_))) {
+    content_ = std::string_view(whole_.data(), whole_.capacity());
+  } else {
+    constexpr std::size_t least = std::size_t{1} << 20;
+    std::size_t size = 0;
+    for (std::size_t more = 1; more > 0; size += more) {
+      whole_.reserve(size, least);
+      more = read(whole_.data() + size, whole_.capacity() - size);
+    }
+    content_ = std::string_view(whole_.data(), size);
+    return *content_;
+  }
+  stored_read_ = stored_bytes_;
+  stream_.avail_in = 0;
+  report_progress(true);
+  return *content_;
 }
 
 std::size_t source::read_on(char* to, std::size_t capacity) {
@@ -142,6 +199,7 @@ std::size_t source::read_plain(char* to, std::size_t capacity) {
 }
 
 std::size_t source::inflate_some(char* to, std::size_t capacity) {
+  capacity = std::min<std::size_t>(capacity, std::size_t{1} << 30);  // zlib counts in 32 bits
   stream_.next_out = reinterpret_cast<Bytef*>(to);
   stream_.avail_out = static_cast<uInt>(capacity);
   while (stream_.avail_out == capacity) {

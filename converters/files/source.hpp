@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,27 @@ class descriptor {
   int number_;
 };
 
+/// Bytes that a file is mapped to, or that were collected without knowing how many would come.
+class byte_block {
+ public:
+  byte_block() = default;
+  ~byte_block();
+  byte_block(const byte_block&) = delete;
+  byte_block& operator=(const byte_block&) = delete;
+
+  /// Maps the first `size` bytes of a regular file, to be read only; false where that cannot be done.
+  bool map(int file, std::size_t size);
+  /// Room for at least `least` further bytes, behind the `kept` in use. Throws std::bad_alloc.
+  void reserve(std::size_t kept, std::size_t least);
+  char* data() const { return data_; }
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  char* data_ = nullptr;
+  std::size_t capacity_ = 0;
+  bool mapped_ = false;
+};
+
 /// A file's content in order, decompressed on the way if it begins with gzip's magic bytes (RFC 1952; any number of
 /// members). Reports progress, and enforces the limits of decompression.
 class source {
@@ -50,6 +72,13 @@ class source {
 
   /// The first bytes of the content, `most` of them or all there are; they stay to be read.
   std::string_view head(std::size_t most = 4096);
+
+  /// All of the content, from its first byte, until the source is gone: for readers of binary formats. Nothing may have
+  /// been read() before; head() may have been called. What lies in memory is handed out as it is, a plain regular file
+  /// is mapped (a process that shortens it meanwhile kills its readers, as with every mapping), anything else is read
+  /// to its end, within the limits of decompression. read() has nothing to give afterwards. Throws as read(), and
+  /// std::bad_alloc.
+  std::string_view content();
 
   const std::string& path() const { return path_; }
   const read_options& options() const { return options_; }
@@ -76,8 +105,12 @@ class source {
   std::string path_;
   read_options options_;
   descriptor file_;             ///< none if the content lies in memory
+  bool regular_ = false;        ///< a regular file
+  std::string_view stored_;     ///< the content that lies in memory
   std::string_view in_memory_;  ///< what of it is not read yet
   std::string head_;            ///< decompressed already, for head(); what is left of it is read first
+  byte_block whole_;            ///< what content() hands out, where it does not lie in memory anyway
+  std::optional<std::string_view> content_;
   std::int64_t stored_bytes_ = 0;
   std::int64_t stored_read_ = 0;  ///< stored bytes taken from the file, the unused ones of the chunk included
   std::int64_t produced_ = 0;     ///< bytes handed out
