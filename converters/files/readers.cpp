@@ -64,6 +64,12 @@ coo_matrix<T, I> read_matrix(source& in) {
   }
 }
 
+template <value T, index I>
+csr_matrix<T, I> read_as_csr(source& in) {
+  if (recognise(in) == file_format::matrix_market) return matrix_market::read_csr<T, I>(in);
+  return to_csr(read_matrix<T, I>(in));
+}
+
 }  // namespace
 
 const std::array<format_row, 8> format_rows{
@@ -123,7 +129,7 @@ template <value T, index I>
 csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    return to_csr(files::read_matrix<T, I>(in));
+    return files::read_as_csr<T, I>(in);
   });
 }
 

@@ -256,7 +256,7 @@ bool line_reader::next_beyond_buffer(std::string_view& line) {
   begin_ = 0;
   const char* newline = nullptr;
   while (newline == nullptr && end_ < buffer_.size()) {
-    const std::size_t size = in_.read(buffer_.data() + end_, buffer_.size() - end_);
+    const std::size_t size = in_.read(buffer_.data() + end_, std::min(buffer_.size() - end_, chunk_bytes));
     if (size == 0) break;
     newline = find_newline(buffer_.data() + end_, size);
     end_ += size;

@@ -147,6 +147,8 @@ class line_reader {
   /// Whether that line was ended by the end of the content rather than by LF.
   bool unterminated() const { return unterminated_; }
   bool cut() const { return cut_; }
+  /// What has been read from the source and not been given out. Whoever takes it must not call next() any more.
+  std::string_view rest() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
  private:
   static const char* find_newline(const char* from, std::size_t size) {
