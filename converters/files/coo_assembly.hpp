@@ -124,10 +124,10 @@ std::vector<I> pointers_of(const std::vector<I>& row_ind, std::int64_t rows, con
 /// can write to many rows at once.
 template <value T, index I>
 struct buckets {
-  struct record {
-    I col;
+  struct record {  // in this order the types leave no gaps, but one for 8 + 8
     T value;
     std::uint32_t row;  ///< within the bucket
+    I col;
   };
   int shift = 0;
   std::vector<std::int64_t> start{0};  ///< of each bucket in `records`, and the end
@@ -166,7 +166,7 @@ buckets<T, I> throw_into_buckets(std::int64_t rows, const stored_entries<T, I>& 
   b.records = zeros<typename buckets<T, I>::record>(at(end));
   const auto within = static_cast<I>((std::int64_t{1} << b.shift) - 1);
   for_each([&](std::int64_t& to, I row, I col, T value) {
-    b.records[at(to++)] = {col, value, static_cast<std::uint32_t>(row & within)};
+    b.records[at(to++)] = {value, static_cast<std::uint32_t>(row & within), col};
   });
   return b;
 }
@@ -256,6 +256,7 @@ ordered_entries<T, I> order_by_counting(std::int64_t rows, stored_entries<T, I> 
                                         row_form form, const std::string& path) {
   const buckets<T, I> b = throw_into_buckets(rows, stored, symmetry);
   ordered_entries<T, I> result;
+  if (form == row_form::pointers) stored.row = {};
   // The memory of what was read serves what comes out, unless that is more.
   const auto reuse = [size = b.records.size()](auto& array) {
     if (array.size() == size) return std::move(array);

@@ -91,7 +91,8 @@ file_format recognise(source& in) {
   for (const format_row& row : format_rows) {
     if (row.has_mark != nullptr && row.has_mark(head)) return row.format;
   }
-  std::filesystem::path name = lower_case(std::filesystem::path(in.path()).filename().string());
+  const std::string& full_name = in.member().empty() ? in.path() : in.member();
+  std::filesystem::path name = lower_case(std::filesystem::path(full_name).filename().string());
   if (name.extension() == ".gz") name.replace_extension();
   std::string extension = name.extension().string();
   if (!extension.empty()) extension.erase(0, 1);
@@ -113,7 +114,9 @@ std::string_view to_string(file_format format) noexcept {
 file_info read_file_info(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    return files::read_info(in);
+    file_info info = files::read_info(in);
+    if (info.member.empty()) info.member = in.member();
+    return info;
   });
 }
 
