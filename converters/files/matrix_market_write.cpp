@@ -16,6 +16,10 @@ namespace files {
 namespace {
 
 void require_valid(bool array, const write_options& options) {
+  if (options.field == file_field::complex || options.symmetry == file_symmetry::hermitian) {
+    core::fail(errc::invalid_argument, "options: '{} {}' is for complex values, which are not held",
+               to_string(options.field), to_string(options.symmetry));
+  }
   if (!is_valid_banner(array, options.field, options.symmetry)) {
     core::fail(errc::invalid_argument, "options: there is no Matrix Market file '{} {} {}'",
                array ? "array" : "coordinate", to_string(options.field), to_string(options.symmetry));

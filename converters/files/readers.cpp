@@ -64,6 +64,12 @@ coo_matrix<T, I> read_matrix(source& in) {
   }
 }
 
+template <value T, index I>
+csr_matrix<T, I> read_as_csr(source& in) {
+  if (recognise(in) == file_format::matrix_market) return matrix_market::read_csr<T, I>(in);
+  return to_csr(read_matrix<T, I>(in));
+}
+
 }  // namespace
 
 const std::array<format_row, 8> format_rows{
@@ -85,7 +91,8 @@ file_format recognise(source& in) {
   for (const format_row& row : format_rows) {
     if (row.has_mark != nullptr && row.has_mark(head)) return row.format;
   }
-  std::filesystem::path name = lower_case(std::filesystem::path(in.path()).filename().string());
+  const std::string& full_name = in.member().empty() ? in.path() : in.member();
+  std::filesystem::path name = lower_case(std::filesystem::path(full_name).filename().string());
   if (name.extension() == ".gz") name.replace_extension();
   std::string extension = name.extension().string();
   if (!extension.empty()) extension.erase(0, 1);
@@ -107,7 +114,9 @@ std::string_view to_string(file_format format) noexcept {
 file_info read_file_info(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    return files::read_info(in);
+    file_info info = files::read_info(in);
+    if (info.member.empty()) info.member = in.member();
+    return info;
   });
 }
 
@@ -123,7 +132,7 @@ template <value T, index I>
 csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    return to_csr(files::read_matrix<T, I>(in));
+    return files::read_as_csr<T, I>(in);
   });
 }
 

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
+#include "converters/files/tar.hpp"
 
 /// Where readers get their bytes and lines from: memory stays constant however long the file.
 namespace bcsc::files {
@@ -32,15 +35,49 @@ class descriptor {
   int number_;
 };
 
+/// zlib's state, given back with its owner.
+struct inflate_stream : z_stream {
+  inflate_stream() : z_stream{} {}
+  ~inflate_stream() {
+    if (state != nullptr) inflateEnd(this);
+  }
+  inflate_stream(const inflate_stream&) = delete;
+  inflate_stream& operator=(const inflate_stream&) = delete;
+};
+
+/// Bytes that a file is mapped to, or that were collected without knowing how many would come.
+class byte_block {
+ public:
+  byte_block() = default;
+  ~byte_block();
+  byte_block(const byte_block&) = delete;
+  byte_block& operator=(const byte_block&) = delete;
+
+  /// Maps the first `size` bytes of a regular file, to be read only; false where that cannot be done.
+  bool map(int file, std::size_t size);
+  /// Room for at least `least` further bytes, behind the `kept` in use. Throws std::bad_alloc.
+  void reserve(std::size_t kept, std::size_t least);
+  char* data() const { return data_; }
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  char* data_ = nullptr;
+  std::size_t capacity_ = 0;
+  bool mapped_ = false;
+};
+
 /// A file's content in order, decompressed on the way if it begins with gzip's magic bytes (RFC 1952; any number of
-/// members). Reports progress, and enforces the limits of decompression.
+/// members). Of a tar archive the content is that of one file in it: read_options::member; else the matrix file named
+/// like its folder (NAME/NAME.mtx, as the SuiteSparse collection ships them); else the only matrix file.
+/// Reports progress, and enforces the limits of decompression.
 class source {
  public:
-  /// Throws error{io_error} if `path` cannot be opened or is a directory.
+  /// Throws error{io_error} if `path` cannot be opened or is a directory, error{unsupported} for other compressions,
+  /// archives that this build cannot read, and archives without a matrix, error{invalid_argument} if
+  /// read_options::member is needed, or names nothing, and what read() throws.
   source(const std::filesystem::path& path, const read_options& options);
   /// The content of a file named `name` that lies in memory already; `stored` must outlive the source.
   source(std::string_view stored, std::string name, const read_options& options);
-  ~source();
   source(const source&) = delete;
   source& operator=(const source&) = delete;
 
@@ -51,7 +88,16 @@ class source {
   /// The first bytes of the content, `most` of them or all there are; they stay to be read.
   std::string_view head(std::size_t most = 4096);
 
+  /// All of the content, from its first byte, until the source is gone: for readers of binary formats. Nothing may have
+  /// been read() before; head() may have been called. What lies in memory is handed out as it is, a plain regular file
+  /// is mapped (a process that shortens it meanwhile kills its readers, as with every mapping), anything else is read
+  /// to its end, within the limits of decompression. read() has nothing to give afterwards. Throws as read(), and
+  /// std::bad_alloc.
+  std::string_view content();
+
   const std::string& path() const { return path_; }
+  /// The path of the content inside its archive; empty if it is none.
+  const std::string& member() const { return member_; }
   const read_options& options() const { return options_; }
   bool compressed() const { return compressed_; }
   /// Bytes of the file as stored; 0 if unknown (a pipe).
@@ -61,14 +107,27 @@ class source {
   void recognise_compression();
   /// As read(), past what head() has kept.
   std::size_t read_on(char* to, std::size_t capacity);
+  /// The same of the archive, if it is one, rather than of the file in it.
+  std::size_t read_expanded(char* to, std::size_t capacity);
+  std::size_t read_member(char* to, std::size_t capacity);
+  /// Finds the file of an archive that is to be read, and leaves tar_ at its first byte.
+  void choose_member();
+  /// Whether an archive's file of that name is taken without a look at those behind it.
+  bool is_preferred(std::string_view name) const;
+  /// Goes through what follows the member: it may be damaged, or hold a second one of the same right.
+  void finish_archive();
+  void read_again_from_start();
+  /// Calls `use` on tar_; damage becomes an error of this file.
+  template <class F>
+  auto with_archive(F&& use);
   std::size_t read_stored(char* to, std::size_t capacity);
   std::size_t read_plain(char* to, std::size_t capacity);
   std::size_t inflate_some(char* to, std::size_t capacity);
   /// Moves what is left of the stored chunk to its front and reads on behind it; false at the end of the file.
   bool refill_chunk();
-  /// At a member's end: true if another begins here, false at the end of the file.
-  bool begin_next_member();
-  void check_expansion() const;
+  /// At the end of one of gzip's members: true if another begins here, false at the end of the file.
+  bool begin_next_gzip();
+  void check_expansion(std::int64_t expanded) const;
   void report_progress(bool at_end);
   std::int64_t stored_position() const { return stored_read_ - static_cast<std::int64_t>(stream_.avail_in); }
   file_location here() const { return {.path = path_, .byte = stored_position()}; }
@@ -76,16 +135,27 @@ class source {
   std::string path_;
   read_options options_;
   descriptor file_;             ///< none if the content lies in memory
+  bool regular_ = false;        ///< a regular file
+  std::string_view stored_;     ///< the content that lies in memory
   std::string_view in_memory_;  ///< what of it is not read yet
   std::string head_;            ///< decompressed already, for head(); what is left of it is read first
+  byte_block whole_;            ///< what content() hands out, where it does not lie in memory anyway
+  std::optional<std::string_view> content_;
   std::int64_t stored_bytes_ = 0;
   std::int64_t stored_read_ = 0;  ///< stored bytes taken from the file, the unused ones of the chunk included
-  std::int64_t produced_ = 0;     ///< bytes handed out
+  std::int64_t produced_ = 0;     ///< bytes read, decompressed
   std::int64_t next_report_ = 0;  ///< `produced_` at which progress is told next
+  std::int64_t reported_ = 0;     ///< how far progress was told to be
+  bool ended_ = false;            ///< no more bytes to be read
+  std::string archive_head_;      ///< decompressed already, for the archive
+  std::unique_ptr<tar_reader> tar_;
+  std::string member_;
+  std::int64_t member_produced_ = 0;
+  bool member_ended_ = false;
   bool compressed_ = false;
-  bool inside_member_ = true;
+  bool inside_gzip_ = true;  ///< not between two of gzip's members
   std::vector<char> chunk_;
-  z_stream stream_{};  ///< next_in and avail_in also serve plain files, for the bytes looked at by the constructor
+  inflate_stream stream_;  ///< next_in and avail_in also serve plain files, for the bytes looked at by the constructor
 };
 
 /// Cuts a source into lines. The end of a line is LF; a CR before it is left to the parser, which takes it as a blank.
@@ -114,6 +184,8 @@ class line_reader {
   /// Whether that line was ended by the end of the content rather than by LF.
   bool unterminated() const { return unterminated_; }
   bool cut() const { return cut_; }
+  /// What has been read from the source and not been given out. Whoever takes it must not call next() any more.
+  std::string_view rest() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
  private:
   static const char* find_newline(const char* from, std::size_t size) {

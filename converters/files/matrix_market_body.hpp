@@ -1,0 +1,345 @@
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "converters/files/coo_assembly.hpp"
+#include "converters/files/line_blocks.hpp"
+#include "converters/files/matrix_market_header.hpp"
+#include "converters/files/matrix_market_lines.hpp"
+#include "converters/files/matrix_market_read.hpp"
+#include "converters/files/scan.hpp"
+#include "converters/formats/parallel.hpp"
+
+/// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then reads it
+/// while others fetch theirs; whoever comes next takes over what has been read, in the file's order. Nobody waits for
+/// anybody unless one is far behind. A chunk is read without knowing what stands before it; if something is wrong with
+/// it, or does not go with the chunks before, it is read again line by line, which finds the right words and the place.
+namespace bcsc::files::matrix_market {
+
+/// Memory for what a chunk holds, kept from chunk to chunk.
+template <class Element>
+class scratch {
+ public:
+  Element* reserve(std::size_t size) {
+    if (size > capacity_) {
+      memory_ = std::make_unique_for_overwrite<Element[]>(size);
+      capacity_ = size;
+    }
+    return memory_.get();
+  }
+  const Element* data() const { return memory_.get(); }
+
+ private:
+  std::unique_ptr<Element[]> memory_;
+  std::size_t capacity_ = 0;
+};
+
+/// Lines, and what they told.
+template <value T, index I>
+struct chunk {
+  byte_block memory;
+  line_block block;
+  bool is_read = false;
+
+  scratch<I> row, col;  ///< of an array: none
+  scratch<T> values;
+  std::int64_t num_entries = 0, num_lines = 0;
+  std::uint8_t triangles = no_triangle;
+  bool ordered = true;  ///< sorted by row, then column, no two at one place
+  bool faulty = false;  ///< a line is refused, whatever stands before the chunk
+};
+
+/// The bytes that the shortest line of an entry takes, its end included.
+inline std::int64_t least_line(const file_info& info) {
+  return info.array ? 2 : info.field == file_field::pattern ? 4 : 6;
+}
+
+/// The common form of a line, read without looking back; false for any other, which need not be wrong.
+/// `at` moves behind the line's end, or anywhere.
+template <value T>
+bool take_plain_line(const file_info& info, const char*& at, stored_entry<T>& entry, T& imaginary) {
+  const auto skip_blanks = [&at] {
+    const char* const from = at;
+    while (*at == ' ' || *at == '\t') ++at;
+    return at != from;
+  };
+  const char* const line = at;
+  skip_blanks();
+  if (!info.array) {
+    if (!scan::take_natural(at, entry.row) || !skip_blanks() || !scan::take_natural(at, entry.col)) return false;
+    // One below the first index is beyond the last one, taken as unsigned.
+    const auto within = [](std::int64_t& i, std::int64_t n) {
+      return static_cast<std::uint64_t>(--i) < static_cast<std::uint64_t>(n);
+    };
+    if (!within(entry.row, info.rows) || !within(entry.col, info.cols)) return false;
+    if (info.field != file_field::pattern && !skip_blanks()) return false;
+  }
+  switch (info.field) {
+    case file_field::real:
+      if (!scan::take_real(at, entry.value)) return false;
+      break;
+    case file_field::integer: {
+      std::int64_t integer = 0;
+      if (!scan::take_integer(at, integer)) return false;
+      entry.value = static_cast<T>(integer);
+      break;
+    }
+    case file_field::complex:
+      if (!scan::take_real(at, entry.value) || !skip_blanks() || !scan::take_real(at, imaginary)) return false;
+      break;
+    case file_field::pattern:
+      break;
+  }
+  while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
+  return *at++ == '\n' && static_cast<std::size_t>(at - line) <= line_reader::max_line;
+}
+
+/// Reads a chunk's text into its arrays.
+template <value T, index I>
+void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) {
+  const std::size_t most = c.block.text.size() / static_cast<std::size_t>(least_line(info)) + 1;
+  T* const values = c.values.reserve(most);
+  I* const rows = info.array ? nullptr : c.row.reserve(most);
+  I* const cols = info.array ? nullptr : c.col.reserve(most);
+  const bool structured = !info.array && info.symmetry != file_symmetry::general;
+
+  const char *at = c.block.text.data(), *const end = at + c.block.text.size();
+  std::int64_t num_entries = 0, num_lines = 0;
+  std::uint8_t triangles = no_triangle;
+  bool ordered = true;
+  c.faulty = false;
+  stored_entry<T> entry{};
+  std::int64_t last_row = -1, last_col = -1;
+  while (at < end) {
+    const char* const line = at;
+    ++num_lines;
+    T imaginary{0};
+    bool plain = take_plain_line(info, at, entry, imaginary);
+    // The rules of the diagonal are for entry_lines.
+    if (plain && structured) plain = entry.row != entry.col || info.symmetry == file_symmetry::symmetric;
+    if (!plain) {
+      const void* const newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
+      const char* const line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
+      at = newline != nullptr ? line_end + 1 : end;
+      entry = {};
+      try {
+        entry_lines lines(info, path, 0, 0, no_triangle);
+        const std::string_view text(line, static_cast<std::size_t>(line_end - line));
+        if (!lines.take(text, c.block.unterminated && at == end, entry)) continue;
+      } catch (const error&) {
+        c.faulty = true;
+        break;
+      }
+    }
+    if (structured) triangles |= entry.row > entry.col ? lower : entry.row < entry.col ? upper : no_triangle;
+    values[num_entries] = entry.value;
+    if (!info.array) {
+      rows[num_entries] = static_cast<I>(entry.row);
+      cols[num_entries] = static_cast<I>(entry.col);
+      ordered &= entry.row > last_row || (entry.row == last_row && entry.col > last_col);
+      last_row = entry.row;
+      last_col = entry.col;
+    }
+    ++num_entries;
+  }
+  c.num_entries = num_entries;
+  c.num_lines = num_lines;
+  c.triangles = triangles;
+  c.ordered = ordered;
+}
+
+/// Values of a pattern file: ones, or ±[0.5, 1.5) from SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
+/// number generators", OOPSLA 2014). Bits 41..63 are the magnitude, bit 0 is the sign: few enough bits for fp32 and
+/// fp64 to hold the very same value.
+template <value T>
+T pattern_value(std::uint64_t seed, std::int64_t k) {
+  std::uint64_t bits = seed + (static_cast<std::uint64_t>(k) + 1) * 0x9e3779b97f4a7c15u;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  bits ^= bits >> 31;
+  const T magnitude = T{0.5} + static_cast<T>(bits >> 41) / static_cast<T>(1 << 23);
+  return (bits & 1) != 0 ? -magnitude : magnitude;
+}
+
+/// Reads what stands behind the sizes, to the end of the file.
+template <value T, index I>
+class body_reader {
+ public:
+  body_reader(source& in, const line_reader& lines, const header& head, std::size_t chunk_bytes)
+      : in_(in),
+        info_(head.info),
+        num_lines_(head.size_line),
+        blocks_(in, lines.rest(), chunk_bytes),
+        ring_(2 + 2 * num_threads(chunk_bytes)) {}
+
+  /// All of the file's entries, in its order; of an array only the values. Throws error with the line.
+  stored_entries<T, I> read();
+
+ private:
+  /// As many threads as there are chunks, if the file is small.
+  std::size_t num_threads(std::size_t chunk_bytes) const;
+  /// Bytes of text that the file can be expected to hold; a compressed one may hold more.
+  std::int64_t credible_bytes() const { return in_.compressed() ? 8 * in_.stored_bytes() : in_.stored_bytes(); }
+  void reserve_credible();
+
+  /// What a thread does: settles what is read, fetches a chunk, reads it, and again.
+  void work();
+  /// Takes over all chunks whose turn has come, and fetches one more; null if there is none.
+  chunk<T, I>* fetch(std::unique_lock<std::mutex>& lock);
+  void settle(const chunk<T, I>& c);
+  void append(const chunk<T, I>& c);
+  [[noreturn]] void refuse(const chunk<T, I>& c) const;
+
+  chunk<T, I>& in_ring(std::size_t number) { return ring_[number % ring_.size()]; }
+
+  source& in_;
+  const file_info& info_;
+
+  std::mutex mutex_;  ///< guards all below, but for the chunk that a thread is reading
+  std::condition_variable changed_;
+  std::int64_t num_lines_, num_entries_ = 0;  ///< of the chunks settled
+  std::uint8_t triangles_ = no_triangle;
+  line_blocks blocks_;
+  std::vector<chunk<T, I>> ring_;
+  std::size_t num_fetched_ = 0, num_settled_ = 0;
+  bool at_end_ = false;
+  std::exception_ptr failure_;     ///< of what was settled: it comes first
+  std::exception_ptr no_further_;  ///< why nothing more could be fetched
+  stored_entries<T, I> stored_;
+};
+
+template <value T, index I>
+std::size_t body_reader<T, I>::num_threads(std::size_t chunk_bytes) const {
+  const auto most = static_cast<std::size_t>(converters::num_threads());
+  if (in_.stored_bytes() == 0) return most;  // a pipe
+  return std::min(most, static_cast<std::size_t>(credible_bytes()) / std::max<std::size_t>(chunk_bytes, 1) + 1);
+}
+
+template <value T, index I>
+void body_reader<T, I>::reserve_credible() {
+  const std::int64_t entries = std::min(info_.stored_entries, credible_bytes() / least_line(info_) + 1);
+  make_room(stored_.values, static_cast<std::size_t>(entries));
+  if (info_.array) return;
+  make_room(stored_.row, static_cast<std::size_t>(entries));
+  make_room(stored_.col, static_cast<std::size_t>(entries));
+}
+
+template <value T, index I>
+stored_entries<T, I> body_reader<T, I>::read() {
+  reserve_credible();
+  const int threads = static_cast<int>(ring_.size() / 2 - 1);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+  work();
+  if (failure_) std::rethrow_exception(failure_);
+  if (no_further_) std::rethrow_exception(no_further_);
+  if (num_entries_ < info_.stored_entries) {
+    fail_at({.path = in_.path(), .line = num_lines_ + 1}, errc::truncated, "the file ends after {} of {} entries",
+            num_entries_, info_.stored_entries);
+  }
+  return std::move(stored_);
+}
+
+template <value T, index I>
+void body_reader<T, I>::work() {
+  std::unique_lock lock(mutex_);
+  try {
+    while (chunk<T, I>* const mine = fetch(lock)) {
+      lock.unlock();
+      std::exception_ptr unread;
+      try {
+        read_chunk(info_, in_.path(), *mine);
+      } catch (...) {
+        unread = std::current_exception();
+      }
+      lock.lock();
+      if (unread) std::rethrow_exception(unread);
+      mine->is_read = true;
+      changed_.notify_all();
+    }
+  } catch (...) {
+    // An exception must not leave a parallel region.
+    if (!failure_) failure_ = std::current_exception();
+    changed_.notify_all();
+  }
+}
+
+template <value T, index I>
+chunk<T, I>* body_reader<T, I>::fetch(std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (failure_) return nullptr;
+    for (; num_settled_ < num_fetched_ && in_ring(num_settled_).is_read; ++num_settled_) settle(in_ring(num_settled_));
+    if (at_end_) return nullptr;
+    if (num_fetched_ - num_settled_ < ring_.size()) break;
+    changed_.wait(lock);
+  }
+  chunk<T, I>& next = in_ring(num_fetched_);
+  next.is_read = false;
+  try {
+    at_end_ = !blocks_.next(next.memory, next.block);
+  } catch (...) {
+    no_further_ = std::current_exception();
+    at_end_ = true;
+  }
+  if (at_end_) {
+    changed_.notify_all();
+    return nullptr;
+  }
+  ++num_fetched_;
+  return &next;
+}
+
+template <value T, index I>
+void body_reader<T, I>::settle(const chunk<T, I>& c) {
+  const bool too_many = c.num_entries > info_.stored_entries - num_entries_;
+  const bool both_triangles = (triangles_ | c.triangles) == (lower | upper);
+  if (c.faulty || too_many || both_triangles) refuse(c);
+  append(c);
+  num_lines_ += c.num_lines;
+  num_entries_ += c.num_entries;
+  triangles_ |= c.triangles;
+}
+
+template <value T, index I>
+void body_reader<T, I>::append(const chunk<T, I>& c) {
+  const std::size_t before = stored_.size(), count = static_cast<std::size_t>(c.num_entries);
+  if (count == 0) return;
+  const auto add = [&](auto& array, const auto* from) {
+    make_room(array, before + count);
+    array.insert(array.end(), from, from + count);
+  };
+  add(stored_.values, c.values.data());
+  if (const auto& seed = in_.options().pattern_seed; seed && info_.field == file_field::pattern) {
+    for (std::size_t k = before; k < stored_.size(); ++k) {
+      stored_.values[k] = pattern_value<T>(*seed, static_cast<std::int64_t>(k));
+    }
+  }
+  if (info_.array) return;
+  const bool follows =
+      before == 0 || std::pair(c.row.data()[0], c.col.data()[0]) > std::pair(stored_.row.back(), stored_.col.back());
+  stored_.ordered = stored_.ordered && c.ordered && follows;
+  add(stored_.row, c.row.data());
+  add(stored_.col, c.col.data());
+}
+
+template <value T, index I>
+void body_reader<T, I>::refuse(const chunk<T, I>& c) const {
+  entry_lines lines(info_, in_.path(), num_lines_, num_entries_, triangles_);
+  stored_entry<T> entry;
+  for (std::string_view rest = c.block.text; !rest.empty();) {
+    const std::size_t length = std::min(rest.find('\n'), rest.size());
+    lines.take(rest.substr(0, length), c.block.unterminated && length == rest.size(), entry);
+    rest.remove_prefix(std::min(length + 1, rest.size()));
+  }
+  fail_at({.path = in_.path()}, errc::internal, "a fault was found in parallel, and not found again");
+}
+
+}  // namespace bcsc::files::matrix_market
