@@ -226,7 +226,7 @@ void check_padding(const bsr_view<T, I>& a) {
       for (std::int64_t e = 0; e < block_size; ++e) {
         if (e / a.col_block < height && e % a.col_block < width) continue;
         const T value = a.values[at(k * block_size + e)];
-        if (value != T{0}) {
+        if (!is_zero_element(value)) {
           fail(errc::invalid_format, "values[{}] = {}: lies beyond the edge of the {} x {} matrix, must be 0",
                k * block_size + e, static_cast<double>(value), a.rows, a.cols);
         }

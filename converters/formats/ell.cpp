@@ -68,7 +68,7 @@ void check_row_padding(const ell_view<T, I>& a, std::int64_t row, std::int64_t w
         col < 0 || row >= a.rows ? 0 : std::min(a.block, a.cols - col * a.block);  // columns of the block that exist
     for (std::int64_t c = inside; c < a.block; ++c) {
       const std::int64_t k = row * width + slot * a.block + c;
-      if (a.values[at(k)] == T{0}) continue;
+      if (is_zero_element(a.values[at(k)])) continue;
       if (col < 0) {
         fail(errc::invalid_format, "values[{}] = {}: lies in a block without a column (bcol_ind = -1), must be 0", k,
              static_cast<double>(a.values[at(k)]));
