@@ -20,8 +20,8 @@ using converters::check_length;
 using converters::check_shape;
 using converters::csc_names;
 using converters::csr_names;
-using converters::even_cuts;
 using converters::even_segment_cuts;
+using converters::first_fault;
 using converters::for_pieces;
 using converters::require_at_least_one;
 using converters::require_host;
@@ -32,23 +32,6 @@ constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 template <class T>
 std::int64_t length(const T& array) {
   return static_cast<std::int64_t>(array.size());
-}
-
-/// The smallest i of [0, n) with `is_fault(i)`, or -1. Parallel; the answer does not depend on the threads.
-template <class Predicate>
-std::int64_t first_fault(std::int64_t n, Predicate&& is_fault) {
-  const std::vector<std::int64_t> cuts = even_cuts(n);
-  std::vector<std::int64_t> first(cuts.size(), -1);
-  for_pieces(cuts, [&](std::int64_t piece, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (is_fault(i)) {
-        first[at(piece)] = i;
-        return;
-      }
-    }
-  });
-  const auto found = std::find_if(first.begin(), first.end(), [](std::int64_t i) { return i >= 0; });
-  return found == first.end() ? -1 : *found;
 }
 
 /// `ptr` starts at 0, never falls (strict: always rises) and ends at `num_entries`.
@@ -243,7 +226,7 @@ void check_padding(const bsr_view<T, I>& a) {
       for (std::int64_t e = 0; e < block_size; ++e) {
         if (e / a.col_block < height && e % a.col_block < width) continue;
         const T value = a.values[at(k * block_size + e)];
-        if (value != T{0}) {
+        if (!is_zero_element(value)) {
           fail(errc::invalid_format, "values[{}] = {}: lies beyond the edge of the {} x {} matrix, must be 0",
                k * block_size + e, static_cast<double>(value), a.rows, a.cols);
         }

@@ -7,6 +7,7 @@
 
 #include "converters/formats/block_columns.hpp"
 #include "converters/formats/instantiate.hpp"
+#include "converters/formats/padded.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 
@@ -193,43 +194,20 @@ template <number T, index I>
 csr_matrix<T, I> to_csr(const bsr_view<T, I>& a) {
   require_host(a.space, "bsr");
   const std::int64_t block_size = a.row_block * a.col_block;
-  const std::int64_t num_block_rows = static_cast<std::int64_t>(a.brow_ptr.size()) - 1;
-  // The stored non-zeros of one row, in order; padding and zeros of a block are skipped.
-  const auto for_row = [&](std::int64_t row, auto&& body) {
-    const std::int64_t b = row / a.row_block, inside = row % a.row_block;
-    for (std::int64_t k = a.brow_ptr[at(b)]; k < a.brow_ptr[at(b) + 1]; ++k) {
-      const T* const stored = a.values.data() + k * block_size + inside * a.col_block;
-      const std::int64_t first_col = a.bcol_ind[at(k)] * a.col_block;
-      const std::int64_t width = std::min(a.col_block, a.cols - first_col);
-      for (std::int64_t c = 0; c < width; ++c) {
-        if (stored[c] != T{0}) body(first_col + c, stored[c]);
+  const std::int64_t num_block_rows = std::max<std::int64_t>(static_cast<std::int64_t>(a.brow_ptr.size()) - 1, 0);
+  std::vector<std::int64_t> cuts = even_segment_cuts(a.brow_ptr, num_block_rows);  // of block rows, then of rows
+  for (std::int64_t& cut : cuts) cut = cut == num_block_rows ? a.rows : cut * a.row_block;
+  return converters::without_zeros<T, I>(a.rows, a.cols, cuts, [&](std::int64_t first, std::int64_t last, auto&& use) {
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t b = row / a.row_block, inside = row % a.row_block;
+      for (std::int64_t k = a.brow_ptr[at(b)]; k < a.brow_ptr[at(b) + 1]; ++k) {
+        const T* const stored = a.values.data() + k * block_size + inside * a.col_block;
+        const std::int64_t first_col = a.bcol_ind[at(k)] * a.col_block;
+        const std::int64_t width = std::min(a.col_block, a.cols - first_col);
+        for (std::int64_t c = 0; c < width; ++c) use(row, first_col + c, stored[c]);
       }
     }
-  };
-  const auto for_rows = [&](auto&& body) {
-    for_pieces(even_segment_cuts(a.brow_ptr, std::max<std::int64_t>(num_block_rows, 0)),
-               [&](std::int64_t, std::int64_t first, std::int64_t last) {
-                 const std::int64_t end = last == num_block_rows ? a.rows : last * a.row_block;
-                 for (std::int64_t row = first * a.row_block; row < end; ++row) body(row);
-               });
-  };
-
-  auto count = storage<std::int64_t>(a.rows + 1, "row counts");
-  for_rows([&](std::int64_t row) { for_row(row, [&](std::int64_t, T) { ++count[at(row) + 1]; }); });
-  std::partial_sum(count.begin(), count.end(), count.begin());
-  const std::int64_t nnz = count.back();
-  (void)narrow<I>(nnz, "nnz");
-  auto row_ptr = copy<I>(std::span<const std::int64_t>(count), "row_ptr");
-  auto col_ind = storage<I>(nnz, "col_ind");
-  auto values = storage<T>(nnz, "values");
-  for_rows([&](std::int64_t row) {
-    std::int64_t to = count[at(row)];
-    for_row(row, [&](std::int64_t col, T value) {
-      col_ind[at(to)] = static_cast<I>(col);
-      values[at(to++)] = value;
-    });
   });
-  return {a.rows, a.cols, std::move(row_ptr), std::move(col_ind), std::move(values), trust::trusted};
 }
 
 template <element T, index I>
@@ -290,44 +268,20 @@ bsr_matrix<T, I> to_bsr(const csr_view<T, I>& a, std::int64_t row_block, std::in
   require_at_least_one(col_block, "col_block");
   const std::int64_t block_size = core::checked_product(row_block, col_block, "row_block x col_block");
   const std::int64_t num_block_rows = ceil_div(a.rows, row_block);
-  const std::vector<std::int64_t> cuts =
-      converters::block_cuts(a, ceil_div(a.rows, row_block), [&](std::int64_t b) { return b * row_block; });
-
-  // The block columns that each block row meets, first by pieces, then in one array.
-  std::vector<std::vector<I>> found(cuts.size() - 1);
-  auto brow_ptr = storage<I>(num_block_rows + 1, "brow_ptr");
-  for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
-    std::vector<I>& blocks = found[at(piece)];
-    for (std::int64_t b = first; b < last; ++b) {
-      const std::size_t start = blocks.size();
-      const std::int64_t first_row = b * row_block, last_row = first_row + std::min(row_block, a.rows - first_row);
-      for (std::int64_t k = a.row_ptr[at(first_row)]; k < a.row_ptr[at(last_row)]; ++k) {
-        const I col = static_cast<I>(a.col_ind[at(k)] / col_block);
-        if (blocks.size() == start || blocks.back() != col) blocks.push_back(col);
-      }
-      std::sort(blocks.begin() + static_cast<std::ptrdiff_t>(start), blocks.end());
-      blocks.erase(std::unique(blocks.begin() + static_cast<std::ptrdiff_t>(start), blocks.end()), blocks.end());
-      brow_ptr[at(b) + 1] = static_cast<I>(blocks.size() - start);
-    }
-  });
-  accumulate_counts(brow_ptr);
-  std::vector<I> bcol_ind = storage<I>(brow_ptr.back(), "bcol_ind");
-  for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t) {
-    std::copy(found[at(piece)].begin(), found[at(piece)].end(), bcol_ind.begin() + brow_ptr[at(first)]);
-  });
-
+  auto [brow_ptr, bcol_ind, cuts] = converters::find_blocks(a, row_block, col_block);
   auto values = storage<T>(core::checked_product(brow_ptr.back(), block_size, "num_blocks x block size"), "BSR values");
-  for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    const std::int64_t end = last == num_block_rows ? a.rows : last * row_block;
-    for (std::int64_t row = first * row_block; row < end; ++row) {
-      std::int64_t block = brow_ptr[at(row / row_block)];
-      for (std::int64_t k = a.row_ptr[at(row)]; k < a.row_ptr[at(row) + 1]; ++k) {
-        const std::int64_t col = a.col_ind[at(k)];
-        while (bcol_ind[at(block)] != col / col_block) ++block;
-        values[at(block * block_size + row % row_block * col_block + col % col_block)] = a.values[at(k)];
-      }
-    }
-  });
+  for_pieces(cuts,
+             [&, &brow_ptr = brow_ptr, &bcol_ind = bcol_ind](std::int64_t, std::int64_t first, std::int64_t last) {
+               const std::int64_t end = last == num_block_rows ? a.rows : last * row_block;
+               for (std::int64_t row = first * row_block; row < end; ++row) {
+                 std::int64_t block = brow_ptr[at(row / row_block)];
+                 for (std::int64_t k = a.row_ptr[at(row)]; k < a.row_ptr[at(row) + 1]; ++k) {
+                   const std::int64_t col = a.col_ind[at(k)];
+                   while (bcol_ind[at(block)] != col / col_block) ++block;
+                   values[at(block * block_size + row % row_block * col_block + col % col_block)] = a.values[at(k)];
+                 }
+               }
+             });
   return {a.rows,        a.cols, row_block, col_block, std::move(brow_ptr), std::move(bcol_ind), std::move(values),
           trust::trusted};
 }

@@ -75,6 +75,10 @@ std::int64_t bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, st
       .bytes();
 }
 
+std::int64_t dense(std::int64_t rows, std::int64_t cols, value_type type) {
+  return tally(4).values(core::checked_product(rows, cols, "rows x cols"), type).bytes();
+}
+
 std::int64_t ell(std::int64_t rows, std::int64_t block, std::int64_t blocks_per_row, value_type type,
                  std::int64_t index_bytes) {
   converters::require_at_least_one(block, "block");

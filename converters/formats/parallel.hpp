@@ -101,6 +101,41 @@ void for_pieces(const std::vector<std::int64_t>& cuts, Body&& body) {
   });
 }
 
+/// The smallest i of [0, n) with `is_fault(i)`, or -1. Parallel; the answer does not depend on the threads.
+template <class Predicate>
+std::int64_t first_fault(std::int64_t n, Predicate&& is_fault) {
+  const std::vector<std::int64_t> cuts = even_cuts(n);
+  std::vector<std::int64_t> first(cuts.size(), -1);
+  for_pieces(cuts, [&](std::int64_t piece, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (is_fault(i)) {
+        first[static_cast<std::size_t>(piece)] = i;
+        return;
+      }
+    }
+  });
+  const auto found = std::find_if(first.begin(), first.end(), [](std::int64_t i) { return i >= 0; });
+  return found == first.end() ? -1 : *found;
+}
+
+/// check(i) for each i of [0, n), in parallel; of the errors thrown the one of the smallest i is thrown on. `work` is
+/// what all the checks cost together.
+template <class Check>
+void check_each(std::int64_t n, std::int64_t work, Check&& check) {
+  const std::vector<std::int64_t> cuts = even_cuts(n, worthwhile_pieces(work), [](std::int64_t i) { return i; });
+  std::vector<std::exception_ptr> failures(cuts.size());
+  for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
+    try {
+      for (std::int64_t i = first; i < last; ++i) check(i);
+    } catch (const error&) {
+      failures[static_cast<std::size_t>(piece)] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
 /// A vector of n zeros (or n patterns), or error{out_of_memory} that says what could not be stored.
 template <class T>
 auto storage(std::int64_t n, std::string_view what) {

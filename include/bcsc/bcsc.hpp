@@ -2,10 +2,12 @@
 
 /// Everything: formats, converters, files, generators, plans, solvers.
 #include "bcsc/analysis.hpp"
+#include "bcsc/any_matrix.hpp"
 #include "bcsc/cg.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/elements.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"

@@ -8,9 +8,10 @@
 
 /// Conversions between the host formats. CSR is the hub: every format converts to it and from it, so that a pair is at
 /// most two steps. All inputs are host views that hold their format's invariants; outputs do too. Explicit zeros are
-/// kept by COO, CSR, CSC and BCSC; BSR stores them as padding, so a round trip through BSR drops them. Throws
-/// error{invalid_argument} for a block size < 1, error{size_overflow} where a count does not fit I,
-/// error{wrong_memory_space} for a device view.
+/// kept by COO, CSR, CSC, BCSC and its compact form; BSR, Blocked-ELL and dense store them as padding, so a round trip
+/// through those drops them (-0 too). Throws error{invalid_argument} for a block size < 1, error{size_overflow} where a
+/// count does not fit I, error{out_of_memory} where a result does not fit the memory, error{wrong_memory_space} for a
+/// device view.
 namespace bcsc {
 
 template <element T, index I>
@@ -61,6 +62,17 @@ compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_opti
 template <element T, index I>
 csr_matrix<T, I> to_csr(const compact_bcsc_view<T, I>& a);
 
+/// The same arrays read as the transpose, which they are without any work: CSC of A is CSR of A's transpose, and the
+/// other way round. So BCSC of the transpose is to_bcsc(transposed(csc), m_block) or to_bcsc(transpose(csr), m_block).
+template <element T, index I>
+csr_view<T, I> transposed(const csc_view<T, I>& a) {
+  return {a.cols, a.rows, a.col_ptr, a.row_ind, a.values, a.space};
+}
+template <element T, index I>
+csc_view<T, I> transposed(const csr_view<T, I>& a) {
+  return {a.cols, a.rows, a.row_ptr, a.col_ind, a.values, a.space};
+}
+
 /// The transpose, as CSR.
 template <element T, index I>
 csr_matrix<T, I> transpose(const csr_view<T, I>& a);
@@ -86,6 +98,18 @@ template <element T, index I>
 csr_matrix<T, I> to_csr(const bcsc_matrix<T, I>& a) {
   return to_csr(a.view());
 }
+template <number T, index I>
+csr_matrix<T, I> to_csr(const ell_matrix<T, I>& a) {
+  return to_csr(a.view());
+}
+template <element T, index I>
+csr_matrix<T, I> to_csr(const compact_bcsc_matrix<T, I>& a) {
+  return to_csr(a.view());
+}
+template <index I, number T>
+csr_matrix<T, I> to_csr(const dense_matrix<T>& a) {
+  return to_csr<I>(a.view());
+}
 template <element T, index I>
 coo_matrix<T, I> to_coo(const csr_matrix<T, I>& a) {
   return to_coo(a.view());
@@ -101,6 +125,18 @@ bsr_matrix<T, I> to_bsr(const csr_matrix<T, I>& a, std::int64_t row_block, std::
 template <element T, index I>
 bcsc_matrix<T, I> to_bcsc(const csr_matrix<T, I>& a, std::int64_t m_block) {
   return to_bcsc(a.view(), m_block);
+}
+template <number T, index I>
+ell_matrix<T, I> to_ell(const csr_matrix<T, I>& a, std::int64_t block) {
+  return to_ell(a.view(), block);
+}
+template <number T, index I>
+dense_matrix<T> to_dense(const csr_matrix<T, I>& a, layout order = layout::row_major) {
+  return to_dense(a.view(), order);
+}
+template <element T, index I>
+compact_bcsc_matrix<T, I> to_compact(const csr_matrix<T, I>& a, const compact_options& options) {
+  return to_compact(a.view(), options);
 }
 template <element T, index I>
 csr_matrix<T, I> transpose(const csr_matrix<T, I>& a) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "bcsc/elements.hpp"
@@ -16,6 +18,7 @@ namespace bcsc {
 template <class T>
 requires number<std::remove_const_t<T>>
 struct dense_view {
+  using value_t = std::remove_const_t<T>;
   T* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -39,22 +42,43 @@ struct dense_view {
   constexpr T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_stride() + j * col_stride()]; }
 };
 
+/// Checks the sizes and the leading dimension; error{invalid_argument | size_overflow | bad_leading_dimension}.
+template <number T>
+void validate(const dense_view<const T>& a);
+
 /// Operands of functions that take their value type from the sparse matrix: anything that converts to a view fits.
 template <value T>
 using input_view = std::type_identity_t<dense_view<const T>>;
 template <value T>
 using output_view = std::type_identity_t<dense_view<T>>;
 
-/// A dense matrix on the host, zero-filled.
+namespace detail {
+/// rows * cols, or error{invalid_argument} for a negative one, error{size_overflow} where so many values of
+/// `value_bytes` do not fit an address space.
+std::size_t dense_size(std::int64_t rows, std::int64_t cols, std::size_t value_bytes);
+/// error{size_mismatch} unless `size` values are rows * cols.
+void require_dense_size(std::int64_t rows, std::int64_t cols, std::size_t value_bytes, std::size_t size);
+}  // namespace detail
+
+/// A dense matrix on the host, packed.
 template <number T>
 class dense_matrix {
  public:
+  using value_t = T;
   dense_matrix() = default;
+  /// Zero-filled. Throws error{invalid_argument} for a negative size, error{size_overflow} where rows * cols is too
+  /// much.
   dense_matrix(std::int64_t rows, std::int64_t cols, layout order = layout::row_major)
-      : rows_(rows), cols_(cols), order_(order), values_(static_cast<std::size_t>(rows * cols)) {}
+      : rows_(rows), cols_(cols), order_(order), values_(detail::dense_size(rows, cols, sizeof(T))) {}
+  /// Of `values` as they lie. Throws also error{size_mismatch} unless there are rows * cols of them.
+  dense_matrix(std::int64_t rows, std::int64_t cols, layout order, std::vector<T> values)
+      : rows_(rows), cols_(cols), order_(order), values_(std::move(values)) {
+    detail::require_dense_size(rows, cols, sizeof(T), values_.size());
+  }
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
+  layout order() const { return order_; }
   T* data() { return values_.data(); }
   const T* data() const { return values_.data(); }
   T& operator()(std::int64_t i, std::int64_t j) { return view()(i, j); }

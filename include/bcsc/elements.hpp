@@ -163,6 +163,16 @@ inline constexpr bool is_finite_element(T x) noexcept {
   }
 }
 
+/// 0 or -0.
+template <number T>
+inline constexpr bool is_zero_element(T x) noexcept {
+  if constexpr (value<T>) {
+    return x == 0;
+  } else {
+    return (x.bits & 0x7fffu) == 0;
+  }
+}
+
 /// So many patterns, and no memory for them: stands where other elements have a std::span<const T>.
 class pattern_span {
  public:

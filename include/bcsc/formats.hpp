@@ -16,6 +16,8 @@ namespace bcsc {
 /// Coordinate form: entry k is (row_ind[k], col_ind[k], values[k]), sorted by row, then column, no duplicates.
 template <element T, index I = std::int32_t>
 struct coo_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::span<const I> row_ind;  ///< [nnz]
   std::span<const I> col_ind;  ///< [nnz]
@@ -27,6 +29,8 @@ struct coo_view {
 /// Compressed sparse rows: row i holds the entries row_ptr[i] .. row_ptr[i+1], columns strictly increasing.
 template <element T, index I = std::int32_t>
 struct csr_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::span<const I> row_ptr;  ///< [rows + 1]
   std::span<const I> col_ind;  ///< [nnz]
@@ -38,6 +42,8 @@ struct csr_view {
 /// Compressed sparse columns: column j holds the entries col_ptr[j] .. col_ptr[j+1], rows strictly increasing.
 template <element T, index I = std::int32_t>
 struct csc_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::span<const I> col_ptr;  ///< [cols + 1]
   std::span<const I> row_ind;  ///< [nnz]
@@ -50,6 +56,8 @@ struct csc_view {
 /// Block row b holds the blocks brow_ptr[b] .. brow_ptr[b+1], block columns strictly increasing.
 template <number T, index I = std::int32_t>
 struct bsr_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::int64_t row_block = 1, col_block = 1;
   std::span<const I> brow_ptr;  ///< [ceil(rows / row_block) + 1]
@@ -64,6 +72,8 @@ struct bsr_view {
 /// `row_ind` is the global row index; columns strictly increase inside a block, rows inside a column.
 template <element T, index I = std::int32_t>
 struct bcsc_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::int64_t m_block = 1;
   std::span<const I> brow_ptr;  ///< [ceil(rows / m_block) + 1] positions in col_ind
@@ -82,6 +92,8 @@ struct bcsc_view {
 /// row, their block columns strictly increasing, then -1 for blocks that only fill the row up.
 template <number T, index I = std::int32_t>
 struct ell_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::int64_t block = 1;  ///< height and width of a block
   std::int64_t blocks_per_row = 0;
@@ -90,7 +102,7 @@ struct ell_view {
   /// stored
   element_span<T> values;
   memory_space space = memory_space::host;
-  std::int64_t num_block_rows() const { return (rows + block - 1) / block; }
+  std::int64_t num_block_rows() const { return rows / block + (rows % block != 0 ? 1 : 0); }
 };
 
 /// Numbers below 2^16 in two bytes each, or below 2^8 in one, or all zero in none: the indices inside a row block.
@@ -122,6 +134,8 @@ class small_indices {
 /// makes it CSR). Row blocks may have heights of their own, and their columns may stand dense ones first.
 template <element T, index I = std::int32_t>
 struct compact_bcsc_view {
+  using value_t = T;
+  using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::int64_t m_block = 1;      ///< height of the row blocks, or of the highest
   std::span<const I> block_row;  ///< [num_row_blocks + 1] where each begins; empty: at multiples of m_block
@@ -374,6 +388,7 @@ std::int64_t bsr(std::int64_t rows, std::int64_t row_block, std::int64_t col_blo
                  value_type type, std::int64_t index_bytes = 4);
 std::int64_t bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, std::int64_t nnz, value_type type,
                   std::int64_t index_bytes = 4);
+std::int64_t dense(std::int64_t rows, std::int64_t cols, value_type type);
 std::int64_t ell(std::int64_t rows, std::int64_t block, std::int64_t blocks_per_row, value_type type,
                  std::int64_t index_bytes = 4);
 /// Uniform row blocks, no dense part. m_block = 1 weighs what CSR weighs.

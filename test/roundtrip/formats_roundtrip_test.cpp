@@ -1,133 +1,387 @@
-// Every pair of formats, there and back through the CSR hub: bit-equal arrays, on the whole battery. A new format is
-// one line in `formats`.
+// Every format, to and from every other, in every element and index type: what a matrix holds against a sorted list of
+// its entries, and the arrays of a conversion bit by bit against those made straight from CSR. On the battery, and on
+// the real matrices. Everything is enumerated: a new format or type is tested as soon as it has its line in a table.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <functional>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
 
-#include "bcsc/convert.hpp"
+#include "bcsc/any_matrix.hpp"
+#include "bcsc/error.hpp"
+#include "bcsc/files.hpp"
+#include "test/support/any_oracle.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/paths.hpp"
 
 namespace bcsc::test {
 namespace {
 
-template <class T, class I>
-struct format {
+/// A format with its block sizes.
+struct variant {
   std::string name;
-  /// To the format, its check, and back.
-  std::function<csr_matrix<T, I>(const csr_matrix<T, I>&)> through;
-  bool keeps_explicit_zeros = true;
+  matrix_format format;
+  conversion_options options;
+  bool uneven = false;  ///< compact: row blocks of own heights
 };
 
-template <class Matrix>
-auto checked_back(const Matrix& a) {
-  validate(a.view());
-  return to_csr(a);
-}
+/// How thoroughly: every block size worth a look, or a few.
+enum class depth { all, some, one };
 
-template <class T, class I>
-std::vector<format<T, I>> formats() {
-  using csr = csr_matrix<T, I>;
-  std::vector<format<T, I>> list{
-      {"csr", [](const csr& a) { return a; }},
-      {"coo", [](const csr& a) { return checked_back(to_coo(a)); }},
-      {"csc", [](const csr& a) { return checked_back(to_csc(a)); }},
-      {"transpose", [](const csr& a) { return transpose(transpose(a)); }},
-      {"wider_types", [](const csr& a) { return cast<T, I>(cast<double, std::int64_t>(a)); }},
+std::vector<variant> variants(matrix_format format, depth deep) {
+  std::vector<variant> list;
+  const auto add = [&](const std::string& name, const conversion_options& options, depth least = depth::all,
+                       bool uneven = false) {
+    if (deep <= least) list.push_back({std::string(to_string(format)) + name, format, options, uneven});
   };
-  for (const auto& [r, c] : {std::pair{1, 1}, {2, 3}, {4, 4}, {16, 5}, {64, 3}}) {
-    list.push_back({"bsr_" + std::to_string(r) + "x" + std::to_string(c),
-                    [r = r, c = c](const csr& a) { return checked_back(to_bsr(a, r, c)); }, false});
-  }
-  for (const std::int64_t m : {1, 2, 3, 8, 32, 64, 1000}) {
-    list.push_back({"bcsc_" + std::to_string(m), [m](const csr& a) { return checked_back(to_bcsc(a, m)); }});
+  switch (format) {
+    case matrix_format::coo:
+    case matrix_format::csr:
+    case matrix_format::csc:
+      add("", {}, depth::one);
+      break;
+    case matrix_format::bsr:
+      add("_4x4", {.row_block = 4, .col_block = 4}, depth::one);
+      add("_2x3", {.row_block = 2, .col_block = 3}, depth::some);
+      for (const auto& [r, c] : {std::pair{1, 1}, {16, 5}, {64, 3}, {1000, 1000}}) {
+        add("_" + std::to_string(r) + "x" + std::to_string(c), {.row_block = r, .col_block = c});
+      }
+      break;
+    case matrix_format::ell:
+      add("_8", {.ell_block = 8}, depth::one);
+      add("_3", {.ell_block = 3}, depth::some);
+      for (const std::int64_t block : {1, 2, 32, 1000}) add("_" + std::to_string(block), {.ell_block = block});
+      break;
+    case matrix_format::dense:
+      add("_rows", {.order = layout::row_major}, depth::one);
+      add("_cols", {.order = layout::col_major}, depth::some);
+      break;
+    case matrix_format::bcsc:
+      add("_32", {.blocks = {.m_block = 32}}, depth::one);
+      add("_7", {.blocks = {.m_block = 7}}, depth::some);
+      for (const std::int64_t m : {std::int64_t{1}, std::int64_t{2}, std::int64_t{257}, std::int64_t{1} << 40}) {
+        add("_" + std::to_string(m), {.blocks = {.m_block = m}});
+      }
+      break;
+    case matrix_format::compact_bcsc:
+      add("_32", {.blocks = {.m_block = 32}}, depth::one);
+      add("_7_dense_from_3", {.blocks = {.m_block = 7, .dense_from = 3}}, depth::some);
+      add("_uneven_dense_from_1", {.blocks = {.m_block = 11, .dense_from = 1}}, depth::some, true);
+      for (const std::int64_t m : {1, 2, 7, 256, 257, 65536}) {
+        for (const std::int64_t dense_from : {0, 1, 3}) {
+          const std::string dense = dense_from == 0 ? "" : "_dense_from_" + std::to_string(dense_from);
+          add("_" + std::to_string(m) + dense, {.blocks = {.m_block = m, .dense_from = dense_from}});
+          add("_" + std::to_string(m) + "_uneven" + dense, {.blocks = {.m_block = m, .dense_from = dense_from}},
+              depth::all, true);
+        }
+      }
+      break;
   }
   return list;
 }
 
-/// What a format without explicit zeros leaves of a case.
-sparse_case without_zeros(sparse_case a) {
-  std::erase_if(a.entries, [](const triplet& e) { return e.value == 0; });
-  return a;
+/// Row blocks 1, 2, 3 ... rows high, as high as m_block at most, and then from 1 again.
+std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
+  std::vector<std::int64_t> boundaries{0};
+  for (std::int64_t height = 1; boundaries.back() < rows;
+       height = height == std::min<std::int64_t>(m_block, 19) ? 1 : height + 1) {
+    boundaries.push_back(std::min(rows, boundaries.back() + height));
+  }
+  return boundaries;
 }
 
-template <class X>
-void expect_same_bits(std::span<const X> a, std::span<const X> b, const char* array) {
-  ASSERT_EQ(a.size(), b.size()) << array;
-  if (a.empty()) return;
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size_bytes()), 0) << array;
+any_matrix convert_to(const any_view& a, const variant& to, index_type indices) {
+  conversion_options options = to.options;
+  options.indices = indices;
+  const std::vector<std::int64_t> boundaries = uneven_boundaries(a.rows(), options.blocks.m_block);
+  if (to.uneven) options.blocks.boundaries = boundaries;
+  return convert(a, to.format, options);
 }
 
-template <class T, class I>
-void expect_same(const csr_matrix<T, I>& a, const csr_matrix<T, I>& b) {
-  EXPECT_EQ(a.rows(), b.rows());
-  EXPECT_EQ(a.cols(), b.cols());
-  expect_same_bits(a.view().row_ptr, b.view().row_ptr, "row_ptr");
-  expect_same_bits(a.view().col_ind, b.view().col_ind, "col_ind");
-  expect_same_bits(a.view().values, b.view().values, "values");
-}
+bool same(const any_matrix& a, const any_matrix& b) { return raw(a) == raw(b); }
 
-/// A case of the battery, whole and as a format without explicit zeros leaves it.
-template <class T, class I>
-struct prepared_case {
+/// A matrix in one pair of types: as CSR made from the triplets by hand, and as the sorted list of its entries; whole,
+/// and as formats that pad with zeros leave it.
+struct typed_case {
   std::string name;
-  csr_matrix<T, I> whole, without_zeros;
+  any_matrix csr[2];
+  std::vector<stored_entry> entries[2];
 };
 
-/// The battery, built once.
-template <class T, class I>
-const std::vector<prepared_case<T, I>>& prepared_battery() {
-  static const auto all = [] {
-    std::vector<prepared_case<T, I>> list;
-    for (const sparse_case& c : battery(values::real)) {
-      list.push_back({c.name, csr_of<T, I>(c), csr_of<T, I>(without_zeros(c))});
+typed_case typed(const sparse_case& a, value_type element, index_type indices) {
+  return with_types(element, indices, [&]<class T, class I>() {
+    typed_case out{a.name, {}, {}};
+    std::map<std::pair<std::int64_t, std::int64_t>, T> by_place;
+    for (const triplet& e : a.entries)
+      by_place.insert_or_assign(by_place.end(), {e.row, e.col}, static_cast<T>(e.value));
+    for (const bool padded : {false, true}) {
+      std::vector<I> row_ptr(static_cast<std::size_t>(a.rows) + 1, 0), col_ind;
+      element_array<T> values;
+      for (const auto& [place, value] : by_place) {
+        if (padded && number<T> && is_zero(value)) continue;
+        ++row_ptr[static_cast<std::size_t>(place.first) + 1];
+        col_ind.push_back(static_cast<I>(place.second));
+        values.push_back(value);
+        out.entries[padded].push_back({place.first, place.second, bits_of(value)});
+      }
+      for (std::size_t i = 1; i < row_ptr.size(); ++i) row_ptr[i] += row_ptr[i - 1];
+      out.csr[padded] = csr_matrix<T, I>(a.rows, a.cols, row_ptr, col_ind, std::move(values), trust::trusted);
     }
-    return list;
-  }();
+    return out;
+  });
+}
+
+/// The battery, and values that are easily lost.
+std::vector<sparse_case> cases() {
+  std::vector<sparse_case> all = battery(values::real);
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  all.push_back({"odd_values",
+                 3,
+                 5,
+                 {{0, 0, 0.0},
+                  {0, 1, -0.0},
+                  {0, 4, nan},
+                  {1, 0, -nan},
+                  {1, 2, inf},
+                  {1, 3, -inf},
+                  {2, 0, 1e-310},
+                  {2, 1, 6e-8},
+                  {2, 2, 65504},
+                  {2, 3, 1e-40},
+                  {2, 4, -1e300}}});
   return all;
 }
 
-struct pair_of_formats {
-  std::string name;
-  std::function<void()> run;
-};
+const std::vector<typed_case>& typed_cases(value_type element, index_type indices) {
+  static std::map<std::pair<value_type, index_type>, std::vector<typed_case>> made;
+  auto& list = made[{element, indices}];
+  if (list.empty()) {
+    for (const sparse_case& a : cases()) list.push_back(typed(a, element, indices));
+  }
+  return list;
+}
 
-template <class T, class I>
-void add_pairs(std::vector<pair_of_formats>& all, const std::string& types) {
-  for (const auto& first : formats<T, I>()) {
-    for (const auto& second : formats<T, I>()) {
-      all.push_back({types + "_" + first.name + "_then_" + second.name, [first, second] {
-                       const bool keeps = first.keeps_explicit_zeros && second.keeps_explicit_zeros;
-                       for (const auto& c : prepared_battery<T, I>()) {
-                         SCOPED_TRACE(c.name);
-                         expect_same(keeps ? c.whole : c.without_zeros, second.through(first.through(c.whole)));
-                       }
-                     }});
+/// What a variant makes of a case, seen from every side.
+void expect_variant(const typed_case& a, const variant& v, value_type element, index_type indices) {
+  const bool padded = is_padded(v.format);
+  const any_matrix made = convert_to(a.csr[0], v, indices);
+  EXPECT_EQ(made.format(), v.format);
+  EXPECT_EQ(made.element(), element);
+  if (v.format != matrix_format::dense) {
+    EXPECT_EQ(made.indices(), indices);
+  }
+  EXPECT_NO_THROW(validate(made.view()));
+  EXPECT_EQ(sorted_entries(made), a.entries[padded]);
+  EXPECT_EQ(made.view().bytes(), raw(made).bytes());
+  const auto csr_of = [&](const any_matrix& any, bool transposed) {
+    return convert(any.view(), matrix_format::csr, {.indices = indices, .transposed = transposed});
+  };
+  EXPECT_TRUE(same(csr_of(made, false), a.csr[padded]));
+  EXPECT_TRUE(same(csr_of(made, true), csr_of(a.csr[padded], true)));
+}
+
+/// From every variant of a format to every other: the arrays that CSR gives, bit for bit.
+void expect_pairs(const typed_case& a, matrix_format from, matrix_format to, index_type indices, depth deep) {
+  for (const variant& first : variants(from, deep)) {
+    const any_matrix between = convert_to(a.csr[0], first, indices);
+    for (const variant& second : variants(to, deep)) {
+      SCOPED_TRACE(first.name + " to " + second.name);
+      EXPECT_TRUE(raw(convert_to(between, second, indices)) ==
+                  raw(convert_to(a.csr[is_padded(from)], second, indices)));
     }
   }
 }
 
-std::vector<pair_of_formats> all_pairs() {
-  std::vector<pair_of_formats> all;
-  add_pairs<float, std::int32_t>(all, "fp32_int32");
-  add_pairs<float, std::int64_t>(all, "fp32_int64");
-  add_pairs<double, std::int32_t>(all, "fp64_int32");
-  add_pairs<double, std::int64_t>(all, "fp64_int64");
+// --- The battery ----------------------------------------------------------------------------------------------------
+
+struct kind {
+  value_type element;
+  index_type indices;
+  matrix_format format;
+};
+
+std::vector<kind> kinds() {
+  std::vector<kind> all;
+  for (const value_type element : all_value_types) {
+    for (const index_type indices : all_index_types) {
+      for (const matrix_format format : all_matrix_formats) {
+        if (can_hold(format, element)) all.push_back({element, indices, format});
+      }
+    }
+  }
   return all;
 }
 
-class formats_roundtrip : public ::testing::TestWithParam<pair_of_formats> {};
+std::string kind_name(const ::testing::TestParamInfo<kind>& info) {
+  return std::string(to_string(info.param.element)) + "_" + std::string(to_string(info.param.indices)) + "_" +
+         std::string(to_string(info.param.format));
+}
 
-TEST_P(formats_roundtrip, changes_no_bit) { GetParam().run(); }
+class formats_roundtrip : public ::testing::TestWithParam<kind> {};
 
-INSTANTIATE_TEST_SUITE_P(pairs, formats_roundtrip, ::testing::ValuesIn(all_pairs()),
-                         [](const auto& info) { return info.param.name; });
+TEST_P(formats_roundtrip, holds_the_entries_and_gives_them_back) {
+  const auto [element, indices, format] = GetParam();
+  for (const typed_case& a : typed_cases(element, indices)) {
+    for (const variant& v : variants(format, depth::all)) {
+      SCOPED_TRACE(a.name + " as " + v.name);
+      expect_variant(a, v, element, indices);
+    }
+  }
+}
 
-TEST(formats_roundtrip, bsr_keeps_the_block_of_an_explicit_zero_but_not_the_entry) {
-  const csr_matrix<double> a(4, 4, {0, 1, 1, 1, 2}, {0, 3}, {0.0, 7.0});
-  const auto b = to_bsr(a, 2, 2);
-  EXPECT_EQ(b.num_blocks(), 2);
-  EXPECT_EQ(to_csr(b).nnz(), 1);
+TEST_P(formats_roundtrip, changes_no_bit_on_the_way_to_any_other) {
+  const auto [element, indices, format] = GetParam();
+  for (const typed_case& a : typed_cases(element, indices)) {
+    SCOPED_TRACE(a.name);
+    for (const matrix_format to : all_matrix_formats) {
+      if (can_hold(to, element)) expect_pairs(a, format, to, indices, depth::some);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(types, formats_roundtrip, ::testing::ValuesIn(kinds()), kind_name);
+
+TEST(formats_roundtrip, a_pattern_cannot_be_padded) {
+  const csr_matrix<pattern> a(1, 1, {0, 1}, {0}, pattern_array(1));
+  const csr_matrix<float> b(1, 1, {0, 1}, {0}, {2});
+  for (const matrix_format to : all_matrix_formats) {
+    SCOPED_TRACE(to_string(to));
+    for (const bool from_numbers : {false, true}) {
+      const any_view source = from_numbers ? any_view(b) : any_view(a);
+      try {
+        convert(source, to, {.element = value_type::pattern});
+        EXPECT_FALSE(is_padded(to));
+      } catch (const error& e) {
+        EXPECT_TRUE(is_padded(to));
+        EXPECT_EQ(e.code(), errc::unsupported);
+        EXPECT_NE(std::string(e.what()).find(to_string(to)), std::string::npos) << e.what();
+      }
+    }
+  }
+}
+
+TEST(formats_roundtrip, padded_formats_drop_zeros_but_keep_their_blocks) {
+  const csr_matrix<double> a(4, 4, {0, 1, 1, 1, 3}, {0, 0, 3}, {0.0, -0.0, 7.0});
+  const auto bsr = to_bsr(a, 2, 2);
+  EXPECT_EQ(bsr.num_blocks(), 3);
+  EXPECT_EQ(to_csr(bsr).nnz(), 1);
+  const auto ell = to_ell(a, 2);
+  EXPECT_EQ(ell.blocks_per_row(), 2);
+  EXPECT_EQ(to_csr(ell).nnz(), 1);
+  const auto dense = to_dense(a);
+  EXPECT_TRUE(std::signbit(dense(3, 0)));
+  EXPECT_EQ(to_csr<std::int32_t>(dense).nnz(), 1);
+}
+
+// --- The real matrices ----------------------------------------------------------------------------------------------
+
+/// What a padded format may take: 64 MiB, or as many as BCSC_ROUNDTRIP_MIB says.
+std::int64_t padded_limit() {
+  const char* named = std::getenv("BCSC_ROUNDTRIP_MIB");
+  return (named != nullptr ? std::atoll(named) : 64) << 20;
+}
+
+/// How many values a format with padding stores, roughly, by counting blocks.
+std::int64_t padded_values(const sparse_case& a, const variant& v) {
+  const std::int64_t r = v.format == matrix_format::bsr ? v.options.row_block : v.options.ell_block;
+  const std::int64_t c = v.format == matrix_format::bsr ? v.options.col_block : v.options.ell_block;
+  if (v.format == matrix_format::dense) return a.rows * a.cols;
+  std::set<std::pair<std::int64_t, std::int64_t>> blocks;
+  for (const triplet& e : a.entries) blocks.insert({e.row / r, e.col / c});
+  if (v.format == matrix_format::bsr) return static_cast<std::int64_t>(blocks.size()) * r * c;
+  std::map<std::int64_t, std::int64_t> in_row;
+  std::int64_t most = 0;
+  for (const auto& [brow, bcol] : blocks) most = std::max(most, ++in_row[brow]);
+  return (a.rows / r + 1) * r * most * c;
+}
+
+std::vector<std::string> matrix_names() {
+  std::vector<std::string> names;
+  const auto folder = matrices_folder();
+  if (!folder) return names;
+  std::ifstream index(*folder / "index.csv");
+  std::string line;
+  std::getline(index, line);
+  while (std::getline(index, line)) {
+    const std::string name = line.substr(0, line.find(','));
+    if (std::filesystem::exists(*folder / (name + ".mtx.gz"))) names.push_back(name);
+  }
+  return names;
+}
+
+sparse_case read_case(const std::string& name) {
+  const auto a = read_coo<double>(*matrices_folder() / (name + ".mtx.gz"), {.real_part = true, .pattern_seed = 7});
+  sparse_case out{name, a.rows(), a.cols(), {}};
+  const auto v = a.view();
+  for (std::size_t k = 0; k < v.values.size(); ++k) out.entries.push_back({v.row_ind[k], v.col_ind[k], v.values[k]});
+  return out;
+}
+
+class real_matrix : public ::testing::TestWithParam<std::string> {};
+// Without the folder of matrices there are none.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(real_matrix);
+
+TEST_P(real_matrix, keeps_every_bit_in_every_format_and_type) {
+  sparse_case a;
+  try {
+    a = read_case(GetParam());
+  } catch (const error& e) {
+    if (e.code() != errc::unsupported) throw;
+    GTEST_SKIP() << e.what();
+  }
+  std::map<std::string, std::int64_t> num_padded;
+  for (const matrix_format format : all_matrix_formats) {
+    if (!is_padded(format)) continue;
+    for (const variant& v : variants(format, depth::one)) num_padded[v.name] = padded_values(a, v);
+  }
+  std::string left_out;
+  for (const value_type element : all_value_types) {
+    for (const index_type indices : all_index_types) {
+      SCOPED_TRACE(std::string(to_string(element)) + " " + std::string(to_string(indices)));
+      const typed_case b = typed(a, element, indices);
+      // Every format straight from CSR, checked against the entries; then each from each.
+      struct reference {
+        variant v;
+        any_matrix made[2];  ///< whole, and what the formats with padding leave
+      };
+      std::vector<reference> all;
+      const bool has_zeros = b.entries[0].size() != b.entries[1].size();
+      for (const matrix_format format : all_matrix_formats) {
+        if (!can_hold(format, element)) continue;
+        for (const variant& v : variants(format, depth::one)) {
+          if (is_padded(format) && num_padded.at(v.name) * size_of(element) > padded_limit()) {
+            left_out += v.name + "_" + std::string(to_string(element)) + " ";
+            continue;
+          }
+          SCOPED_TRACE(v.name);
+          any_matrix made = convert_to(b.csr[0], v, indices);
+          EXPECT_NO_THROW(validate(made.view()));
+          EXPECT_TRUE(sorted_entries(made) == b.entries[is_padded(format)]);
+          all.push_back({v, {std::move(made), has_zeros ? convert_to(b.csr[1], v, indices) : any_matrix()}});
+        }
+      }
+      for (const reference& from : all) {
+        for (const reference& to : all) {
+          SCOPED_TRACE(from.v.name + " to " + to.v.name);
+          EXPECT_TRUE(same(convert_to(from.made[0], to.v, indices), to.made[has_zeros && is_padded(from.v.format)]));
+        }
+      }
+    }
+  }
+  if (!left_out.empty()) RecordProperty("beyond_the_limit", left_out);
+}
+
+INSTANTIATE_TEST_SUITE_P(matrices, real_matrix, ::testing::ValuesIn(matrix_names()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+});
+
+TEST(real_matrices, are_there) {
+  if (!matrices_folder()) GTEST_SKIP() << "no folder of real matrices";
+  EXPECT_GE(matrix_names().size(), 1u);
 }
 
 }  // namespace

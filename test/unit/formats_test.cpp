@@ -19,6 +19,14 @@ std::vector<X> list(std::span<const X> s) {
   return {s.begin(), s.end()};
 }
 
+/// Of the significand.
+template <class T>
+constexpr int digits = std::numeric_limits<T>::digits;
+template <>
+constexpr int digits<half> = 11;
+template <>
+constexpr int digits<bfloat16> = 8;
+
 template <class T, class I>
 struct kind {
   using value_t = T;
@@ -32,7 +40,8 @@ struct kind_names {
   }
 };
 using kinds = ::testing::Types<kind<float, std::int32_t>, kind<float, std::int64_t>, kind<double, std::int32_t>,
-                               kind<double, std::int64_t>>;
+                               kind<double, std::int64_t>, kind<half, std::int32_t>, kind<half, std::int64_t>,
+                               kind<bfloat16, std::int32_t>, kind<bfloat16, std::int64_t>>;
 
 /// The 6 x 6 matrix of docs/formats.md, every format written down by hand.
 ///
@@ -171,6 +180,142 @@ TYPED_TEST(golden, bcsc_of_one_block_is_csc) {
   }
 }
 
+/// small_indices as the numbers they are.
+std::vector<int> list(const small_indices& s) {
+  std::vector<int> numbers;
+  for (std::size_t k = 0; k < s.size(); ++k) numbers.push_back(static_cast<int>(s[k]));
+  return numbers;
+}
+using small = std::vector<int>;
+
+TYPED_TEST(golden, compact_3) {
+  using indices = typename TestFixture::indices;
+  const auto a = to_compact(this->csr, {.m_block = 3});
+  validate(a.view());
+  EXPECT_EQ(list(a.view().block_row), (indices{}));
+  EXPECT_EQ(list(a.view().brow_ptr), (indices{0, 4, 8}));
+  EXPECT_EQ(list(a.view().entry_ptr), (indices{0, 10, 16}));
+  EXPECT_EQ(list(a.view().dense_end), (indices{}));
+  EXPECT_EQ(list(a.view().col_ind), (indices{0, 1, 2, 3, 0, 3, 4, 5}));
+  EXPECT_EQ(a.view().col_count.bytes(), 1);
+  EXPECT_EQ(list(a.view().col_count), (small{2, 2, 2, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(list(a.view().row_in_block), (small{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 0, 0, 1, 2, 1, 2}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({7.5, 6.8, 2.4, 2.9, 5.7, 6.2, 2.8, 3.8, 3.2, 2.7,  //
+                                                         9.7, 2.3, 5.8, 6.6, 5.0, 8.1}));
+  this->expect_csr(to_csr(a));
+}
+
+TYPED_TEST(golden, compact_3_dense_from_2) {
+  using indices = typename TestFixture::indices;
+  const auto a = to_compact(this->csr, {.m_block = 3, .dense_from = 2});
+  validate(a.view());
+  EXPECT_EQ(list(a.view().brow_ptr), (indices{0, 4, 8}));
+  EXPECT_EQ(list(a.view().entry_ptr), (indices{0, 10, 16}));
+  EXPECT_EQ(list(a.view().dense_end), (indices{3, 6}));
+  EXPECT_EQ(list(a.view().col_ind), (indices{0, 1, 2, 3, 4, 5, 0, 3}));
+  EXPECT_EQ(list(a.view().col_count), (small{2, 2, 2, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(list(a.view().row_in_block), (small{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 2, 0, 0}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({7.5, 6.8, 2.4, 2.9, 5.7, 6.2, 2.8, 3.8, 3.2, 2.7,  //
+                                                         5.8, 6.6, 5.0, 8.1, 9.7, 2.3}));
+  this->expect_csr(to_csr(a));
+}
+
+TYPED_TEST(golden, compact_with_row_blocks_of_own_heights) {
+  using indices = typename TestFixture::indices;
+  const std::int64_t boundaries[] = {0, 1, 4, 6};
+  const auto a = to_compact(this->csr, {.m_block = 300, .boundaries = boundaries});
+  validate(a.view());
+  EXPECT_EQ(list(a.view().block_row), (indices{0, 1, 4, 6}));
+  EXPECT_EQ(list(a.view().brow_ptr), (indices{0, 4, 8, 10}));
+  EXPECT_EQ(list(a.view().entry_ptr), (indices{0, 4, 12, 16}));
+  EXPECT_EQ(list(a.view().col_ind), (indices{0, 1, 2, 3, 0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(a.view().row_in_block.bytes(), 2);
+  EXPECT_EQ(list(a.view().col_count), (small{0, 0, 0, 0, 2, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(list(a.view().row_in_block), (small{0, 0, 0, 0, 0, 1, 2, 0, 1, 0, 1, 2, 0, 1, 0, 1}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({7.5, 2.9, 2.8, 2.7,                      //
+                                                         6.8, 2.4, 9.7, 5.7, 6.2, 3.8, 3.2, 2.3,  //
+                                                         5.8, 6.6, 5.0, 8.1}));
+  this->expect_csr(to_csr(a));
+}
+
+TYPED_TEST(golden, compact_1_is_csr) {
+  const auto a = to_compact(this->csr, {.m_block = 1});
+  validate(a.view());
+  EXPECT_EQ(list(a.view().brow_ptr), list(this->csr.view().row_ptr));
+  EXPECT_EQ(list(a.view().entry_ptr), list(this->csr.view().row_ptr));
+  EXPECT_EQ(list(a.view().col_ind), list(this->csr.view().col_ind));
+  EXPECT_EQ(a.view().col_count.bytes(), 0);
+  EXPECT_EQ(a.view().row_in_block.bytes(), 0);
+  EXPECT_EQ(list(a.view().values), this->by_rows);
+  this->expect_csr(to_csr(a));
+}
+
+TYPED_TEST(golden, ell_2) {
+  using indices = typename TestFixture::indices;
+  const auto a = to_ell(this->csr, 2);
+  validate(a.view());
+  EXPECT_EQ(a.blocks_per_row(), 2);
+  EXPECT_EQ(list(a.view().bcol_ind), (indices{0, 1, 0, 1, 2, -1}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({7.5, 2.9, 2.8, 2.7,  //
+                                                         6.8, 5.7, 3.8, 0,    //
+                                                         2.4, 6.2, 3.2, 0,    //
+                                                         9.7, 0,   0,   2.3,  //
+                                                         5.8, 5.0, 0,   0,    //
+                                                         6.6, 8.1, 0,   0}));
+  this->expect_csr(to_csr(a));
+}
+
+TYPED_TEST(golden, ell_4_ragged) {
+  using indices = typename TestFixture::indices;
+  const auto a = to_ell(this->csr, 4);
+  validate(a.view());
+  EXPECT_EQ(a.blocks_per_row(), 1);
+  EXPECT_EQ(list(a.view().bcol_ind), (indices{0, 1}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({7.5, 2.9, 2.8, 2.7,  //
+                                                         6.8, 5.7, 3.8, 0,    //
+                                                         2.4, 6.2, 3.2, 0,    //
+                                                         9.7, 0,   0,   2.3,  //
+                                                         5.8, 5.0, 0,   0,    //
+                                                         6.6, 8.1, 0,   0,    //
+                                                         0,   0,   0,   0,    //
+                                                         0,   0,   0,   0}));
+  this->expect_csr(to_csr(a));
+}
+
+TYPED_TEST(golden, dense) {
+  using T = typename TestFixture::T;
+  using I = typename TestFixture::I;
+  const std::vector<T> by_rows = TestFixture::numbers({7.5, 2.9, 2.8, 2.7, 0,   0,    //
+                                                       6.8, 5.7, 3.8, 0,   0,   0,    //
+                                                       2.4, 6.2, 3.2, 0,   0,   0,    //
+                                                       9.7, 0,   0,   2.3, 0,   0,    //
+                                                       0,   0,   0,   0,   5.8, 5.0,  //
+                                                       0,   0,   0,   0,   6.6, 8.1});
+  for (const layout order : {layout::row_major, layout::col_major}) {
+    const auto a = to_dense(this->csr, order);
+    EXPECT_EQ(a.order(), order);
+    for (std::size_t k = 0; k < 36; ++k) {
+      EXPECT_EQ(a.data()[order == layout::row_major ? k : k % 6 * 6 + k / 6], by_rows[k]) << k;
+    }
+    this->expect_csr(to_csr<I>(a));
+  }
+  // Any leading dimension: what lies between the rows is not read.
+  std::vector<T> wide(6 * 9, T(99));
+  for (std::size_t k = 0; k < 36; ++k) wide[k / 6 * 9 + k % 6] = by_rows[k];
+  this->expect_csr(to_csr<I>(dense_view<const T>(wide.data(), 6, 6, 9)));
+}
+
+TYPED_TEST(golden, the_arrays_of_csc_are_csr_of_the_transpose) {
+  const auto a = to_csc(this->csr);
+  const auto of_transpose = to_bcsc(transposed(a.view()), 4);
+  const auto expected = to_bcsc(transpose(this->csr), 4);
+  validate(of_transpose.view());
+  EXPECT_EQ(list(of_transpose.view().col_ptr), list(expected.view().col_ptr));
+  EXPECT_EQ(list(of_transpose.view().row_ind), list(expected.view().row_ind));
+  EXPECT_EQ(list(of_transpose.view().values), list(expected.view().values));
+  this->expect_csr(to_csr(transposed(transpose(this->csr).view())));
+}
+
 TYPED_TEST(golden, transpose) {
   const auto a = transpose(this->csr);
   EXPECT_EQ(list(a.view().row_ptr), list(to_csc(this->csr).view().col_ptr));
@@ -208,7 +353,16 @@ TYPED_TEST(golden, footprints_are_the_bytes_of_the_arrays) {
     const auto v = bcsc.view();
     EXPECT_EQ(footprint::bcsc(6, m_block, bcsc.nnzc(), 16, type, width),
               bytes_of(v.brow_ptr, v.col_ind, v.col_ptr, v.row_ind, v.values));
+    const auto compact = to_compact(this->csr, {.m_block = m_block});
+    const auto c = compact.view();
+    EXPECT_EQ(footprint::compact_bcsc(6, m_block, bcsc.nnzc(), 16, type, width),
+              bytes_of(c.brow_ptr, c.col_ind, c.col_count, c.row_in_block, c.values) +
+                  (m_block == 1 ? 0 : bytes_of(c.entry_ptr)));
+    const auto ell = to_ell(this->csr, m_block);
+    EXPECT_EQ(footprint::ell(6, m_block, ell.blocks_per_row(), type, width),
+              bytes_of(ell.view().bcol_ind, ell.view().values));
   }
+  EXPECT_EQ(footprint::dense(6, 6, type), 36 * static_cast<std::int64_t>(sizeof(T)));
 }
 
 TEST(footprint, agrees_with_the_closed_forms) {
@@ -261,6 +415,14 @@ TYPED_TEST(golden, empty_matrices_are_valid) {
   validate(csc_matrix<T, I>().view());
   validate(bsr_matrix<T, I>().view());
   validate(bcsc_matrix<T, I>().view());
+  validate(ell_matrix<T, I>().view());
+  validate(compact_bcsc_matrix<T, I>().view());
+  validate(dense_view<const T>(dense_matrix<T>().view()));
+  EXPECT_EQ((to_csr(ell_matrix<T, I>()).nnz()), 0);
+  EXPECT_EQ((to_csr(compact_bcsc_matrix<T, I>()).nnz()), 0);
+  EXPECT_EQ((to_csr<I>(dense_matrix<T>(0, 5)).nnz()), 0);
+  EXPECT_EQ((to_csr<I>(dense_matrix<T>(5, 0)).rows()), 5);
+  validate(to_ell(csr_matrix<T, I>(3, 0, {0, 0, 0, 0}, {}, {}), 2).view());
   EXPECT_EQ((to_bcsc(csr_matrix<T, I>(), 8).view().num_row_blocks()), 0);
   EXPECT_EQ((csr_matrix<T, I>(3, 0, {0, 0, 0, 0}, {}, {}).nnz()), 0);
 }
@@ -269,10 +431,10 @@ TYPED_TEST(golden, coo_is_sorted_and_duplicates_are_summed) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
   using indices = typename TestFixture::indices;
-  const coo_matrix<T, I> a(4, 5, {3, 0, 3, 1, 0, 3}, {4, 2, 0, 1, 2, 4}, {1, 2, 3, 4, 5, 6});
+  const coo_matrix<T, I> a(4, 5, {3, 0, 3, 1, 0, 3}, {4, 2, 0, 1, 2, 4}, TestFixture::numbers({1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(list(a.view().row_ind), (indices{0, 1, 3, 3}));
   EXPECT_EQ(list(a.view().col_ind), (indices{2, 1, 0, 4}));
-  EXPECT_EQ(list(a.view().values), (std::vector<T>{7, 4, 3, 7}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({7, 4, 3, 7}));
   validate(a.view());
 }
 
@@ -280,10 +442,11 @@ TYPED_TEST(golden, csr_is_sorted_and_duplicates_are_summed) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
   using indices = typename TestFixture::indices;
-  const csr_matrix<T, I> a(4, 5, {0, 4, 4, 6, 8}, {3, 1, 3, 0, 2, 2, 0, 4}, {1, 2, 3, 4, 5, -5, 6, 7});
+  const csr_matrix<T, I> a(4, 5, {0, 4, 4, 6, 8}, {3, 1, 3, 0, 2, 2, 0, 4},
+                           TestFixture::numbers({1, 2, 3, 4, 5, -5, 6, 7}));
   EXPECT_EQ(list(a.view().row_ptr), (indices{0, 3, 3, 4, 6}));
   EXPECT_EQ(list(a.view().col_ind), (indices{0, 1, 3, 2, 0, 4}));
-  EXPECT_EQ(list(a.view().values), (std::vector<T>{4, 2, 4, 0, 6, 7}));  // a sum of zero stays an entry
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({4, 2, 4, 0, 6, 7}));  // a sum of zero stays an entry
   validate(a.view());
 }
 
@@ -291,10 +454,10 @@ TYPED_TEST(golden, csc_is_sorted_and_duplicates_are_summed) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
   using indices = typename TestFixture::indices;
-  const csc_matrix<T, I> a(5, 3, {0, 3, 3, 6}, {4, 0, 4, 2, 1, 2}, {1, 2, 3, 4, 5, 6});
+  const csc_matrix<T, I> a(5, 3, {0, 3, 3, 6}, {4, 0, 4, 2, 1, 2}, TestFixture::numbers({1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(list(a.view().col_ptr), (indices{0, 2, 2, 4}));
   EXPECT_EQ(list(a.view().row_ind), (indices{0, 4, 1, 2}));
-  EXPECT_EQ(list(a.view().values), (std::vector<T>{2, 4, 5, 10}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({2, 4, 5, 10}));
   validate(a.view());
 }
 
@@ -302,10 +465,11 @@ TYPED_TEST(golden, bsr_blocks_are_sorted_and_duplicates_are_summed) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
   using indices = typename TestFixture::indices;
-  const bsr_matrix<T, I> a(4, 4, 2, 2, {0, 3, 4}, {1, 0, 1, 0}, {1, 2, 3, 4, 5, 6, 7, 8, 10, 20, 30, 40, 9, 9, 9, 9});
+  const bsr_matrix<T, I> a(4, 4, 2, 2, {0, 3, 4}, {1, 0, 1, 0},
+                           TestFixture::numbers({1, 2, 3, 4, 5, 6, 7, 8, 10, 20, 30, 40, 9, 9, 9, 9}));
   EXPECT_EQ(list(a.view().brow_ptr), (indices{0, 2, 3}));
   EXPECT_EQ(list(a.view().bcol_ind), (indices{0, 1, 0}));
-  EXPECT_EQ(list(a.view().values), (std::vector<T>{5, 6, 7, 8, 11, 22, 33, 44, 9, 9, 9, 9}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({5, 6, 7, 8, 11, 22, 33, 44, 9, 9, 9, 9}));
   validate(a.view());
 }
 
@@ -313,32 +477,33 @@ TYPED_TEST(golden, trusted_arrays_stay_as_they_are) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
   using indices = typename TestFixture::indices;
-  const csr_matrix<T, I> a(1, 5, {0, 3}, {3, 1, 3}, {1, 2, 3}, trust::trusted);
+  const csr_matrix<T, I> a(1, 5, {0, 3}, {3, 1, 3}, TestFixture::numbers({1, 2, 3}), trust::trusted);
   EXPECT_EQ(list(a.view().col_ind), (indices{3, 1, 3}));
-  EXPECT_EQ(list(a.view().values), (std::vector<T>{1, 2, 3}));
+  EXPECT_EQ(list(a.view().values), TestFixture::numbers({1, 2, 3}));
 }
 
 TYPED_TEST(golden, duplicates_are_summed_in_the_order_they_came) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
   // Left to right: (big + 1) - big + 1 = 1 where big swallows the 1. Any other order gives 0 or 2.
-  const T big = std::ldexp(T{1}, std::numeric_limits<T>::digits + 1);
-  const csr_matrix<T, I> csr(1, 3, {0, 5}, {2, 1, 1, 1, 1}, {9, big, 1, -big, 1});
-  EXPECT_EQ(list(csr.view().values), (std::vector<T>{1, 9}));
-  const coo_matrix<T, I> coo(1, 3, {0, 0, 0, 0, 0}, {2, 1, 1, 1, 1}, {9, big, 1, -big, 1});
-  EXPECT_EQ(list(coo.view().values), (std::vector<T>{1, 9}));
+  const double big = std::ldexp(1.0, digits<T> + 1);
+  const csr_matrix<T, I> csr(1, 3, {0, 5}, {2, 1, 1, 1, 1}, TestFixture::numbers({9, big, 1, -big, 1}));
+  EXPECT_EQ(list(csr.view().values), TestFixture::numbers({1, 9}));
+  const coo_matrix<T, I> coo(1, 3, {0, 0, 0, 0, 0}, {2, 1, 1, 1, 1}, TestFixture::numbers({9, big, 1, -big, 1}));
+  EXPECT_EQ(list(coo.view().values), TestFixture::numbers({1, 9}));
 }
 
 TYPED_TEST(golden, non_finite_values_are_values) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
-  constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-  const csr_matrix<T, I> a(2, 2, {0, 2, 3}, {0, 1, 1}, {inf, nan, -inf});
-  for (const auto& b : {to_csr(to_coo(a)), to_csr(to_csc(a)), to_csr(to_bsr(a, 2, 2)), to_csr(to_bcsc(a, 2))}) {
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const csr_matrix<T, I> a(2, 2, {0, 2, 3}, {0, 1, 1}, TestFixture::numbers({inf, nan, -inf}));
+  for (const auto& b : {to_csr(to_coo(a)), to_csr(to_csc(a)), to_csr(to_bsr(a, 2, 2)), to_csr(to_bcsc(a, 2)),
+                        to_csr(to_ell(a, 2)), to_csr<I>(to_dense(a)), to_csr(to_compact(a, {.m_block = 2}))}) {
     ASSERT_EQ(b.nnz(), 3);
-    EXPECT_EQ(b.view().values[0], inf);
-    EXPECT_TRUE(std::isnan(b.view().values[1]));
-    EXPECT_EQ(b.view().values[2], -inf);
+    EXPECT_EQ(b.view().values[0], T(inf));
+    EXPECT_TRUE(std::isnan(static_cast<double>(b.view().values[1])));
+    EXPECT_EQ(b.view().values[2], T(-inf));
   }
 }
 
@@ -380,6 +545,8 @@ using csr = csr_matrix<double>;
 using csc = csc_matrix<double>;
 using bsr = bsr_matrix<double>;
 using bcsc = bcsc_matrix<double>;
+using ell = ell_matrix<double>;
+using compact = compact_bcsc_matrix<double>;
 
 /// Arrays that break a format. `make` builds the matrix with the trust given and checks its view: with trust::validate
 /// the constructor throws, with trust::trusted the check of the view does.
@@ -573,12 +740,133 @@ const refusal broken_bcsc[] = {
                   numbers{1, 2, 3, 4})},
 };
 
+// 3 x 3 with blocks of 2: two block rows, two slots each.
+const refusal broken_ell[] = {
+    {"ell_negative_rows", errc::invalid_argument, "rows = -3", matrix<ell>(-3, 3, 2, 0, indices{}, numbers{})},
+    {"ell_block_zero", errc::invalid_argument, "block = 0", matrix<ell>(3, 3, 0, 0, indices{}, numbers{})},
+    {"ell_negative_blocks_per_row", errc::invalid_argument, "blocks_per_row = -1",
+     matrix<ell>(3, 3, 2, -1, indices{}, numbers{})},
+    {"ell_more_blocks_than_columns", errc::invalid_argument, "blocks_per_row = 3",
+     matrix<ell>(3, 3, 2, 3, indices(6, -1), numbers(24))},
+    {"ell_rows_beyond_int32", errc::size_overflow, "rows = 2147483648",
+     matrix<ell>(beyond_int32, 1, 2, 0, indices{}, numbers{})},
+    {"ell_values_overflow", errc::size_overflow, "padded rows x padded columns",
+     matrix<ell>(3, 3, std::int64_t{1} << 40, 1, indices{0}, numbers{1})},
+    {"ell_short_bcol_ind", errc::invalid_format, "bcol_ind has 3 entries: must have 4",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, -1}, numbers(16))},
+    {"ell_short_values", errc::invalid_format, "values has 15 entries: must have 16",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, -1}, numbers(15))},
+    {"ell_block_column_beyond", errc::index_out_of_range, "bcol_ind[1] = 2",
+     matrix<ell>(3, 3, 2, 2, indices{0, 2, 1, -1}, numbers(16))},
+    {"ell_block_column_below_minus_one", errc::index_out_of_range, "bcol_ind[3] = -2",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, -2}, numbers(16))},
+    {"ell_block_columns_unsorted", errc::invalid_format, "bcol_ind[1] = 0: must be greater than bcol_ind[0] = 1",
+     matrix<ell>(3, 3, 2, 2, indices{1, 0, 1, -1}, numbers(16))},
+    {"ell_block_column_twice", errc::invalid_format, "bcol_ind[3] = 1: must be greater",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, 1}, numbers(16))},
+    {"ell_block_behind_a_filler", errc::invalid_format, "bcol_ind[3] = 1: stands behind a -1, in block row 1",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, -1, 1}, numbers(16))},
+    {"ell_value_in_a_filler", errc::invalid_format, "values[10] = 5: lies in a block without a column",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, -1}, numbers{1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 5, 0, 0, 0, 0, 0})},
+    {"ell_value_beyond_the_last_row", errc::invalid_format, "values[12] = 5: lies beyond the edge",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, -1}, numbers{1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0, 5, 0, 0, 0})},
+    {"ell_value_beyond_the_last_column", errc::invalid_format, "values[3] = 5: lies beyond the edge of the 3 x 3",
+     matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, -1}, numbers{1, 1, 1, 5, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0})},
+};
+
+/// The same valid matrix as above in compact form, with a fault.
+std::function<void(trust)> spoilt(const std::function<void(compact_bcsc_arrays<double>&)>& spoil,
+                                  std::int64_t m_block = 2, std::int64_t rows = 4) {
+  return [=](trust given) {
+    const auto bytes = [](std::initializer_list<int> list) {
+      std::vector<std::byte> out;
+      for (const int x : list) out.push_back(static_cast<std::byte>(x));
+      return out;
+    };
+    compact_bcsc_arrays<double> arrays{
+        {}, {0, 2, 3}, {0, 3, 5}, {}, {0, 2, 1}, bytes({1, 0, 1}), bytes({0, 1, 1, 0, 1}), {1, 2, 3, 4, 5}};
+    spoil(arrays);
+    validate(compact(rows, 3, m_block, std::move(arrays), given).view());
+  };
+}
+
+const refusal broken_compact[] = {
+    {"compact_m_block_zero", errc::invalid_argument, "m_block = 0", spoilt([](auto&) {}, 0)},
+    {"compact_m_block_beyond_two_bytes", errc::invalid_argument, "m_block = 65537", spoilt([](auto&) {}, 65537)},
+    {"compact_negative_rows", errc::invalid_argument, "rows = -4", spoilt([](auto&) {}, 2, -4)},
+    {"compact_short_brow_ptr", errc::invalid_format, "brow_ptr has 2 entries", spoilt([](auto& a) {
+       a.brow_ptr = {0, 3};
+     })},
+    {"compact_falling_brow_ptr", errc::invalid_format, "brow_ptr[2] = 3: must be at least brow_ptr[1] = 4",
+     spoilt([](auto& a) { a.brow_ptr[1] = 4; })},
+    {"compact_brow_ptr_from_one", errc::invalid_format, "brow_ptr[0] = 1", spoilt([](auto& a) { a.brow_ptr[0] = 1; })},
+    {"compact_short_entry_ptr", errc::invalid_format, "entry_ptr has 2 entries", spoilt([](auto& a) {
+       a.entry_ptr = {0, 5};
+     })},
+    {"compact_entry_ptr_ends_late", errc::invalid_format, "entry_ptr[2] = 6",
+     spoilt([](auto& a) { a.entry_ptr[2] = 6; })},
+    {"compact_col_beyond", errc::index_out_of_range, "col_ind[1] = 3", spoilt([](auto& a) { a.col_ind[1] = 3; })},
+    {"compact_col_below_zero", errc::index_out_of_range, "col_ind[2] = -1", spoilt([](auto& a) { a.col_ind[2] = -1; })},
+    {"compact_columns_unsorted", errc::invalid_format, "col_ind[1] = 0: must be greater than col_ind[0] = 2",
+     spoilt([](auto& a) {
+       a.col_ind = {2, 0, 1};
+     })},
+    {"compact_column_in_both_parts", errc::invalid_format, "col_ind[1] = 0: stands in row block 0 twice",
+     spoilt([](auto& a) {
+       a.col_ind = {0, 0, 1};
+       a.dense_end = {1, 2};
+     })},
+    {"compact_dense_end_beyond_the_block", errc::invalid_format, "dense_end[0] = 3: must lie in 0 .. 2",
+     spoilt([](auto& a) {
+       a.dense_end = {3, 3};
+     })},
+    {"compact_short_dense_end", errc::invalid_format, "dense_end has 1 entries",
+     spoilt([](auto& a) { a.dense_end = {1}; })},
+    {"compact_count_beyond_the_block", errc::invalid_format, "col_count[0] = 200",
+     spoilt([](auto& a) { a.col_count[0] = std::byte{200}; })},
+    {"compact_counts_too_few", errc::invalid_format, "entry_ptr[1] = 3: the columns of row block 0 end at entry 2",
+     spoilt([](auto& a) { a.col_count[0] = std::byte{0}; })},
+    {"compact_row_beyond_the_block", errc::index_out_of_range, "row_in_block[2] = 2: must be below 2",
+     spoilt([](auto& a) { a.row_in_block[2] = std::byte{2}; })},
+    {"compact_row_beyond_the_last_block", errc::index_out_of_range, "row_in_block[4] = 1: must be below 1",
+     spoilt([](auto&) {}, 2, 3)},
+    {"compact_rows_unsorted", errc::invalid_format, "row_in_block[1] = 0: must be greater than row_in_block[0] = 1",
+     spoilt([](auto& a) { std::swap(a.row_in_block[0], a.row_in_block[1]); })},
+    {"compact_row_twice", errc::invalid_format, "row_in_block[4] = 0",
+     spoilt([](auto& a) { a.row_in_block[4] = std::byte{0}; })},
+    {"compact_block_row_from_one", errc::invalid_format, "block_row: must run from 0 to rows = 4, not from 1 to 4",
+     spoilt([](auto& a) {
+       a.block_row = {1, 2, 4};
+     })},
+    {"compact_block_row_too_high", errc::invalid_format, "block_row[2] = 4: must lie 1 .. 2 (m_block) above",
+     spoilt([](auto& a) {
+       a.block_row = {0, 1, 4};
+     })},
+    {"compact_block_row_of_no_height", errc::invalid_format, "block_row[2] = 2: must lie 1 .. 2", spoilt([](auto& a) {
+       a.block_row = {0, 2, 2, 4};
+     })},
+};
+
 constexpr auto refusal_name = [](const auto& info) { return std::string(info.param.name); };
 INSTANTIATE_TEST_SUITE_P(coo, refused, ::testing::ValuesIn(broken_coo), refusal_name);
 INSTANTIATE_TEST_SUITE_P(csr, refused, ::testing::ValuesIn(broken_csr), refusal_name);
 INSTANTIATE_TEST_SUITE_P(csc, refused, ::testing::ValuesIn(broken_csc), refusal_name);
 INSTANTIATE_TEST_SUITE_P(bsr, refused, ::testing::ValuesIn(broken_bsr), refusal_name);
 INSTANTIATE_TEST_SUITE_P(bcsc, refused, ::testing::ValuesIn(broken_bcsc), refusal_name);
+INSTANTIATE_TEST_SUITE_P(ell, refused, ::testing::ValuesIn(broken_ell), refusal_name);
+INSTANTIATE_TEST_SUITE_P(compact, refused, ::testing::ValuesIn(broken_compact), refusal_name);
+
+TEST(compact, small_arrays_that_do_not_go_with_the_others_are_refused) {
+  // A view takes their lengths from the others, so that only the constructor can tell.
+  for (const bool counts : {true, false}) {
+    EXPECT_EQ(
+        code_of([&] { spoilt([&](auto& a) { (counts ? a.col_count : a.row_in_block).pop_back(); })(trust::validate); }),
+        errc::invalid_format);
+  }
+  compact_bcsc_view<double> a = compact().view();
+  a.m_block = 2;
+  EXPECT_EQ(code_of([&] { validate(a); }), errc::invalid_format);  // no bytes an index where there must be one
+}
 
 /// Disorder that constructors repair is refused in a view, which nobody can repair; and what only a view can be.
 struct view_refusal {
@@ -694,6 +982,75 @@ const view_refusal broken_views[] = {
      [] {
        to_bsr(csr(1, 1, {0, 1}, {0}, {1}), std::int64_t{1} << 31, std::int64_t{1} << 31);
      }},
+    {"to_ell_block_zero", errc::invalid_argument, "block = 0", [] { to_ell(csr(), 0); }},
+    {"to_ell_values_overflow", errc::size_overflow, "padded rows x padded columns",
+     [] {
+       to_ell(csr(1, 1, {0, 1}, {0}, {1}), std::int64_t{1} << 32);
+     }},
+    {"to_ell_beyond_memory", errc::out_of_memory, "ELL values",
+     [] {
+       to_ell(csr(1, 1, {0, 1}, {0}, {1}), std::int64_t{1} << 30);
+     }},
+#ifndef __SANITIZE_ADDRESS__  // which ends the program where memory ends
+    {"to_dense_beyond_memory", errc::out_of_memory, "dense values",
+     [] {
+       to_dense(csr_matrix<double, std::int64_t>(1, std::int64_t{1} << 59, {0, 0}, {}, {}));
+     }},
+#endif
+    {"to_dense_overflow", errc::size_overflow, "bytes of a value",
+     [] {
+       to_dense(csr_matrix<double, std::int64_t>(4, std::int64_t{1} << 59, {0, 0, 0, 0, 0}, {}, {}));
+     }},
+    {"to_compact_m_block_zero", errc::invalid_argument, "m_block = 0", [] { to_compact(csr(), {.m_block = 0}); }},
+    {"to_compact_m_block_65537", errc::invalid_argument, "m_block = 65537",
+     [] { to_compact(csr(), {.m_block = 65537}); }},
+    {"to_compact_negative_dense_from", errc::invalid_argument, "dense_from = -1",
+     [] { to_compact(csr(), {.dense_from = -1}); }},
+    {"to_compact_short_boundaries", errc::invalid_argument, "must run from 0 to rows = 3, not from 0 to 2",
+     [] {
+       const std::int64_t boundaries[] = {0, 2};
+       to_compact(csr(3, 1, {0, 0, 0, 0}, {}, {}), {.boundaries = boundaries});
+     }},
+    {"to_compact_boundaries_not_rising", errc::invalid_argument, "boundaries[2] = 2: must lie 1 .. 32",
+     [] {
+       const std::int64_t boundaries[] = {0, 2, 2, 3};
+       to_compact(csr(3, 1, {0, 0, 0, 0}, {}, {}), {.boundaries = boundaries});
+     }},
+    {"to_compact_boundaries_too_far", errc::invalid_argument, "boundaries[1] = 3: must lie 1 .. 2",
+     [] {
+       const std::int64_t boundaries[] = {0, 3};
+       to_compact(csr(3, 1, {0, 0, 0, 0}, {}, {}), {.m_block = 2, .boundaries = boundaries});
+     }},
+    {"dense_negative_rows", errc::invalid_argument, "rows = -1", [] { dense_matrix<float>(-1, 2); }},
+    {"dense_negative_cols", errc::invalid_argument, "cols = -2", [] { dense_matrix<float>(1, -2); }},
+    {"dense_overflow", errc::size_overflow, "rows x cols",
+     [] { dense_matrix<float>(std::int64_t{1} << 32, std::int64_t{1} << 32); }},
+    {"dense_of_the_wrong_length", errc::size_mismatch, "values has 5 entries: must have 6",
+     [] { dense_matrix<double>(2, 3, layout::row_major, numbers(5)); }},
+    {"to_csr_of_a_dense_with_short_rows", errc::bad_leading_dimension, "ld = 2: must be at least 3",
+     [] { to_csr<std::int32_t>(dense_view<const double>(nullptr, 2, 3, 2)); }},
+    {"to_csr_of_a_dense_with_short_columns", errc::bad_leading_dimension, "ld = 1: must be at least 2",
+     [] { to_csr<std::int32_t>(dense_view<const double>(nullptr, 2, 3, 1, layout::col_major)); }},
+    {"to_csr_of_a_dense_without_data", errc::invalid_argument, "data is null",
+     [] { to_csr<std::int32_t>(dense_view<const double>(nullptr, 2, 3)); }},
+    {"to_csr_of_a_dense_with_too_many_columns", errc::size_overflow, "cols = 2147483648",
+     [] { to_csr<std::int32_t>(dense_view<const double>(nullptr, 0, beyond_int32)); }},
+    {"to_csr_of_a_dense_whose_rows_overflow", errc::size_overflow, "dense matrix",
+     [] { to_csr<std::int64_t>(dense_view<const double>(nullptr, 4, 1, std::int64_t{1} << 62)); }},
+    {"ell_on_the_device", errc::wrong_memory_space, "ell",
+     [] { validate(ell_view<double>{.space = memory_space::device}); }},
+    {"compact_on_the_device", errc::wrong_memory_space, "compact bcsc",
+     [] { validate(compact_bcsc_view<double>{.space = memory_space::device}); }},
+    {"to_csr_of_a_device_ell", errc::wrong_memory_space, "ell",
+     [] { to_csr(ell_view<double>{.space = memory_space::device}); }},
+    {"to_csr_of_a_device_compact", errc::wrong_memory_space, "compact bcsc",
+     [] { to_csr(compact_bcsc_view<double>{.space = memory_space::device}); }},
+    {"to_ell_of_a_device_csr", errc::wrong_memory_space, "csr",
+     [] { to_ell(csr_view<double>{.space = memory_space::device}, 1); }},
+    {"to_dense_of_a_device_csr", errc::wrong_memory_space, "csr",
+     [] { to_dense(csr_view<double>{.space = memory_space::device}); }},
+    {"to_compact_of_a_device_csr", errc::wrong_memory_space, "csr",
+     [] { to_compact(csr_view<double>{.space = memory_space::device}, {}); }},
     {"to_csr_of_a_device_coo", errc::wrong_memory_space, "coo",
      [] { to_csr(coo_view<double>{.space = memory_space::device}); }},
     {"to_csr_of_a_device_csc", errc::wrong_memory_space, "csc",
