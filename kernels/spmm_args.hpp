@@ -23,7 +23,8 @@ struct bcsc_operand {
   const I* brow_ptr;
   const I* entry_ptr;
   const I* col_ind;
-  small_array col_count;  ///< less one
+  const std::uint16_t* col_ind16;  ///< CUDA: holds the columns unless it is null
+  small_array col_count;           ///< less one
   small_array row_in_block;
   const T* values;
   const I* row_of;  ///< the row of C that row m of A is; null: m

@@ -23,6 +23,7 @@ using core::fail;
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t greatest_m_block = 65536;
+constexpr std::int64_t most_narrow_columns = 65536;
 
 void require_height(std::int64_t m_block) {
   if (m_block < 1 || m_block > greatest_m_block) {
@@ -178,11 +179,21 @@ compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_opti
     out.brow_ptr[at(b) + 1] = static_cast<I>(out.brow_ptr[at(b) + 1] + out.brow_ptr[at(b)]);
     if (options.dense_from > 0) out.dense_end[at(b)] = static_cast<I>(out.dense_end[at(b)] + out.brow_ptr[at(b)]);
   }
-  out.col_ind = storage<I>(out.brow_ptr.back(), "col_ind");
+  const bool narrow = options.narrow_columns && a.cols <= most_narrow_columns;
+  if (narrow) {
+    out.col_ind16 = storage<std::uint16_t>(out.brow_ptr.back(), "col_ind16");
+  } else {
+    out.col_ind = storage<I>(out.brow_ptr.back(), "col_ind");
+  }
   out.col_count = storage<std::byte>(out.brow_ptr.back() * std::int64_t{bytes}, "col_count");
   for_pieces(cuts, [&](std::int64_t p, std::int64_t first, std::int64_t) {
     const compact_piece<I>& piece = pieces[at(p)];
-    std::copy(piece.col_ind.begin(), piece.col_ind.end(), out.col_ind.begin() + out.brow_ptr[at(first)]);
+    if (narrow) {
+      std::transform(piece.col_ind.begin(), piece.col_ind.end(), out.col_ind16.begin() + out.brow_ptr[at(first)],
+                     [](I col) { return static_cast<std::uint16_t>(col); });
+    } else {
+      std::copy(piece.col_ind.begin(), piece.col_ind.end(), out.col_ind.begin() + out.brow_ptr[at(first)]);
+    }
     std::copy(piece.col_count.begin(), piece.col_count.end(),
               out.col_count.begin() + std::int64_t{out.brow_ptr[at(first)]} * bytes);
   });
@@ -228,14 +239,14 @@ csr_matrix<T, I> to_csr(const compact_bcsc_view<T, I>& a) {
       const auto take = [&](std::int64_t j) {
         for (std::int64_t e = start[at(j - first_col)]; e < start[at(j - first_col) + 1]; ++e) {
           const I to = next[at(a.row_in_block[at(e)])]++;
-          col_ind[at(to)] = a.col_ind[at(j)];
+          col_ind[at(to)] = static_cast<I>(a.column(j));
           values[at(to)] = a.values[at(e)];
         }
       };
       const std::int64_t middle = a.dense_end.empty() ? last_col : std::int64_t{a.dense_end[at(b)]};
       std::int64_t dense = first_col, sparse = middle;
       while (dense < middle || sparse < last_col) {
-        const bool dense_next = sparse == last_col || (dense < middle && a.col_ind[at(dense)] < a.col_ind[at(sparse)]);
+        const bool dense_next = sparse == last_col || (dense < middle && a.column(dense) < a.column(sparse));
         take(dense_next ? dense++ : sparse++);
       }
     }
@@ -271,10 +282,10 @@ void check_block(const compact_bcsc_view<T, I>& a, std::int64_t b) {
   std::int64_t k = a.entry_ptr[at(b)];
   const std::int64_t end = a.entry_ptr[at(b) + 1];
   for (std::int64_t j = first; j < last; ++j) {
-    const std::int64_t col = a.col_ind[at(j)];
+    const std::int64_t col = a.column(j);
     if (col < 0 || col >= a.cols) converters::fail_range(j, col, a.cols, "col_ind");
-    if (j > first && j != middle && col <= a.col_ind[at(j) - 1]) {
-      converters::fail_order(j, col, a.col_ind[at(j) - 1], b, converters::bcsc_block_names);
+    if (j > first && j != middle && col <= a.column(j - 1)) {
+      converters::fail_order(j, col, a.column(j - 1), b, converters::bcsc_block_names);
     }
     const std::int64_t count = a.col_count[at(j)] + 1;
     if (count > end - k) {
@@ -298,10 +309,10 @@ void check_block(const compact_bcsc_view<T, I>& a, std::int64_t b) {
   // Both parts ascend; that they share no column needs a look at both.
   std::int64_t dense = first, sparse = middle;
   while (dense < middle && sparse < last) {
-    if (a.col_ind[at(dense)] == a.col_ind[at(sparse)]) {
-      fail(errc::invalid_format, "col_ind[{}] = {}: stands in row block {} twice", sparse, a.col_ind[at(sparse)], b);
+    if (a.column(dense) == a.column(sparse)) {
+      fail(errc::invalid_format, "col_ind[{}] = {}: stands in row block {} twice", sparse, a.column(sparse), b);
     }
-    if (a.col_ind[at(dense)] < a.col_ind[at(sparse)]) {
+    if (a.column(dense) < a.column(sparse)) {
       ++dense;
     } else {
       ++sparse;
@@ -320,6 +331,11 @@ void validate(const compact_bcsc_view<T, I>& a) {
   if (a.row_in_block.bytes() != bytes || a.col_count.bytes() != bytes) {
     fail(errc::invalid_format, "row_in_block, col_count: m_block = {} takes {} bytes an index, not {} and {}",
          a.m_block, bytes, a.row_in_block.bytes(), a.col_count.bytes());
+  }
+  if (!a.col_ind16.empty() && (a.cols > most_narrow_columns || !a.col_ind.empty())) {
+    fail(errc::invalid_format,
+         "col_ind16: holds the columns of a matrix of at most {} columns, and then col_ind is empty",
+         most_narrow_columns);
   }
   converters::check_length(static_cast<std::int64_t>(a.row_in_block.size()), a.nnz(), "row_in_block",
                            "one for each value");

@@ -535,6 +535,7 @@ struct close_body {
   const I* loose_ind;
   const std::byte* loose_count;
   I* col_ind;
+  std::uint16_t* col_ind16;
   std::byte* col_count;
   std::int64_t nnzc;
   /// A warp takes 128 neighbouring columns, and seeks their row blocks only among those that it meets.
@@ -546,7 +547,11 @@ struct close_body {
     for (std::int64_t to = first + k % 32; to < end; to += 32) {
       const std::int64_t block = first_block + segment_of(brow_ptr + first_block, last_block - first_block + 1, to);
       const std::int64_t from = job.entry_ptr[block] + (to - brow_ptr[block]);
-      col_ind[to] = loose_ind[from];
+      if (col_ind16 != nullptr) {
+        col_ind16[to] = static_cast<std::uint16_t>(loose_ind[from]);
+      } else {
+        col_ind[to] = loose_ind[from];
+      }
       if (job.index_bytes == 1) {
         col_count[to] = loose_count[from];
       } else {
@@ -554,6 +559,13 @@ struct close_body {
       }
     }
   }
+};
+
+template <class I>
+struct narrow_body {
+  const I* from;
+  std::uint16_t* to;
+  __device__ void operator()(std::int64_t k) const { to[k] = static_cast<std::uint16_t>(from[k]); }
 };
 
 template <class I>
@@ -642,12 +654,18 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
 }
 
 template <index I>
-void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* col_ind, std::byte* col_count) {
+void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* col_ind, std::uint16_t* col_ind16,
+                 std::byte* col_count) {
   if (columns.nnzc == 0) return;
   for_each((columns.nnzc + 127) / 128 * 32,
            close_body<I>{job, columns.brow_ptr.data(), columns.col_ind.data(), columns.col_count.data(), col_ind,
-                         col_count, columns.nnzc},
+                         col_ind16, col_count, columns.nnzc},
            "closing of ranks");
+}
+
+template <index I>
+void narrow(const I* from, std::int64_t n, std::uint16_t* to) {
+  for_each(n, narrow_body<I>{from, to}, "narrow columns");
 }
 
 template <index I>
@@ -661,7 +679,8 @@ void shrink_indices(const I* brow_ptr, std::int64_t num_blocks, const I* col_ptr
 
 #define BCSC_INSTANTIATE(I)                                                                                          \
   template loose_columns<I> order_entries(int, const compaction<I>&);                                                \
-  template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::byte*);                          \
+  template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::uint16_t*, std::byte*);          \
+  template void narrow(const I*, std::int64_t, std::uint16_t*);                                                      \
   template void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, \
                                int, I*, std::byte*, std::byte*);
 BCSC_INSTANTIATE(std::int32_t)

@@ -37,9 +37,14 @@ struct loose_columns {
 template <index I>
 loose_columns<I> order_entries(int device, const compaction<I>& job);
 
-/// Moves the columns together.
+/// Moves the columns together, to col_ind or, unless that is null, to col_ind16.
 template <index I>
-void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* col_ind, std::byte* col_count);
+void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* col_ind, std::uint16_t* col_ind16,
+                 std::byte* col_count);
+
+/// to[k] = from[k], for indices below 2^16.
+template <index I>
+void narrow(const I* from, std::int64_t n, std::uint16_t* to);
 
 /// The small indices of a BCSC matrix, and where its row blocks' entries begin.
 template <index I>

@@ -20,7 +20,11 @@ loose_columns<I> order_entries(int, const compaction<I>&) {
   no_cuda();
 }
 template <index I>
-void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::byte*) {
+void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::uint16_t*, std::byte*) {
+  no_cuda();
+}
+template <index I>
+void narrow(const I*, std::int64_t, std::uint16_t*) {
   no_cuda();
 }
 template <index I>
@@ -31,7 +35,8 @@ void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, st
 
 #define BCSC_INSTANTIATE(I)                                                                                          \
   template loose_columns<I> order_entries(int, const compaction<I>&);                                                \
-  template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::byte*);                          \
+  template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::uint16_t*, std::byte*);          \
+  template void narrow(const I*, std::int64_t, std::uint16_t*);                                                      \
   template void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, \
                                int, I*, std::byte*, std::byte*);
 BCSC_INSTANTIATE(std::int32_t)

@@ -15,6 +15,7 @@ using core::device_buffer;
 namespace gpu = core::gpu;
 
 constexpr std::int64_t greatest_m_block = 65536;
+constexpr std::int64_t most_narrow_columns = 65536;
 
 void require_on_device(memory_space space, const char* what) {
   if (space == memory_space::device) return;
@@ -31,6 +32,17 @@ device_buffer<X> copy_on_device(int device, std::span<const X> from) {
   device_buffer<X> to(device, static_cast<std::int64_t>(from.size()));
   if (!from.empty()) gpu::copy_on_device(to.data(), from.data(), to.bytes());
   return to;
+}
+
+/// The columns on the device, narrow where they may be.
+template <element T, index I>
+void set_columns(int device, device_compact<T, I>& to, std::span<const I> from, bool narrow_columns) {
+  if (!narrow_columns || to.cols > most_narrow_columns) {
+    to.col_ind = copy_on_device(device, from);
+    return;
+  }
+  to.col_ind16 = device_buffer<std::uint16_t>(device, static_cast<std::int64_t>(from.size()));
+  steps::narrow(from.data(), static_cast<std::int64_t>(from.size()), to.col_ind16.data());
 }
 
 template <element T>
@@ -60,6 +72,7 @@ device_compact<T, I> upload(int device, const compact_bcsc_view<T, I>& a) {
   if (a.m_block > 1) d.entry_ptr = device_buffer<I>(device, a.entry_ptr);
   d.dense_end = device_buffer<I>(device, a.dense_end);
   d.col_ind = device_buffer<I>(device, a.col_ind);
+  d.col_ind16 = device_buffer<std::uint16_t>(device, a.col_ind16);
   d.col_count = device_buffer<std::byte>(device, bytes_of(a.col_count));
   d.row_in_block = device_buffer<std::byte>(device, bytes_of(a.row_in_block));
   d.values.count = a.nnz();
@@ -75,6 +88,7 @@ compact_bcsc_matrix<T, I> download(const device_compact<T, I>& a) {
   arrays.entry_ptr = a.entry_ptr.download();
   arrays.dense_end = a.dense_end.download();
   arrays.col_ind = a.col_ind.download();
+  arrays.col_ind16 = a.col_ind16.download();
   arrays.col_count = a.col_count.download();
   arrays.row_in_block = a.row_in_block.download();
   if constexpr (number<T>) {
@@ -86,7 +100,8 @@ compact_bcsc_matrix<T, I> download(const device_compact<T, I>& a) {
 }
 
 template <element T, index I>
-device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block) {
+device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block,
+                                          bool narrow_columns) {
   require_on_device(a.space, "csr");
   require_height(m_block);
   const gpu::device_guard guard(device);
@@ -97,7 +112,7 @@ device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, s
   if (m_block == 1) {
     // CSR itself.
     out.brow_ptr = copy_on_device(device, a.row_ptr);
-    out.col_ind = copy_on_device(device, a.col_ind);
+    set_columns(device, out, a.col_ind, narrow_columns);
     out.values = copy_values<T>(device, a.values);
     gpu::synchronize();
     return out;
@@ -122,16 +137,21 @@ device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, s
                            .row_in_block = out.row_in_block.data()};
   if constexpr (number<T>) job.values = out.values.buffer.data();
   steps::loose_columns<I> columns = steps::order_entries(device, job);
-  out.col_ind = device_buffer<I>(device, columns.nnzc);
+  const bool narrow = narrow_columns && a.cols <= most_narrow_columns;
+  if (narrow) {
+    out.col_ind16 = device_buffer<std::uint16_t>(device, columns.nnzc);
+  } else {
+    out.col_ind = device_buffer<I>(device, columns.nnzc);
+  }
   out.col_count = device_buffer<std::byte>(device, columns.nnzc * index_bytes);
-  steps::close_ranks(job, columns, out.col_ind.data(), out.col_count.data());
+  steps::close_ranks(job, columns, out.col_ind.data(), out.col_ind16.data(), out.col_count.data());
   out.brow_ptr = std::move(columns.brow_ptr);
   gpu::synchronize();
   return out;
 }
 
 template <element T, index I>
-device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a) {
+device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a, bool narrow_columns) {
   require_on_device(a.space, "bcsc");
   require_height(a.m_block);
   const gpu::device_guard guard(device);
@@ -140,7 +160,7 @@ device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a) 
   out.cols = a.cols;
   out.m_block = a.m_block;
   out.brow_ptr = copy_on_device(device, a.brow_ptr);
-  out.col_ind = copy_on_device(device, a.col_ind);
+  set_columns(device, out, a.col_ind, narrow_columns);
   out.values = copy_values<T>(device, a.values);
   if (a.m_block > 1) {
     const int index_bytes = small_indices::bytes_for(a.m_block);
@@ -154,11 +174,11 @@ device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a) 
   return out;
 }
 
-#define BCSC_INSTANTIATE(T, I)                                                                  \
-  template device_compact<T, I> upload(int, const compact_bcsc_view<T, I>&);                    \
-  template compact_bcsc_matrix<T, I> download(const device_compact<T, I>&);                     \
-  template device_compact<T, I> to_compact_on_device(int, const csr_view<T, I>&, std::int64_t); \
-  template device_compact<T, I> to_compact_on_device(int, const bcsc_view<T, I>&);
+#define BCSC_INSTANTIATE(T, I)                                                                        \
+  template device_compact<T, I> upload(int, const compact_bcsc_view<T, I>&);                          \
+  template compact_bcsc_matrix<T, I> download(const device_compact<T, I>&);                           \
+  template device_compact<T, I> to_compact_on_device(int, const csr_view<T, I>&, std::int64_t, bool); \
+  template device_compact<T, I> to_compact_on_device(int, const bcsc_view<T, I>&, bool);
 BCSC_FOR_ELEMENTS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 

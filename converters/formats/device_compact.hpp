@@ -36,6 +36,7 @@ template <element T, index I>
 struct device_compact {
   std::int64_t rows = 0, cols = 0, m_block = 1;
   core::device_buffer<I> block_row, brow_ptr, entry_ptr, dense_end, col_ind;  ///< entry_ptr empty if m_block = 1
+  core::device_buffer<std::uint16_t> col_ind16;                               ///< instead of col_ind
   core::device_buffer<std::byte> col_count, row_in_block;
   device_values<T> values;
 
@@ -49,10 +50,11 @@ struct device_compact {
             m_block == 1 ? span(brow_ptr) : span(entry_ptr),
             span(dense_end),
             span(col_ind),
-            {col_count.data(), static_cast<std::size_t>(col_ind.size()), bytes},
+            {col_count.data(), static_cast<std::size_t>(col_ind.size() + col_ind16.size()), bytes},
             {row_in_block.data(), static_cast<std::size_t>(values.count), bytes},
             values.span(),
-            memory_space::device};
+            memory_space::device,
+            {col_ind16.data(), static_cast<std::size_t>(col_ind16.size())}};
   }
 
  private:
@@ -75,10 +77,11 @@ compact_bcsc_matrix<T, I> download(const device_compact<T, I>& a);
 /// bytes a non-zero; some 40 more for the non-zeros of blocks above 16384.
 /// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <element T, index I>
-device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block);
+device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block,
+                                          bool narrow_columns = false);
 
 /// The compact form of a BCSC matrix on the device, m_block <= 65536.
 template <element T, index I>
-device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a);
+device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a, bool narrow_columns = false);
 
 }  // namespace bcsc::converters

@@ -91,21 +91,19 @@ std::int64_t ell(std::int64_t rows, std::int64_t block, std::int64_t blocks_per_
 }
 
 std::int64_t compact_bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, std::int64_t nnz, value_type type,
-                          std::int64_t index_bytes) {
+                          std::int64_t index_bytes, int column_bytes) {
   converters::require_at_least_one(m_block, "m_block");
-  if (m_block == 1) return csr(rows, nnz, type, index_bytes);
   const int bytes = small_indices::bytes_for(m_block);
   const std::int64_t num_blocks = ceil_div(rows, m_block);
-  return tally(index_bytes)
-      .indices(num_blocks)
-      .indices(1)
-      .indices(num_blocks)
-      .indices(1)
-      .indices(nnzc)
-      .small(nnzc, bytes)
-      .small(nnz, bytes)
-      .values(nnz, type)
-      .bytes();
+  tally all(index_bytes);
+  all.indices(num_blocks).indices(1);
+  if (m_block > 1) all.indices(num_blocks).indices(1);
+  if (column_bytes == 0) {
+    all.indices(nnzc);
+  } else {
+    all.small(nnzc, column_bytes);
+  }
+  return all.small(nnzc, bytes).small(nnz, bytes).values(nnz, type).bytes();
 }
 
 }  // namespace bcsc::footprint

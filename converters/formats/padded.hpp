@@ -65,7 +65,8 @@ csr_matrix<T, I> without_zeros(std::int64_t rows, std::int64_t cols, const std::
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   auto next = storage<std::int64_t>(rows + 1, "row counts");  // counts, then where each row's next entry goes
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    visit(first, last, [&](std::int64_t row, std::int64_t, T value) { next[at(row) + 1] += is_zero_element(value) ? 0 : 1; });
+    visit(first, last,
+          [&](std::int64_t row, std::int64_t, T value) { next[at(row) + 1] += is_zero_element(value) ? 0 : 1; });
   });
   std::partial_sum(next.begin(), next.end(), next.begin());
   (void)core::narrow<I>(next.back(), "nnz");

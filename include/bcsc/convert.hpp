@@ -56,6 +56,8 @@ struct compact_options {
   /// Columns of a block with at least so many non-zeros come first, and dense_end tells where they end; 0: no such
   /// order.
   std::int64_t dense_from = 0;
+  /// Columns in two bytes each where there are at most 65536.
+  bool narrow_columns = false;
 };
 template <element T, index I>
 compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_options& options);

@@ -144,14 +144,20 @@ struct compact_bcsc_view {
   /// [num_row_blocks] positions in col_ind: a block's columns before it are its dense ones. Columns strictly increase
   /// among the dense and among the others. Empty: they increase over the whole block.
   std::span<const I> dense_end;
-  std::span<const I> col_ind;  ///< [nnzc]
+  std::span<const I> col_ind;  ///< [nnzc], or empty where col_ind16 holds the columns
   small_indices col_count;     ///< [nnzc] the column's non-zeros, less one
   small_indices row_in_block;  ///< [nnz] strictly increasing in a column
   element_span<T> values;      ///< [nnz] by row block, column, row
   memory_space space = memory_space::host;
+  std::span<const std::uint16_t> col_ind16 = {};  ///< [nnzc] instead of col_ind, for at most 65536 columns
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
-  std::int64_t nnzc() const { return static_cast<std::int64_t>(col_ind.size()); }
+  std::int64_t nnzc() const { return static_cast<std::int64_t>(col_ind.size() + col_ind16.size()); }
   std::int64_t num_row_blocks() const { return static_cast<std::int64_t>(brow_ptr.size()) - 1; }
+  /// Which column of the matrix the j-th non-empty column is; for arrays on the host.
+  std::int64_t column(std::int64_t j) const {
+    const auto at = static_cast<std::size_t>(j);
+    return col_ind16.empty() ? std::int64_t{col_ind[at]} : std::int64_t{col_ind16[at]};
+  }
   std::int64_t first_row(std::int64_t block) const {
     return block_row.empty() ? std::min(block * m_block, rows)
                              : std::int64_t{block_row[static_cast<std::size_t>(block)]};
@@ -161,8 +167,8 @@ struct compact_bcsc_view {
     // entry_ptr is brow_ptr itself where every column holds one entry.
     const std::size_t pointers = entry_ptr.data() == brow_ptr.data() ? 0 : entry_ptr.size_bytes();
     return static_cast<std::int64_t>(block_row.size_bytes() + brow_ptr.size_bytes() + pointers +
-                                     dense_end.size_bytes() + col_ind.size_bytes() + col_count.size_bytes() +
-                                     row_in_block.size_bytes() + values.size_bytes());
+                                     dense_end.size_bytes() + col_ind.size_bytes() + col_ind16.size_bytes() +
+                                     col_count.size_bytes() + row_in_block.size_bytes() + values.size_bytes());
   }
 };
 
@@ -323,6 +329,7 @@ struct compact_bcsc_arrays {
   std::vector<I> block_row, brow_ptr, entry_ptr, dense_end, col_ind;
   std::vector<std::byte> col_count, row_in_block;  ///< small_indices::bytes_for(m_block) bytes each
   element_array<T> values;
+  std::vector<std::uint16_t> col_ind16;  ///< instead of col_ind
 };
 
 /// An owning compact BCSC matrix on the host.
@@ -340,7 +347,7 @@ class compact_bcsc_matrix {
   std::int64_t cols() const { return cols_; }
   std::int64_t m_block() const { return m_block_; }
   std::int64_t nnz() const { return static_cast<std::int64_t>(arrays_.values.size()); }
-  std::int64_t nnzc() const { return static_cast<std::int64_t>(arrays_.col_ind.size()); }
+  std::int64_t nnzc() const { return static_cast<std::int64_t>(arrays_.col_ind.size() + arrays_.col_ind16.size()); }
   compact_bcsc_view<T, I> view() const {
     const int bytes = small_indices::bytes_for(m_block_);
     return {rows_,
@@ -351,9 +358,11 @@ class compact_bcsc_matrix {
             m_block_ == 1 ? arrays_.brow_ptr : arrays_.entry_ptr,
             arrays_.dense_end,
             arrays_.col_ind,
-            {arrays_.col_count.data(), arrays_.col_ind.size(), bytes},
+            {arrays_.col_count.data(), static_cast<std::size_t>(nnzc()), bytes},
             {arrays_.row_in_block.data(), arrays_.values.size(), bytes},
-            arrays_.values};
+            arrays_.values,
+            memory_space::host,
+            arrays_.col_ind16};
   }
   operator compact_bcsc_view<T, I>() const { return view(); }
   element_values<T> values() { return arrays_.values; }
@@ -392,8 +401,9 @@ std::int64_t dense(std::int64_t rows, std::int64_t cols, value_type type);
 std::int64_t ell(std::int64_t rows, std::int64_t block, std::int64_t blocks_per_row, value_type type,
                  std::int64_t index_bytes = 4);
 /// Uniform row blocks, no dense part. m_block = 1 weighs what CSR weighs.
+/// `column_bytes`: of one column, 2 where they are narrow; 0: index_bytes.
 std::int64_t compact_bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, std::int64_t nnz, value_type type,
-                          std::int64_t index_bytes = 4);
+                          std::int64_t index_bytes = 4, int column_bytes = 0);
 }  // namespace footprint
 
 }  // namespace bcsc

@@ -12,7 +12,8 @@
 /// What is loaded when: for each non-empty column its element of B, once, coalesced over the threads; for each non-zero
 ///   its row and value, the same for all threads (one broadcast load). The sums lie in shared memory, sums[m][thread]:
 ///   a run-time row index cannot address registers, and this way thread t always meets bank t.
-/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 5 a non-empty column of A (m_block <= 256), n_tile
+/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 3 or 5 a non-empty column of A (m_block <= 256),
+/// n_tile
 ///   values of B a non-empty column, the tile of C once (twice if beta is not 0).
 /// C is written row by row, coalesced if it is row-major; of a column-major C each thread fills its own column.
 /// Preconditions: those of spmm_args; rows and non-zeros fit I. Deterministic: one thread, one order.
@@ -33,7 +34,7 @@ __global__ void __launch_bounds__(Threads)
     for (int m = 0; m < at.num_rows; ++m) sums[m * Threads] = T{0};
     position<I> p = at.entry;
     for (position<I> i = at.begin; i < at.end; ++i) {
-      const T b = __ldg(b_row(args, __ldg(args.a.col_ind + i), at.first_col) + n);
+      const T b = __ldg(b_row(args, col_at(args, i), at.first_col) + n);
       for (const position<I> last = p + count_at(args, i); p < last; ++p) {
         const unsigned m = at.local_row(small_at(args.a.row_in_block, p));
         if (m < MTile) sums[m * Threads] += __ldg(args.a.values + p) * b;

@@ -119,6 +119,12 @@ __device__ tile<I> tile_at(const spmm_args<T, I>& args, const tile_grid& grid, s
   return at;
 }
 
+/// The column of A that non-empty column `i` is.
+template <class T, class I>
+__device__ I col_at(const spmm_args<T, I>& args, position<I> i) {
+  return args.a.col_ind16 != nullptr ? static_cast<I>(__ldg(args.a.col_ind16 + i)) : __ldg(args.a.col_ind + i);
+}
+
 /// Row `col` of B from column `first_col` on, col being a column of A.
 template <class T, class I>
 __device__ const T* b_row(const spmm_args<T, I>& args, I col, std::int64_t first_col) {

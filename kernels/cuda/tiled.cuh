@@ -20,7 +20,8 @@
 ///   from the lengths of the group's columns, which are loaded a group ahead. Then the outer products of the group's
 ///   columns and rows. With two stages the next group's copies fly, and its first non-zeros are fetched into registers,
 ///   while this group is multiplied: one barrier a group; with one stage there are two.
-/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 5 a non-empty column of A (m_block <= 256), n_tile
+/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 3 or 5 a non-empty column of A (m_block <= 256),
+/// n_tile
 ///   values of B a non-empty column, the tile of C once (twice if beta is not 0). Multiplications: m_tile * n_tile a
 ///   non-empty column, the zeros of A included; so an infinite or NaN value of B reaches all rows of a row block that
 ///   has a non-zero in its column.
@@ -135,7 +136,7 @@ struct tiled_block {
       if (k >= group.depth) break;
       const int left = k < group.count ? at.num_cols - n : 0;
       const int present = left < 0 ? 0 : left < Piece ? left : Piece;
-      const T* from = present > 0 ? b_row(args, __ldg(args.a.col_ind + group.first + k), at.first_col) + n : args.b;
+      const T* from = present > 0 ? b_row(args, col_at(args, group.first + k), at.first_col) + n : args.b;
       copy_async<Piece * sizeof(T)>(&to.b[k][n], from, present * static_cast<int>(sizeof(T)));
     }
   }

@@ -14,7 +14,8 @@
 /// column
 ///   first its row of B, n_tile / lanes values a lane, kept in registers; then its
 ///   non-zeros, `lanes` at a time, one a lane, coalesced, and handed round by shuffles.
-/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 5 a non-empty column of A (m_block <= 256), n_tile
+/// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 3 or 5 a non-empty column of A (m_block <= 256),
+/// n_tile
 ///   values of B a non-empty column, the tile of C once (twice if beta is not 0).
 /// C is written in the order in which it lies: along its rows, or along its columns if those are contiguous.
 /// Logical warps of one hardware warp take columns of different lengths, so they part ways: each shuffle names the
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(Warps* Lanes, 1)
         const position<I> begin = last - __shfl_sync(0xffffffffu, my_count, taken);
         const position<I> i = chunk + taken;
         if (i < at.end) {
-          const T* b = b_row(args, __ldg(args.a.col_ind + i), at.first_col);
+          const T* b = b_row(args, col_at(args, i), at.first_col);
           T b_items[items];
 #pragma unroll
           for (int j = 0; j < items; ++j) {

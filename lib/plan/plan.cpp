@@ -97,8 +97,8 @@ auto index_arrays(const compact_bcsc_view<T, I>& a) {
     using X = std::remove_const_t<typename decltype(from)::element_type>;
     return a.space == memory_space::device ? copy_to_host<X>(from) : std::vector<X>(from.begin(), from.end());
   };
-  return std::tuple(on_host(a.brow_ptr), on_host(a.entry_ptr), on_host(a.col_ind), on_host(bytes(a.col_count)),
-                    on_host(bytes(a.row_in_block)));
+  return std::tuple(on_host(a.brow_ptr), on_host(a.entry_ptr), on_host(a.col_ind), on_host(a.col_ind16),
+                    on_host(bytes(a.col_count)), on_host(bytes(a.row_in_block)));
 }
 
 template <class T>
@@ -212,7 +212,7 @@ struct spmm_plan<T>::impl {
   template <class I>
   stored_matrix<T> settle(const csr_view<T, I>& csr) const {
     const auto place = [&]<class I2>(const csr_view<T, I2>& a) -> stored_matrix<T> {
-      compact_bcsc_matrix<T, I2> b = to_compact(a, {.m_block = facts.m_block});
+      compact_bcsc_matrix<T, I2> b = to_compact(a, {.m_block = facts.m_block, .narrow_columns = on_gpu()});
       if (on_gpu()) return converters::upload(device(), b.view());
       return b;
     };
@@ -256,7 +256,7 @@ struct spmm_plan<T>::impl {
       });
       if (facts.kernel.index_bits != 32) return convert_on_host(download(given).view(), false);
     }
-    return converters::to_compact_on_device(device(), given, facts.m_block);
+    return converters::to_compact_on_device(device(), given, facts.m_block, true);
   }
 
   template <class I>
@@ -273,8 +273,8 @@ struct spmm_plan<T>::impl {
         facts.reblocked = facts.m_block != given.m_block;
       }
       if (plain && facts.kernel.index_bits == 32) {
-        return converters::to_compact_on_device(device(),
-                                                converters::reblock_on_device(device(), given, facts.m_block).view());
+        return converters::to_compact_on_device(
+            device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true);
       }
       return convert_on_host(download(given).view(), decide_first && !plain);
     }
@@ -479,7 +479,8 @@ struct spmm_plan<T>::impl {
           };
           const kernels::spmm_args<T, I> args{
               {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.block_row.empty() ? nullptr : v.block_row.data(),
-               v.brow_ptr.data(), v.entry_ptr.data(), v.col_ind.data(), small(v.col_count), small(v.row_in_block),
+               v.brow_ptr.data(), v.entry_ptr.data(), v.col_ind.data(),
+               v.col_ind16.empty() ? nullptr : v.col_ind16.data(), small(v.col_count), small(v.row_in_block),
                v.values.data(), nullptr},
               b,
               ldb,

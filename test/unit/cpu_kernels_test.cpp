@@ -226,6 +226,7 @@ std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix
                                        view.brow_ptr.data(),
                                        view.entry_ptr.data(),
                                        view.col_ind.data(),
+                                       nullptr,
                                        {view.col_count.data(), view.col_count.bytes()},
                                        {view.row_in_block.data(), view.row_in_block.bytes()},
                                        view.values.data(),
@@ -372,7 +373,7 @@ TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
   const kernel_case& kernel = GetParam();
   with_types(kernel, [&]<class T, class I>() {
     std::vector<T> c{1, 2, 3, 4, 5, 6};
-    kernels::spmm_args<T, I> args{{3, 4, 2, 2, nullptr, nullptr, nullptr, nullptr, nullptr},
+    kernels::spmm_args<T, I> args{{3, 4, 2, 2, nullptr, nullptr, nullptr, nullptr, nullptr, {}, {}, nullptr, nullptr},
                                   nullptr,
                                   2,
                                   2,

@@ -58,6 +58,7 @@ void expect_same(const compact_bcsc_view<T, I>& actual, const compact_bcsc_view<
   expect_same_bytes(actual.entry_ptr, wanted.entry_ptr, "entry_ptr");
   expect_same_bytes(actual.dense_end, wanted.dense_end, "dense_end");
   expect_same_bytes(actual.col_ind, wanted.col_ind, "col_ind");
+  expect_same_bytes(actual.col_ind16, wanted.col_ind16, "col_ind16");
   expect_same_bytes(actual.col_count, wanted.col_count, "col_count");
   expect_same_bytes(actual.row_in_block, wanted.row_in_block, "row_in_block");
   expect_same_bytes(actual.values, wanted.values, "values");
@@ -73,6 +74,9 @@ void compare_with_host(int device, const csr_matrix<double>& given) {
     SCOPED_TRACE(m_block);
     const compact_bcsc_matrix<T, I> wanted = to_compact(host.view(), {.m_block = m_block});
     expect_same(download(converters::to_compact_on_device(device, on_device.view(), m_block)).view(), wanted.view());
+    const compact_bcsc_matrix<T, I> narrow = to_compact(host.view(), {.m_block = m_block, .narrow_columns = true});
+    expect_same(download(converters::to_compact_on_device(device, on_device.view(), m_block, true)).view(),
+                narrow.view());
     const auto blocked = to_bcsc(host, m_block);
     const bcsc_view<T, I> b = blocked.view();
     const core::device_buffer<I> brow_ptr(device, b.brow_ptr), col_ind(device, b.col_ind), col_ptr(device, b.col_ptr),
@@ -89,6 +93,7 @@ void compare_with_host(int device, const csr_matrix<double>& given) {
                                  values.span(),
                                  memory_space::device};
     expect_same(download(converters::to_compact_on_device(device, thesis)).view(), wanted.view());
+    expect_same(download(converters::to_compact_on_device(device, thesis, true)).view(), narrow.view());
   }
 }
 
