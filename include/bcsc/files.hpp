@@ -43,6 +43,9 @@ struct read_options {
   bool real_part = false;
   /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's least index decides.
   std::optional<int> index_base;
+  /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the greatest index asks. An
+  /// index beyond them is an error.
+  std::optional<std::int64_t> rows, cols;
   /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
   /// file's entries, so that a kernel which ignores A's values is caught. Equal on every platform.
   std::optional<std::uint64_t> pattern_seed;
@@ -64,12 +67,13 @@ struct file_info {
   std::string member;  ///< which of the file's matrices, where it may hold several
 };
 
-/// The header of a Matrix Market file (.mtx, .mtx.gz; gzip is recognised by content). Throws as read_csr.
+/// The header of a matrix file (gzip is recognised by content). LIBSVM files and edge lists have none: they are read
+/// through, in constant memory. Throws as read_csr.
 file_info read_file_info(const std::filesystem::path& path, const read_options& options = {});
 
-/// A Matrix Market file (coordinate or array; real, integer or pattern; general, symmetric or skew-symmetric; plain or
-/// gzip) as sorted COO, symmetric storage expanded, duplicates summed, explicit zeros kept.
-/// Array form: zeros are dropped.
+/// A matrix file of any format above, plain or gzip, as sorted COO: symmetric storage expanded, duplicates summed,
+/// explicit zeros kept. What each format's reader accepts: docs/matrix-market.md, docs/text-formats.md.
+/// Matrix Market's array form: zeros are dropped.
 /// Throws error with the line (or the byte offset, or the path) in where(); see errc's "Files" section.
 template <value T, index I = std::int32_t>
 coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
@@ -85,7 +89,9 @@ dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options
 struct write_options {
   file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
   file_field field = file_field::real;              ///< integer: values must be integers; pattern: values are dropped
-  std::string comment;                              ///< written behind '%', line by line
+  /// Written as the format's comment, line by line; of Rutherford-Boeing's title, 72 characters of the first line.
+  std::string comment;
+  int index_base = 1;  ///< of LIBSVM files and edge lists: 0 or 1
 };
 
 /// Writes Matrix Market coordinate form, gzip if the path ends in ".gz". The file is written beside and renamed, so a
@@ -102,5 +108,16 @@ void write_matrix_market(const std::filesystem::path& path, const csr_matrix<T, 
 template <value T>
 void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a,
                          const write_options& options = {});
+
+/// Writes a Rutherford-Boeing file, its name's first eight letters as its key. Symmetric storage, values, gzip, safety
+/// and errors as write_matrix_market; error{size_overflow} for a size of more than 13 digits.
+template <value T, index I>
+void write_rutherford_boeing(const std::filesystem::path& path, const csr_view<T, I>& a,
+                             const write_options& options = {});
+template <value T, index I>
+void write_rutherford_boeing(const std::filesystem::path& path, const csr_matrix<T, I>& a,
+                             const write_options& options = {}) {
+  write_rutherford_boeing(path, a.view(), options);
+}
 
 }  // namespace bcsc
