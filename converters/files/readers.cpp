@@ -11,6 +11,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/rutherford_boeing_read.hpp"
+#include "converters/files/smtx_read.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -52,6 +53,8 @@ file_info read_info(source& in) {
       return matrix_market::read_info(in);
     case file_format::rutherford_boeing:
       return rutherford_boeing::read_info(in);
+    case file_format::smtx:
+      return smtx::read_info(in);
     default:
       fail_not_built(in, format);
   }
@@ -65,6 +68,8 @@ coo_matrix<T, I> read_matrix(source& in) {
       return matrix_market::read_matrix<T, I>(in);
     case file_format::rutherford_boeing:
       return rutherford_boeing::read_matrix<T, I>(in);
+    case file_format::smtx:
+      return smtx::read_matrix<T, I>(in);
     default:
       fail_not_built(in, format);
   }

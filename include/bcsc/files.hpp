@@ -120,4 +120,13 @@ void write_rutherford_boeing(const std::filesystem::path& path, const csr_matrix
   write_rutherford_boeing(path, a.view(), options);
 }
 
+/// Writes the pattern of `a` as a .smtx file: `rows, cols, nnz`, row offsets, column indices. The format has no values:
+/// those of `a` are left out. Throws error{io_error}.
+template <value T, index I>
+void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a);
+template <value T, index I>
+void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a) {
+  write_smtx(path, a.view());
+}
+
 }  // namespace bcsc
