@@ -6,7 +6,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
 #include "converters/files/sink.hpp"
-#include "converters/files/write_checks.hpp"
+#include "converters/files/writing.hpp"
 #include "lib/core/fail.hpp"
 
 /// Writing Matrix Market files. Everything is checked before the first byte is written.
@@ -32,22 +32,7 @@ void put_head(sink& out, bool array, const write_options& options) {
   out.put(" ");
   out.put(to_string(options.symmetry));
   out.put("\n");
-  for (std::string_view rest = options.comment; !rest.empty();) {
-    const std::size_t length = std::min(rest.find('\n'), rest.size());
-    out.put("% ");
-    out.put(rest.substr(0, length));
-    out.put("\n");
-    rest.remove_prefix(std::min(length + 1, rest.size()));
-  }
-}
-
-template <value T>
-void put_value(sink& out, T value, file_field field) {
-  if (field == file_field::integer) {
-    out.put_number(static_cast<std::int64_t>(value));
-  } else {
-    out.put_number(value);
-  }
+  put_comment(out, "% ", options.comment);
 }
 
 template <value T, index I>

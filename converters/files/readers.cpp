@@ -8,6 +8,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/files.hpp"
 #include "converters/files/file_formats.hpp"
+#include "converters/files/libsvm_read.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/rutherford_boeing_read.hpp"
@@ -55,6 +56,8 @@ file_info read_info(source& in) {
       return rutherford_boeing::read_info(in);
     case file_format::smtx:
       return smtx::read_info(in);
+    case file_format::libsvm:
+      return libsvm::read_info(in);
     default:
       fail_not_built(in, format);
   }
@@ -70,6 +73,8 @@ coo_matrix<T, I> read_matrix(source& in) {
       return rutherford_boeing::read_matrix<T, I>(in);
     case file_format::smtx:
       return smtx::read_matrix<T, I>(in);
+    case file_format::libsvm:
+      return libsvm::read_matrix<T, I>(in);
     default:
       fail_not_built(in, format);
   }
@@ -159,6 +164,14 @@ dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options
   });
 }
 
+template <value T, index I>
+labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path, const read_options& options) {
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    return files::libsvm::read_labelled<T, I>(in);
+  });
+}
+
 template coo_matrix<float, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
 template coo_matrix<float, std::int64_t> read_coo(const std::filesystem::path&, const read_options&);
 template coo_matrix<double, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
@@ -167,6 +180,10 @@ template csr_matrix<float, std::int32_t> read_csr(const std::filesystem::path&, 
 template csr_matrix<float, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
 template csr_matrix<double, std::int32_t> read_csr(const std::filesystem::path&, const read_options&);
 template csr_matrix<double, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
+template labelled_matrix<float, std::int32_t> read_libsvm(const std::filesystem::path&, const read_options&);
+template labelled_matrix<float, std::int64_t> read_libsvm(const std::filesystem::path&, const read_options&);
+template labelled_matrix<double, std::int32_t> read_libsvm(const std::filesystem::path&, const read_options&);
+template labelled_matrix<double, std::int64_t> read_libsvm(const std::filesystem::path&, const read_options&);
 template dense_matrix<float> read_dense(const std::filesystem::path&, const read_options&);
 template dense_matrix<double> read_dense(const std::filesystem::path&, const read_options&);
 

@@ -9,7 +9,7 @@
 #include "bcsc/files.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/sink.hpp"
-#include "converters/files/write_checks.hpp"
+#include "converters/files/writing.hpp"
 #include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
 
@@ -182,11 +182,7 @@ void write_columns(const std::filesystem::path& path, const csr_view<T, I>& a, c
   require_valid_on_host(a);
   const std::string type = type_code(a.rows, a.cols, options);
   require_square(a.rows, a.cols, options, path.string());
-  for (std::int64_t row = 0; row < a.rows; ++row) {
-    for (I k = a.row_ptr[row]; k < a.row_ptr[row + 1]; ++k) {
-      require_writable(a.values[k], row, static_cast<std::int64_t>(a.col_ind[k]), options.field, path.string());
-    }
-  }
+  require_all_writable(a, options, path.string());
   require_symmetry(a, options, path.string());
 
   constexpr std::int64_t largest_size = 9'999'999'999'999;  // the header's I13

@@ -3,7 +3,7 @@
 
 #include "bcsc/files.hpp"
 #include "converters/files/sink.hpp"
-#include "converters/files/write_checks.hpp"
+#include "converters/files/writing.hpp"
 
 /// Writing .smtx files: what smtx_read.cpp reads.
 namespace bcsc {

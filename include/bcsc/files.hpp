@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
@@ -86,6 +88,17 @@ csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options&
 template <value T>
 dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
 
+/// A data set: row i of the matrix and its label.
+template <value T, index I = std::int32_t>
+struct labelled_matrix {
+  csr_matrix<T, I> matrix;
+  std::vector<double> labels;  ///< [rows]
+};
+
+/// A LIBSVM file with its labels (read_csr gives the matrix alone), whatever its name. Throws as read_csr.
+template <value T, index I = std::int32_t>
+labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path, const read_options& options = {});
+
 struct write_options {
   file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
   file_field field = file_field::real;              ///< integer: values must be integers; pattern: values are dropped
@@ -127,6 +140,18 @@ void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a);
 template <value T, index I>
 void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a) {
   write_smtx(path, a.view());
+}
+
+/// Writes a LIBSVM file, line i: labels[i] (0 if `labels` is empty, else one a row) and row i's index:value pairs,
+/// zeros included, indices from options.index_base. How many columns there are is not in the file: see
+/// read_options::cols. Throws error{size_mismatch | value_out_of_range | invalid_argument | io_error}.
+template <value T, index I>
+void write_libsvm(const std::filesystem::path& path, const csr_view<T, I>& a, std::span<const double> labels = {},
+                  const write_options& options = {});
+template <value T, index I>
+void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, std::span<const double> labels = {},
+                  const write_options& options = {}) {
+  write_libsvm(path, a.view(), labels, options);
 }
 
 }  // namespace bcsc
