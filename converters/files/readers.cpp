@@ -7,6 +7,7 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/files.hpp"
+#include "converters/files/edge_list_read.hpp"
 #include "converters/files/file_formats.hpp"
 #include "converters/files/libsvm_read.hpp"
 #include "converters/files/location.hpp"
@@ -58,6 +59,8 @@ file_info read_info(source& in) {
       return smtx::read_info(in);
     case file_format::libsvm:
       return libsvm::read_info(in);
+    case file_format::edge_list:
+      return edge_list::read_info(in);
     default:
       fail_not_built(in, format);
   }
@@ -75,6 +78,8 @@ coo_matrix<T, I> read_matrix(source& in) {
       return smtx::read_matrix<T, I>(in);
     case file_format::libsvm:
       return libsvm::read_matrix<T, I>(in);
+    case file_format::edge_list:
+      return edge_list::read_matrix<T, I>(in);
     default:
       fail_not_built(in, format);
   }

@@ -154,4 +154,15 @@ void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, 
   write_libsvm(path, a.view(), labels, options);
 }
 
+/// Writes an edge list: a comment that tells the sizes as SNAP does, then `row column value` (a pattern: no value) a
+/// line, tabs between, indices from options.index_base. A reader that looks for the least index, as read_csr does,
+/// tells 1 from 0 in every case only if they are from 1. Throws error{value_out_of_range | invalid_argument |
+/// io_error}.
+template <value T, index I>
+void write_edge_list(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
+template <value T, index I>
+void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& a, const write_options& options = {}) {
+  write_edge_list(path, a.view(), options);
+}
+
 }  // namespace bcsc

@@ -23,7 +23,7 @@ std::vector<wanted_file> accepted() {
       same("blanks_and_tabs", "  +1\t1:0.5   4:-2  \n-1   \n2.5\t\t2:3\n"),
       same("blank_lines", "\n+1 1:0.5 4:-2\n\n-1\n  \n2.5 2:3\n\n"),
       same("comments", "# a set\n+1 1:0.5 4:-2 # first\n-1 #second\n2.5 2:3#third 5:7\n  # the end"),
-      same("comment_of_three_mebibytes", "#" + std::string(std::size_t{3} << 20, 'x') + "\n" + small_text),
+      same("comment_of_three_mebibytes", std::string("#").append(std::size_t{3} << 20, 'x') + "\n" + small_text),
       same("queries", "+1 qid:3 1:0.5 4:-2\n-1 qid:3\n2.5 qid:12 2:3\n"),
       same("fortran_exponents_and_signs", "1D0 +1:+5D-1 4:-2.0e0\n-1\n2.5 02:3.\n"),
       {"indices_from_0", "1 0:0.5 3:-2\n-1\n1 1:3\n", small, {.index_base = 0}},
