@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "bcsc/files.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
 #include "converters/files/sink.hpp"
+#include "converters/files/writing.hpp"
 #include "lib/core/fail.hpp"
 
 /// Writing Matrix Market files. Everything is checked before the first byte is written.
@@ -26,53 +25,6 @@ void require_valid(bool array, const write_options& options) {
   }
 }
 
-void require_square(std::int64_t rows, std::int64_t cols, const write_options& options, const std::string& path) {
-  if (options.symmetry == file_symmetry::general || rows == cols) return;
-  fail_at({.path = path}, errc::structure_violation, "{} x {}: a {} matrix must be square", rows, cols,
-          to_string(options.symmetry));
-}
-
-template <value T>
-void require_writable(T value, std::int64_t row, std::int64_t col, file_field field, const std::string& path) {
-  if (field == file_field::pattern) return;
-  const T two_to_63 = static_cast<T>(9223372036854775808.0);
-  const bool fits_field = field == file_field::real || (value == std::trunc(value) && std::abs(value) < two_to_63);
-  if (std::isfinite(value) && fits_field) return;
-  fail_at({.path = path}, errc::value_out_of_range, "entry ({}, {}) = {}: is not a finite {}", row + 1, col + 1, value,
-          field == file_field::real ? "number" : "integer of 64 bits");
-}
-
-/// What stands at (col, row) when `value` stands at (row, col), in a symmetric or skew-symmetric matrix.
-template <value T>
-bool is_twin(T value, T twin, const write_options& options) {
-  if (options.field == file_field::pattern) return true;
-  return options.symmetry == file_symmetry::symmetric ? twin == value : twin == -value;
-}
-
-template <value T>
-[[noreturn]] void fail_twin(std::int64_t row, std::int64_t col, T value, const write_options& options,
-                            const std::string& path) {
-  fail_at({.path = path}, errc::structure_violation, "entry ({}, {}) = {}: has no {} counterpart", row + 1, col + 1,
-          value, to_string(options.symmetry));
-}
-
-/// Whether every entry has its twin, in O(nnz): as rows are visited in order, the entries of row j meet their twins in
-/// order, so one position per row suffices.
-template <value T, index I>
-void require_symmetry(const csr_view<T, I>& a, const write_options& options, const std::string& path) {
-  if (options.symmetry == file_symmetry::general) return;
-  std::vector<I> next(a.row_ptr.begin(), a.row_ptr.end());
-  for (std::int64_t row = 0; row < a.rows; ++row) {
-    for (I k = a.row_ptr[row]; k < a.row_ptr[row + 1]; ++k) {
-      const auto col = static_cast<std::int64_t>(a.col_ind[k]);
-      const I twin = next[col]++;
-      if (twin >= a.row_ptr[col + 1] || a.col_ind[twin] != row || !is_twin(a.values[k], a.values[twin], options)) {
-        fail_twin(row, col, a.values[k], options, path);
-      }
-    }
-  }
-}
-
 void put_head(sink& out, bool array, const write_options& options) {
   out.put(banner_mark);
   out.put(array ? " matrix array " : " matrix coordinate ");
@@ -80,28 +32,12 @@ void put_head(sink& out, bool array, const write_options& options) {
   out.put(" ");
   out.put(to_string(options.symmetry));
   out.put("\n");
-  for (std::string_view rest = options.comment; !rest.empty();) {
-    const std::size_t length = std::min(rest.find('\n'), rest.size());
-    out.put("% ");
-    out.put(rest.substr(0, length));
-    out.put("\n");
-    rest.remove_prefix(std::min(length + 1, rest.size()));
-  }
-}
-
-template <value T>
-void put_value(sink& out, T value, file_field field) {
-  if (field == file_field::integer) {
-    out.put_number(static_cast<std::int64_t>(value));
-  } else {
-    out.put_number(value);
-  }
+  put_comment(out, "% ", options.comment);
 }
 
 template <value T, index I>
 void write_coordinates(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options) {
-  if (a.space != memory_space::host) core::fail(errc::wrong_memory_space, "a: must lie on the host");
-  validate(a);
+  require_valid_on_host(a);
   require_valid(false, options);
   require_square(a.rows, a.cols, options, path.string());
 

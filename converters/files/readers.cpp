@@ -1,14 +1,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "bcsc/convert.hpp"
 #include "bcsc/files.hpp"
+#include "converters/files/edge_list_read.hpp"
 #include "converters/files/file_formats.hpp"
+#include "converters/files/libsvm_read.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_read.hpp"
+#include "converters/files/rutherford_boeing_read.hpp"
+#include "converters/files/smtx_read.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -48,6 +53,14 @@ file_info read_info(source& in) {
   switch (format) {
     case file_format::matrix_market:
       return matrix_market::read_info(in);
+    case file_format::rutherford_boeing:
+      return rutherford_boeing::read_info(in);
+    case file_format::smtx:
+      return smtx::read_info(in);
+    case file_format::libsvm:
+      return libsvm::read_info(in);
+    case file_format::edge_list:
+      return edge_list::read_info(in);
     default:
       fail_not_built(in, format);
   }
@@ -59,6 +72,14 @@ coo_matrix<T, I> read_matrix(source& in) {
   switch (format) {
     case file_format::matrix_market:
       return matrix_market::read_matrix<T, I>(in);
+    case file_format::rutherford_boeing:
+      return rutherford_boeing::read_matrix<T, I>(in);
+    case file_format::smtx:
+      return smtx::read_matrix<T, I>(in);
+    case file_format::libsvm:
+      return libsvm::read_matrix<T, I>(in);
+    case file_format::edge_list:
+      return edge_list::read_matrix<T, I>(in);
     default:
       fail_not_built(in, format);
   }
@@ -77,7 +98,7 @@ const std::array<format_row, 8> format_rows{
      {file_format::rutherford_boeing,
       "rutherford-boeing",
       {"rb", "hb", "rua", "rsa", "psa", "pua", "rra", "pra"},
-      nullptr},
+      rutherford_boeing::has_header},
      {file_format::smtx, "smtx", {"smtx"}, nullptr},
      {file_format::libsvm, "libsvm", {"libsvm", "svm", "svmlight"}, nullptr},
      {file_format::npz, "npz", {"npz"}, begins_as_npz},
@@ -87,19 +108,23 @@ const std::array<format_row, 8> format_rows{
 
 file_format recognise(source& in) {
   if (in.options().format) return *in.options().format;
-  const std::string_view head = in.head();
-  for (const format_row& row : format_rows) {
-    if (row.has_mark != nullptr && row.has_mark(head)) return row.format;
-  }
   const std::string& full_name = in.member().empty() ? in.path() : in.member();
   std::filesystem::path name = lower_case(std::filesystem::path(full_name).filename().string());
   if (name.extension() == ".gz") name.replace_extension();
   std::string extension = name.extension().string();
   if (!extension.empty()) extension.erase(0, 1);
+  std::optional<file_format> named;
   for (const format_row& row : format_rows) {
-    if (!extension.empty() && std::ranges::count(row.extensions, extension) > 0) return row.format;
+    if (!named && !extension.empty() && std::ranges::count(row.extensions, extension) > 0) named = row.format;
   }
-  return file_format::matrix_market;
+
+  const std::string_view head = in.head();
+  for (const format_row& row : format_rows) {
+    // What calls itself Matrix Market and has no banner is a broken Matrix Market file, not by chance another text.
+    if (named == file_format::matrix_market && row.format == file_format::rutherford_boeing) continue;
+    if (row.has_mark != nullptr && row.has_mark(head)) return row.format;
+  }
+  return named.value_or(file_format::matrix_market);
 }
 
 }  // namespace files
@@ -144,6 +169,14 @@ dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options
   });
 }
 
+template <value T, index I>
+labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path, const read_options& options) {
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    return files::libsvm::read_labelled<T, I>(in);
+  });
+}
+
 template coo_matrix<float, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
 template coo_matrix<float, std::int64_t> read_coo(const std::filesystem::path&, const read_options&);
 template coo_matrix<double, std::int32_t> read_coo(const std::filesystem::path&, const read_options&);
@@ -152,6 +185,10 @@ template csr_matrix<float, std::int32_t> read_csr(const std::filesystem::path&, 
 template csr_matrix<float, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
 template csr_matrix<double, std::int32_t> read_csr(const std::filesystem::path&, const read_options&);
 template csr_matrix<double, std::int64_t> read_csr(const std::filesystem::path&, const read_options&);
+template labelled_matrix<float, std::int32_t> read_libsvm(const std::filesystem::path&, const read_options&);
+template labelled_matrix<float, std::int64_t> read_libsvm(const std::filesystem::path&, const read_options&);
+template labelled_matrix<double, std::int32_t> read_libsvm(const std::filesystem::path&, const read_options&);
+template labelled_matrix<double, std::int64_t> read_libsvm(const std::filesystem::path&, const read_options&);
 template dense_matrix<float> read_dense(const std::filesystem::path&, const read_options&);
 template dense_matrix<double> read_dense(const std::filesystem::path&, const read_options&);
 

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
@@ -43,6 +45,9 @@ struct read_options {
   bool real_part = false;
   /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's least index decides.
   std::optional<int> index_base;
+  /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the greatest index asks. An
+  /// index beyond them is an error.
+  std::optional<std::int64_t> rows, cols;
   /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
   /// file's entries, so that a kernel which ignores A's values is caught. Equal on every platform.
   std::optional<std::uint64_t> pattern_seed;
@@ -64,12 +69,13 @@ struct file_info {
   std::string member;  ///< which of the file's matrices, where it may hold several
 };
 
-/// The header of a Matrix Market file (.mtx, .mtx.gz; gzip is recognised by content). Throws as read_csr.
+/// The header of a matrix file (gzip is recognised by content). LIBSVM files and edge lists have none: they are read
+/// through, in constant memory. Throws as read_csr.
 file_info read_file_info(const std::filesystem::path& path, const read_options& options = {});
 
-/// A Matrix Market file (coordinate or array; real, integer or pattern; general, symmetric or skew-symmetric; plain or
-/// gzip) as sorted COO, symmetric storage expanded, duplicates summed, explicit zeros kept.
-/// Array form: zeros are dropped.
+/// A matrix file of any format above, plain or gzip, as sorted COO: symmetric storage expanded, duplicates summed,
+/// explicit zeros kept. What each format's reader accepts: docs/matrix-market.md, docs/text-formats.md.
+/// Matrix Market's array form: zeros are dropped.
 /// Throws error with the line (or the byte offset, or the path) in where(); see errc's "Files" section.
 template <value T, index I = std::int32_t>
 coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
@@ -82,10 +88,23 @@ csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options&
 template <value T>
 dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
 
+/// A data set: row i of the matrix and its label.
+template <value T, index I = std::int32_t>
+struct labelled_matrix {
+  csr_matrix<T, I> matrix;
+  std::vector<double> labels;  ///< [rows]
+};
+
+/// A LIBSVM file with its labels (read_csr gives the matrix alone), whatever its name. Throws as read_csr.
+template <value T, index I = std::int32_t>
+labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path, const read_options& options = {});
+
 struct write_options {
   file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
   file_field field = file_field::real;              ///< integer: values must be integers; pattern: values are dropped
-  std::string comment;                              ///< written behind '%', line by line
+  /// Written as the format's comment, line by line; of Rutherford-Boeing's title, 72 characters of the first line.
+  std::string comment;
+  int index_base = 1;  ///< of LIBSVM files and edge lists: 0 or 1
 };
 
 /// Writes Matrix Market coordinate form, gzip if the path ends in ".gz". The file is written beside and renamed, so a
@@ -102,5 +121,48 @@ void write_matrix_market(const std::filesystem::path& path, const csr_matrix<T, 
 template <value T>
 void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a,
                          const write_options& options = {});
+
+/// Writes a Rutherford-Boeing file, its name's first eight letters as its key. Symmetric storage, values, gzip, safety
+/// and errors as write_matrix_market; error{size_overflow} for a size of more than 13 digits.
+template <value T, index I>
+void write_rutherford_boeing(const std::filesystem::path& path, const csr_view<T, I>& a,
+                             const write_options& options = {});
+template <value T, index I>
+void write_rutherford_boeing(const std::filesystem::path& path, const csr_matrix<T, I>& a,
+                             const write_options& options = {}) {
+  write_rutherford_boeing(path, a.view(), options);
+}
+
+/// Writes the pattern of `a` as a .smtx file: `rows, cols, nnz`, row offsets, column indices. The format has no values:
+/// those of `a` are left out. Throws error{io_error}.
+template <value T, index I>
+void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a);
+template <value T, index I>
+void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a) {
+  write_smtx(path, a.view());
+}
+
+/// Writes a LIBSVM file, line i: labels[i] (0 if `labels` is empty, else one a row) and row i's index:value pairs,
+/// zeros included, indices from options.index_base. How many columns there are is not in the file: see
+/// read_options::cols. Throws error{size_mismatch | value_out_of_range | invalid_argument | io_error}.
+template <value T, index I>
+void write_libsvm(const std::filesystem::path& path, const csr_view<T, I>& a, std::span<const double> labels = {},
+                  const write_options& options = {});
+template <value T, index I>
+void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, std::span<const double> labels = {},
+                  const write_options& options = {}) {
+  write_libsvm(path, a.view(), labels, options);
+}
+
+/// Writes an edge list: a comment that tells the sizes as SNAP does, then `row column value` (a pattern: no value) a
+/// line, tabs between, indices from options.index_base. A reader that looks for the least index, as read_csr does,
+/// tells 1 from 0 in every case only if they are from 1. Throws error{value_out_of_range | invalid_argument |
+/// io_error}.
+template <value T, index I>
+void write_edge_list(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
+template <value T, index I>
+void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& a, const write_options& options = {}) {
+  write_edge_list(path, a.view(), options);
+}
 
 }  // namespace bcsc

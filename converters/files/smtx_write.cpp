@@ -1,0 +1,47 @@
+#include <cstdint>
+#include <string_view>
+
+#include "bcsc/files.hpp"
+#include "converters/files/sink.hpp"
+#include "converters/files/writing.hpp"
+
+/// Writing .smtx files: what smtx_read.cpp reads.
+namespace bcsc {
+namespace files {
+namespace {
+
+template <class Numbers>
+void put_line(sink& out, const Numbers& numbers) {
+  bool first = true;
+  for (const auto number : numbers) {
+    if (!first) out.put(" ");
+    first = false;
+    out.put_number(number);
+  }
+  out.put("\n");
+}
+
+template <value T, index I>
+void write_pattern(const std::filesystem::path& path, const csr_view<T, I>& a) {
+  require_valid_on_host(a);
+  sink out(path);
+  out.put(fmt::format("{}, {}, {}\n", a.rows, a.cols, a.nnz()));
+  put_line(out, a.row_ptr);
+  put_line(out, a.col_ind);
+  out.commit();
+}
+
+}  // namespace
+}  // namespace files
+
+template <value T, index I>
+void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a) {
+  files::write_pattern(path, a);
+}
+
+template void write_smtx(const std::filesystem::path&, const csr_view<float, std::int32_t>&);
+template void write_smtx(const std::filesystem::path&, const csr_view<float, std::int64_t>&);
+template void write_smtx(const std::filesystem::path&, const csr_view<double, std::int32_t>&);
+template void write_smtx(const std::filesystem::path&, const csr_view<double, std::int64_t>&);
+
+}  // namespace bcsc
