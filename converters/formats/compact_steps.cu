@@ -528,38 +528,53 @@ void sort_heavy(int device, const workplace<I>& at, std::int64_t num_heavy) {
   core::gpu::synchronize();
 }
 
+/// Where the loose columns are and where they go.
 template <class I>
-struct close_body {
-  compaction<I> job;
+struct closing {
+  const I* entry_ptr;
   const I* brow_ptr;
   const I* loose_ind;
   const std::byte* loose_count;
   I* col_ind;
   std::uint16_t* col_ind16;
   std::byte* col_count;
-  std::int64_t nnzc;
-  /// A warp takes 128 neighbouring columns, and seeks their row blocks only among those that it meets.
-  __device__ void operator()(std::int64_t k) const {
-    constexpr std::int64_t chunk = 128;
-    const std::int64_t first = k / 32 * chunk, end = first + chunk < nnzc ? first + chunk : nnzc;
-    const std::int64_t first_block = segment_of(brow_ptr, job.num_blocks, first);
-    const std::int64_t last_block = segment_of(brow_ptr, job.num_blocks, end - 1);
-    for (std::int64_t to = first + k % 32; to < end; to += 32) {
-      const std::int64_t block = first_block + segment_of(brow_ptr + first_block, last_block - first_block + 1, to);
-      const std::int64_t from = job.entry_ptr[block] + (to - brow_ptr[block]);
-      if (col_ind16 != nullptr) {
-        col_ind16[to] = static_cast<std::uint16_t>(loose_ind[from]);
-      } else {
-        col_ind[to] = loose_ind[from];
-      }
-      if (job.index_bytes == 1) {
-        col_count[to] = loose_count[from];
-      } else {
-        reinterpret_cast<std::uint16_t*>(col_count)[to] = reinterpret_cast<const std::uint16_t*>(loose_count)[from];
-      }
+  int index_bytes;
+
+  __device__ void move(std::int64_t to, std::int64_t from) const {
+    if (col_ind16 != nullptr) {
+      col_ind16[to] = static_cast<std::uint16_t>(loose_ind[from]);
+    } else {
+      col_ind[to] = loose_ind[from];
+    }
+    if (index_bytes == 1) {
+      col_count[to] = loose_count[from];
+    } else {
+      reinterpret_cast<std::uint16_t*>(col_count)[to] = reinterpret_cast<const std::uint16_t*>(loose_count)[from];
     }
   }
 };
+
+/// Teams of `Team` threads take the row blocks of a list, `parts` teams a block.
+template <int Team, class I>
+__global__ void close_kernel(const __grid_constant__ closing<I> at, const std::int32_t* list, std::int64_t size,
+                             int parts) {
+  const std::int64_t team = thread_number() / Team;
+  if (team >= size * parts) return;
+  const std::int64_t block = list[team / parts];
+  const std::int64_t to = at.brow_ptr[block], columns = at.brow_ptr[block + 1] - to, from = at.entry_ptr[block];
+  for (std::int64_t j = team % parts * Team + static_cast<int>(threadIdx.x) % Team; j < columns;
+       j += std::int64_t{Team} * parts) {
+    at.move(to + j, from + j);
+  }
+}
+
+template <int Team, class I>
+void close_list(const closing<I>& at, const std::int32_t* list, std::int64_t size, int parts) {
+  if (size == 0) return;
+  const std::int64_t grid = (size * parts * Team + block_threads - 1) / block_threads;
+  core::gpu::check_launch(core::start(&close_kernel<Team, I>, grid, block_threads, 0, nullptr, at, list, size, parts),
+                          "closing of ranks");
+}
 
 template <class I>
 struct narrow_body {
@@ -614,19 +629,26 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
   out.col_ind = core::device_buffer<I>(device, job.nnz);
   out.col_count = core::device_buffer<std::byte>(device, job.nnz * job.index_bytes);
   out.brow_ptr = core::device_buffer<I>(device, job.num_blocks + 1);
-  const core::device_buffer<std::int32_t> lists(device, (num_classes + 1) * job.num_blocks);
+  out.lists = core::device_buffer<std::int32_t>(device, (num_classes + 1) * job.num_blocks);
   const core::device_buffer<unsigned> list_sizes(device, num_classes + 1);
   core::gpu::fill_zero(list_sizes.data(), list_sizes.bytes());
 
   const auto bits = [](std::int64_t greatest) { return static_cast<int>(std::bit_width(std::uint64_t(greatest))); };
   const int row_bits = bits(std::min(job.m_block, std::max<std::int64_t>(job.rows, 1)) - 1);
   const int col_bits = bits(std::max<std::int64_t>(job.cols, 1) - 1);
-  const workplace<I> at{job,          out.col_ind.data(), out.col_count.data(),      out.brow_ptr.data(),
-                        lists.data(), list_sizes.data(),  row_bits + col_bits <= 31, row_bits};
+  const workplace<I> at{job,
+                        out.col_ind.data(),
+                        out.col_count.data(),
+                        out.brow_ptr.data(),
+                        out.lists.data(),
+                        list_sizes.data(),
+                        row_bits + col_bits <= 31,
+                        row_bits};
   for_each(job.num_blocks + 1, classify_body<I>{at}, "classes of row blocks");
   if (job.nnz == 0) return out;
   unsigned sizes[num_classes + 1];
   core::gpu::copy_to_host(sizes, list_sizes.data(), sizeof sizes);
+  out.list_sizes.assign(std::begin(sizes), std::end(sizes));
   {
     // The classes run side by side: each leaves room that another can use.
     side_stream strong_ones, weak_ones;
@@ -656,11 +678,20 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
 template <index I>
 void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* col_ind, std::uint16_t* col_ind16,
                  std::byte* col_count) {
-  if (columns.nnzc == 0) return;
-  for_each((columns.nnzc + 127) / 128 * 32,
-           close_body<I>{job, columns.brow_ptr.data(), columns.col_ind.data(), columns.col_count.data(), col_ind,
-                         col_ind16, col_count, columns.nnzc},
-           "closing of ranks");
+  const closing<I> at{
+      job.entry_ptr, columns.brow_ptr.data(), columns.col_ind.data(), columns.col_count.data(), col_ind, col_ind16,
+      col_count,     job.index_bytes};
+  for (std::size_t list = 0; list < columns.list_sizes.size(); ++list) {
+    const std::int32_t* const blocks = columns.lists.data() + static_cast<std::int64_t>(list) * job.num_blocks;
+    const std::int64_t size = columns.list_sizes[list];
+    if (list == 0) {
+      close_list<32>(at, blocks, size, 1);
+    } else {
+      // Heavier blocks take more threads, 256 each; the heaviest have no bound.
+      const int parts[] = {1, 1, 2, 8, 16, 128};
+      close_list<block_threads>(at, blocks, size, parts[list]);
+    }
+  }
 }
 
 template <index I>
