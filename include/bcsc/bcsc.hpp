@@ -7,6 +7,7 @@
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/device.hpp"
 #include "bcsc/elements.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
