@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
                    r["within_limit"].get<bool>() ? "within" : "BEYOND", r["equal_to_host"].get<bool>() ? "yes" : "NO");
         all_well = all_well && r["equal_to_host"].get<bool>() && r["within_limit"].get<bool>();
         results["results"].push_back(std::move(r));
-      } catch (const error& e) {
+      } catch (const bcsc::error& e) {
         fmt::print("{:<36} {}\n", name, e.what());
         results["passed_over"].push_back({{"matrix", name}, {"why", e.what()}});
       }

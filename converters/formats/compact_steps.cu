@@ -614,6 +614,37 @@ struct shrink_rows_body {
   }
 };
 
+__device__ inline std::int64_t small_at(const void* array, int bytes, std::int64_t k) {
+  if (bytes == 1) return static_cast<const std::uint8_t*>(array)[k];
+  return bytes == 2 ? static_cast<const std::uint16_t*>(array)[k] : 0;
+}
+
+/// Column j's entries, at place j + 1 of a pointer array whose sums follow.
+template <class I>
+struct column_length_body {
+  const void* col_count;
+  int index_bytes;
+  std::int64_t* col_ptr;
+  __device__ void operator()(std::int64_t j) const {
+    col_ptr[j + 1] = small_at(col_count, index_bytes, j) + 1;
+    if (j == 0) col_ptr[0] = 0;
+  }
+};
+
+template <class I>
+struct place_body {
+  compact_places<I> a;
+  const std::int64_t* col_ptr;
+  I *row_of, *col_of;
+  __device__ void operator()(std::int64_t k) const {
+    const std::int64_t block = segment_of(a.entry_ptr, a.num_blocks, k);
+    const std::int64_t first_row = a.block_row != nullptr ? std::int64_t{a.block_row[block]} : block * a.m_block;
+    row_of[k] = static_cast<I>(first_row + small_at(a.row_in_block, a.index_bytes, k));
+    const std::int64_t j = segment_of(col_ptr, a.nnzc, k);
+    col_of[k] = a.col_ind16 != nullptr ? static_cast<I>(a.col_ind16[j]) : a.col_ind[j];
+  }
+};
+
 template <class I>
 struct block_entry_body {
   const I *brow_ptr, *col_ptr;
@@ -700,6 +731,20 @@ void narrow(const I* from, std::int64_t n, std::uint16_t* to) {
 }
 
 template <index I>
+void expand_places(int device, const compact_places<I>& a, I* row_of, I* col_of) {
+  if (a.nnz == 0) return;
+  const core::device_buffer<std::int64_t> col_ptr(device, a.nnzc + 1);
+  for_each(a.nnzc, column_length_body<I>{a.col_count, a.index_bytes, col_ptr.data()}, "lengths of columns");
+  with_cub(
+      device,
+      [&](void* temporary, std::size_t& bytes) {
+        return cub::DeviceScan::InclusiveSum(temporary, bytes, col_ptr.data(), col_ptr.data(), a.nnzc + 1);
+      },
+      "sums of lengths");
+  for_each(a.nnz, place_body<I>{a, col_ptr.data(), row_of, col_of}, "places of entries");
+}
+
+template <index I>
 void shrink_indices(const I* brow_ptr, std::int64_t num_blocks, const I* col_ptr, std::int64_t nnzc, const I* row_ind,
                     std::int64_t nnz, std::int64_t m_block, int index_bytes, I* entry_ptr, std::byte* col_count,
                     std::byte* row_in_block) {
@@ -712,6 +757,7 @@ void shrink_indices(const I* brow_ptr, std::int64_t num_blocks, const I* col_ptr
   template loose_columns<I> order_entries(int, const compaction<I>&);                                                \
   template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::uint16_t*, std::byte*);          \
   template void narrow(const I*, std::int64_t, std::uint16_t*);                                                      \
+  template void expand_places(int, const compact_places<I>&, I*, I*);                                                \
   template void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, \
                                int, I*, std::byte*, std::byte*);
 BCSC_INSTANTIATE(std::int32_t)

@@ -49,6 +49,22 @@ void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* c
 template <index I>
 void narrow(const I* from, std::int64_t n, std::uint16_t* to);
 
+/// What tells where the entries of a compact BCSC matrix lie; device pointers.
+template <index I>
+struct compact_places {
+  std::int64_t m_block = 1, num_blocks = 0, nnzc = 0, nnz = 0;
+  const I* block_row = nullptr;  ///< null: row block b begins at row b * m_block
+  const I* entry_ptr = nullptr;
+  const I* col_ind = nullptr;
+  const std::uint16_t* col_ind16 = nullptr;
+  const void* col_count = nullptr;
+  const void* row_in_block = nullptr;
+  int index_bytes = 1;  ///< 0, 1 or 2
+};
+/// The row and the column of each entry, in the order of storage.
+template <index I>
+void expand_places(int device, const compact_places<I>& a, I* row_of, I* col_of);
+
 /// The small indices of a BCSC matrix, and where its row blocks' entries begin.
 template <index I>
 void shrink_indices(const I* brow_ptr, std::int64_t num_blocks, const I* col_ptr, std::int64_t nnzc, const I* row_ind,

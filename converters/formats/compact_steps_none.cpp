@@ -28,6 +28,10 @@ void narrow(const I*, std::int64_t, std::uint16_t*) {
   no_cuda();
 }
 template <index I>
+void expand_places(int, const compact_places<I>&, I*, I*) {
+  no_cuda();
+}
+template <index I>
 void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, int, I*,
                     std::byte*, std::byte*) {
   no_cuda();
@@ -37,6 +41,7 @@ void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, st
   template loose_columns<I> order_entries(int, const compaction<I>&);                                                \
   template void close_ranks(const compaction<I>&, const loose_columns<I>&, I*, std::uint16_t*, std::byte*);          \
   template void narrow(const I*, std::int64_t, std::uint16_t*);                                                      \
+  template void expand_places(int, const compact_places<I>&, I*, I*);                                                \
   template void shrink_indices(const I*, std::int64_t, const I*, std::int64_t, const I*, std::int64_t, std::int64_t, \
                                int, I*, std::byte*, std::byte*);
 BCSC_INSTANTIATE(std::int32_t)

@@ -62,6 +62,8 @@ template <number T, index I = std::int32_t>
 using device_ell = device_matrix<ell_view<T, I>>;
 template <element T, index I = std::int32_t>
 using device_bcsc = device_matrix<bcsc_view<T, I>>;
+template <element T, index I = std::int32_t>
+using device_compact_bcsc = device_matrix<compact_bcsc_view<T, I>>;
 template <number T>
 using device_dense = device_matrix<dense_view<T>>;
 
@@ -84,9 +86,14 @@ device_matrix<View> upload(const context& ctx, const View& a, trust check = trus
 template <number T>
 device_dense<T> upload(const context& ctx, const dense_view<const T>& a);
 
+template <element T, index I>
+device_compact_bcsc<T, I> upload(const context& ctx, const compact_bcsc_view<T, I>& a, trust check = trust::validate);
+
 /// A copy of a device matrix on the host.
 template <sparse_view View>
 host_matrix_of<View> download(const context& ctx, const View& a);
+template <element T, index I>
+compact_bcsc_matrix<T, I> download(const context& ctx, const compact_bcsc_view<T, I>& a);
 /// In the same order, packed.
 template <number T>
 dense_matrix<T> download(const context& ctx, const dense_view<const T>& a);
@@ -99,6 +106,8 @@ template <element T, index I>
 device_csr<T, I> to_csr_on_device(const context& ctx, const csc_view<T, I>& a);
 template <element T, index I>
 device_csr<T, I> to_csr_on_device(const context& ctx, const bcsc_view<T, I>& a);
+template <element T, index I>
+device_csr<T, I> to_csr_on_device(const context& ctx, const compact_bcsc_view<T, I>& a);
 /// Zeros of the blocks (-0 too) are padding, and are dropped.
 template <number T, index I>
 device_csr<T, I> to_csr_on_device(const context& ctx, const bsr_view<T, I>& a);
@@ -122,6 +131,11 @@ template <number T, index I>
 device_ell<T, I> to_ell_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t block);
 template <element T, index I>
 device_bcsc<T, I> to_bcsc_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t m_block);
+/// Row blocks of `m_block` rows, 1 .. 65536; columns in two bytes if wanted and there are at most 65536. Each row block
+/// is ordered by itself in shared memory (converters/formats/compact_steps.cu).
+template <element T, index I>
+device_compact_bcsc<T, I> to_compact_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t m_block,
+                                               bool narrow_columns = false);
 /// Packed.
 template <number T, index I>
 device_dense<T> to_dense_on_device(const context& ctx, const csr_view<T, I>& a, layout order = layout::row_major);
@@ -159,6 +173,23 @@ host_matrix_of<View> download(const context& ctx, const device_matrix<View>& a) 
 template <number T>
 dense_matrix<T> download(const context& ctx, const device_dense<T>& a) {
   return download(ctx, dense_view<const T>(a.view()));
+}
+template <element T, index I>
+device_compact_bcsc<T, I> upload(const context& ctx, const compact_bcsc_matrix<T, I>& a) {
+  return upload(ctx, a.view(), trust::trusted);
+}
+template <element T, index I>
+compact_bcsc_matrix<T, I> download(const context& ctx, const device_compact_bcsc<T, I>& a) {
+  return download(ctx, a.view());
+}
+template <element T, index I>
+device_csr<T, I> to_csr_on_device(const context& ctx, const device_compact_bcsc<T, I>& a) {
+  return to_csr_on_device(ctx, a.view());
+}
+template <element T, index I>
+device_compact_bcsc<T, I> to_compact_on_device(const context& ctx, const device_csr<T, I>& a, std::int64_t m_block,
+                                               bool narrow_columns = false) {
+  return to_compact_on_device(ctx, a.view(), m_block, narrow_columns);
 }
 template <sparse_view View>
 auto to_csr_on_device(const context& ctx, const device_matrix<View>& a) {

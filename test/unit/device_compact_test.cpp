@@ -8,6 +8,7 @@
 
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
+#include "bcsc/device.hpp"
 #include "test/support/battery.hpp"
 
 namespace bcsc::test {
@@ -156,6 +157,27 @@ TEST(device_compact_weights, goes_there_and_back) {
   const std::int64_t boundaries[] = {0, 3, 100, 101, 333, 600};
   const auto host = to_compact(a.view(), {.m_block = 300, .boundaries = boundaries, .dense_from = 2});
   expect_same(download(converters::upload(device, host.view())).view(), host.view());
+}
+
+TEST(device_compact_weights, becomes_csr_again) {
+  if (usable_device() < 0) GTEST_SKIP() << "no usable GPU";
+  const context ctx = context::cuda(usable_device());
+  const std::int64_t boundaries[] = {0, 3, 100, 101, 333, 600};
+  const csr_matrix<double> a = of_all_weights(3000);
+  const auto expect_back = [&](const compact_options& options) {
+    const auto there = bcsc::upload(ctx, to_compact(a.view(), options));
+    const csr_matrix<double> back = bcsc::download(ctx, to_csr_on_device(ctx, there));
+    EXPECT_EQ(back.rows(), a.rows());
+    EXPECT_EQ(back.cols(), a.cols());
+    expect_same_bytes(back.view().row_ptr, a.view().row_ptr, "row_ptr");
+    expect_same_bytes(back.view().col_ind, a.view().col_ind, "col_ind");
+    expect_same_bytes(back.view().values, a.view().values, "values");
+  };
+  expect_back({.m_block = 1});
+  expect_back({.m_block = 8, .narrow_columns = true});
+  expect_back({.m_block = 300, .boundaries = boundaries, .dense_from = 2});
+  const auto made = to_compact_on_device(ctx, bcsc::upload(ctx, a), 16, true);
+  expect_same(bcsc::download(ctx, made).view(), to_compact(a.view(), {.m_block = 16, .narrow_columns = true}).view());
 }
 
 TEST(device_compact_refusals, names_what_it_cannot_take) {
