@@ -11,6 +11,7 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/device.hpp"
+#include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/generate.hpp"
 #include "bcsc/plan.hpp"
