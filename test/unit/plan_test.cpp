@@ -280,8 +280,9 @@ TEST_P(plan_on, takes_64_bit_indices) {
   for (const kernel_info& k : kernel_table(ctx().kind(), value_type::fp64)) {
     if (k.index_bits != 64) continue;
     const spmm_plan plan(ctx(), csr_of<double>(a), {.cols = 6, .kernel = k.name});
-    EXPECT_EQ(plan.facts().format_bytes, footprint::compact_bcsc(67, plan.facts().m_block, plan.facts().nnzc, plan.facts().nnz, value_type::fp64, 8,
-                                       ctx().kind() == backend::cuda ? 2 : 0);
+    EXPECT_EQ(plan.facts().format_bytes,
+              footprint::compact_bcsc(67, plan.facts().m_block, plan.facts().nnzc, plan.facts().nnz, value_type::fp64,
+                                      8, ctx().kind() == backend::cuda ? 2 : 0));
     expect_product(plan, a, false, 6, {}, {});
   }
 }
