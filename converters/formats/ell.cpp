@@ -149,6 +149,7 @@ void validate(const ell_view<T, I>& a) {
                            "block rows * blocks_per_row");
   converters::check_length(static_cast<std::int64_t>(a.values.size()), shape.num_values, "values",
                            "block rows * block * blocks_per_row * block");
+  if (shape.num_blocks == 0) return;  // however many rows
   converters::check_each(shape.num_block_rows, shape.num_blocks,
                          [&](std::int64_t b) { check_block_row(a, b, num_block_cols); });
   converters::check_each(shape.num_block_rows * a.block, shape.num_values,

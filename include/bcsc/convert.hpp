@@ -79,7 +79,16 @@ csc_view<T, I> transposed(const csr_view<T, I>& a) {
 template <element T, index I>
 csr_matrix<T, I> transpose(const csr_view<T, I>& a);
 
-/// Another value or index type. Throws error{size_overflow} where a size does not fit `I2`.
+/// What the triangle that is not stored is to the one that is.
+enum class symmetry_kind : std::uint8_t { symmetric, skew_symmetric };
+/// The whole of a square matrix of which one triangle is stored, lower or upper, the diagonal with it.
+/// Throws error{size_mismatch} unless square, error{structure_violation} if both triangles have entries or a skew
+/// diagonal is not 0, error{unsupported} for a skew pattern, error{size_overflow} if I does not count the entries.
+template <element T, index I>
+csr_matrix<T, I> expand_symmetric(const csr_view<T, I>& triangle, symmetry_kind kind = symmetry_kind::symmetric);
+
+/// Another value or index type. Values are rounded to nearest, once; what is beyond a type's range becomes an infinity,
+/// NaN and the sign of 0 stay. A pattern becomes ones. Throws error{size_overflow} where a size does not fit `I2`.
 template <element T2, index I2, element T, index I>
 csr_matrix<T2, I2> cast(const csr_view<T, I>& a);
 
@@ -143,6 +152,10 @@ compact_bcsc_matrix<T, I> to_compact(const csr_matrix<T, I>& a, const compact_op
 template <element T, index I>
 csr_matrix<T, I> transpose(const csr_matrix<T, I>& a) {
   return transpose(a.view());
+}
+template <element T, index I>
+csr_matrix<T, I> expand_symmetric(const csr_matrix<T, I>& triangle, symmetry_kind kind = symmetry_kind::symmetric) {
+  return expand_symmetric(triangle.view(), kind);
 }
 template <element T2, index I2, element T, index I>
 csr_matrix<T2, I2> cast(const csr_matrix<T, I>& a) {

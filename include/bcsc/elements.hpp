@@ -80,7 +80,7 @@ struct float16 {
   /// Rounded once: a double that lies between two 16-bit numbers goes to odd in float first, which keeps the side.
   constexpr explicit float16(double value) noexcept : float16(to_odd(value)) {}
   template <std::integral N>
-  constexpr explicit float16(N value) noexcept : float16(static_cast<double>(value)) {}
+  constexpr explicit float16(N value) noexcept : float16(of_integer(value)) {}
   static constexpr float16 from_bits(std::uint16_t bits) noexcept {
     float16 x;
     x.bits = bits;
@@ -103,6 +103,16 @@ struct float16 {
   constexpr float16& operator+=(float16 y) noexcept { return *this = *this + y; }
 
  private:
+  /// Digits that a double does not hold leave one behind that says so.
+  template <std::integral N>
+  static constexpr double of_integer(N value) noexcept {
+    auto magnitude = static_cast<std::uint64_t>(value);
+    const bool negative = value < N{0};
+    if (negative) magnitude = 0 - magnitude;
+    double scale = 1;
+    for (; magnitude >> 53 != 0; scale *= 2) magnitude = magnitude >> 1 | (magnitude & 1);
+    return static_cast<double>(magnitude) * (negative ? -scale : scale);
+  }
   static constexpr float to_odd(double value) noexcept {
     const auto near = static_cast<float>(value);
     if (static_cast<double>(near) == value || value != value) return near;

@@ -1,11 +1,16 @@
-// Ten thousand random matrices, given as unordered entries with duplicates: every format against what a sorted map of
-// the entries says it must hold.
+// Random matrices, given as unordered entries with duplicates, against what a sorted map of the entries says they must
+// hold: array by array, and through random chains of formats, element and index types. Ten thousand of each, or as many
+// as BCSC_PROPERTY_CASES says.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
+#include <set>
 #include <tuple>
 
+#include "bcsc/any_matrix.hpp"
 #include "bcsc/convert.hpp"
+#include "test/support/any_oracle.hpp"
 #include "test/support/oracle.hpp"
 
 namespace bcsc::test {
@@ -159,12 +164,19 @@ void expect_every_format(const random_matrix& a, test_random& random) {
   expect_bsr(bsr.view(), by_row);
 }
 
-/// The seed of five hundred matrices.
+constexpr int num_seeds = 20;
+
+/// Of each seed.
+std::int64_t num_cases() {
+  const char* named = std::getenv("BCSC_PROPERTY_CASES");
+  return (named != nullptr ? std::atoll(named) : 10'000) / num_seeds;
+}
+
 class convert_property : public ::testing::TestWithParam<int> {};
 
 TEST_P(convert_property, every_format_holds_the_entries_in_its_order) {
   test_random random(static_cast<std::uint64_t>(GetParam()));
-  for (int k = 0; k < 500 && !HasFailure(); ++k) {
+  for (std::int64_t k = 0; k < num_cases() && !HasFailure(); ++k) {
     const random_matrix a = make_random(random);
     SCOPED_TRACE(::testing::Message() << "matrix " << k << ": " << a.rows << " x " << a.cols << ", " << a.entries.size()
                                       << " entries");
@@ -185,7 +197,159 @@ TEST_P(convert_property, every_format_holds_the_entries_in_its_order) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(seeds, convert_property, ::testing::Range(1, 21));
+// --- Chains ---------------------------------------------------------------------------------------------------------
+
+/// What a matrix holds, whatever its format.
+struct model {
+  std::int64_t rows = 0, cols = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, double> entries;
+  value_type element = value_type::fp64;
+
+  void drop_zeros() {
+    std::erase_if(entries, [](const auto& e) { return e.second == 0; });
+  }
+  void become(value_type to) {
+    if (to == value_type::pattern || element == value_type::pattern) {
+      for (auto& [place, value] : entries) value = 1;
+    }
+    element = to;
+  }
+  void transpose() {
+    std::map<std::pair<std::int64_t, std::int64_t>, double> turned;
+    for (const auto& [place, value] : entries) turned[{place.second, place.first}] = value;
+    entries = std::move(turned);
+    std::swap(rows, cols);
+  }
+  std::vector<stored_entry> stored(bool padded) const {
+    return with_types(element, index_type::int32, [&]<class T, class>() {
+      std::vector<stored_entry> list;
+      for (const auto& [place, value] : entries) {
+        if (!padded || value != 0) list.push_back({place.first, place.second, bits_of(static_cast<T>(value))});
+      }
+      return list;
+    });
+  }
+};
+
+template <class X, std::size_t N>
+X one_of(const X (&list)[N], test_random& random) {
+  return list[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(N)))];
+}
+
+/// COO of up to 60 x 60, sometimes larger. Every sum of duplicates is exact in every type, however it is made.
+any_matrix random_coo(test_random& random, model& m) {
+  const bool large = random.below(64) == 0;
+  m.rows = random.below(large ? 300 : 61);
+  m.cols = random.below(large ? 2000 : 61);
+  m.element = one_of(all_value_types, random);
+  std::vector<triplet> list;
+  if (m.rows > 0 && m.cols > 0) {
+    std::map<std::pair<std::int64_t, std::int64_t>, double> magnitude;
+    const bool clustered = random.below(2) == 0;
+    const std::int64_t count = random.below(2) == 0 ? random.below(20) : random.below(1 + m.rows * m.cols / 4);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t row = clustered ? random.below(1 + random.below(m.rows)) : random.below(m.rows);
+      const std::int64_t col = clustered ? random.below(1 + random.below(m.cols)) : random.below(m.cols);
+      const double value = random.below(8) == 0 ? 0.0 : random.small_integer();
+      if ((magnitude[{row, col}] += std::fabs(value)) > 200) continue;
+      list.push_back({row, col, value});
+      m.entries[{row, col}] += value;
+    }
+  }
+  m.become(m.element);
+  return with_types(m.element, one_of(all_index_types, random), [&]<class T, class I>() -> any_matrix {
+    std::vector<I> row_ind, col_ind;
+    element_array<T> values;
+    for (const triplet& e : list) {
+      row_ind.push_back(static_cast<I>(e.row));
+      col_ind.push_back(static_cast<I>(e.col));
+      values.push_back(static_cast<T>(e.value));
+    }
+    return coo_matrix<T, I>(m.rows, m.cols, std::move(row_ind), std::move(col_ind), std::move(values));
+  });
+}
+
+/// What a format promises beside its invariants: no more blocks than needed, and dense columns where they belong.
+void expect_shape(const any_view& a, const model& m, const conversion_options& options) {
+  a.visit([&]<class View>(const View& view) {
+    if constexpr (format_of<View> == matrix_format::ell) {
+      std::map<std::int64_t, std::set<std::int64_t>> blocks;
+      for (const auto& [place, value] : m.entries) blocks[place.first / view.block].insert(place.second / view.block);
+      std::size_t most = 0;
+      for (const auto& [row, cols] : blocks) most = std::max(most, cols.size());
+      EXPECT_EQ(view.block, options.ell_block);
+      EXPECT_EQ(view.blocks_per_row, static_cast<std::int64_t>(most));
+    } else if constexpr (format_of<View> == matrix_format::compact_bcsc) {
+      EXPECT_EQ(view.m_block, options.blocks.m_block);
+      EXPECT_EQ(std::vector<std::int64_t>(view.block_row.begin(), view.block_row.end()),
+                std::vector<std::int64_t>(options.blocks.boundaries.begin(), options.blocks.boundaries.end()));
+      EXPECT_EQ(view.dense_end.size(),
+                options.blocks.dense_from == 0 ? 0u : static_cast<std::size_t>(view.num_row_blocks()));
+      for (std::size_t b = 0; b < view.dense_end.size(); ++b) {
+        for (auto j = view.brow_ptr[b]; j < view.brow_ptr[b + 1]; ++j) {
+          EXPECT_EQ(view.col_count[static_cast<std::size_t>(j)] + 1 >= options.blocks.dense_from,
+                    j < view.dense_end[b]);
+        }
+      }
+    }
+  });
+}
+
+class convert_chain : public ::testing::TestWithParam<int> {};
+
+TEST_P(convert_chain, keeps_the_entries_through_any_formats_and_types) {
+  test_random random(1000 + static_cast<std::uint64_t>(GetParam()));
+  for (std::int64_t k = 0; k < num_cases() && !HasFailure(); ++k) {
+    model m;
+    any_matrix a = random_coo(random, m);
+    SCOPED_TRACE(::testing::Message() << "matrix " << k << ": " << a.rows() << " x " << a.cols() << ", "
+                                      << m.entries.size() << " entries");
+    std::string path = "coo_" + std::string(to_string(m.element));
+    ASSERT_EQ(sorted_entries(a), m.stored(false)) << path;
+    for (std::int64_t steps = 1 + random.below(5); steps > 0; --steps) {
+      const matrix_format to = one_of(all_matrix_formats, random);
+      conversion_options options{.transposed = random.below(5) == 0,
+                                 .row_block = 1 + random.below(9),
+                                 .col_block = 1 + random.below(9),
+                                 .ell_block = 1 + random.below(random.below(2) == 0 ? 9 : 70),
+                                 .order = random.below(2) == 0 ? layout::row_major : layout::col_major};
+      if (random.below(3) == 0) options.element = one_of(all_value_types, random);
+      if (random.below(2) == 0) options.indices = one_of(all_index_types, random);
+      if (!can_hold(to, options.element.value_or(m.element))) options.element = value_type::bf16;
+      constexpr std::int64_t heights[] = {1, 2, 3, 7, 32, 256, 257, 65536};
+      options.blocks.m_block = random.below(2) == 0 ? one_of(heights, random) : 1 + random.below(70);
+      options.blocks.dense_from = random.below(2) == 0 ? 0 : 1 + random.below(5);
+
+      if (is_padded(a.format())) m.drop_zeros();
+      if (options.transposed) m.transpose();
+      m.become(options.element.value_or(m.element));
+      std::vector<std::int64_t> boundaries{0};
+      while (boundaries.back() < m.rows) {
+        const std::int64_t height = 1 + random.below(std::min<std::int64_t>(options.blocks.m_block, 40));
+        boundaries.push_back(std::min(m.rows, boundaries.back() + height));
+      }
+      if (random.below(3) == 0 && m.rows > 0) options.blocks.boundaries = boundaries;
+
+      a = random.below(2) == 0 ? convert(std::move(a), to, options) : convert(a.view(), to, options);
+      path += " " + std::string(to_string(to)) + "_" + std::string(to_string(m.element)) +
+              (options.transposed ? "_transposed" : "");
+      ASSERT_EQ(a.format(), to) << path;
+      ASSERT_EQ(a.element(), m.element) << path;
+      ASSERT_EQ(a.rows(), m.rows) << path;
+      ASSERT_EQ(a.cols(), m.cols) << path;
+      if (to != matrix_format::dense) {
+        ASSERT_EQ(a.indices(), options.indices.value_or(index_type::int32)) << path;
+      }
+      ASSERT_NO_THROW(validate(a.view())) << path;
+      ASSERT_EQ(sorted_entries(a), m.stored(is_padded(to))) << path;
+      expect_shape(a, m, options);
+      ASSERT_FALSE(HasFailure()) << path;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, convert_property, ::testing::Range(1, num_seeds + 1));
+INSTANTIATE_TEST_SUITE_P(seeds, convert_chain, ::testing::Range(1, num_seeds + 1));
 
 /// Unsorted CSR with duplicates, long enough that the work is shared between threads.
 TEST(convert_large, is_sorted_and_summed_in_parallel) {

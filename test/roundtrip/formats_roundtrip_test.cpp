@@ -276,10 +276,10 @@ TEST(formats_roundtrip, padded_formats_drop_zeros_but_keep_their_blocks) {
 
 // --- The real matrices ----------------------------------------------------------------------------------------------
 
-/// What a padded format may take: 64 MiB, or as many as BCSC_ROUNDTRIP_MIB says.
+/// What a padded format may take: 16 MiB, or as many as BCSC_ROUNDTRIP_MIB says.
 std::int64_t padded_limit() {
   const char* named = std::getenv("BCSC_ROUNDTRIP_MIB");
-  return (named != nullptr ? std::atoll(named) : 64) << 20;
+  return (named != nullptr ? std::atoll(named) : 16) << 20;
 }
 
 /// How many values a format with padding stores, roughly, by counting blocks.
