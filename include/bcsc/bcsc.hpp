@@ -1,6 +1,7 @@
 #pragma once
 
 /// Everything: formats, converters, files, generators, plans, solvers.
+#include "bcsc/advise.hpp"
 #include "bcsc/analysis.hpp"
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/cg.hpp"
@@ -13,6 +14,7 @@
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/generate.hpp"
+#include "bcsc/order.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/reference.hpp"
 #include "bcsc/registry.hpp"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
@@ -12,6 +13,14 @@
 #include "bcsc/registry.hpp"
 
 namespace bcsc {
+
+/// How a plan cuts the rows into row blocks (bcsc/order.hpp says how each is found).
+enum class row_blocks {
+  uniform,     ///< every m_block rows
+  balanced,    ///< heavy row blocks are cut smaller
+  structural,  ///< cut where neighbouring rows share the fewest columns
+};
+std::string_view to_string(row_blocks kind);
 
 /// What a plan is made for. Everything but `cols` may stay as it is.
 struct plan_options {
@@ -25,6 +34,10 @@ struct plan_options {
   /// column-major B.
   std::int64_t max_workspace_bytes = std::int64_t{256} << 20;
   trust check = trust::validate;  ///< of A's arrays
+  /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
+  /// in A's order all the same. Found on the host, and kept by update_values.
+  bool reorder_rows = false;
+  row_blocks boundaries = row_blocks::uniform;
 };
 
 /// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when
@@ -63,6 +76,11 @@ struct plan_facts {
   std::int64_t format_bytes = 0;  ///< A as the plan holds it
   double convert_seconds = 0;     ///< analysis, conversion and upload
   bool reblocked = false;         ///< a given BCSC had another m_block
+  bool reordered = false;         ///< rows are stored in another order than A's
+  row_blocks boundaries = row_blocks::uniform;
+  std::int64_t num_row_blocks = 0;
+  double reuse = 0;        ///< nnz / nnzc as the plan holds A
+  double reuse_given = 0;  ///< with A's rows in their order and uniform row blocks; set if either was to change
 };
 
 /// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.

@@ -11,6 +11,7 @@
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/convert.hpp"
+#include "bcsc/order.hpp"
 #include "bcsc_config.h"
 #include "converters/formats/device_compact.hpp"
 #include "converters/formats/device_convert.hpp"
@@ -97,8 +98,8 @@ auto index_arrays(const compact_bcsc_view<T, I>& a) {
     using X = std::remove_const_t<typename decltype(from)::element_type>;
     return a.space == memory_space::device ? copy_to_host<X>(from) : std::vector<X>(from.begin(), from.end());
   };
-  return std::tuple(on_host(a.brow_ptr), on_host(a.entry_ptr), on_host(a.col_ind), on_host(a.col_ind16),
-                    on_host(bytes(a.col_count)), on_host(bytes(a.row_in_block)));
+  return std::tuple(on_host(a.block_row), on_host(a.brow_ptr), on_host(a.entry_ptr), on_host(a.col_ind),
+                    on_host(a.col_ind16), on_host(bytes(a.col_count)), on_host(bytes(a.row_in_block)));
 }
 
 template <class T>
@@ -112,6 +113,41 @@ bool same_pattern(const stored_matrix<T>& a, const stored_matrix<T>& b) {
   };
   return std::visit(compare, a);
 }
+
+/// Which row of C each stored row is, as the kernel reads it; null pointers where rows keep their order.
+struct row_permutation {
+  std::vector<std::int32_t> host32;
+  std::vector<std::int64_t> host64;
+  core::device_buffer<std::int32_t> device32;
+  core::device_buffer<std::int64_t> device64;
+
+  row_permutation() = default;
+  row_permutation(std::span<const std::int64_t> order, int index_bits, std::optional<int> device) {
+    if (index_bits == 32) {
+      host32.assign(order.begin(), order.end());
+      if (device) device32 = {*device, std::span<const std::int32_t>(host32)};
+    } else {
+      host64.assign(order.begin(), order.end());
+      if (device) device64 = {*device, std::span<const std::int64_t>(host64)};
+    }
+    if (device) {
+      host32 = {};
+      host64 = {};
+    }
+  }
+
+  template <class I>
+  const I* data(bool on_gpu) const {
+    if constexpr (sizeof(I) == 4) {
+      return on_gpu ? device32.data() : host32.empty() ? nullptr : host32.data();
+    } else {
+      return on_gpu ? device64.data() : host64.empty() ? nullptr : host64.data();
+    }
+  }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(host32.size() * 4 + host64.size() * 8 + device32.bytes() + device64.bytes());
+  }
+};
 
 /// The converters take as many threads as OpenMP gives: inside a plan's making that is the context's number.
 class threads_guard {
@@ -140,6 +176,10 @@ struct spmm_plan<T>::impl {
   plan_facts facts;
   kernels::launch_fn launch = nullptr;
   stored_matrix<T> a;
+  std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
+  std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
+  double refused_reuse = 0;              // of an order that was found and left
+  row_permutation row_of;
 
   // Only for a column-major B: it is made row-major in slabs of slab_cols columns before each product.
   std::int64_t slab_cols = 0;
@@ -212,7 +252,8 @@ struct spmm_plan<T>::impl {
   template <class I>
   stored_matrix<T> settle(const csr_view<T, I>& csr) const {
     const auto place = [&]<class I2>(const csr_view<T, I2>& a) -> stored_matrix<T> {
-      compact_bcsc_matrix<T, I2> b = to_compact(a, {.m_block = facts.m_block, .narrow_columns = on_gpu()});
+      compact_bcsc_matrix<T, I2> b =
+          to_compact(a, {.m_block = facts.m_block, .boundaries = boundaries, .narrow_columns = on_gpu()});
       if (on_gpu()) return converters::upload(device(), b.view());
       return b;
     };
@@ -232,11 +273,52 @@ struct spmm_plan<T>::impl {
       owner = transpose(csr);
       csr = owner->view();
     }
+    // Order and boundaries are those of the rows the plan was made for.
+    if (!decide_first && csr.rows != facts.rows) fail_pattern();
     if (decide_first) {
-      decide(csr.rows, csr.cols, csr.nnz(), [&](const auto& heights) { return analyse_blocks(csr, heights); });
+      if (options.reorder_rows) order = order_rows_by_similarity(csr);
+      decide_on_host(csr);
     }
+    if (!order.empty()) {
+      owner = permute_rows(csr, order);
+      csr = owner->view();
+    }
+    if (decide_first) cut_rows(csr);
     return settle(csr);
   }
+
+  /// Settles kernel and m_block, and whether the order found stays: only if rows share more columns in it.
+  template <class I>
+  void decide_on_host(const csr_view<T, I>& csr) {
+    const auto settle_with = [&](const csr_view<pattern, I>& a) {
+      decide(csr.rows, csr.cols, csr.nnz(), [&](const auto& heights) { return analyse_blocks(a, heights); });
+    };
+    const csr_view<pattern, I> given{csr.rows, csr.cols, csr.row_ptr, csr.col_ind, pattern_span(csr.values.size())};
+    if (!order.empty()) {
+      settle_with(permute_rows(given, order).view());
+      const order_comparison orders = compare_orders(given, order, facts.m_block);
+      facts.reordered = orders.after.nnzc < orders.before.nnzc;
+      if (!facts.reordered) {
+        refused_reuse = orders.after.reuse;
+        order = {};
+      }
+    }
+    if (!facts.reordered) settle_with(given);
+    if (keeps_rows()) return;
+    const std::int64_t heights[] = {facts.m_block};
+    facts.reuse_given = analyse_blocks(given, heights).front().reuse;
+  }
+
+  /// Finds the boundaries of the row blocks, in the rows' final order.
+  template <class I>
+  void cut_rows(const csr_view<T, I>& csr) {
+    facts.boundaries = options.boundaries;
+    if (options.boundaries == row_blocks::balanced) boundaries = balanced_boundaries(csr, facts.m_block);
+    if (options.boundaries == row_blocks::structural) boundaries = structural_boundaries(csr, facts.m_block);
+  }
+
+  /// Whether A's rows stay as they are, in uniform row blocks; all else is found on the host.
+  bool keeps_rows() const { return !options.reorder_rows && options.boundaries == row_blocks::uniform; }
 
   template <class I>
   stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
@@ -244,8 +326,8 @@ struct spmm_plan<T>::impl {
     require_device_source();
     if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
     // The transpose, and indices of another width than given, are made on the host.
-    const bool plain =
-        options.transpose == op::none && sizeof(I) == 4 && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
+    const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4 &&
+                       index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(device());
     if (!plain || (!decide_first && facts.kernel.index_bits != 32)) {
       return convert_on_host(download(given).view(), decide_first);
@@ -265,7 +347,7 @@ struct spmm_plan<T>::impl {
       require_device_source();
       if (options.check == trust::validate) converters::validate_on_device(device(), given);
       const core::gpu::device_guard guard(device());
-      const bool plain = options.transpose == op::none && sizeof(I) == 4;
+      const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4;
       if (plain && decide_first) {
         decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
           return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
@@ -314,6 +396,7 @@ struct spmm_plan<T>::impl {
   void build(const View& given) {
     const auto begin = std::chrono::steady_clock::now();
     a = convert(given, true);
+    row_of = row_permutation(order, facts.kernel.index_bits, on_gpu() ? std::optional(device()) : std::nullopt);
     if (on_gpu()) {
       const core::gpu::device_guard guard(device());
       core::gpu::synchronize();
@@ -323,9 +406,11 @@ struct spmm_plan<T>::impl {
         [&](const auto& m) {
           const auto v = m.view();
           facts.nnzc = v.nnzc();
-          facts.format_bytes = v.bytes();
+          facts.format_bytes = v.bytes() + row_of.bytes();
+          facts.num_row_blocks = v.num_row_blocks();
         },
         a);
+    facts.reuse = facts.nnzc > 0 ? static_cast<double>(facts.nnz) / static_cast<double>(facts.nnzc) : 0.0;
     make_workspace();
   }
 
@@ -347,10 +432,11 @@ struct spmm_plan<T>::impl {
   template <class View>
   void update(const View& given) {
     auto renewed = convert(given, false);
-    if (!same_pattern<T>(a, renewed)) {
-      throw error(errc::pattern_mismatch, "update_values: the sparsity pattern is not the one the plan was made for");
-    }
+    if (!same_pattern<T>(a, renewed)) fail_pattern();
     a = std::move(renewed);
+  }
+  [[noreturn]] static void fail_pattern() {
+    throw error(errc::pattern_mismatch, "update_values: the sparsity pattern is not the one the plan was made for");
   }
 
   void check_spaces(const dense_view<const T>& b, const dense_view<T>& c, scalar<T> alpha, scalar<T> beta, bool reads_b,
@@ -481,7 +567,7 @@ struct spmm_plan<T>::impl {
               {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.block_row.empty() ? nullptr : v.block_row.data(),
                v.brow_ptr.data(), v.entry_ptr.data(), v.col_ind.data(),
                v.col_ind16.empty() ? nullptr : v.col_ind16.data(), small(v.col_count), small(v.row_in_block),
-               v.values.data(), nullptr},
+               v.values.data(), row_of.template data<std::remove_const_t<I>>(on_gpu())},
               b,
               ldb,
               c.cols,
@@ -498,23 +584,38 @@ struct spmm_plan<T>::impl {
     core::check_launch(ctx.state(), status, facts.kernel.name.c_str());
   }
 
+  /// What was done with the rows, and what it brought.
+  std::string explain_rows() const {
+    if (keeps_rows()) return {};
+    std::string text = "\nrows: ";
+    if (facts.reordered) {
+      text += "ordered by similarity";
+    } else if (options.reorder_rows && refused_reuse > 0) {
+      text += fmt::format("in their order (by similarity nnz/nnzc would be {:.2f})", refused_reuse);
+    } else {
+      text += "in their order";
+    }
+    text += fmt::format(", {} {} row blocks: nnz/nnzc {:.2f}, was {:.2f} as given", facts.num_row_blocks,
+                        to_string(facts.boundaries), facts.reuse, facts.reuse_given);
+    return text;
+  }
+
   std::string explain() const {
     const auto model =
         model_spmm(facts.rows, facts.cols, options.cols, facts.nnz, facts.format_bytes, value_type_of<T>);
-    const double reuse = facts.nnzc > 0 ? static_cast<double>(facts.nnz) / static_cast<double>(facts.nnzc) : 0.0;
     std::string text = fmt::format(
         "op(A): {} x {}, {} non-zeros, {}{}\n"
         "where: {}\n"
         "kernel: {} ({}, {}deterministic), tile {} x {}\n"
         "why: {}\n"
-        "BCSC: m_block {}, {} non-empty columns, nnz/nnzc {:.2f}, {} bytes{}\n"
+        "BCSC: m_block {}, {} non-empty columns, nnz/nnzc {:.2f}, {} bytes{}{}\n"
         "ready after: {:.2f} ms (analysis, conversion{})\n"
         "N = {}: {:.3g} Gflop, at least {:.3g} MB moved, {:.2f} flop/byte",
         facts.rows, facts.cols, facts.nnz, to_string(value_type_of<T>),
         options.transpose == op::transpose ? ", the transpose of what was given" : "", ctx.describe(),
         facts.kernel.name, facts.kernel.algorithm, facts.kernel.deterministic ? "" : "not ", facts.kernel.m_tile,
-        facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, reuse, facts.format_bytes,
-        facts.reblocked ? ", re-blocked from the height given" : "", facts.convert_seconds * 1e3,
+        facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, facts.reuse, facts.format_bytes,
+        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows(), facts.convert_seconds * 1e3,
         on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6, model.intensity());
     if (ctx.device().peak_bandwidth > 0) {
       const double seconds = model.bytes / ctx.device().peak_bandwidth;
@@ -525,6 +626,18 @@ struct spmm_plan<T>::impl {
     return text;
   }
 };
+
+std::string_view to_string(row_blocks kind) {
+  switch (kind) {
+    case row_blocks::uniform:
+      return "uniform";
+    case row_blocks::balanced:
+      return "balanced";
+    case row_blocks::structural:
+      return "structural";
+  }
+  return "unknown";
+}
 
 template <value T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bcsc/analysis.hpp"
+#include "tools/bcsc/advice.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/picture.hpp"
@@ -48,7 +49,8 @@ void report_blocks(const csr_matrix<T>& a, output& out) {
   auto& blocks = out.json()["blocks"] = nlohmann::ordered_json::array();
   table shown({"m_block", "row blocks", "nnzc", "nnz/nnzc", "skew", "bytes", "of CSR's"});
   for (const block_statistics& s : analyse_blocks(a.view(), shown_m_blocks)) {
-    const std::int64_t bytes = footprint::bcsc(a.rows(), s.m_block, s.nnzc, a.nnz(), type);
+    const std::int64_t bytes =
+        footprint::compact_bcsc(a.rows(), s.m_block, s.nnzc, a.nnz(), type, 4, a.cols() <= 65536 ? 2 : 0);
     const double over_csr = static_cast<double>(bytes) / static_cast<double>(csr_bytes);
     shown.add({std::to_string(s.m_block), grouped(s.num_row_blocks), grouped(s.nnzc), fmt::format("{:.2f}", s.reuse),
                fmt::format("{:.2f}", s.skew), as_bytes(bytes), fmt::format("{:.2f}x", over_csr)});
@@ -88,6 +90,7 @@ int show_info(const info_options& options, output& out) {
   out.json() = {{"command", "info"}, {"matrix", describe(options.source, loaded)}};
   report_pattern(analyse_pattern(loaded.a.view()), out);
   report_blocks(loaded.a, out);
+  report_advice(loaded.a, 32, out);
   report_picture(loaded.a, options, out);
   return exit_ok;
 }

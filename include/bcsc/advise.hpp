@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bcsc/formats.hpp"
+
+namespace bcsc {
+
+/// What a machine and a product look like to advise().
+struct advise_options {
+  std::int64_t cols = 32;  ///< N, the columns of B and C; >= 1
+  /// Of the cache that all cores share, e.g. an H200's L2: rows of B that fit are read from memory once.
+  std::int64_t cache_bytes = std::int64_t{50} << 20;
+  /// Bytes that a row of B read again from the cache counts, for each byte: caches are faster, not free. 0 .. 1.
+  double cache_cost = 0.25;
+  bool narrow_columns = true;  ///< two bytes for a column where there are at most 65536, as plans on a GPU keep them
+  std::span<const std::int64_t> m_blocks = {};  ///< 1 .. 65536 each; empty: 1, 4, 8, 16, 32, 64, 128, 256
+  bool try_orders = true;  ///< measure what order_rows_by_similarity and boundaries make of the matrix, not only count
+};
+
+/// One product's bytes as they are counted here: A once, C once, a row of B for each non-empty column.
+struct traffic_model {
+  double a = 0, b = 0, c = 0;
+  double total() const { return a + b + c; }
+};
+
+/// BCSC at one height.
+struct height_advice {
+  std::int64_t m_block = 0;
+  std::int64_t num_row_blocks = 0, nnzc = 0;
+  double reuse = 0, skew = 0;  ///< as block_statistics
+  std::int64_t bytes = 0;      ///< of the compact form
+  traffic_model traffic;
+};
+
+/// The format that suits a matrix.
+enum class format_verdict {
+  bcsc,        ///< rows share columns: BCSC at the advised height
+  csr,         ///< they share next to none at any height: m_block = 1, which is CSR
+  dense,       ///< more than half is stored: a dense product
+  negligible,  ///< so little work that starting it costs more than any format saves
+};
+std::string_view to_string(format_verdict verdict);
+
+struct advice {
+  format_verdict verdict = format_verdict::bcsc;
+  double density = 0;  ///< nnz / (rows * cols)
+  std::int64_t csr_bytes = 0, dense_bytes = 0;
+  std::vector<height_advice> heights;               ///< one for each of m_blocks
+  std::int64_t m_block = 0;                         ///< advised: with the verdict csr 1, else the one of least traffic
+  std::int64_t least_bytes = 0, least_traffic = 0;  ///< the m_block with the least bytes, and with the least traffic
+
+  // What else may be done at the advised height, and what it brings. nnzc falling and reuse rising are the same.
+  bool balance = false;              ///< boundaries by work: the heaviest row block would keep others waiting
+  bool follow_structure = false;     ///< boundaries by structure
+  bool dense_first = false;          ///< dense columns first: both they and sparse ones hold much
+  bool reorder = false;              ///< order the rows by similarity
+  double structural_reuse = 0;       ///< with structural_boundaries; 0 where not tried
+  double reordered_reuse = 0;        ///< with order_rows_by_similarity; 0 where not tried
+  double dense_column_share = 0;     ///< of the non-zeros, in columns that fill half of their row block
+  std::vector<std::string> reasons;  ///< a sentence for the verdict, then one for each thing advised
+};
+
+/// What to store a matrix as, from its statistics and a simple model of one product's traffic. Nothing is timed; tune()
+/// does that. A pure function of its arguments, O(nnz) for each height.
+/// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory}.
+template <element T, index I>
+advice advise(const csr_view<T, I>& a, const advise_options& options = {});
+
+template <element T, index I>
+advice advise(const csr_matrix<T, I>& a, const advise_options& options = {}) {
+  return advise(a.view(), options);
+}
+
+}  // namespace bcsc
