@@ -124,7 +124,7 @@ std::vector<I> pointers_of(const std::vector<I>& row_ind, std::int64_t rows, con
 /// can write to many rows at once.
 template <value T, index I>
 struct buckets {
-  struct record {  // in this order the types leave no gaps, but one for 8 + 8
+  struct record {  // the order that leaves the fewest gaps
     T value;
     std::uint32_t row;  ///< within the bucket
     I col;

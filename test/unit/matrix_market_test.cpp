@@ -21,6 +21,8 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
+#include "bcsc_config.h"
+#include "converters/files/matrix_market_read.hpp"
 #include "test/support/paths.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
@@ -67,6 +69,7 @@ struct accepted {
   std::string bytes;
   std::int64_t rows = 0, cols = 0;
   entry_map<double> entries;  ///< 0-based
+  bool real_part = false;     ///< of complex values
 };
 
 void PrintTo(const accepted& file, std::ostream* out) { *out << file.name; }
@@ -76,6 +79,7 @@ const std::string integer = "%%MatrixMarket matrix coordinate integer general\n"
 const std::string pattern = "%%MatrixMarket matrix coordinate pattern general\n";
 const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
 const std::string skew = "%%MatrixMarket matrix coordinate real skew-symmetric\n";
+const std::string complex_head = "%%MatrixMarket matrix coordinate complex ";
 const std::string array = "%%MatrixMarket matrix array real general\n";
 const std::string two_entries = real + "2 3 2\n1 3 1.5\n2 1 -2\n";
 
@@ -195,6 +199,37 @@ std::vector<accepted> oddities() {
        3,
        3,
        {{{1, 0}, 1}, {{0, 1}, -1}, {{2, 0}, 2}, {{0, 2}, -2}, {{2, 1}, 3}, {{1, 2}, -3}}},
+      {"hermitian",
+       complex_head + "hermitian\n3 3 3\n1 1 1 0\n2 1 2 -7\n3 2 -3 1e-3\n",
+       3,
+       3,
+       {{{0, 0}, 1}, {{1, 0}, 2}, {{0, 1}, 2}, {{2, 1}, -3}, {{1, 2}, -3}},
+       true},
+      {"complex_general",
+       complex_head + "general\n2 3 3\n1 1 1.5 2.5\n2 3 +0 -1D2\n1 1 1\t4 \r\n",
+       2,
+       3,
+       {{{0, 0}, 2.5}, {{1, 2}, 0}},
+       true},
+      {"complex_symmetric",
+       complex_head + "symmetric\n2 2 2\n2 2 1 1\n1 2 3 4\n",
+       2,
+       2,
+       {{{1, 1}, 1}, {{0, 1}, 3}, {{1, 0}, 3}},
+       true},
+      {"complex_skew",
+       complex_head + "skew-symmetric\n2 2 2\n1 1 0 0\n2 1 3 4\n",
+       2,
+       2,
+       {{{0, 0}, 0}, {{1, 0}, 3}, {{0, 1}, -3}},
+       true},
+      {"complex_array", "%%MatrixMarket matrix array complex general\n2 1\n0 1\n2 0\n", 2, 1, {{{1, 0}, 2}}, true},
+      {"hermitian_array",
+       "%%MatrixMarket matrix array Complex Hermitian\n2 2\n1 0\n2 5\n3 0\n",
+       2,
+       2,
+       {{{0, 0}, 1}, {{1, 0}, 2}, {{0, 1}, 2}, {{1, 1}, 3}},
+       true},
       {"skew_array_of_one", "%%MatrixMarket matrix array real skew-symmetric\n1 1\n", 1, 1, {}},
   };
 }
@@ -205,8 +240,10 @@ TEST_P(AcceptedMatrixMarket, HoldsWhatItSays) {
   const accepted& file = GetParam();
   const temporary_folder folder;
   const std::filesystem::path path = folder.file("a.mtx", file.bytes);
+  read_options options;
+  options.real_part = file.real_part;
 
-  const auto a = read_coo<double>(path);
+  const auto a = read_coo<double>(path, options);
   EXPECT_EQ(a.rows(), file.rows);
   EXPECT_EQ(a.cols(), file.cols);
   EXPECT_EQ(a.nnz(), static_cast<std::int64_t>(file.entries.size()));
@@ -216,17 +253,28 @@ TEST_P(AcceptedMatrixMarket, HoldsWhatItSays) {
   for (const auto& [at, value] : entries) {
     EXPECT_EQ(std::signbit(value), std::signbit(file.entries.at(at))) << at.first << ", " << at.second;
   }
-  const auto wide = read_coo<double, std::int64_t>(path);
+  const auto wide = read_coo<double, std::int64_t>(path, options);
   EXPECT_EQ(entries_of(wide), file.entries);
   if (file.rows < 1000) {
-    const auto csr = read_csr<double>(path);
+    const auto csr = read_csr<double>(path, options);
     EXPECT_EQ(csr.rows(), file.rows);
     EXPECT_EQ(csr.cols(), file.cols);
     EXPECT_EQ(entries_of(csr), file.entries);
   }
-  const file_info info = read_file_info(path);
+  const file_info info = read_file_info(path, options);
   EXPECT_EQ(info.rows, file.rows);
   EXPECT_EQ(info.cols, file.cols);
+  EXPECT_EQ(info.field == file_field::complex, file.real_part);
+
+  for (const std::size_t chunk_bytes : {1, 3, 8, 20, 1000}) {
+    if (file.bytes.size() > chunk_bytes * 100'000) continue;
+    SCOPED_TRACE(chunk_bytes);
+    files::source in(file.bytes, "in memory", options);
+    const auto b = files::matrix_market::read_matrix<double, std::int32_t>(in, chunk_bytes);
+    EXPECT_EQ(list(b.view().row_ind), list(a.view().row_ind));
+    EXPECT_EQ(list(b.view().col_ind), list(a.view().col_ind));
+    EXPECT_EQ(list(b.view().values), list(a.view().values));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Oddity, AcceptedMatrixMarket, testing::ValuesIn(oddities()),
@@ -290,6 +338,22 @@ TEST(MatrixMarketRead, SizesBeyondInt32NeedInt64) {
   EXPECT_EQ(a.view().row_ind[0], 2999999999);
   EXPECT_THROW(read_coo<double>(path), error);
 }
+
+#if BCSC_WITH_ARCHIVE
+TEST(MatrixMarketRead, TakesAMatrixOutOfItsArchive) {
+  const temporary_folder folder;
+  const std::string main_matrix = real + "2 2 1\n1 1 1\n", side = array + "2 1\n3\n4\n";
+  const auto path = folder.file("a.tar.gz", gzipped(test::tarred({{"a/a.mtx", main_matrix}, {"a/a_b.mtx", side}})));
+  EXPECT_EQ(read_file_info(path).member, "a/a.mtx");
+  EXPECT_EQ(entries_of(read_coo<double>(path)), (entry_map<double>{{{0, 0}, 1}}));
+  read_options options;
+  options.member = "a/a_b.mtx";
+  const file_info info = read_file_info(path, options);
+  EXPECT_EQ(info.member, "a/a_b.mtx");
+  EXPECT_TRUE(info.array);
+  EXPECT_EQ(read_dense<double>(path, options)(1, 0), 4);
+}
+#endif
 
 /// Entries in any order, with duplicates, against a map that adds them up.
 TEST(MatrixMarketRead, SortsAndSumsLikeAMap) {
@@ -648,6 +712,19 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(file_field::real, file_field::integer, file_field::pattern), testing::Bool(),
                      testing::Values(value_type::fp32, value_type::fp64), testing::Values(4, 8)),
     name_of);
+
+TEST(MatrixMarketWrite, HasNoComplexValues) {
+  const temporary_folder folder;
+  for (const write_options& options :
+       {write_options{.field = file_field::complex}, write_options{.symmetry = file_symmetry::hermitian}}) {
+    try {
+      write_matrix_market(folder.path() / "a.mtx", golden_matrix<float>(), options);
+      FAIL() << "was written";
+    } catch (const error& caught) {
+      EXPECT_EQ(caught.code(), errc::invalid_argument);
+    }
+  }
+}
 
 TEST(MatrixMarketWrite, KeepsSignedZerosAndExtremes) {
   const temporary_folder folder;

@@ -1,0 +1,185 @@
+#include "converters/files/scan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cfloat>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+/// The fast number reader against the C library, which rounds correctly, and what it leaves to the exact one.
+namespace bcsc::files {
+namespace {
+
+double by_c_library(const std::string& text, double) { return std::strtod(text.c_str(), nullptr); }
+float by_c_library(const std::string& text, float) { return std::strtof(text.c_str(), nullptr); }
+
+/// Whether it is taken; if so it must be the number nearest to it, and all of the text.
+template <class T>
+bool is_taken(const std::string& number) {
+  const std::string text = number + "\n" + std::string(scan::overlook, '7');
+  const char* at = text.data();
+  T value{};
+  if (!scan::take_real(at, value)) return false;
+  const T expected = by_c_library(number, T{});
+  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  EXPECT_EQ(std::bit_cast<bits>(value), std::bit_cast<bits>(expected)) << number << ": " << value;
+  EXPECT_EQ(at, text.data() + number.size()) << number;
+  return true;
+}
+
+std::string printed(const char* format, int precision, double value) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, precision, value);
+  return text;
+}
+
+/// Any double with an exponent of 2 in [low, high].
+double some_double(std::mt19937_64& random, int low, int high) {
+  const auto exponent = static_cast<std::uint64_t>(low + 1023) + random() % static_cast<std::uint64_t>(high - low + 1);
+  return std::bit_cast<double>((random() & 0x800fffffffffffffu) | (exponent << 52));
+}
+
+TEST(ScanReal, RoundsToNearest) {
+  std::mt19937_64 random(1);
+  int taken = 0;
+  constexpr int num_rounds = 100'000;
+  for (int k = 0; k < num_rounds; ++k) {
+    const double usual = some_double(random, -60, 60), any = some_double(random, -1022, 1023);
+    taken += is_taken<double>(printed("%.*e", 16, usual)) ? 1 : 0;
+    for (const double value : {usual, any}) {
+      for (const std::string& text :
+           {printed("%.*g", 17, value), printed("%.*g", static_cast<int>(random() % 20), value),
+            printed("%.*e", 18, value), printed("%.*f", static_cast<int>(random() % 12), usual)}) {
+        is_taken<double>(text);
+        is_taken<float>(text);
+      }
+    }
+  }
+  EXPECT_EQ(taken, num_rounds) << "the usual form of the usual numbers must be fast";
+}
+
+/// The middle between two neighbours, and what lies closest to it on both sides.
+TEST(ScanReal, NeverGuessesAtTheMiddle) {
+  std::mt19937_64 random(2);
+  for (int k = 0; k < 100'000; ++k) {
+    const auto low =
+        std::bit_cast<float>(static_cast<std::uint32_t>((127 - 40 + random() % 80) << 23 | random() % (1 << 23)));
+    const double middle = (static_cast<double>(low) + static_cast<double>(std::nextafter(low, FLT_MAX))) / 2;
+    for (const int digits : {18, 17, 16, 9}) is_taken<float>(printed("%.*e", digits, middle));
+    is_taken<float>(printed("%.*f", 0, middle));
+    // Integers of 54 to 64 bits: odd ones with one bit too many are middles.
+    const std::uint64_t whole = (std::uint64_t{1} << 53) + random() % (std::uint64_t{1} << (54 + random() % 9));
+    for (const std::uint64_t near : {whole, whole + 1, whole | 1, (whole >> 10) << 10 | 1 << 9}) {
+      is_taken<double>(std::to_string(near));
+      is_taken<float>(std::to_string(near));
+      is_taken<double>(std::to_string(near) + "e-" + std::to_string(random() % 30));
+      is_taken<double>(std::to_string(near) + "E+" + std::to_string(random() % 30));
+    }
+  }
+}
+
+TEST(ScanReal, KnowsThePlainForms) {
+  for (const std::string text : {"0",
+                                 "-0",
+                                 "0.0",
+                                 "-0.000",
+                                 "0e0",
+                                 "0e999",
+                                 "1",
+                                 "-1",
+                                 "10",
+                                 "3.",
+                                 ".5",
+                                 "-.5",
+                                 "1e5",
+                                 "1E5",
+                                 "1e+05",
+                                 "1.e-5",
+                                 ".1e1",
+                                 "00001.5",
+                                 "0.000000000000000000000000012345678901234567",
+                                 "00000000000000000000000000000001",
+                                 "1234567890123456789",
+                                 "12345678.12345678",
+                                 "9999999999999999999",
+                                 "1e00000022",
+                                 "123456789012345678.9"}) {
+    EXPECT_TRUE(is_taken<double>(text)) << text;
+    EXPECT_TRUE(is_taken<float>(text)) << text;
+  }
+  // Exponents of 10 at and beyond the table's ends, and of 2 at fp32's.
+  for (int q = -70; q <= 70; ++q) {
+    EXPECT_EQ(is_taken<double>("3e" + std::to_string(q)), std::abs(q) <= scan::largest_power) << q;
+    EXPECT_EQ(is_taken<float>("1e" + std::to_string(q)), q >= -37 && q <= 38) << q;
+  }
+}
+
+TEST(ScanReal, LeavesTheRestAlone) {
+  for (const std::string text : {"",
+                                 ".",
+                                 "-",
+                                 "+1",
+                                 "--1",
+                                 "-+1",
+                                 "e5",
+                                 ".e5",
+                                 "-.",
+                                 "1e",
+                                 "1e+",
+                                 "1e-",
+                                 "1d",
+                                 "nan",
+                                 "inf",
+                                 "-inf",
+                                 "x",
+                                 " 1",
+                                 "12345678901234567890",
+                                 "0.12345678901234567890",
+                                 "1e123456789"}) {
+    const std::string padded = text + "\n" + std::string(scan::overlook, '7');
+    const char* at = padded.data();
+    double value = 0;
+    EXPECT_FALSE(scan::take_real(at, value)) << text;
+  }
+}
+
+TEST(ScanReal, TakesFortransExponents) {
+  const std::string text = "-1.5D+03 ", padded = text + std::string(scan::overlook, '7');
+  const char* at = padded.data();
+  double value = 0;
+  ASSERT_TRUE(scan::take_real(at, value));
+  EXPECT_EQ(value, -1500);
+  EXPECT_EQ(*at, ' ');
+}
+
+/// Every number of digits, with every byte that is no digit behind it.
+TEST(ScanNatural, TakesAllDigitsAndNoMore) {
+  std::mt19937_64 random(3);
+  for (int digits = 0; digits <= 22; ++digits) {
+    for (int behind = 0; behind < 256; ++behind) {
+      if (behind >= '0' && behind <= '9') continue;
+      std::string number;
+      for (int k = 0; k < digits; ++k) number += static_cast<char>('0' + random() % 10);
+      const std::string text = number + static_cast<char>(behind) + std::string(scan::overlook, '9');
+      const char* at = text.data();
+      std::int64_t value = -1;
+      const bool is_natural = digits >= 1 && digits <= 18;
+      ASSERT_EQ(scan::take_natural(at, value), is_natural) << text;
+      if (!is_natural) continue;
+      ASSERT_EQ(value, std::strtoll(number.c_str(), nullptr, 10)) << text;
+      ASSERT_EQ(at, text.data() + digits) << text;
+      const std::string negative = "-" + text;
+      at = negative.data();
+      ASSERT_TRUE(scan::take_integer(at, value));
+      ASSERT_EQ(value, -std::strtoll(number.c_str(), nullptr, 10)) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bcsc::files
