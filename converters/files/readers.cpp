@@ -14,6 +14,7 @@
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/rutherford_boeing_read.hpp"
 #include "converters/files/smtx_read.hpp"
+#include "converters/files/npz_read.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -61,6 +62,8 @@ file_info read_info(source& in) {
       return libsvm::read_info(in);
     case file_format::edge_list:
       return edge_list::read_info(in);
+    case file_format::npz:
+      return npz::read_info(in);
     default:
       fail_not_built(in, format);
   }
@@ -80,6 +83,8 @@ coo_matrix<T, I> read_matrix(source& in) {
       return libsvm::read_matrix<T, I>(in);
     case file_format::edge_list:
       return edge_list::read_matrix<T, I>(in);
+    case file_format::npz:
+      return npz::read_matrix<T, I>(in);
     default:
       fail_not_built(in, format);
   }
