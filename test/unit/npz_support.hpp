@@ -2,35 +2,18 @@
 
 #include <zlib.h>
 
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "test/unit/raw_bytes.hpp"
+
 /// Zip files and NumPy arrays made byte by byte, for the tests of the .npz reader: right ones and wrong ones. Shares no
 /// code with the library. Sources: PKWARE's APPNOTE 6.3, NEP 1.
 namespace bcsc::test {
-
-/// The bytes of numbers, in either order.
-template <class S>
-std::string raw(const std::vector<S>& numbers, std::endian order = std::endian::little) {
-  std::string bytes;
-  for (const S number : numbers) {
-    char one[sizeof(S)];
-    std::memcpy(one, &number, sizeof(S));
-    const std::string in_memory(one, sizeof(S));
-    bytes += order == std::endian::native ? in_memory : std::string(in_memory.rbegin(), in_memory.rend());
-  }
-  return bytes;
-}
-template <class S>
-std::string raw(S number, std::endian order = std::endian::little) {
-  return raw(std::vector<S>{number}, order);
-}
 
 struct zip_member {
   std::string name;

@@ -84,8 +84,42 @@ def npz():
                  data=np.asfortranarray(d.data))
 
 
+def savemat(name, variables, **options):
+    scipy.io.savemat(HERE / name, variables, **options)
+    path = HERE / name
+    bytes = bytearray(path.read_bytes())
+    bytes[:116] = b"MATLAB 5.0 MAT-file, by SciPy".ljust(116)  # instead of the date
+    path.write_bytes(bytes)
+
+
+def mat():
+    a = golden().tocsc()
+    savemat("plain.mat", {"A": a})
+    savemat("compressed.mat", {"A": a}, do_compression=True)
+    savemat("logical.mat", {"A": golden("?", VALUES != 0).tocsc()})
+    savemat("complex.mat", {"A": golden("c16", VALUES + 7j).tocsc()}, do_compression=True)
+    savemat("no_entries.mat", {"A": sp.csc_matrix((3, 2))})
+    savemat("several.mat", {"A": a, "text": "no matrix", "B": a.T, "C": {"inner": 2 * a}}, do_compression=True)
+    dense = a.toarray()
+    savemat("dense.mat", {"A": dense, "I": dense.astype("i2"), "Z": dense + 1j, "cube": np.ones((2, 2, 2))})
+    problem = {"name": "group/name", "id": 7, "A": a, "b": np.ones((4, 1)), "Zeros": golden("f8", VALUES == 0).tocsc(),
+               "aux": {"G": 2 * a, "list": np.array([3 * a, "text"], dtype=object)}}
+    savemat("problem.mat", {"Problem": problem})
+    savemat("problem_compressed.mat", {"Problem": problem}, do_compression=True)
+
+    tests = pathlib.Path(scipy.io.matlab.__file__).parent / "tests" / "data"
+    for name, source in {"sparse_big_endian": "testsparse_6.1_SOL2", "sparse_v6": "testsparse_6.5.1_GLNX86",
+                         "sparse_v7": "testsparse_7.4_GLNX86", "complex_big_endian": "testsparsecomplex_6.1_SOL2",
+                         "complex_v7": "testsparsecomplex_7.4_GLNX86", "narrow": "testsparsefloat_7.4_GLNX86",
+                         "logical": "logical_sparse", "functions": "some_functions", "objects": "testobject_6.1_SOL2",
+                         "level_4": "testsparse_4.2c_SOL2", "level_4_short": "testdouble_4.2c_SOL2",
+                         "v7_3": "testhdf5_7.4_GLNX86", "bad_checksum": "corrupted_zlib_checksum"}.items():
+        shutil.copyfile(tests / (source + ".mat"), HERE / f"matlab_{name}.mat")
+
+
 def main():
     npz()
+    mat()
 
 
 if __name__ == "__main__":
