@@ -1,5 +1,7 @@
 #include <array>
 
+#include "bcsc_config.h"
+#include "test/unit/fixtures.hpp"
 #include "test/unit/malformed_file.hpp"
 #include "test/unit/mat_support.hpp"
 
@@ -24,6 +26,9 @@ constexpr std::int64_t header = 128, tag = 8;
 /// two_entries().
 constexpr std::int64_t flags_at = header + tag, sizes_at = flags_at + 16, name_at = sizes_at + 16, ir_at = name_at + 16,
                        jc_at = ir_at + 16, pr_at = jc_at + 24, end_at = pr_at + 24;
+
+/// What a file of level 7.3 is that has no HDF5 in it.
+constexpr errc no_hdf5 = BCSC_WITH_HDF5 ? errc::parse_error : errc::unsupported;
 
 std::string cut(std::string bytes, std::size_t from_end) {
   bytes.resize(bytes.size() - from_end);
@@ -73,9 +78,9 @@ std::vector<malformed> files() {
       {"header_alone", m.header(), errc::unsupported},
       {"byte_order", wrong_order, errc::bad_banner},
       {"version", wrong_version, errc::unsupported},
-      {"version_7_3", version_7_3, errc::unsupported},
-      {"level_7_3_in_words", hdf5 + std::string(512 - hdf5.size(), ' ') + "\x89HDF\r\n\x1a\n", errc::unsupported},
-      {"hdf5_without_a_header", "\x89HDF\r\n\x1a\n" + std::string(600, '\0'), errc::unsupported, -1, as_fp64, as_mat},
+      {"version_7_3", version_7_3, no_hdf5},
+      {"level_7_3_in_words", hdf5 + std::string(512 - hdf5.size(), ' ') + "\x89HDF\r\n\x1a\n", no_hdf5},
+      {"hdf5_without_a_header", "\x89HDF\r\n\x1a\n" + std::string(600, '\0'), no_hdf5, -1, as_fp64, as_mat},
       {"zeros", std::string(4096, '\0'), errc::unsupported, -1, as_fp64, as_mat},
       {"half_a_tag", whole + "\x0e\0\0", errc::truncated, end_at},
       {"text_behind", whole + "the end of it all", errc::parse_error, end_at},
@@ -352,6 +357,41 @@ std::vector<malformed> compressed() {
   };
 }
 
+/// Matrices that are not as MATLAB writes them.
+std::vector<malformed> hdf5_matrices() {
+  const std::string bytes = test::bytes_of(test::fixture("v7_3_bad.mat.gz"));
+  const std::string plain = test::gunzipped(bytes);
+  const auto bad = [&](std::string name, errc code, test::reader read = as_fp64) {
+    read_options options;
+    options.member = name;
+    return malformed{"hdf5_" + std::move(name), bytes, code, -1, std::move(read), options};
+  };
+  std::vector<malformed> all{
+      bad("no_jc", errc::parse_error),
+      bad("falling_jc", errc::invalid_format),
+      bad("falling_jc", errc::invalid_format, as_info),
+      bad("negative_jc", errc::invalid_format),
+      bad("late_jc", errc::invalid_format),
+      bad("real_jc", errc::parse_error),
+      bad("two_dimensional_jc", errc::invalid_format),
+      bad("row_beyond", errc::index_out_of_range),
+      bad("no_ir", errc::invalid_format),
+      bad("real_ir", errc::parse_error),
+      bad("short_data", errc::invalid_format),
+      bad("text_for_data", errc::unsupported),
+      bad("text_for_rows", errc::parse_error),
+      bad("negative_rows", errc::value_out_of_range),
+      bad("past_int32", errc::size_overflow),
+      bad("nowhere", errc::truncated),
+      bad("bomb", errc::decompression_limit),
+      {"hdf5_circle", bytes, errc::unsupported},
+      {"hdf5_cut_short", cut(plain, plain.size() / 2), errc::parse_error},
+      {"hdf5_cut_to_its_header", plain.substr(0, 520), errc::parse_error},
+  };
+  all[2].name += "_for_its_head";
+  return all;
+}
+
 class MalformedMat : public testing::TestWithParam<malformed> {};
 
 TEST_P(MalformedMat, IsRefusedWithCodeAndPlace) { test::expect_refused(GetParam(), ".mat"); }
@@ -362,6 +402,11 @@ INSTANTIATE_TEST_SUITE_P(Head, MalformedMat, testing::ValuesIn(heads()), by_name
 INSTANTIATE_TEST_SUITE_P(Matrix, MalformedMat, testing::ValuesIn(matrices()), by_name);
 INSTANTIATE_TEST_SUITE_P(Struct, MalformedMat, testing::ValuesIn(structs()), by_name);
 INSTANTIATE_TEST_SUITE_P(Compressed, MalformedMat, testing::ValuesIn(compressed()), by_name);
+#if BCSC_WITH_HDF5
+INSTANTIATE_TEST_SUITE_P(Hdf5, MalformedMat, testing::ValuesIn(hdf5_matrices()), by_name);
+#else
+TEST(MalformedHdf5, IsRefused) { GTEST_SKIP() << hdf5_matrices().size() << " matrices: this build has no HDF5"; }
+#endif
 
 /// A file cut anywhere is refused, but where a whole variable or none at all is left.
 TEST(TruncatedMat, IsRefusedAtEveryLength) {

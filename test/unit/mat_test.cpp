@@ -7,6 +7,7 @@
 
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
+#include "bcsc_config.h"
 #include "test/support/battery.hpp"
 #include "test/unit/fixtures.hpp"
 #include "test/unit/mat_support.hpp"
@@ -103,6 +104,40 @@ std::vector<written_file> written_files() {
   };
 }
 
+/// The same kinds in HDF5, gzip around it. Its struct `Problem` also holds a link into another file.
+std::vector<written_file> hdf5_files() {
+  const auto zeros = mapped(golden, [](double x) { return std::optional(x == 0 ? 1.0 : 0.0); });
+  const auto file = [](std::string member, entry_map<double> entries = golden, file_field field = file_field::real,
+                       std::int64_t rows = 4, std::int64_t cols = 6, bool array = false) {
+    return written_file{"v7_3", member, std::move(entries), member, field, rows, cols, array};
+  };
+  return {
+      file("Problem.A"),
+      {"v7_3", "", golden, "Problem.A"},
+      file("Problem.Zeros", zeros, file_field::pattern),
+      file("Problem.id", {{{0, 0}, 7}}, file_field::real, 1, 1, true),
+      file("Problem.aux.empty", {}, file_field::real, 3, 2),
+      file("Problem.aux.complex", golden, file_field::complex),
+      file("Problem.aux.narrow"),
+      file("Problem.aux.dense", without_zeros(), file_field::integer, 4, 6, true),
+      {"matlab_v7_3",
+       "testdouble",
+       {{{0, 1}, 0.7853981633974483},
+        {{0, 2}, 1.5707963267948966},
+        {{0, 3}, 2.356194490192345},
+        {{0, 4}, 3.141592653589793},
+        {{0, 5}, 3.9269908169872414},
+        {{0, 6}, 4.71238898038469},
+        {{0, 7}, 5.497787143782138},
+        {{0, 8}, 6.283185307179586}},
+       "testdouble",
+       file_field::real,
+       1,
+       9,
+       true},
+  };
+}
+
 class WrittenMat : public testing::TestWithParam<written_file> {
  protected:
   read_options options() const {
@@ -111,7 +146,16 @@ class WrittenMat : public testing::TestWithParam<written_file> {
     asked.real_part = true;
     return asked;
   }
-  std::filesystem::path path() const { return fixture(GetParam().name + ".mat"); }
+  std::filesystem::path path() const {
+    const auto plain = fixture(GetParam().name + ".mat");
+    return std::filesystem::exists(plain) ? plain : fixture(GetParam().name + ".mat.gz");
+  }
+};
+
+const auto written_name = [](const auto& info) {
+  std::string name = info.param.name + "_" + info.param.member;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name + "_" + std::to_string(info.index);
 };
 
 template <value T, index I>
@@ -144,11 +188,12 @@ TEST_P(WrittenMat, SaysWhatItHolds) {
   EXPECT_EQ(info.member, file.found);
 }
 
-INSTANTIATE_TEST_SUITE_P(By, WrittenMat, testing::ValuesIn(written_files()), [](const auto& info) {
-  std::string name = info.param.name + "_" + info.param.member;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return name + "_" + std::to_string(info.index);
-});
+INSTANTIATE_TEST_SUITE_P(By, WrittenMat, testing::ValuesIn(written_files()), written_name);
+#if BCSC_WITH_HDF5
+INSTANTIATE_TEST_SUITE_P(InHdf5, WrittenMat, testing::ValuesIn(hdf5_files()), written_name);
+#else
+TEST(MatInHdf5, IsRead) { GTEST_SKIP() << hdf5_files().size() << " matrices: this build has no HDF5"; }
+#endif
 
 // --- Oddities, in both byte orders ----------------------------------------------------------------------------------
 
@@ -322,19 +367,40 @@ void PrintTo(const undecided& file, std::ostream* out) { *out << file.name; }
 
 std::vector<undecided> undecided_files() {
   return {
-      {"several", fixture("several.mat"), "", errc::invalid_argument, {"A (4x6 sparse)", "B (6x4", "C.inner"}},
-      {"none", fixture("dense.mat"), "", errc::unsupported, {"A (4x6 double)", "I (4x6 int16)", "cube (2x2x2 double)"}},
-      {"absent", fixture("several.mat"), "D", errc::invalid_argument, {"'D'", "A (", "B (", "C.inner", "text ("}},
-      {"absent_field", fixture("problem.mat"), "Problem.B", errc::invalid_argument, {"Problem.A", "Problem.aux.G"}},
-      {"a_beginning_of_a_name", fixture("problem.mat"), "Prob", errc::invalid_argument, {"Problem.A"}},
-      {"a_struct", fixture("problem.mat"), "Problem", errc::invalid_argument, {"Problem.A"}},
-      {"text", fixture("several.mat"), "text", errc::unsupported, {"'text'", "char"}},
-      {"three_dimensions", fixture("dense.mat"), "cube", errc::unsupported, {"2x2x2 double"}},
-      {"objects", fixture("matlab_objects.mat"), "", errc::unsupported, {"testobject (1x1 object)"}},
-      {"functions", fixture("matlab_functions.mat"), "", errc::unsupported, {"sqr (1x1 function)"}},
-      {"level_4", fixture("matlab_level_4.mat"), "", errc::unsupported, {"MATLAB 4", "-v7"}},
-      {"short_level_4", fixture("matlab_level_4_short.mat"), "", errc::unsupported, {"MATLAB 4", "-v7"}},
-      {"level_7_3", fixture("matlab_v7_3.mat"), "", errc::unsupported, {"MATLAB 7.3", "-v7"}},
+    {"several", fixture("several.mat"), "", errc::invalid_argument, {"A (4x6 sparse)", "B (6x4", "C.inner"}},
+        {"none",
+         fixture("dense.mat"),
+         "",
+         errc::unsupported,
+         {"A (4x6 double)", "I (4x6 int16)", "cube (2x2x2 double)"}},
+        {"absent", fixture("several.mat"), "D", errc::invalid_argument, {"'D'", "A (", "B (", "C.inner", "text ("}},
+        {"absent_field", fixture("problem.mat"), "Problem.B", errc::invalid_argument, {"Problem.A", "Problem.aux.G"}},
+        {"a_beginning_of_a_name", fixture("problem.mat"), "Prob", errc::invalid_argument, {"Problem.A"}},
+        {"a_struct", fixture("problem.mat"), "Problem", errc::invalid_argument, {"Problem.A"}},
+        {"text", fixture("several.mat"), "text", errc::unsupported, {"'text'", "char"}},
+        {"three_dimensions", fixture("dense.mat"), "cube", errc::unsupported, {"2x2x2 double"}},
+        {"objects", fixture("matlab_objects.mat"), "", errc::unsupported, {"testobject (1x1 object)"}},
+        {"functions", fixture("matlab_functions.mat"), "", errc::unsupported, {"sqr (1x1 function_handle)"}},
+        {"level_4", fixture("matlab_level_4.mat"), "", errc::unsupported, {"MATLAB 4", "-v7"}},
+        {"short_level_4", fixture("matlab_level_4_short.mat"), "", errc::unsupported, {"MATLAB 4", "-v7"}},
+#if BCSC_WITH_HDF5
+        {"level_7_3", fixture("matlab_v7_3.mat"), "", errc::unsupported, {"testdouble (1x9 double)"}},
+        {"absent_among_bad_ones", fixture("v7_3_bad.mat.gz"), "A", errc::invalid_argument, {"bomb (4096x4096 double)"}},
+        {"absent_in_hdf5",
+         fixture("v7_3.mat.gz"),
+         "Problem.B",
+         errc::invalid_argument,
+         {"'Problem.B'", "Problem.A (4x6 sparse)"}},
+        {"in_another_file",
+         fixture("v7_3.mat.gz"),
+         "Problem.elsewhere",
+         errc::invalid_argument,
+         {"Problem.aux.dense (4x6 int16)"}},
+        {"text_in_hdf5", fixture("v7_3.mat.gz"), "Problem.aux.text", errc::unsupported, {"1x2 char"}},
+#else
+        {"level_7_3", fixture("matlab_v7_3.mat"), "", errc::unsupported, {"MATLAB 7.3", "-v7"}},
+        {"level_7_3_in_gzip", fixture("v7_3.mat.gz"), "Problem.A", errc::unsupported, {"MATLAB 7.3", "-v7"}},
+#endif
   };
 }
 

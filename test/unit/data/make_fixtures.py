@@ -1,15 +1,18 @@
-"""Makes the files beside it, with NumPy and SciPy: what npz_test.cpp and mat_test.cpp read.
+"""Makes the files beside it, with NumPy, SciPy and h5py: what npz_test.cpp and mat_test.cpp read.
 
     python3 make_fixtures.py        writes into its own folder
 
 Files named matlab_* were written by MATLAB itself; they are copies of SciPy's test data (BSD 3-Clause License,
 Copyright (c) 2001-2002 Enthought, Inc. 2003, SciPy Developers), taken from the installed package.
 """
+import contextlib
+import gzip
 import io
 import pathlib
 import shutil
 import zipfile
 
+import h5py
 import numpy as np
 import scipy.io
 import scipy.io.matlab
@@ -117,9 +120,80 @@ def mat():
         shutil.copyfile(tests / (source + ".mat"), HERE / f"matlab_{name}.mat")
 
 
+@contextlib.contextmanager
+def v7_3_file(name):
+    """HDF5 behind MATLAB's header; mostly zeros, so in gzip, which the reader undoes."""
+    path = HERE / name
+    with h5py.File(path, "w", userblock_size=512) as file:
+        yield file
+    bytes = bytearray(path.read_bytes())
+    bytes[:128] = b"MATLAB 7.3 MAT-file, by h5py".ljust(116) + bytes[:8] + b"\0\2IM"
+    path.with_suffix(".mat.gz").write_bytes(gzip.compress(bytes, 9, mtime=0))
+    path.unlink()
+
+
+def group(parent, name, kind, **attributes):
+    made = parent.create_group(name)
+    made.attrs["MATLAB_class"] = np.bytes_(kind)
+    for key, value in attributes.items():
+        made.attrs[key] = value
+    return made
+
+
+def sparse(parent, name, a, kind="double", rows=None, **changed):
+    made = group(parent, name, kind, MATLAB_sparse=np.uint64(a.shape[0]) if rows is None else rows)
+    lists = dict(data=a.data, ir=a.indices.astype("u8"), jc=a.indptr.astype("u8")) | changed
+    for key, values in lists.items():
+        if values is not None:
+            made.create_dataset(key, data=values)
+
+
+def dense(parent, name, values, kind="double"):
+    parent.create_dataset(name, data=values.T).attrs["MATLAB_class"] = np.bytes_(kind)
+
+
+def v7_3():
+    """What MATLAB writes with -v7.3, as far as its matrices go; and what it never would."""
+    a = golden().tocsc()
+    with v7_3_file("v7_3.mat") as file:
+        problem = group(file, "Problem", "struct")
+        sparse(problem, "A", a)
+        sparse(problem, "Zeros", golden("?", VALUES == 0).tocsc().astype("u1"), "logical")
+        dense(problem, "id", np.array([[7.0]]))
+        inner = group(problem, "aux", "struct")
+        sparse(inner, "empty", sp.csc_matrix((3, 2)), data=None, ir=None)
+        sparse(inner, "complex", a, data=np.array([(x, 7) for x in a.data], [("real", "f8"), ("imag", "f8")]))
+        sparse(inner, "narrow", a, data=a.data.astype("i1"))
+        dense(inner, "dense", a.toarray().astype("i2"), "int16")
+        dense(inner, "text", np.array([[65, 66]], "u2"), "char")
+        file["Problem/elsewhere"] = h5py.ExternalLink("/etc/passwd", "/")
+    with v7_3_file("v7_3_bad.mat") as file:
+        sparse(file, "no_jc", a, jc=None)
+        sparse(file, "falling_jc", a, jc=np.array([0, 1, 3, 2, 5, 6, 7]))
+        sparse(file, "negative_jc", a, jc=np.array([0, 1, 3, -4, 5, 6, 7]))
+        sparse(file, "late_jc", a, jc=a.indptr + 1)
+        sparse(file, "real_jc", a, jc=a.indptr.astype("f8"))
+        sparse(file, "two_dimensional_jc", a, jc=a.indptr.reshape(1, 7))
+        sparse(file, "row_beyond", a, rows=np.uint64(3))
+        sparse(file, "no_ir", a, ir=None)
+        sparse(file, "real_ir", a, ir=a.indices.astype("f4"))
+        sparse(file, "short_data", a, data=a.data[1:])
+        sparse(file, "text_for_data", a, data=np.array([b"one"] * 7))
+        sparse(file, "text_for_rows", a, rows=np.bytes_("four"))
+        sparse(file, "negative_rows", a, rows=np.int64(-4))
+        sparse(file, "past_int32", a, rows=np.uint64(2**31))
+        file.create_dataset("nowhere", (1 << 20, 1 << 20), "f8").attrs["MATLAB_class"] = np.bytes_("double")
+        bomb = file.create_dataset("bomb", (1 << 12, 1 << 12), "f8", chunks=(1 << 7, 1 << 12), compression=9)
+        bomb.attrs["MATLAB_class"] = np.bytes_("double")
+        bomb[:2] = 0
+        circle = group(file, "circle", "struct")
+        circle["again"] = circle["and_again"] = circle
+
+
 def main():
     npz()
     mat()
+    v7_3()
 
 
 if __name__ == "__main__":
