@@ -11,9 +11,11 @@
 #include "converters/files/file_formats.hpp"
 #include "converters/files/libsvm_read.hpp"
 #include "converters/files/location.hpp"
+#include "converters/files/mat_read.hpp"
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/rutherford_boeing_read.hpp"
 #include "converters/files/smtx_read.hpp"
+#include "converters/files/npz_read.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -30,7 +32,12 @@ bool begins_as_matrix_market(std::string_view head) {
   return lower_case(head.substr(0, 14)).starts_with("%%matrixmarket");
 }
 bool begins_as_npz(std::string_view head) { return head.starts_with("PK\x03\x04"); }
-bool begins_as_mat(std::string_view head) { return head.starts_with("MATLAB 5.0 MAT-file"); }
+/// The text is anything; version and byte order stand behind it. 7.3 is HDF5 behind such a header.
+bool begins_as_mat(std::string_view head) {
+  const std::string_view version = head.size() < 128 ? "" : head.substr(124, 4);
+  return head.starts_with("MATLAB 5.0 MAT-file") || head.starts_with("MATLAB 7.3 MAT-file") ||
+         version == std::string_view("\0\1IM", 4) || version == std::string_view("\1\0MI", 4);
+}
 bool begins_as_container(std::string_view head) { return head.starts_with("BCSCFILE"); }
 
 [[noreturn]] void fail_not_built(const source& in, file_format format) {
@@ -61,6 +68,10 @@ file_info read_info(source& in) {
       return libsvm::read_info(in);
     case file_format::edge_list:
       return edge_list::read_info(in);
+    case file_format::npz:
+      return npz::read_info(in);
+    case file_format::mat:
+      return mat::read_info(in);
     default:
       fail_not_built(in, format);
   }
@@ -80,6 +91,10 @@ coo_matrix<T, I> read_matrix(source& in) {
       return libsvm::read_matrix<T, I>(in);
     case file_format::edge_list:
       return edge_list::read_matrix<T, I>(in);
+    case file_format::npz:
+      return npz::read_matrix<T, I>(in);
+    case file_format::mat:
+      return mat::read_matrix<T, I>(in);
     default:
       fail_not_built(in, format);
   }

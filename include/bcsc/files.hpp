@@ -165,4 +165,14 @@ void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& 
   write_edge_list(path, a.view(), options);
 }
 
+/// Writes what scipy.sparse.load_npz reads as a csr_matrix: every bit of the values, stored zeros and infinities too.
+/// `compressed` as in save_npz: deflated rather than stored. Equal matrices give equal files; the file is written
+/// beside and renamed. Throws error{io_error | unsupported}, the latter in a build without libarchive.
+template <value T, index I>
+void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true);
+template <value T, index I>
+void write_npz(const std::filesystem::path& path, const csr_matrix<T, I>& a, bool compressed = true) {
+  write_npz(path, a.view(), compressed);
+}
+
 }  // namespace bcsc
