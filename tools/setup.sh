@@ -116,7 +116,7 @@ find_cuda() {
   fi
 }
 
-# use_header_packages BUILD FOLDER: CLI11, nlohmann-json and fmt from FOLDER/include, for machines without packages.
+# use_header_packages BUILD FOLDER: CLI11, nlohmann-json, fmt and xxHash from FOLDER/include, for machines without packages.
 use_header_packages() {
   note "header packages from $2"
   python3 "$root/tools/header_packages.py" "$2" "$1/header-packages" || die "$2 cannot be used"
