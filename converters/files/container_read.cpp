@@ -253,24 +253,32 @@ any_matrix copied(const dense_view<const T>& a) {
 
 // --- For those who ask for one format and type ----------------------------------------------------------------------
 
-/// The values of a pattern, in the order of the rows.
+/// Gives a matrix that was a pattern its values.
 template <value T>
-void seed_pattern(const any_view& from, std::span<T> values, const read_options& options) {
-  if (from.element() != value_type::pattern) return;
+void seed_values(any_matrix& rows, const read_options& options) {
   pattern_values next(options.pattern_seed);
-  for (T& value : values) value = next.next<T>();
+  const auto fill = [&](auto* a) {
+    if (a == nullptr) return;
+    for (T& value : a->values()) value = next.next<T>();
+  };
+  fill(rows.get_if<csr_matrix<T, std::int32_t>>());
+  fill(rows.get_if<csr_matrix<T, std::int64_t>>());
 }
 
 template <owning_matrix Matrix>
-Matrix read_as(source& in) {
+Matrix read_as(source& in, conversion_options wanted) {
   using T = typename Matrix::value_t;
   const opened file(in, {.progress = in.options().progress});
-  const any_view held = file.view();
-  const conversion_options wanted{.element = value_type_of<T>, .indices = index_type_of<typename Matrix::index_t>};
-  any_matrix converted = naming(in.path(), [&] { return convert(held, format_of<decltype(Matrix().view())>, wanted); });
-  Matrix matrix = std::move(*converted.get_if<Matrix>());
-  seed_pattern<T>(held, matrix.values(), in.options());
-  return matrix;
+  any_matrix converted = naming(in.path(), [&] {
+    // The values of a pattern are told by the order of its rows.
+    const matrix_format format = format_of<decltype(std::declval<const Matrix&>().view())>;
+    wanted.element = value_type_of<T>;
+    if (file.view().element() != value_type::pattern) return convert(file.view(), format, wanted);
+    any_matrix rows = convert(file.view(), matrix_format::csr, {.element = wanted.element, .indices = wanted.indices});
+    seed_values<T>(rows, in.options());
+    return convert(std::move(rows), format, wanted);
+  });
+  return std::move(*converted.get_if<Matrix>());
 }
 
 }  // namespace
@@ -326,12 +334,17 @@ file_info read_info(source& in) {
 
 template <value T, index I>
 coo_matrix<T, I> read_matrix(source& in) {
-  return read_as<coo_matrix<T, I>>(in);
+  return read_as<coo_matrix<T, I>>(in, {.indices = index_type_of<I>});
 }
 
 template <value T, index I>
 csr_matrix<T, I> read_csr(source& in) {
-  return read_as<csr_matrix<T, I>>(in);
+  return read_as<csr_matrix<T, I>>(in, {.indices = index_type_of<I>});
+}
+
+template <value T>
+dense_matrix<T> read_dense(source& in) {
+  return read_as<dense_matrix<T>>(in, {.order = layout::col_major});
 }
 
 any_matrix read_any(source& in, const container_read_options& options) {
@@ -342,6 +355,8 @@ any_matrix read_any(source& in, const container_read_options& options) {
 #define BCSC_INSTANTIATE(T, I)                          \
   template coo_matrix<T, I> read_matrix<T, I>(source&); \
   template csr_matrix<T, I> read_csr<T, I>(source&);
+template dense_matrix<float> read_dense<float>(source&);
+template dense_matrix<double> read_dense<double>(source&);
 BCSC_INSTANTIATE(float, std::int32_t)
 BCSC_INSTANTIATE(float, std::int64_t)
 BCSC_INSTANTIATE(double, std::int32_t)

@@ -35,6 +35,8 @@ template <value T, index I>
 coo_matrix<T, I> read_matrix(source& in);
 template <value T, index I>
 csr_matrix<T, I> read_csr(source& in);
+template <value T>
+dense_matrix<T> read_dense(source& in);
 any_matrix read_any(source& in, const container_read_options& options);
 
 }  // namespace bcsc::files::container

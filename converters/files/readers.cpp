@@ -160,6 +160,7 @@ template <value T>
 dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
+    if (files::recognise(in) == file_format::container) return files::container::read_dense<T>(in);
     return files::matrix_market::read_dense<T>(in);
   });
 }
