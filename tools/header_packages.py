@@ -1,5 +1,5 @@
-"""Makes header-only packages findable: writes a pkg-config file for each of CLI11, nlohmann_json and fmt that lies in
-FOLDER/include. For machines on which they cannot be installed.
+"""Makes header-only packages findable: writes a pkg-config file for each of CLI11, nlohmann_json, fmt and xxHash that lies
+in FOLDER/include. For machines on which they cannot be installed.
 
     header_packages.py FOLDER PKGCONFIG_FOLDER
 """
@@ -13,6 +13,7 @@ PACKAGES = {
     "nlohmann_json": ("nlohmann/json.hpp", ["nlohmann/detail/abi_macros.hpp", "nlohmann/json.hpp"],
                       r"NLOHMANN_JSON_VERSION_(?:MAJOR|MINOR|PATCH)\s+(\d+)"),
     "fmt": ("fmt/format.h", ["fmt/base.h", "fmt/core.h"], r"FMT_VERSION\s+(\d+)"),
+    "libxxhash": ("xxhash.h", ["xxhash.h"], r"#\s*define XXH_VERSION_(?:MAJOR|MINOR|RELEASE)\s+(\d+)"),
 }
 
 
@@ -26,7 +27,7 @@ def version_of(include: pathlib.Path, name: str) -> str:
         if name == "fmt":  # 90100 is 9.1.0
             number = int(found[0])
             return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
-        return ".".join(found[:3]) if name == "nlohmann_json" else found[0]
+        return found[0] if len(found) == 1 else ".".join(found[:3])
     raise SystemExit(f"header_packages: no version of {name} found under {include}")
 
 

@@ -4,8 +4,8 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-build_packages=(g++ pkg-config git python3 python3-venv ca-certificates zlib1g-dev libarchive-dev libfmt-dev libcli11-dev
-  nlohmann-json3-dev libpng-dev libbenchmark-dev libeigen3-dev)
+build_packages=(g++ pkg-config git python3 python3-venv ca-certificates zlib1g-dev libarchive-dev libxxhash-dev
+  libfmt-dev libcli11-dev nlohmann-json3-dev libpng-dev libbenchmark-dev libeigen3-dev)
 test_packages=(libgtest-dev libmpfr-dev cmake)
 format_packages=(clang-format-14)
 tidy_packages=(clang-tidy-14)
@@ -116,7 +116,7 @@ find_cuda() {
   fi
 }
 
-# use_header_packages BUILD FOLDER: CLI11, nlohmann-json and fmt from FOLDER/include, for machines without packages.
+# use_header_packages BUILD FOLDER: CLI11, nlohmann-json, fmt and xxHash from FOLDER/include, for machines without packages.
 use_header_packages() {
   note "header packages from $2"
   python3 "$root/tools/header_packages.py" "$2" "$1/header-packages" || die "$2 cannot be used"

@@ -1,21 +1,21 @@
 #include <algorithm>
 #include <filesystem>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "bcsc/convert.hpp"
 #include "bcsc/files.hpp"
+#include "converters/files/container_read.hpp"
 #include "converters/files/edge_list_read.hpp"
 #include "converters/files/file_formats.hpp"
 #include "converters/files/libsvm_read.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/mat_read.hpp"
 #include "converters/files/matrix_market_read.hpp"
+#include "converters/files/npz_read.hpp"
 #include "converters/files/rutherford_boeing_read.hpp"
 #include "converters/files/smtx_read.hpp"
-#include "converters/files/npz_read.hpp"
+#include "converters/files/within_memory.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -44,22 +44,13 @@ bool begins_as_container(std::string_view head) { return head.starts_with("BCSCF
   fail_at({.path = in.path()}, errc::unsupported, "a {} file: this build does not read it", to_string(format));
 }
 
-/// Runs `read`, and turns an exhausted memory into the library's own error.
-template <class F>
-auto within_memory(const std::filesystem::path& path, F&& read) {
-  try {
-    return read();
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  fail_at({.path = path.string()}, errc::out_of_memory, "the matrix does not fit in memory");
-}
-
 file_info read_info(source& in) {
   const file_format format = recognise(in);
   switch (format) {
     case file_format::matrix_market:
       return matrix_market::read_info(in);
+    case file_format::container:
+      return container::read_info(in);
     case file_format::rutherford_boeing:
       return rutherford_boeing::read_info(in);
     case file_format::smtx:
@@ -83,6 +74,8 @@ coo_matrix<T, I> read_matrix(source& in) {
   switch (format) {
     case file_format::matrix_market:
       return matrix_market::read_matrix<T, I>(in);
+    case file_format::container:
+      return container::read_matrix<T, I>(in);
     case file_format::rutherford_boeing:
       return rutherford_boeing::read_matrix<T, I>(in);
     case file_format::smtx:
@@ -102,7 +95,9 @@ coo_matrix<T, I> read_matrix(source& in) {
 
 template <value T, index I>
 csr_matrix<T, I> read_as_csr(source& in) {
-  if (recognise(in) == file_format::matrix_market) return matrix_market::read_csr<T, I>(in);
+  const file_format format = recognise(in);
+  if (format == file_format::matrix_market) return matrix_market::read_csr<T, I>(in);
+  if (format == file_format::container) return container::read_csr<T, I>(in);
   return to_csr(read_matrix<T, I>(in));
 }
 
@@ -180,6 +175,7 @@ template <value T>
 dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
+    if (files::recognise(in) == file_format::container) return files::container::read_dense<T>(in);
     return files::matrix_market::read_dense<T>(in);
   });
 }

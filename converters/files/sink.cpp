@@ -67,14 +67,20 @@ void sink::open_temporary() {
   fail_io("cannot be written", errno);
 }
 
-void sink::commit() {
+void sink::commit(bool durable) {
   flush();
   if (compressed_) deflate_buffer(Z_FINISH);
+  if (durable && ::fsync(file_->get()) != 0) fail_io("cannot be flushed to the disk", errno);
   if (const int number = file_->close(); number != 0) fail_io("cannot be written", number);
   std::error_code result;
   fs::rename(temporary_, target_, result);
   if (result) fail_io("cannot be renamed into place", result.value());
   temporary_.clear();
+  if (!durable) return;
+  // The new name; a file system that cannot flush folders has given what it can.
+  const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  const descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() >= 0) ::fsync(opened.get());
 }
 
 void sink::make_room(std::size_t size) {

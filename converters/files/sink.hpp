@@ -38,8 +38,9 @@ class sink {
     put(std::string_view(digits, std::to_chars(digits, digits + longest, number).ptr));
   }
 
-  /// Writes what is left and gives the file its name. Throws error{io_error}.
-  void commit();
+  /// Writes what is left and gives the file its name. With `durable` a machine that then loses its power has the old
+  /// file or the new one, whole. Throws error{io_error}.
+  void commit(bool durable = false);
   const std::string& path() const { return path_; }
 
  private:

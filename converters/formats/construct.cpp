@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "converters/formats/ascending.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
@@ -150,6 +151,14 @@ void check_compressed(std::span<const I> ptr, std::span<const I> ind, element_sp
   check_length(length(ind), length(values), names.indices, "one for each value");
   check_pointers(ptr, num_segments, length(ind), names);
   check_range(ind, size, names.indices);
+}
+
+/// Whether CSR or CSC is valid, without a word of what else it is: the checks above and of the order in one pass.
+template <element T, index I>
+bool is_valid(memory_space space, std::span<const I> ptr, std::span<const I> ind, element_span<T> values,
+              std::int64_t num_segments, std::int64_t size) {
+  return space == memory_space::host && ind.size() == values.size() &&
+         converters::ascends_in_segments(ptr, ind, num_segments, size);
 }
 
 template <element T, index I>
@@ -329,12 +338,14 @@ void validate(const coo_view<T, I>& a) {
 
 template <element T, index I>
 void validate(const csr_view<T, I>& a) {
+  if (is_valid<T, I>(a.space, a.row_ptr, a.col_ind, a.values, a.rows, a.cols)) return;
   check_arrays(a);
   check_order(a.row_ptr, a.col_ind, csr_names);
 }
 
 template <element T, index I>
 void validate(const csc_view<T, I>& a) {
+  if (is_valid<T, I>(a.space, a.col_ptr, a.row_ind, a.values, a.cols, a.rows)) return;
   check_arrays(a);
   check_order(a.col_ptr, a.row_ind, csc_names);
 }

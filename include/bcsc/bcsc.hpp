@@ -5,6 +5,7 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/cg.hpp"
+#include "bcsc/container.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/dense.hpp"

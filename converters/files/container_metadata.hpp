@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bcsc/container.hpp"
+#include "converters/files/container_directory.hpp"
+
+/// What a container says in words: key NUL value NUL, and so on, keys ascending.
+namespace bcsc::files::container {
+
+inline constexpr std::string_view metadata_section = "metadata";
+inline constexpr std::uint64_t most_metadata_bytes = std::uint64_t{64} << 10;
+inline constexpr std::size_t most_key_bytes = 255;
+
+/// Throws error{invalid_argument} for what cannot be stored.
+std::string encode_metadata(const container_metadata& metadata);
+/// `at` is where `bytes` lie in the file. Throws error{parse_error}.
+container_metadata decode_metadata(std::string_view bytes, std::uint64_t at, const std::string& path);
+/// Metadata stands before all arrays, so that the first pages of a file tell everything that is told in words.
+/// Throws error{parse_error}.
+void require_bounded_metadata(const section& words, const directory& found, const std::string& path);
+
+}  // namespace bcsc::files::container
