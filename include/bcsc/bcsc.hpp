@@ -2,6 +2,7 @@
 
 /// Everything: formats, converters, files, generators, plans, solvers.
 #include "bcsc/analysis.hpp"
+#include "bcsc/catalogue.hpp"
 #include "bcsc/cg.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
