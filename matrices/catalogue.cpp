@@ -1,6 +1,5 @@
 #include "bcsc/catalogue.hpp"
 
-#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/dense.hpp"
 #include "bcsc/error.hpp"
+#include "bcsc/fetch.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/generate.hpp"
