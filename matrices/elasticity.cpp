@@ -4,6 +4,7 @@
 
 #include "bcsc/generate.hpp"
 #include "lib/core/checked.hpp"
+#include "lib/core/fail.hpp"
 #include "matrices/build_rows.hpp"
 
 /// On unit cubes the 2x2x2 Gauss rule integrates the trilinear stiffness exactly, and the integrals are products of
@@ -27,12 +28,16 @@ line_integrals integrate_line(std::int64_t position, std::int64_t num_elements, 
   return {2 * (before + after), before + after, before - after, before - after};
 }
 
-/// K's 3x3 block between two nodes, times 26 * 72 / 5. Lamé's constants for E = 1, nu = 0.3 are lambda = 3 * 5/26 and
-/// mu = 2 * 5/26; K_ij = lambda * G_ij + mu * G_ji + [i = j] * mu * trace(G), G_ij the integral of d_i N_p * d_j N_q.
-using integer_block = std::array<std::array<int, 3>, 3>;
+/// Unknowns a and a + 3 of a node are displacements along the same axis.
+constexpr std::size_t most_dof = 6;
 
-integer_block stiffness_block(const std::array<line_integrals, 3>& axis) {
-  integer_block gradients{};  // 72 * G
+/// K's block between two nodes, times 26 * 72 / 5. Lamé's constants for E = 1, nu = 0.3 are lambda = 3 * 5/26 and
+/// mu = 2 * 5/26; K_ab = lambda * G_ij + mu * G_ji + [a = b] * bodies * mu * trace(G), with i and j the axes of a and
+/// b, and G_ij the integral of d_i N_p * d_j N_q.
+using integer_block = std::array<std::array<int, most_dof>, most_dof>;
+
+integer_block stiffness_block(std::size_t dof, const std::array<line_integrals, 3>& axis) {
+  std::array<std::array<int, 3>, 3> gradients{};  // 72 * G
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {
       const int k = 3 - i - j;  // the third axis, where i != j
@@ -41,9 +46,13 @@ integer_block stiffness_block(const std::array<line_integrals, 3>& axis) {
     }
   }
   const int trace = gradients[0][0] + gradients[1][1] + gradients[2][2];
+  const int bodies = dof > 3 ? 2 : 1;
   integer_block block{};
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) block[i][j] = 3 * gradients[i][j] + 2 * gradients[j][i] + (i == j ? 2 * trace : 0);
+  for (std::size_t a = 0; a < dof; ++a) {
+    for (std::size_t b = 0; b < dof; ++b) {
+      const std::size_t i = a % 3, j = b % 3;
+      block[a][b] = 3 * gradients[i][j] + 2 * gradients[j][i] + (a == b ? 2 * bodies * trace : 0);
+    }
   }
   return block;
 }
@@ -78,52 +87,56 @@ struct beam {
   }
 };
 
-void require_representable(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
+void require_representable(std::int64_t nx, std::int64_t ny, std::int64_t nz, int dof) {
   require_at_least(nx, 1, "nx");
   require_at_least(ny, 1, "ny");
   require_at_least(nz, 1, "nz");
+  if (dof < 1 || dof > static_cast<int>(most_dof)) {
+    core::fail(errc::invalid_argument, "dof = {}: must lie between 1 and {}", dof, most_dof);
+  }
   require_index_range(nx, "nx");
   require_index_range(ny, "ny");
   require_index_range(nz, "nz");
   const auto product = [](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t factor, const char* what) {
     return core::checked_product(core::checked_product(core::checked_product(x, y, what), z, what), factor, what);
   };
-  require_index_range(product(nx, ny + 1, nz + 1, 3, "rows"), "rows");
-  require_index_range(product(3 * nx - 2, 3 * ny + 1, 3 * nz + 1, 9, "nnz"), "nnz");
+  require_index_range(product(nx, ny + 1, nz + 1, dof, "rows"), "rows");
+  require_index_range(product(3 * nx - 2, 3 * ny + 1, 3 * nz + 1, dof * dof, "nnz"), "nnz");
 }
 
 }  // namespace
 
 template <value T>
-csr_matrix<T> elasticity(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
-  require_representable(nx, ny, nz);
+csr_matrix<T> elasticity(std::int64_t nx, std::int64_t ny, std::int64_t nz, int dof) {
+  require_representable(nx, ny, nz, dof);
   const beam mesh{nx, ny, nz};
-  const std::int64_t rows = 3 * nx * (ny + 1) * (nz + 1);
+  const std::int64_t rows = dof * nx * (ny + 1) * (nz + 1);
 
   const auto count = [&](std::int64_t row) {
     std::int64_t neighbours = 0;
-    mesh.for_neighbours(mesh.position(row / 3), [&](const auto&, const auto&) { ++neighbours; });
-    return 3 * neighbours;
+    mesh.for_neighbours(mesh.position(row / dof), [&](const auto&, const auto&) { ++neighbours; });
+    return dof * neighbours;
   };
   const auto fill = [&](std::int64_t row, std::span<std::int32_t> columns, std::span<T> values) {
-    const auto at = mesh.position(row / 3);
+    const auto at = mesh.position(row / dof);
+    const auto unknown = static_cast<std::size_t>(row % dof);
     const auto elements = mesh.num_elements();
     std::size_t entry = 0;
     mesh.for_neighbours(at, [&](const auto& neighbour, const auto& step) {
       const integer_block block =
-          stiffness_block({integrate_line(at[0], elements[0], step[0]), integrate_line(at[1], elements[1], step[1]),
+          stiffness_block(static_cast<std::size_t>(dof),
+                          {integrate_line(at[0], elements[0], step[0]), integrate_line(at[1], elements[1], step[1]),
                            integrate_line(at[2], elements[2], step[2])});
-      for (std::int64_t j = 0; j < 3; ++j, ++entry) {
-        columns[entry] = static_cast<std::int32_t>(3 * mesh.node(neighbour) + j);
-        values[entry] = static_cast<T>(5 * block[static_cast<std::size_t>(row % 3)][static_cast<std::size_t>(j)]) /
-                        static_cast<T>(26 * 72);
+      for (int b = 0; b < dof; ++b, ++entry) {
+        columns[entry] = static_cast<std::int32_t>(dof * mesh.node(neighbour) + b);
+        values[entry] = static_cast<T>(5 * block[unknown][static_cast<std::size_t>(b)]) / static_cast<T>(26 * 72);
       }
     });
   };
   return build_rows<T>(rows, rows, count, fill);
 }
 
-template csr_matrix<float> elasticity<float>(std::int64_t, std::int64_t, std::int64_t);
-template csr_matrix<double> elasticity<double>(std::int64_t, std::int64_t, std::int64_t);
+template csr_matrix<float> elasticity<float>(std::int64_t, std::int64_t, std::int64_t, int);
+template csr_matrix<double> elasticity<double>(std::int64_t, std::int64_t, std::int64_t, int);
 
 }  // namespace bcsc::generate

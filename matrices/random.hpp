@@ -36,6 +36,11 @@ class random_stream {
   std::uint64_t state_;
 };
 
+/// 0 .. bound - 1, for 1 <= bound <= 2^32; a number's share is off by less than 2^-32.
+constexpr std::int64_t below(std::uint64_t word, std::int64_t bound) {
+  return static_cast<std::int64_t>((word >> 32) * static_cast<std::uint64_t>(bound) >> 32);
+}
+
 /// [0, 1) in steps of 2^-52 (double) or 2^-23 (float): room for the sums below to be exact.
 template <value T>
 constexpr T unit(std::uint64_t word) {

@@ -14,26 +14,16 @@
 namespace bcsc::generate {
 namespace {
 
-/// A family of matrices as a specification names it: its positional parameters, then the named ones it takes.
-struct family {
+/// What a specification of a family may say: its positional parameters, then the named ones it takes.
+struct signature {
   std::string_view name;
   std::vector<std::string_view> positional;
   std::vector<std::string_view> named;
 };
 
-const std::vector<family>& families() {
-  static const std::vector<family> all{{"elasticity", {"nx", "ny", "nz"}, {}},
-                                       {"stencil5", {"nx", "ny"}, {}},
-                                       {"stencil9", {"nx", "ny"}, {}},
-                                       {"stencil7", {"nx", "ny", "nz"}, {}},
-                                       {"stencil27", {"nx", "ny", "nz"}, {}},
-                                       {"banded", {"rows", "half_width"}, {"seed"}},
-                                       {"uniform", {"rows", "cols", "sparsity"}, {"seed"}},
-                                       {"rmat", {"scale", "degree"}, {"seed", "a", "b", "c"}}};
-  return all;
-}
+const std::vector<signature>& signatures();
 
-std::string form(const family& f) {
+std::string form(const signature& f) {
   std::string text(f.name);
   char separator = ':';
   for (std::string_view parameter : f.positional) {
@@ -47,7 +37,7 @@ std::string form(const family& f) {
 
 std::string forms() {
   std::string text;
-  for (const family& f : families()) text += (text.empty() ? "" : " | ") + form(f);
+  for (const signature& f : signatures()) text += (text.empty() ? "" : " | ") + form(f);
   return text + " | a name of the catalogue (" + catalogue().front().name + ", ...)";
 }
 
@@ -58,7 +48,8 @@ std::string forms() {
 /// The parameters of one specification, as text by name, read on demand as numbers.
 class parameters {
  public:
-  parameters(std::string_view specification, const family& f, std::string_view text) : specification_(specification) {
+  parameters(std::string_view specification, const signature& f, std::string_view text)
+      : specification_(specification) {
     std::size_t position = 0;
     for (bool more = !text.empty(); more;) {
       const auto comma = text.find(',');
@@ -99,6 +90,7 @@ class parameters {
   Number number(std::string_view name, Number otherwise) const {
     return given_.contains(name) ? number<Number>(name) : otherwise;
   }
+  double real(std::string_view name) const { return number<double>(name); }
   std::int64_t size(std::string_view name) const { return number<std::int64_t>(name); }
   std::uint64_t seed() const { return number<std::uint64_t>("seed", 1); }
 
@@ -108,38 +100,71 @@ class parameters {
 };
 
 template <value T>
-csr_matrix<T> make(const family& f, const parameters& p) {
-  if (f.name == "elasticity") return elasticity<T>(p.size("nx"), p.size("ny"), p.size("nz"));
-  if (f.name == "stencil5") return stencil<T>(5, p.size("nx"), p.size("ny"));
-  if (f.name == "stencil9") return stencil<T>(9, p.size("nx"), p.size("ny"));
-  if (f.name == "stencil7") return stencil<T>(7, p.size("nx"), p.size("ny"), p.size("nz"));
-  if (f.name == "stencil27") return stencil<T>(27, p.size("nx"), p.size("ny"), p.size("nz"));
-  if (f.name == "banded") return banded<T>(p.size("rows"), p.size("half_width"), p.seed());
-  if (f.name == "uniform") {
-    return uniform<T>(p.size("rows"), p.size("cols"), p.number<double>("sparsity"), p.seed());
-  }
-  if (f.name == "rmat") {
-    return rmat<T>(p.number<int>("scale"), p.number<int>("degree"), p.seed(), p.number<double>("a", 0.57),
-                   p.number<double>("b", 0.19), p.number<double>("c", 0.19));
-  }
-  core::fail(errc::internal, "family \"{}\" has no generator", f.name);
+struct family : signature {
+  csr_matrix<T> (*make)(const parameters&);
+};
+
+/// All families; a new one is one row.
+template <value T>
+const std::vector<family<T>>& families() {
+  using given = const parameters&;
+  static const std::vector<family<T>> all{
+      {{"elasticity", {"nx", "ny", "nz"}, {"dof"}},
+       [](given p) { return elasticity<T>(p.size("nx"), p.size("ny"), p.size("nz"), p.number<int>("dof", 3)); }},
+      {{"stencil5", {"nx", "ny"}, {}}, [](given p) { return stencil<T>(5, p.size("nx"), p.size("ny")); }},
+      {{"stencil9", {"nx", "ny"}, {}}, [](given p) { return stencil<T>(9, p.size("nx"), p.size("ny")); }},
+      {{"stencil7", {"nx", "ny", "nz"}, {}},
+       [](given p) { return stencil<T>(7, p.size("nx"), p.size("ny"), p.size("nz")); }},
+      {{"stencil27", {"nx", "ny", "nz"}, {}},
+       [](given p) { return stencil<T>(27, p.size("nx"), p.size("ny"), p.size("nz")); }},
+      {{"banded", {"rows", "half_width"}, {"seed"}},
+       [](given p) { return banded<T>(p.size("rows"), p.size("half_width"), p.seed()); }},
+      {{"uniform", {"rows", "cols", "sparsity"}, {"seed"}},
+       [](given p) { return uniform<T>(p.size("rows"), p.size("cols"), p.real("sparsity"), p.seed()); }},
+      {{"nm", {"rows", "cols", "n", "m"}, {"seed"}},
+       [](given p) { return nm<T>(p.size("rows"), p.size("cols"), p.size("n"), p.size("m"), p.seed()); }},
+      {{"rmat", {"scale", "degree"}, {"seed", "a", "b", "c"}},
+       [](given p) {
+         return rmat<T>(p.number<int>("scale"), p.number<int>("degree"), p.seed(), p.number("a", 0.57),
+                        p.number("b", 0.19), p.number("c", 0.19));
+       }},
+      {{"hypersparse", {"rows", "cols", "nnz"}, {"seed"}},
+       [](given p) { return hypersparse<T>(p.size("rows"), p.size("cols"), p.size("nnz"), p.seed()); }},
+      {{"spd", {"rows", "condition"}, {"seed"}},
+       [](given p) { return spd<T>(p.size("rows"), p.real("condition"), p.seed()); }},
+      {{"blocks", {"rows", "least", "most", "degree"}, {"seed"}},
+       [](given p) { return blocks<T>(p.size("rows"), p.size("least"), p.size("most"), p.size("degree"), p.seed()); }}};
+  return all;
+}
+
+const std::vector<signature>& signatures() {
+  static const std::vector<signature> all(families<double>().begin(), families<double>().end());
+  return all;
 }
 
 }  // namespace
 
 const std::vector<catalogue_entry>& catalogue() {
   static const std::vector<catalogue_entry> all = [] {
-    std::vector<catalogue_entry> entries{{"elasticity-30", "elasticity:30,30,30", "fem"},
-                                         {"elasticity-45", "elasticity:45,45,45", "fem"},
-                                         {"band-20000-20", "banded:20000,20,seed=1", "band"},
-                                         {"band-200000-60", "banded:200000,60,seed=1", "band"},
-                                         {"stencil5-1000", "stencil5:1000,1000", "stencil"},
-                                         {"stencil9-400", "stencil9:400,400", "stencil"},
-                                         {"stencil9-1000", "stencil9:1000,1000", "stencil"},
-                                         {"stencil7-80", "stencil7:80,80,80", "stencil"},
-                                         {"stencil27-64", "stencil27:64,64,64", "stencil"},
-                                         {"rmat-17", "rmat:17,16,seed=1", "graph"},
-                                         {"rmat-20", "rmat:20,16,seed=1", "graph"}};
+    std::vector<catalogue_entry> entries{
+        {"elasticity-30", "elasticity:30,30,30", "fem"},
+        {"elasticity-45", "elasticity:45,45,45", "fem"},
+        {"band-20000-20", "banded:20000,20,seed=1", "band"},
+        {"band-200000-60", "banded:200000,60,seed=1", "band"},
+        {"stencil5-1000", "stencil5:1000,1000", "stencil"},
+        {"stencil9-400", "stencil9:400,400", "stencil"},
+        {"stencil9-1000", "stencil9:1000,1000", "stencil"},
+        {"stencil7-80", "stencil7:80,80,80", "stencil"},
+        {"stencil27-64", "stencil27:64,64,64", "stencil"},
+        {"rmat-17", "rmat:17,16,seed=1", "graph"},
+        {"rmat-20", "rmat:20,16,seed=1", "graph"},
+        {"elasticity-60-dof1", "elasticity:60,60,60,dof=1", "fem"},
+        {"elasticity-24-dof6", "elasticity:24,24,24,dof=6", "fem"},
+        {"hypersparse-4000000", "hypersparse:4000000,4000000,400000,seed=1", "hypersparse"},
+        {"spd-200000-1e6", "spd:200000,1e6,seed=1", "spectrum"},
+        {"blocks-100000", "blocks:100000,2,24,4,seed=1", "blocks"},
+        {"nm-4096-2-4", "nm:4096,4096,2,4,seed=1", "network"},
+        {"nm-4096-1-4", "nm:4096,4096,1,4,seed=1", "network"}};
     for (const std::string size : {"2048", "4096"}) {
       for (const std::string sparsity : {"0.6", "0.7", "0.8", "0.9", "0.95"}) {
         entries.push_back({"uniform-" + size + "-" + sparsity,
@@ -158,10 +183,10 @@ csr_matrix<T> from_specification(std::string_view specification) {
   }
   const auto colon = specification.find(':');
   const std::string_view name = specification.substr(0, colon);
-  for (const family& f : families()) {
+  for (const family<T>& f : families<T>()) {
     if (f.name != name) continue;
     const std::string_view text = colon == std::string_view::npos ? "" : specification.substr(colon + 1);
-    return make<T>(f, parameters(specification, f, text));
+    return f.make(parameters(specification, f, text));
   }
   refuse(specification, "\"" + std::string(name) + "\" is neither a family nor in the catalogue");
 }

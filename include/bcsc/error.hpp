@@ -38,6 +38,7 @@ enum class errc : int {
   decompression_limit = 29,  ///< the stream expands beyond the permitted ratio or size
   structure_violation = 30,  ///< the entries contradict the declared symmetry
   checksum_mismatch = 31,    ///< the content is not what its checksum says
+  network_error = 32,        ///< a server cannot be reached, refuses, or does not answer as it should
 
   // Machine.
   out_of_memory = 40,

@@ -54,6 +54,8 @@ std::string_view to_string(errc code) noexcept {
       return "structure_violation";
     case errc::checksum_mismatch:
       return "checksum_mismatch";
+    case errc::network_error:
+      return "network_error";
     case errc::out_of_memory:
       return "out_of_memory";
     case errc::no_device:

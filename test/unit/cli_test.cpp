@@ -119,7 +119,9 @@ INSTANTIATE_TEST_SUITE_P(command_lines, usage_error,
                                          "spmm stencil5:3,3 --m-block -1", "spmm stencil5:3,3 --repeat 0",
                                          "spmm stencil5:3,3 --threads -2", "solve stencil5:3,3 --rhs 0",
                                          "solve stencil5:3,3 --tolerance -1", "solve stencil5:3,3 --precondition ilu",
-                                         "kernels --type fp16", "info stencil5:3,3 --no-such-option"));
+                                         "kernels --type fp16", "fetch", "fetch HB/bcsstk16 --spd",
+                                         "fetch --list --spd --not-spd", "fetch bcsstk16 --retries -1",
+                                         "info stencil5:3,3 --no-such-option"));
 
 class help_text : public testing::TestWithParam<const char*> {};
 
@@ -132,7 +134,8 @@ TEST_P(help_text, has_examples) {
 }
 
 INSTANTIATE_TEST_SUITE_P(commands, help_text,
-                         testing::Values("info", "spmm", "solve", "convert", "generate", "devices", "kernels"));
+                         testing::Values("info", "spmm", "solve", "convert", "generate", "fetch", "devices",
+                                         "kernels"));
 
 TEST(bcsc_program, knows_its_version) {
   const outcome result = bcsc_run("--version");

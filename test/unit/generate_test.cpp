@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <ostream>
 #include <set>
 #include <string>
@@ -123,7 +124,15 @@ INSTANTIATE_TEST_SUITE_P(
                     spd_case{"stencil9:6,8", 48, (3 * 6 - 2) * (3 * 8 - 2)},
                     spd_case{"stencil7:4,5,6", 120, 7 * 120 - 2 * (5 * 6 + 4 * 6 + 4 * 5)},
                     spd_case{"stencil27:5,4,3", 60, 13 * 10 * 7}, spd_case{"banded:50,4", 50, 50 * 9 - 4 * 5},
-                    spd_case{"banded:20,0,seed=7", 20, 20}, spd_case{"banded:12,40,seed=3", 12, 12 * 12}));
+                    spd_case{"banded:20,0,seed=7", 20, 20}, spd_case{"banded:12,40,seed=3", 12, 12 * 12},
+                    spd_case{"elasticity:4,3,2,dof=1", 1 * 4 * 4 * 3, 1 * 10 * 10 * 7},
+                    spd_case{"elasticity:4,3,2,dof=2", 2 * 4 * 4 * 3, 4 * 10 * 10 * 7},
+                    spd_case{"elasticity:4,3,2,dof=4", 4 * 4 * 4 * 3, 16 * 10 * 10 * 7},
+                    spd_case{"elasticity:3,2,4,dof=5", 5 * 3 * 3 * 5, 25 * 7 * 7 * 13},
+                    spd_case{"elasticity:3,2,4,dof=6", 6 * 3 * 3 * 5, 36 * 7 * 7 * 13}, spd_case{"spd:1,1", 1, 1},
+                    spd_case{"spd:2,1000", 2, 4}, spd_case{"spd:3,1000", 3, 5}, spd_case{"blocks:7,7,7,0", 7, 49},
+                    spd_case{"blocks:30,5,5,0", 30, 6 * 25}, spd_case{"blocks:13,5,5,0,seed=4", 13, 25 + 25 + 9},
+                    spd_case{"blocks:12,3,3,40", 12, 144}));
 
 // --- Elasticity -----------------------------------------------------------------------------------------------------
 
@@ -187,6 +196,110 @@ TEST(elasticity, equals_an_element_by_element_assembly) {
   }
   const Eigen::MatrixXd k = dense(generate::elasticity<double>(nx, ny, nz));
   EXPECT_LT((k - expected).cwiseAbs().maxCoeff(), 1e-14);
+}
+
+/// The energy of `dof` unknowns a node, by the 2x2x2 Gauss rule: that of the summed displacements, in Lamé's form, and
+/// for two bodies each one's own resistance.
+Eigen::MatrixXd gauss_element_of(int dof) {
+  const double lambda = 3.0 * 5 / 26, mu = 2.0 * 5 / 26;
+  Eigen::MatrixXd k = Eigen::MatrixXd::Zero(8 * dof, 8 * dof);
+  for (int point = 0; point < 8; ++point) {
+    Eigen::Matrix<double, 8, 3> gradient;
+    for (int node = 0; node < 8; ++node) {
+      for (int axis = 0; axis < 3; ++axis) {
+        gradient(node, axis) = 1;
+        for (int other = 0; other < 3; ++other) {
+          const bool far = (node >> other & 1) != 0;
+          const double x = 0.5 + ((point >> other & 1) != 0 ? 0.5 : -0.5) / std::sqrt(3.0);
+          gradient(node, axis) *= other == axis ? (far ? 1 : -1) : (far ? x : 1 - x);
+        }
+      }
+    }
+    // Twice the density: 2 mu |e|^2 + lambda (div w)^2 of w, where w_i sums the unknowns along axis i; and for two
+    // bodies mu |grad u|^2 on top, which outweighs what their sum may lose.
+    Eigen::MatrixXd div = Eigen::MatrixXd::Zero(1, 8 * dof);
+    Eigen::MatrixXd strain = Eigen::MatrixXd::Zero(9, 8 * dof), sum = strain,
+                    own = Eigen::MatrixXd::Zero(3 * dof, 8 * dof);
+    for (int node = 0; node < 8; ++node) {
+      for (int a = 0; a < dof; ++a) {
+        const int i = a % 3, column = node * dof + a;
+        div(0, column) += gradient(node, i);
+        for (int j = 0; j < 3; ++j) {
+          strain(3 * i + j, column) += gradient(node, j) / 2;
+          strain(3 * j + i, column) += gradient(node, j) / 2;
+          sum(3 * i + j, column) += gradient(node, j);
+          own(3 * a + j, column) += gradient(node, j);
+        }
+      }
+    }
+    const double bodies = dof > 3 ? 2 : 1;
+    k += (lambda * div.transpose() * div + 2 * mu * strain.transpose() * strain - mu * sum.transpose() * sum +
+          bodies * mu * own.transpose() * own) /
+         8;
+  }
+  return k;
+}
+
+class elasticity_of : public testing::TestWithParam<int> {};
+
+TEST_P(elasticity_of, so_many_unknowns_equals_an_element_by_element_assembly) {
+  const int dof = GetParam(), nx = 3, ny = 2, nz = 2;
+  const Eigen::MatrixXd element = gauss_element_of(dof);
+  if (dof == 3) {
+    EXPECT_LT((element - gauss_element()).cwiseAbs().maxCoeff(), 1e-15);
+  }
+  const int rows = dof * nx * (ny + 1) * (nz + 1);
+  Eigen::MatrixXd expected = Eigen::MatrixXd::Zero(rows, rows);
+  for (int x = 0; x < nx; ++x) {
+    for (int y = 0; y < ny; ++y) {
+      for (int z = 0; z < nz; ++z) {
+        const auto at = [&](int local) {
+          const int node = local / dof;
+          const int px = x + (node & 1), py = y + (node >> 1 & 1), pz = z + (node >> 2 & 1);
+          return px == 0 ? -1 : dof * (((px - 1) * (ny + 1) + py) * (nz + 1) + pz) + local % dof;
+        };
+        for (int i = 0; i < 8 * dof; ++i) {
+          for (int j = 0; j < 8 * dof; ++j) {
+            if (at(i) >= 0 && at(j) >= 0) expected(at(i), at(j)) += element(i, j);
+          }
+        }
+      }
+    }
+  }
+  const Eigen::MatrixXd k = dense(generate::elasticity<double>(nx, ny, nz, dof));
+  ASSERT_EQ(k.rows(), rows);
+  EXPECT_LT((k - expected).cwiseAbs().maxCoeff(), 1e-14);
+}
+
+/// Whole blocks: what a block format at that height stores without fill.
+TEST_P(elasticity_of, so_many_unknowns_has_dense_blocks) {
+  const int dof = GetParam();
+  const auto a = generate::elasticity<float>(4, 3, 3, dof);
+  const auto v = a.view();
+  for (std::int64_t i = 0; i < v.rows; ++i) {
+    ASSERT_EQ((v.row_ptr[i + 1] - v.row_ptr[i]) % dof, 0);
+    for (auto k = v.row_ptr[i]; k < v.row_ptr[i + 1]; k += dof) {
+      ASSERT_EQ(v.col_ind[k] % dof, 0);
+      ASSERT_EQ(v.col_ind[k + dof - 1], v.col_ind[k] + dof - 1);
+    }
+    const auto first = i / dof * dof;  // all rows of a node have the same columns
+    ASSERT_TRUE(std::equal(v.col_ind.begin() + v.row_ptr[i], v.col_ind.begin() + v.row_ptr[i + 1],
+                           v.col_ind.begin() + v.row_ptr[first]));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(dof, elasticity_of, testing::Range(1, 7));
+
+TEST(elasticity, of_fewer_unknowns_holds_the_others_at_0) {
+  const Eigen::MatrixXd full = dense(generate::elasticity<double>(3, 2, 2));
+  for (const int dof : {1, 2}) {
+    const Eigen::MatrixXd part = dense(generate::elasticity<double>(3, 2, 2, dof));
+    for (Eigen::Index i = 0; i < part.rows(); ++i) {
+      for (Eigen::Index j = 0; j < part.cols(); ++j) {
+        ASSERT_EQ(part(i, j), full(3 * (i / dof) + i % dof, 3 * (j / dof) + j % dof));
+      }
+    }
+  }
 }
 
 /// Rows whose node touches no clamped one feel nothing of a rigid motion.
@@ -301,6 +414,179 @@ TEST(rmat, follows_its_probabilities) {
   EXPECT_EQ(upper_right.view().col_ind[0], 63);
 }
 
+// --- Structured, hypersparse ----------------------------------------------------------------------------------------
+
+struct nm_case {
+  std::int64_t rows, cols, n, m;
+};
+void PrintTo(const nm_case& c, std::ostream* out) { *out << c.n << ":" << c.m << " of " << c.rows << "x" << c.cols; }
+
+class nm_sparsity : public testing::TestWithParam<nm_case> {};
+
+TEST_P(nm_sparsity, keeps_n_of_every_m) {
+  const auto [rows, cols, n, m] = GetParam();
+  const auto a = generate::nm<double>(rows, cols, n, m, 1);
+  expect_valid_csr(a);
+  ASSERT_EQ(a.rows(), rows);
+  ASSERT_EQ(a.cols(), cols);
+  const auto v = a.view();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::vector<std::int64_t> kept(static_cast<std::size_t>((cols + m - 1) / m), 0);
+    for (auto k = v.row_ptr[i]; k < v.row_ptr[i + 1]; ++k) ++kept[static_cast<std::size_t>(v.col_ind[k] / m)];
+    for (std::size_t group = 0; group < kept.size(); ++group) {
+      const std::int64_t width = std::min(m, cols - static_cast<std::int64_t>(group) * m);
+      ASSERT_EQ(kept[group], std::min(n, width)) << "row " << i << ", group " << group;
+    }
+  }
+  for (double x : v.values) {
+    EXPECT_GE(std::abs(x), 0.5);
+    EXPECT_LT(std::abs(x), 1.5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(shapes, nm_sparsity,
+                         testing::Values(nm_case{64, 128, 2, 4}, nm_case{33, 70, 1, 4}, nm_case{20, 33, 4, 8},
+                                         nm_case{10, 31, 3, 7}, nm_case{9, 40, 0, 4}, nm_case{9, 10, 4, 4},
+                                         nm_case{5, 3, 2, 100}, nm_case{0, 8, 2, 4}, nm_case{8, 0, 2, 4},
+                                         nm_case{7, 12, 1, 1}));
+
+/// Every one of the six choices of 2:4, equally often: chi-squared with 5 degrees of freedom stays below 20.5 with 99.9
+/// %.
+TEST(nm, prefers_no_choice) {
+  const std::int64_t rows = 500, groups = 60;
+  const auto a = generate::nm<float>(rows, 4 * groups, 2, 4, 3);
+  const auto v = a.view();
+  std::map<std::int64_t, double> chosen;
+  for (std::int64_t k = 0; k < v.nnz(); k += 2) ++chosen[v.col_ind[k] % 4 * 4 + v.col_ind[k + 1] % 4];
+  EXPECT_EQ(chosen.size(), 6u);
+  const double expected = static_cast<double>(rows * groups) / 6;
+  double chi_squared = 0;
+  for (const auto& [choice, times] : chosen) chi_squared += (times - expected) * (times - expected) / expected;
+  EXPECT_LT(chi_squared, 20.5);
+}
+
+struct hypersparse_case {
+  std::int64_t rows, cols, nnz;
+};
+void PrintTo(const hypersparse_case& c, std::ostream* out) { *out << c.nnz << " in " << c.rows << "x" << c.cols; }
+
+class hypersparse_matrix : public testing::TestWithParam<hypersparse_case> {};
+
+TEST_P(hypersparse_matrix, has_exactly_so_many_entries_all_over_the_place) {
+  const auto [rows, cols, nnz] = GetParam();
+  const auto a = generate::hypersparse<double>(rows, cols, nnz, 1);
+  expect_valid_csr(a);
+  EXPECT_EQ(a.rows(), rows);
+  EXPECT_EQ(a.cols(), cols);
+  ASSERT_EQ(a.nnz(), nnz);
+  const auto v = a.view();
+  std::int64_t upper = 0, left = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    upper += i < rows / 2 ? v.row_ptr[i + 1] - v.row_ptr[i] : 0;
+  }
+  for (auto j : v.col_ind) left += j < cols / 2;
+  const double half = static_cast<double>(nnz) / 2, deviation = std::sqrt(static_cast<double>(nnz)) / 2;
+  EXPECT_NEAR(static_cast<double>(upper), half, 4 * deviation + 1);
+  EXPECT_NEAR(static_cast<double>(left), half, 4 * deviation + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(shapes, hypersparse_matrix,
+                         testing::Values(hypersparse_case{3000000, 2000000, 4000},
+                                         hypersparse_case{100, 2147483647, 500}, hypersparse_case{20, 20, 200},
+                                         hypersparse_case{3, 3, 5}, hypersparse_case{1, 1, 1},
+                                         hypersparse_case{50, 40, 0}, hypersparse_case{0, 5, 0},
+                                         hypersparse_case{5, 0, 0}));
+
+// --- Chosen spectrum ------------------------------------------------------------------------------------------------
+
+struct condition_case {
+  std::int64_t rows;
+  double condition;
+};
+void PrintTo(const condition_case& c, std::ostream* out) { *out << c.rows << " rows, condition " << c.condition; }
+
+class spd_condition : public testing::TestWithParam<condition_case> {};
+
+/// Long double, so that a condition of 2^40 leaves digits for the least eigenvalue.
+TEST_P(spd_condition, is_the_one_asked_for) {
+  using matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  const auto [rows, condition] = GetParam();
+  const auto a = generate::spd<double>(rows, condition, 1);
+  expect_valid_csr(a);
+  const auto values =
+      Eigen::SelfAdjointEigenSolver<matrix>(dense(a).cast<long double>(), Eigen::EigenvaluesOnly).eigenvalues().eval();
+  const long double tolerance = 1e-17L * condition * static_cast<long double>(rows) + 1e-15L;
+  EXPECT_NEAR(static_cast<double>(values[0] - 1), 0, static_cast<double>(tolerance));
+  EXPECT_NEAR(static_cast<double>(values[rows - 1] - condition), 0, static_cast<double>(tolerance));
+}
+
+INSTANTIATE_TEST_SUITE_P(conditions, spd_condition,
+                         testing::Values(condition_case{2, 10}, condition_case{7, 1.5}, condition_case{64, 1},
+                                         condition_case{100, 100}, condition_case{101, 1e6}, condition_case{150, 1e9},
+                                         condition_case{120, 0x1p40}, condition_case{1, 1}));
+
+TEST(spd, fills_every_octave_alike) {
+  const double octaves = 10;
+  const Eigen::MatrixXd a = dense(generate::spd<double>(400, std::exp2(octaves), 5));
+  const Eigen::VectorXd values =
+      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(a, Eigen::EigenvaluesOnly).eigenvalues();
+  std::vector<int> in_octave(static_cast<std::size_t>(octaves), 0);
+  for (const double value : values.head(399)) ++in_octave[static_cast<std::size_t>(std::log2(value + 1e-9))];
+  for (const int count : in_octave) EXPECT_NEAR(count, 40, 24);
+}
+
+TEST(spd, stays_sparse_and_without_order) {
+  const auto a = generate::spd<float>(20000, 1e4, 1);
+  const auto v = a.view();
+  std::int64_t longest = 0, far = 0;
+  for (std::int64_t i = 0; i < v.rows; ++i) {
+    longest = std::max<std::int64_t>(longest, v.row_ptr[i + 1] - v.row_ptr[i]);
+    for (auto k = v.row_ptr[i]; k < v.row_ptr[i + 1]; ++k) far += std::abs(v.col_ind[k] - i) > 2000;
+  }
+  EXPECT_EQ(longest, 22);
+  EXPECT_GT(static_cast<double>(far) / static_cast<double>(a.nnz()), 0.7);
+}
+
+TEST(spd, rounds_to_single_precision_once) {
+  const auto a = generate::spd<double>(300, 1e9, 1);
+  const auto single = generate::spd<float>(300, 1e9, 1);
+  ASSERT_EQ(a.nnz(), single.nnz());
+  for (std::int64_t k = 0; k < a.nnz(); ++k) {
+    ASSERT_EQ(single.view().values[k], static_cast<float>(a.view().values[k]));
+  }
+}
+
+// --- Blocks of unequal heights --------------------------------------------------------------------------------------
+
+TEST(blocks, have_heights_within_their_limits_and_equal_columns) {
+  const auto a = generate::blocks<double>(500, 3, 9, 2, 1);
+  expect_valid_csr(a);
+  const auto v = a.view();
+  const auto columns = [&](std::int64_t row) {
+    return std::vector<std::int32_t>(v.col_ind.begin() + v.row_ptr[row], v.col_ind.begin() + v.row_ptr[row + 1]);
+  };
+  std::set<std::int64_t> heights;
+  for (std::int64_t begin = 0; begin < v.rows;) {
+    // Nodes of equal column sets are as good as impossible, so a change of the set is a node's end.
+    std::int64_t end = begin + 1;
+    while (end < v.rows && columns(end) == columns(begin)) ++end;
+    if (end < v.rows) {
+      EXPECT_GE(end - begin, 3);
+      EXPECT_LE(end - begin, 9);
+      heights.insert(end - begin);
+    }
+    const auto own = columns(begin);
+    for (std::int64_t row = begin; row < end; ++row) {
+      EXPECT_TRUE(std::binary_search(own.begin(), own.end(), static_cast<std::int32_t>(row)));
+    }
+    begin = end;
+  }
+  EXPECT_EQ(heights.size(), 7u) << "3 .. 9";
+  const Eigen::MatrixXd d = dense(a);
+  EXPECT_TRUE(d == d.transpose());
+  for (int i = 0; i < 500; ++i) EXPECT_NEAR(d(i, i) - (d.row(i).cwiseAbs().sum() - d(i, i)), 1.0, 1e-12);
+}
+
 // --- Reproducibility ------------------------------------------------------------------------------------------------
 
 struct fixed_case {
@@ -318,16 +604,24 @@ TEST_P(fixed_matrix, is_the_same_everywhere) {
   EXPECT_EQ(checksum_of(generate::from_specification<float>(specification)), fp32);
 }
 
-INSTANTIATE_TEST_SUITE_P(checksums, fixed_matrix,
-                         testing::Values(fixed_case{"elasticity:6,5,4", 0xddc54dd7c7444849u, 0x86da79cfc87a5a61u},
-                                         fixed_case{"stencil5:20,30", 0x3db9a56d7fbb9b22u, 0x4c41ff68cdb6d362u},
-                                         fixed_case{"stencil9:20,30", 0xc404da711d7b2d75u, 0x394b5cf3cc936335u},
-                                         fixed_case{"stencil7:8,9,10", 0x535082288b0caad3u, 0x691af203a56604d3u},
-                                         fixed_case{"stencil27:8,9,10", 0x436d53cdae707dfau, 0x7e919d377687c35au},
-                                         fixed_case{"banded:500,12,seed=1", 0xd253eee761873fb1u, 0xd0864ebebbef3a6du},
-                                         fixed_case{"uniform:300,200,0.9,seed=1", 0xdb0ea226fa370b79u,
-                                                    0x400dace5308af6cfu},
-                                         fixed_case{"rmat:10,8,seed=1", 0x65aaea2d11cb58a8u, 0x735b87e33cf19d79u}));
+INSTANTIATE_TEST_SUITE_P(
+    checksums, fixed_matrix,
+    testing::Values(fixed_case{"elasticity:6,5,4", 0xddc54dd7c7444849u, 0x86da79cfc87a5a61u},
+                    fixed_case{"stencil5:20,30", 0x3db9a56d7fbb9b22u, 0x4c41ff68cdb6d362u},
+                    fixed_case{"stencil9:20,30", 0xc404da711d7b2d75u, 0x394b5cf3cc936335u},
+                    fixed_case{"stencil7:8,9,10", 0x535082288b0caad3u, 0x691af203a56604d3u},
+                    fixed_case{"stencil27:8,9,10", 0x436d53cdae707dfau, 0x7e919d377687c35au},
+                    fixed_case{"banded:500,12,seed=1", 0xd253eee761873fb1u, 0xd0864ebebbef3a6du},
+                    fixed_case{"uniform:300,200,0.9,seed=1", 0xdb0ea226fa370b79u, 0x400dace5308af6cfu},
+                    fixed_case{"rmat:10,8,seed=1", 0x65aaea2d11cb58a8u, 0x735b87e33cf19d79u},
+                    fixed_case{"elasticity:4,3,2,dof=1", 0xa196bbf721fa3dddu, 0xe5b0de8130d12c6du},
+                    fixed_case{"elasticity:4,3,2,dof=6", 0xc15b154282cebf47u, 0x3d328f4ec30e7647u},
+                    fixed_case{"nm:100,203,2,4,seed=1", 0x7627bb047de168b7u, 0x3569f16513eb93efu},
+                    fixed_case{"nm:50,64,3,16,seed=9", 0x069b9bcfd850e197u, 0x8494c0ddc58240acu},
+                    fixed_case{"hypersparse:100000,5000,700,seed=1", 0x3cd7234379650ed4u, 0xf91b2f060ec64587u},
+                    fixed_case{"spd:500,1e6,seed=1", 0xd3f9c45677364f76u, 0x6e6167a7cb5e52fcu},
+                    fixed_case{"spd:301,1099511627776,seed=2", 0x079847b4c45e21a8u, 0xe89b7719ea451826u},
+                    fixed_case{"blocks:400,2,11,3,seed=1", 0xac20230ed305febeu, 0x4d87e6340ea5b68bu}));
 
 class seeded_family : public testing::TestWithParam<std::string> {};
 
@@ -339,12 +633,15 @@ TEST_P(seeded_family, changes_with_its_seed_and_only_with_it) {
   EXPECT_NE(checksum_of(generate::from_specification<double>(form + ",seed=2")), first);
 }
 
-INSTANTIATE_TEST_SUITE_P(families, seeded_family, testing::Values("banded:100,3", "uniform:100,100,0.8", "rmat:7,4"));
+INSTANTIATE_TEST_SUITE_P(families, seeded_family,
+                         testing::Values("banded:100,3", "uniform:100,100,0.8", "rmat:7,4", "nm:40,40,2,4",
+                                         "hypersparse:1000,1000,50", "spd:50,100", "blocks:60,2,5,1"));
 
 #if BCSC_WITH_OPENMP
 TEST(generators, do_not_depend_on_the_number_of_threads) {
   const int before = omp_get_max_threads();
-  for (const std::string form : {"elasticity:9,8,7", "uniform:999,500,0.95", "rmat:11,8", "banded:3000,9"}) {
+  for (const std::string form : {"elasticity:9,8,7", "uniform:999,500,0.95", "rmat:11,8", "banded:3000,9",
+                                 "nm:999,500,2,4", "hypersparse:9999,999,5000", "spd:9999,1e5", "blocks:9999,1,12,3"}) {
     omp_set_num_threads(1);
     const auto alone = checksum_of(generate::from_specification<double>(form));
     omp_set_num_threads(5);
@@ -363,7 +660,8 @@ TEST(catalogue, names_every_matrix_once) {
     EXPECT_FALSE(entry.kind.empty());
   }
   for (const char* name : {"elasticity-30", "elasticity-45", "band-20000-20", "stencil9-400", "stencil27-64", "rmat-17",
-                           "rmat-20", "uniform-2048-0.6", "uniform-4096-0.95"}) {
+                           "rmat-20", "uniform-2048-0.6", "uniform-4096-0.95", "nm-4096-2-4", "spd-200000-1e6",
+                           "hypersparse-4000000", "blocks-100000", "elasticity-24-dof6"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -380,7 +678,8 @@ TEST_P(catalogue_matrix, is_made_by_its_name) {
 }
 
 INSTANTIATE_TEST_SUITE_P(small_ones, catalogue_matrix,
-                         testing::Values("band-20000-20", "stencil9-400", "uniform-2048-0.95"));
+                         testing::Values("band-20000-20", "stencil9-400", "uniform-2048-0.95", "hypersparse-4000000",
+                                         "spd-200000-1e6", "blocks-100000"));
 
 TEST(catalogue, elasticity_30_is_large_enough) {
   const auto a = generate::from_specification<float>("elasticity-30");
@@ -445,7 +744,34 @@ INSTANTIATE_TEST_SUITE_P(
         refused_case{"edges", [] { generate::rmat<double>(30, 16, 1); }, overflow, "edges = "},
         refused_case{"degree", [] { generate::rmat<double>(3, -8, 1); }, invalid, "degree = -8"},
         refused_case{"a", [] { generate::rmat<double>(3, 1, 1, -0.1); }, invalid, "a = -0.1"},
-        refused_case{"a + b + c", [] { generate::rmat<double>(3, 1, 1, 0.6, 0.3, 0.3); }, invalid, "a + b + c = 1.2"}));
+        refused_case{"a + b + c", [] { generate::rmat<double>(3, 1, 1, 0.6, 0.3, 0.3); }, invalid, "a + b + c = 1.2"},
+        refused_case{"dof 0", [] { generate::elasticity<double>(2, 2, 2, 0); }, invalid, "dof = 0"},
+        refused_case{"dof 7", [] { generate::elasticity<double>(2, 2, 2, 7); }, invalid, "dof = 7"},
+        refused_case{"dof nnz", [] { generate::elasticity<float>(150, 150, 150, 6); }, overflow, "nnz = "},
+        refused_case{"nm rows", [] { generate::nm<double>(-1, 8, 2, 4, 1); }, invalid, "rows = -1"},
+        refused_case{"nm cols", [] { generate::nm<double>(8, huge, 2, 4, 1); }, overflow, "cols = "},
+        refused_case{"nm n", [] { generate::nm<double>(8, 8, 5, 4, 1); }, invalid, "n = 5"},
+        refused_case{"nm n < 0", [] { generate::nm<double>(8, 8, -1, 4, 1); }, invalid, "n = -1"},
+        refused_case{"nm m", [] { generate::nm<double>(8, 8, 0, 0, 1); }, invalid, "m = 0"},
+        refused_case{"nm nnz", [] { generate::nm<double>(100000, 100000, 2, 4, 1); }, overflow, "nnz = "},
+        refused_case{"hypersparse rows", [] { generate::hypersparse<double>(huge, 8, 2, 1); }, overflow, "rows = "},
+        refused_case{"hypersparse cols", [] { generate::hypersparse<double>(8, -8, 2, 1); }, invalid, "cols = -8"},
+        refused_case{"hypersparse nnz", [] { generate::hypersparse<double>(8, 8, -2, 1); }, invalid, "nnz = -2"},
+        refused_case{"hypersparse full", [] { generate::hypersparse<double>(4, 4, 9, 1); }, invalid, "nnz = 9"},
+        refused_case{"hypersparse of none", [] { generate::hypersparse<double>(0, 4, 1, 1); }, invalid, "nnz = 1"},
+        refused_case{"spd rows", [] { generate::spd<double>(0, 10, 1); }, invalid, "rows = 0"},
+        refused_case{"spd condition", [] { generate::spd<double>(9, 0.5, 1); }, invalid, "condition = 0.5"},
+        refused_case{"spd nan", [] { generate::spd<double>(9, std::nan(""), 1); }, invalid, "condition = nan"},
+        refused_case{"spd 2^41", [] { generate::spd<double>(9, 0x1p41, 1); }, invalid, "condition = 2"},
+        refused_case{"spd one row", [] { generate::spd<double>(1, 3, 1); }, invalid, "condition = 3"},
+        refused_case{"spd wide", [] { generate::spd<double>(huge, 3, 1); }, overflow, "rows = "},
+        refused_case{"blocks least", [] { generate::blocks<double>(9, 0, 3, 1, 1); }, invalid, "least = 0"},
+        refused_case{"blocks most", [] { generate::blocks<double>(9, 4, 3, 1, 1); }, invalid, "most = 3"},
+        refused_case{"blocks degree", [] { generate::blocks<double>(9, 1, 3, -1, 1); }, invalid, "degree = -1"},
+        refused_case{"blocks rows", [] { generate::blocks<double>(huge, 1, 3, 1, 1); }, overflow, "rows = "},
+        refused_case{"blocks couplings", [] { generate::blocks<double>(9999, 1, 1, 1 << 20, 1); }, overflow,
+                     "couplings"},
+        refused_case{"blocks nnz", [] { generate::blocks<double>(60000, 60000, 60000, 0, 1); }, overflow, "nnz = "}));
 
 INSTANTIATE_TEST_SUITE_P(
     specifications, refused,
@@ -460,6 +786,11 @@ INSTANTIATE_TEST_SUITE_P(
                     specification("banded:9,2,speed=1", "\"speed\""),
                     specification("stencil7:4,4,4,seed=1", "\"seed\""),
                     specification("uniform:8,8,dense", "sparsity = \"dense\""),
-                    specification("uniform:8,8,2", "sparsity = 2")));
+                    specification("uniform:8,8,2", "sparsity = 2"), specification("elasticity:3,3,3,dof=9", "dof = 9"),
+                    specification("elasticity:3,3,3,dof=x", "dof"), specification("nm:8,8,2", "m is missing"),
+                    specification("nm:8,8,2,4,1", "one too many"), specification("hypersparse:8,8", "nnz is missing"),
+                    specification("spd:8", "condition is missing"), specification("spd:8,high", "condition = \"high\""),
+                    specification("blocks:8,1,2", "degree is missing"), specification("", "spd:rows,condition[,seed=]"),
+                    specification("", "nm:rows,cols,n,m[,seed=]"), specification("", "elasticity:nx,ny,nz[,dof=]")));
 
 }  // namespace

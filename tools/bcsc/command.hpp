@@ -75,6 +75,7 @@ auto with_type(value_type type, Body body) {
 command add_info(CLI::App& app);
 command add_convert(CLI::App& app);
 command add_generate(CLI::App& app);
+command add_fetch(CLI::App& app);
 command add_spmm(CLI::App& app);
 command add_solve(CLI::App& app);
 command add_devices(CLI::App& app);
