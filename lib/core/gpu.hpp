@@ -52,10 +52,14 @@ class memory_pool {
   memory_pool& operator=(const memory_pool&) = delete;
   int device() const { return device_; }
   void* handle() const { return handle_; }
+  std::size_t device_bytes() const { return device_bytes_; }
+  /// Gives the driver back what is released beyond the bound.
+  void trim() const noexcept;
 
  private:
   int device_;
-  void* handle_ = nullptr;  ///< a cudaMemPool_t; null: the GPU has none
+  std::size_t device_bytes_ = 0;  ///< of the whole GPU
+  void* handle_ = nullptr;        ///< a cudaMemPool_t; null: the GPU has none
 };
 
 /// While it lives, this thread allocates from `pool` (unless that is null), and what it releases may still be in use by

@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
-/// Of what has been released, a pool keeps so much; the rest goes back to the driver.
+/// Of what has been released, a pool keeps at most so much; the rest goes back to the driver.
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 30;
 thread_local const memory_pool* current_pool = nullptr;
 
@@ -102,8 +102,20 @@ memory_pool::memory_pool(int device) : device_(device) {
   cudaMemPool_t pool = nullptr;
   check(cudaMemPoolCreate(&pool, &wanted), "cudaMemPoolCreate");
   handle_ = pool;
-  std::uint64_t kept = most_kept_bytes;
+  // The threshold counts what is in use too: the pool keeps all, and trim() bounds what is not.
+  std::uint64_t kept = ~std::uint64_t{0};
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "cudaMemPoolSetAttribute");
+  std::size_t free = 0;
+  check(cudaMemGetInfo(&free, &device_bytes_), "cudaMemGetInfo");
+}
+
+void memory_pool::trim() const noexcept {
+  if (handle_ == nullptr) return;
+  const auto pool = static_cast<cudaMemPool_t>(handle_);
+  std::uint64_t reserved = 0, used = 0;
+  const bool known = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+                     cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess;
+  if (known && reserved > used + most_kept_bytes) (void)cudaMemPoolTrimTo(pool, used + most_kept_bytes);
 }
 
 memory_pool::~memory_pool() {
@@ -114,13 +126,17 @@ memory_pool::~memory_pool() {
 pool_guard::pool_guard(const memory_pool* pool) : former_(current_pool) {
   if (pool != nullptr && pool->handle() != nullptr) current_pool = pool;
 }
-pool_guard::~pool_guard() { current_pool = former_; }
+pool_guard::~pool_guard() {
+  if (former_ == nullptr && current_pool != nullptr) current_pool->trim();
+  current_pool = former_;
+}
 
 allocation allocate(std::size_t bytes) {
   allocation memory;
   int device = -1;
-  const bool pooled =
-      current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess && device == current_pool->device();
+  // What no GPU of this size can hold is left to cudaMalloc, which says so.
+  const bool pooled = current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess &&
+                      device == current_pool->device() && bytes <= current_pool->device_bytes();
   memory.from = pooled ? origin::pool : origin::driver;
   const cudaError_t status =
       pooled
