@@ -34,9 +34,7 @@ struct told_sizes {
 /// Goes through a file once.
 class edge_list_reader {
  public:
-  explicit edge_list_reader(source& in) : in_(in), lines_(in), pattern_(in.options().pattern_seed) {
-    require_sensible_options();
-  }
+  explicit edge_list_reader(source& in) : in_(in), lines_(in) { require_sensible_options(); }
 
   /// Calls add(u, v, value) for each edge, its vertices as the file numbers them. Sizes will fit `max_size`.
   template <value T, class F>
@@ -69,7 +67,6 @@ class edge_list_reader {
 
   source& in_;
   line_reader lines_;
-  pattern_values pattern_;
   told_sizes told_;
   std::size_t width_ = 0;  ///< numbers a line; 0 before the first
   std::int64_t width_line_ = 0;
@@ -98,7 +95,9 @@ void edge_list_reader::scan(std::int64_t max_size, F&& add) {
     const edge_tokens tokens = split(line);
     const std::int64_t u = take_vertex("row", tokens[0], max_size, greatest_row_);
     const std::int64_t v = take_vertex("column", tokens[1], max_size, greatest_col_);
-    add(u, v, is_pattern() ? pattern_.next<T>() : value_of_token<T>(place("value"), tokens[2]));
+    add(u, v,
+        is_pattern() ? pattern_value<T>(in_.options().pattern_seed, num_edges_)
+                     : value_of_token<T>(place("value"), tokens[2]));
     ++num_edges_;
   }
   if (told_.edges && told_.edges->value > num_edges_) {
@@ -237,11 +236,19 @@ std::int64_t edge_list_reader::settle_size(const char* what, std::optional<std::
 
 /// Leaves the first of the entries at each position.
 template <value T, index I>
-void drop_repetitions(std::vector<entry<T, I>>& entries) {
+stored_entries<T, I> without_repetitions(const stored_entries<T, I>& stored) {
+  std::vector<entry<T, I>> entries;
+  entries.reserve(stored.size());
+  for (std::size_t k = 0; k < stored.size(); ++k) {
+    entries.push_back({stored.row[k], stored.col[k], stored.values[k]});
+  }
   const auto position = [](const entry<T, I>& e) { return std::pair(e.row, e.col); };
   std::ranges::stable_sort(entries, {}, position);
   const auto rest = std::ranges::unique(entries, {}, position);
   entries.erase(rest.begin(), rest.end());
+  stored_entries<T, I> unique;
+  for (const auto& [row, col, value] : entries) unique.push_back(row, col, value);
+  return unique;
 }
 
 }  // namespace
@@ -258,20 +265,18 @@ file_info edge_list::read_info(source& in) {
 
 template <value T, index I>
 coo_matrix<T, I> edge_list::read_matrix(source& in) {
-  std::vector<entry<T, I>> entries;
+  stored_entries<T, I> stored;
   edge_list_reader reader(in);
   reader.scan<T>(std::numeric_limits<I>::max(), [&](std::int64_t u, std::int64_t v, T value) {
-    entries.push_back({static_cast<I>(u), static_cast<I>(v), value});
+    stored.push_back(static_cast<I>(u), static_cast<I>(v), value);
   });
   const I base = static_cast<I>(reader.base());
-  for (entry<T, I>& e : entries) {
-    e.row -= base;
-    e.col -= base;
-  }
+  for (I& row : stored.row) row -= base;
+  for (I& col : stored.col) col -= base;
   // An edge is in a pattern or not, however often it is listed.
   const bool seeded = in.options().pattern_seed.has_value();
-  if (reader.is_pattern() && seeded) drop_repetitions(entries);
-  coo_matrix<T, I> a = assemble(reader.rows(), reader.cols(), std::move(entries), file_symmetry::general, in.path());
+  if (reader.is_pattern() && seeded && !stored.ordered) stored = without_repetitions(stored);
+  coo_matrix<T, I> a = assemble_coo(reader.rows(), reader.cols(), std::move(stored), file_symmetry::general, in.path());
   if (reader.is_pattern() && !seeded) std::ranges::fill(a.values(), T{1});
   return a;
 }

@@ -154,10 +154,7 @@ void field_reader::require_blank_rest() const {
 /// A file's header, read; then entries() once.
 class rutherford_boeing_reader {
  public:
-  explicit rutherford_boeing_reader(source& in)
-      : in_(in), lines_(in), fields_(lines_, in.path()), pattern_(in.options().pattern_seed) {
-    read_header();
-  }
+  explicit rutherford_boeing_reader(source& in) : in_(in), lines_(in), fields_(lines_, in.path()) { read_header(); }
 
   const file_info& info() const { return info_; }
   /// Throws error{size_overflow} if I cannot hold the header's sizes.
@@ -165,7 +162,7 @@ class rutherford_boeing_reader {
   void require_sizes_fit() const;
   /// The stored entries, checked, column by column.
   template <value T, index I>
-  std::vector<entry<T, I>> entries();
+  stored_entries<T, I> entries();
 
  private:
   void read_header();
@@ -178,6 +175,8 @@ class rutherford_boeing_reader {
   std::int64_t header_number(line_cursor& at, const char* what);
 
   std::vector<std::int64_t> read_pointers();
+  template <value T, index I>
+  void read_values(stored_entries<T, I>& stored);
   template <value T>
   T read_value();
   void check_triangle(std::int64_t row, std::int64_t col);
@@ -198,7 +197,6 @@ class rutherford_boeing_reader {
   std::int64_t value_lines_ = 0, right_hand_side_lines_ = 0;
   std::int64_t size_line_ = 0;
   fortran_format pointer_format_, index_format_, value_format_;
-  pattern_values pattern_;
   std::string scratch_;
   int triangle_ = 0;  ///< symmetric storage: the triangle of the off-diagonal entries so far; -1 lower, 1 upper
 };
@@ -389,42 +387,53 @@ std::vector<std::int64_t> rutherford_boeing_reader::read_pointers() {
 }
 
 template <value T, index I>
-std::vector<entry<T, I>> rutherford_boeing_reader::entries() {
+stored_entries<T, I> rutherford_boeing_reader::entries() {
   const std::vector<std::int64_t> pointers = read_pointers();
-  std::vector<entry<T, I>> entries;
-  entries.reserve(credible(info_.stored_entries, index_format_));
+  stored_entries<T, I> stored;
+  const std::size_t likely = credible(info_.stored_entries, index_format_);
+  stored.row.reserve(likely);
+  stored.col.reserve(likely);
+  stored.values.reserve(likely);
   fields_.begin(index_format_, "row index", info_.stored_entries);
   for (std::int64_t col = 0; col < info_.cols; ++col) {
-    for (std::int64_t k = pointers[static_cast<std::size_t>(col)]; k < pointers[static_cast<std::size_t>(col) + 1];
-         ++k) {
+    const std::int64_t end = pointers[static_cast<std::size_t>(col) + 1];
+    for (std::int64_t k = pointers[static_cast<std::size_t>(col)]; k < end; ++k) {
       const std::string_view field = fields_.next();
       const std::int64_t row = index_of_token(fields_.place(), field, 1, info_.rows) - 1;
       if (info_.symmetry != file_symmetry::general) check_triangle(row, col);
-      entries.push_back({static_cast<I>(row), static_cast<I>(col), T{0}});
+      stored.push_back(static_cast<I>(row), static_cast<I>(col), T{0});
     }
   }
   fields_.end();
 
-  const bool complex = info_.field == file_field::complex;
-  if (info_.field != file_field::pattern) {
-    fields_.begin(value_format_, "value", complex ? 2 * info_.stored_entries : info_.stored_entries);
+  if (info_.field == file_field::pattern) {
+    for (std::size_t k = 0; k < stored.size(); ++k) {
+      stored.values[k] = pattern_value<T>(in_.options().pattern_seed, static_cast<std::int64_t>(k));
+    }
+  } else {
+    read_values(stored);
   }
-  for (auto& [row, col, value] : entries) {
-    value = read_value<T>();
+  require_end_of_matrix();
+  return stored;
+}
+
+template <value T, index I>
+void rutherford_boeing_reader::read_values(stored_entries<T, I>& stored) {
+  const bool complex = info_.field == file_field::complex;
+  fields_.begin(value_format_, "value", complex ? 2 * info_.stored_entries : info_.stored_entries);
+  for (std::size_t k = 0; k < stored.size(); ++k) {
+    stored.values[k] = read_value<T>();
     if (complex) read_value<T>();  // an imaginary part, which must be a number too
-    if (info_.symmetry == file_symmetry::skew_symmetric && row == col && value != T{0}) {
+    if (info_.symmetry == file_symmetry::skew_symmetric && stored.row[k] == stored.col[k] && stored.values[k] != T{0}) {
       fail_line(errc::structure_violation, "entry ({0}, {0}): a skew-symmetric matrix has a zero diagonal",
-                static_cast<std::int64_t>(row) + 1);
+                static_cast<std::int64_t>(stored.row[k]) + 1);
     }
   }
-  if (info_.field != file_field::pattern) fields_.end();
-  require_end_of_matrix();
-  return entries;
+  fields_.end();
 }
 
 template <value T>
 T rutherford_boeing_reader::read_value() {
-  if (info_.field == file_field::pattern) return pattern_.next<T>();
   const std::string_view field = fields_.next();
   if (info_.field == file_field::integer) {
     std::int64_t integer = 0;
@@ -490,7 +499,7 @@ coo_matrix<T, I> rutherford_boeing::read_matrix(source& in) {
   rutherford_boeing_reader reader(in);
   reader.require_sizes_fit<I>();
   const file_info& info = reader.info();
-  return assemble(info.rows, info.cols, reader.entries<T, I>(), info.symmetry, in.path());
+  return assemble_coo(info.rows, info.cols, reader.entries<T, I>(), info.symmetry, in.path());
 }
 
 template coo_matrix<float, std::int32_t> rutherford_boeing::read_matrix(source&);

@@ -19,16 +19,14 @@ namespace {
 /// A file whose first line has been read; then entries() once.
 class smtx_reader {
  public:
-  explicit smtx_reader(source& in) : in_(in), tokens_(in, {.separator = ','}), pattern_(in.options().pattern_seed) {
-    read_sizes();
-  }
+  explicit smtx_reader(source& in) : in_(in), tokens_(in, {.separator = ','}) { read_sizes(); }
 
   const file_info& info() const { return info_; }
   template <index I>
   void require_sizes_fit() const;
   /// The entries, checked, in the order of the file.
   template <value T, index I>
-  std::vector<entry<T, I>> entries();
+  stored_entries<T, I> entries();
 
  private:
   void read_sizes();
@@ -54,7 +52,6 @@ class smtx_reader {
   source& in_;
   token_reader tokens_;
   file_info info_{.format = file_format::smtx, .field = file_field::pattern};
-  pattern_values pattern_;
   const char* what_ = "";
   std::int64_t count_ = 0;
 };
@@ -121,21 +118,24 @@ std::vector<std::int64_t> smtx_reader::read_offsets() {
 }
 
 template <value T, index I>
-std::vector<entry<T, I>> smtx_reader::entries() {
+stored_entries<T, I> smtx_reader::entries() {
   const std::vector<std::int64_t> offsets = read_offsets();
-  std::vector<entry<T, I>> entries;
-  entries.reserve(credible(info_.stored_entries));
+  stored_entries<T, I> stored;
+  const std::size_t likely = credible(info_.stored_entries);
+  stored.row.reserve(likely);
+  stored.col.reserve(likely);
+  stored.values.reserve(likely);
   // Without entries the last line may be missing or empty.
   if (info_.stored_entries > 0) begin_line("column index", info_.stored_entries);
   for (std::int64_t row = 0; row < info_.rows; ++row) {
     for (std::int64_t k = offsets[static_cast<std::size_t>(row)]; k < offsets[static_cast<std::size_t>(row) + 1]; ++k) {
       const std::int64_t col = index_of_token(place(), next_token(k), 0, info_.cols - 1);
-      entries.push_back({static_cast<I>(row), static_cast<I>(col), pattern_.next<T>()});
+      stored.push_back(static_cast<I>(row), static_cast<I>(col), pattern_value<T>(in_.options().pattern_seed, k));
     }
   }
   if (info_.stored_entries > 0) end_line();
   require_end_of_file();
-  return entries;
+  return stored;
 }
 
 void smtx_reader::require_end_of_file() {
@@ -155,7 +155,7 @@ coo_matrix<T, I> smtx::read_matrix(source& in) {
   smtx_reader reader(in);
   reader.require_sizes_fit<I>();
   const file_info& info = reader.info();
-  coo_matrix<T, I> a = assemble(info.rows, info.cols, reader.entries<T, I>(), info.symmetry, in.path());
+  coo_matrix<T, I> a = assemble_coo(info.rows, info.cols, reader.entries<T, I>(), info.symmetry, in.path());
   // A position is in a pattern or not: to add two up would make a value that no other entry has.
   if (a.nnz() != info.stored_entries) {
     constexpr std::int64_t index_line = 3;

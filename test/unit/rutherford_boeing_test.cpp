@@ -260,6 +260,20 @@ TEST(RutherfordBoeing, IsRecognisedByItsContent) {
       read_csr<double>(folder.file("a.mtx", joined(small_lines)), {.format = file_format::rutherford_boeing}).nnz(), 4);
 }
 
+/// As the SuiteSparse collection ships it.
+TEST(RutherfordBoeing, IsReadFromItsArchive) {
+  const temporary_folder folder;
+  const auto path = folder.file(
+      "small.tar.gz", gzipped(tarred({{.name = "small", .type = '5'}, {"small/small.rb", joined(small_lines)}})));
+  try {
+    expect_same_bits(csr_of<double>(small), read_csr<double>(path), "in an archive");
+    EXPECT_EQ(read_file_info(path).member, "small/small.rb");
+  } catch (const error& caught) {
+    if (caught.code() != errc::unsupported) throw;
+    GTEST_SKIP() << caught.what();  // a build without libarchive
+  }
+}
+
 // --- What is refused ------------------------------------------------------------------------------------------------
 
 std::vector<malformed_file> refused() {
