@@ -69,8 +69,8 @@ void pass(Archive& io, compact_bcsc_view<T, I>& a) {
     io.indices("entry_ptr", a.entry_ptr);
   }
   io.indices_unless_empty("dense_end", a.dense_end);
-  io.indices("col_ind", a.col_ind);
-  io.small("col_count", a.col_count, a.col_ind.size(), a.m_block);
+  io.indices_or("col_ind", a.col_ind, "col_ind16", a.col_ind16);
+  io.small("col_count", a.col_count, static_cast<std::size_t>(a.nnzc()), a.m_block);
   io.values(a.values);
   io.small("row_in_block", a.row_in_block, a.values.size(), a.m_block);
 }
@@ -84,7 +84,8 @@ void pass(Archive& io, dense_view<const T>& a) {
 /// The array_type of a section that holds a T.
 template <class T>
 constexpr array_type array_type_of() {
-  return std::same_as<T, std::int32_t>   ? array_type::i32
+  return std::same_as<T, std::uint16_t>  ? array_type::u16
+         : std::same_as<T, std::int32_t> ? array_type::i32
          : std::same_as<T, std::int64_t> ? array_type::i64
          : std::same_as<T, half>         ? array_type::fp16
          : std::same_as<T, bfloat16>     ? array_type::bf16

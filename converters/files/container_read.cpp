@@ -39,6 +39,15 @@ class view_reader {
     if (from_.find(name) != nullptr) indices(name, to);
   }
   template <index I>
+  void indices_or(std::string_view name, std::span<const I>& to, std::string_view short_name,
+                  std::span<const std::uint16_t>& to_short) {
+    if (from_.find(short_name) != nullptr) {
+      to_short = array<std::uint16_t>(take(short_name));
+    } else {
+      indices(name, to);
+    }
+  }
+  template <index I>
   void same_indices(std::string_view, std::span<const I>& to, std::span<const I> from) {
     to = from;
   }
@@ -244,6 +253,7 @@ any_matrix copied(const compact_bcsc_view<T, I>& a) {
   arrays.col_count = copied(a.col_count);
   arrays.row_in_block = copied(a.row_in_block);
   arrays.values = copied(a.values);
+  arrays.col_ind16 = copied(a.col_ind16);
   return compact_bcsc_matrix<T, I>(a.rows, a.cols, a.m_block, std::move(arrays), trust::trusted);
 }
 template <number T>

@@ -57,6 +57,13 @@ class array_collector {
     if (!array.empty()) indices(name, array);
   }
   template <index I>
+  void indices_or(std::string_view name, std::span<const I> array, std::string_view short_name,
+                  std::span<const std::uint16_t> short_array) {
+    if (short_array.empty()) return indices(name, array);
+    if (!array.empty()) core::fail(errc::invalid_format, "{}: must be empty where {} is not", name, short_name);
+    add(short_name, array_type::u16, section_header::required, bytes_of(short_array));
+  }
+  template <index I>
   void same_indices(std::string_view name, std::span<const I> array, std::span<const I> stored) {
     if (std::ranges::equal(array, stored)) return;
     core::fail(errc::invalid_format, "{}: must be what brow_ptr is, where m_block = 1", name);

@@ -24,7 +24,9 @@ void write_edges(const std::filesystem::path& path, const csr_view<T, I>& a, con
   } else {
     out.put(fmt::format("# Rows: {} Cols: {} Edges: {}\n", a.rows, a.cols, a.nnz()));
   }
+  write_progress progress(options, a.rows, out.path());
   for (std::int64_t row = 0; row < a.rows; ++row) {
+    progress.advance();
     for (I k = a.row_ptr[row]; k < a.row_ptr[row + 1]; ++k) {
       out.put_number(row + options.index_base);
       out.put("\t");

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "converters/files/source.hpp"
 
 /// The table of file formats: their names, extensions and marks. A new format is one row here, one reader in files of
-/// its own, and one case in readers.cpp.
+/// its own, and one row in readers.cpp's table of readers (in writers.cpp's, of its writer).
 namespace bcsc::files {
 
 struct format_row {
@@ -22,5 +24,11 @@ extern const std::array<format_row, 8> format_rows;
 /// What a file is: as options say, else by its mark, else by its extension (".gz" left out), else Matrix Market, whose
 /// reader then says what is wrong with the banner.
 file_format recognise(source& in);
+
+/// The format whose usual extension `path` has (".gz" left out), or nothing: a name is all that tells what a file to be
+/// written shall be, and extensions such as .txt may mean anything.
+std::optional<file_format> format_to_write(const std::filesystem::path& path);
+/// Whether a writer is listed in writers.cpp.
+bool can_write(file_format format);
 
 }  // namespace bcsc::files

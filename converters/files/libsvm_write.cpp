@@ -35,7 +35,9 @@ void write_rows(const std::filesystem::path& path, const csr_view<T, I>& a, std:
 
   sink out(path);
   put_comment(out, "# ", options.comment);
+  write_progress progress(options, a.rows, out.path());
   for (std::int64_t row = 0; row < a.rows; ++row) {
+    progress.advance();
     out.put_number(labels.empty() ? 0.0 : labels[static_cast<std::size_t>(row)]);
     for (I k = a.row_ptr[row]; k < a.row_ptr[row + 1]; ++k) {
       out.put(" ");

@@ -64,7 +64,9 @@ void write_coordinates(const std::filesystem::path& path, const csr_view<T, I>& 
   out.put(" ");
   out.put_number(num_stored);
   out.put("\n");
+  write_progress progress(options, num_stored, out.path());
   for_each_stored([&](std::int64_t row, std::int64_t col, T value) {
+    progress.advance();
     out.put_number(row + 1);
     out.put(" ");
     out.put_number(col + 1);
@@ -98,7 +100,9 @@ void write_array(const std::filesystem::path& path, const dense_matrix<T>& a, co
   out.put(" ");
   out.put_number(cols);
   out.put("\n");
+  write_progress progress(options, cols, out.path());
   for (std::int64_t col = 0; col < cols; ++col) {
+    progress.advance();
     for (std::int64_t row = general ? 0 : skew ? col + 1 : col; row < rows; ++row) {
       put_value(out, a(row, col), options.field);
       out.put("\n");

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bcsc/convert.hpp"
 #include "bcsc/files.hpp"
@@ -16,6 +19,7 @@
 #include "converters/files/rutherford_boeing_read.hpp"
 #include "converters/files/smtx_read.hpp"
 #include "converters/files/within_memory.hpp"
+#include "lib/core/fail.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -40,65 +44,64 @@ bool begins_as_mat(std::string_view head) {
 }
 bool begins_as_container(std::string_view head) { return head.starts_with("BCSCFILE"); }
 
-[[noreturn]] void fail_not_built(const source& in, file_format format) {
-  fail_at({.path = in.path()}, errc::unsupported, "a {} file: this build does not read it", to_string(format));
-}
+/// Who reads a format.
+template <value T, index I>
+struct reader_row {
+  file_format format;
+  file_info (*read_info)(source&);
+  coo_matrix<T, I> (*read_matrix)(source&);
+  csr_matrix<T, I> (*read_csr)(source&) = nullptr;  ///< of formats that need not become COO first
+};
+template <value T, index I>
+constexpr reader_row<T, I> readers[] = {
+    {file_format::matrix_market, matrix_market::read_info,
+     [](source& in) { return matrix_market::read_matrix<T, I>(in); },
+     [](source& in) { return matrix_market::read_csr<T, I>(in); }},
+    {file_format::rutherford_boeing, rutherford_boeing::read_info, rutherford_boeing::read_matrix<T, I>},
+    {file_format::smtx, smtx::read_info, smtx::read_matrix<T, I>},
+    {file_format::libsvm, libsvm::read_info, libsvm::read_matrix<T, I>},
+    {file_format::edge_list, edge_list::read_info, edge_list::read_matrix<T, I>},
+    {file_format::npz, npz::read_info, npz::read_matrix<T, I>},
+    {file_format::mat, mat::read_info, mat::read_matrix<T, I>},
+    {file_format::container, container::read_info, container::read_matrix<T, I>, container::read_csr<T, I>}};
 
-file_info read_info(source& in) {
-  const file_format format = recognise(in);
-  switch (format) {
-    case file_format::matrix_market:
-      return matrix_market::read_info(in);
-    case file_format::container:
-      return container::read_info(in);
-    case file_format::rutherford_boeing:
-      return rutherford_boeing::read_info(in);
-    case file_format::smtx:
-      return smtx::read_info(in);
-    case file_format::libsvm:
-      return libsvm::read_info(in);
-    case file_format::edge_list:
-      return edge_list::read_info(in);
-    case file_format::npz:
-      return npz::read_info(in);
-    case file_format::mat:
-      return mat::read_info(in);
-    default:
-      fail_not_built(in, format);
-  }
+template <value T, index I>
+const reader_row<T, I>* find_reader(file_format format) {
+  const auto* const found = std::ranges::find(readers<T, I>, format, &reader_row<T, I>::format);
+  return found == std::end(readers<T, I>) ? nullptr : found;
 }
 
 template <value T, index I>
-coo_matrix<T, I> read_matrix(source& in) {
+const reader_row<T, I>& reader_of(source& in) {
   const file_format format = recognise(in);
-  switch (format) {
-    case file_format::matrix_market:
-      return matrix_market::read_matrix<T, I>(in);
-    case file_format::container:
-      return container::read_matrix<T, I>(in);
-    case file_format::rutherford_boeing:
-      return rutherford_boeing::read_matrix<T, I>(in);
-    case file_format::smtx:
-      return smtx::read_matrix<T, I>(in);
-    case file_format::libsvm:
-      return libsvm::read_matrix<T, I>(in);
-    case file_format::edge_list:
-      return edge_list::read_matrix<T, I>(in);
-    case file_format::npz:
-      return npz::read_matrix<T, I>(in);
-    case file_format::mat:
-      return mat::read_matrix<T, I>(in);
-    default:
-      fail_not_built(in, format);
-  }
+  if (const auto* const found = find_reader<T, I>(format)) return *found;
+  fail_at({.path = in.path()}, errc::unsupported, "a {} file: this build does not read it", to_string(format));
 }
 
 template <value T, index I>
 csr_matrix<T, I> read_as_csr(source& in) {
-  const file_format format = recognise(in);
-  if (format == file_format::matrix_market) return matrix_market::read_csr<T, I>(in);
-  if (format == file_format::container) return container::read_csr<T, I>(in);
-  return to_csr(read_matrix<T, I>(in));
+  const reader_row<T, I>& reader = reader_of<T, I>(in);
+  return reader.read_csr != nullptr ? reader.read_csr(in) : to_csr(reader.read_matrix(in));
+}
+
+/// CSR with narrow indices, or with wide ones where those do not do: then the file is opened once more.
+template <value T>
+any_matrix read_as_fitting_csr(source& in) {
+  try {
+    return read_as_csr<T, std::int32_t>(in);
+  } catch (const error& problem) {
+    if (problem.code() != errc::size_overflow) throw;
+  }
+  source again(in.path(), in.options());
+  return read_as_csr<T, std::int64_t>(again);
+}
+
+/// In lower case, without its dot; what lies before ".gz".
+std::string extension_of(const std::filesystem::path& path) {
+  std::filesystem::path name = lower_case(path.filename().string());
+  if (name.extension() == ".gz") name.replace_extension();
+  const std::string extension = name.extension().string();
+  return extension.empty() ? extension : extension.substr(1);
 }
 
 }  // namespace
@@ -119,10 +122,7 @@ const std::array<format_row, 8> format_rows{
 file_format recognise(source& in) {
   if (in.options().format) return *in.options().format;
   const std::string& full_name = in.member().empty() ? in.path() : in.member();
-  std::filesystem::path name = lower_case(std::filesystem::path(full_name).filename().string());
-  if (name.extension() == ".gz") name.replace_extension();
-  std::string extension = name.extension().string();
-  if (!extension.empty()) extension.erase(0, 1);
+  const std::string extension = extension_of(full_name);
   std::optional<file_format> named;
   for (const format_row& row : format_rows) {
     if (!named && !extension.empty() && std::ranges::count(row.extensions, extension) > 0) named = row.format;
@@ -137,6 +137,14 @@ file_format recognise(source& in) {
   return named.value_or(file_format::matrix_market);
 }
 
+std::optional<file_format> format_to_write(const std::filesystem::path& path) {
+  const std::string extension = extension_of(path);
+  for (const format_row& row : format_rows) {
+    if (row.extensions.front() == extension) return row.format;
+  }
+  return std::nullopt;
+}
+
 }  // namespace files
 
 std::string_view to_string(file_format format) noexcept {
@@ -146,10 +154,28 @@ std::string_view to_string(file_format format) noexcept {
   return "unknown";
 }
 
+std::vector<file_format_info> file_formats() {
+  std::vector<file_format_info> all;
+  for (const files::format_row& row : files::format_rows) {
+    file_format_info info{.format = row.format,
+                          .name = row.name,
+                          .extensions = {},
+                          .has_mark = row.has_mark != nullptr,
+                          .can_read = files::find_reader<float, std::int32_t>(row.format) != nullptr,
+                          .can_write = files::can_write(row.format)};
+    for (const std::string_view extension : row.extensions) {
+      if (!extension.empty()) info.extensions.push_back(extension);
+    }
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
 file_info read_file_info(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    file_info info = files::read_info(in);
+    file_info info = files::reader_of<float, std::int32_t>(in).read_info(in);
+    info.format = files::recognise(in);
     if (info.member.empty()) info.member = in.member();
     return info;
   });
@@ -159,7 +185,7 @@ template <value T, index I>
 coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    return files::read_matrix<T, I>(in);
+    return files::reader_of<T, I>(in).read_matrix(in);
   });
 }
 
@@ -177,6 +203,19 @@ dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options
     files::source in(path, options);
     if (files::recognise(in) == file_format::container) return files::container::read_dense<T>(in);
     return files::matrix_market::read_dense<T>(in);
+  });
+}
+
+any_matrix read_matrix(const std::filesystem::path& path, const read_options& options, value_type element) {
+  if (element != value_type::fp32 && element != value_type::fp64) {
+    core::fail(errc::invalid_argument, "element = {}: files are read as fp32 or fp64", to_string(element));
+  }
+  return files::within_memory(path, [&] {
+    files::source in(path, options);
+    if (files::recognise(in) == file_format::container) {
+      return files::container::read_any(in, {.progress = options.progress});
+    }
+    return element == value_type::fp32 ? files::read_as_fitting_csr<float>(in) : files::read_as_fitting_csr<double>(in);
   });
 }
 

@@ -222,14 +222,18 @@ void write_columns(const std::filesystem::path& path, const csr_view<T, I>& a, c
   out.put(fmt::format("{}{:11} {:13} {:13} {:13} {:13}\n", type, "", a.rows, a.cols, num_stored, 0));
   out.put(fmt::format("{:16}{:16}{:20}\n", pointers.format, indices.format, has_values ? values.format : ""));
 
+  write_progress progress(options, a.cols + 1 + num_stored * (has_values ? 2 : 1), out.path());
   put_lines(out, a.cols + 1, pointers.per_line(), [&](std::string& line, std::int64_t k) {
+    progress.advance();
     append_integer(line, stored.pointers[static_cast<std::size_t>(k)], pointers.width);
   });
   put_lines(out, num_stored, indices.per_line(), [&](std::string& line, std::int64_t k) {
+    progress.advance();
     append_integer(line, static_cast<std::int64_t>(stored.row_ind[static_cast<std::size_t>(k)]) + 1, indices.width);
   });
   if (has_values) {
     put_lines(out, num_stored, values.per_line(), [&](std::string& line, std::int64_t k) {
+      progress.advance();
       const T value = stored.values[static_cast<std::size_t>(k)];
       if (integers) {
         append_integer(line, static_cast<std::int64_t>(value), values.width);

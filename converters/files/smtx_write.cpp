@@ -11,23 +11,25 @@ namespace files {
 namespace {
 
 template <class Numbers>
-void put_line(sink& out, const Numbers& numbers) {
+void put_line(sink& out, const Numbers& numbers, write_progress& progress) {
   bool first = true;
   for (const auto number : numbers) {
     if (!first) out.put(" ");
     first = false;
     out.put_number(number);
+    progress.advance();
   }
   out.put("\n");
 }
 
 template <value T, index I>
-void write_pattern(const std::filesystem::path& path, const csr_view<T, I>& a) {
+void write_pattern(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options) {
   require_valid_on_host(a);
   sink out(path);
   out.put(fmt::format("{}, {}, {}\n", a.rows, a.cols, a.nnz()));
-  put_line(out, a.row_ptr);
-  put_line(out, a.col_ind);
+  write_progress progress(options, a.rows + 1 + a.nnz(), out.path());
+  put_line(out, a.row_ptr, progress);
+  put_line(out, a.col_ind, progress);
   out.commit();
 }
 
@@ -35,13 +37,13 @@ void write_pattern(const std::filesystem::path& path, const csr_view<T, I>& a) {
 }  // namespace files
 
 template <value T, index I>
-void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a) {
-  files::write_pattern(path, a);
+void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options) {
+  files::write_pattern(path, a, options);
 }
 
-template void write_smtx(const std::filesystem::path&, const csr_view<float, std::int32_t>&);
-template void write_smtx(const std::filesystem::path&, const csr_view<float, std::int64_t>&);
-template void write_smtx(const std::filesystem::path&, const csr_view<double, std::int32_t>&);
-template void write_smtx(const std::filesystem::path&, const csr_view<double, std::int64_t>&);
+template void write_smtx(const std::filesystem::path&, const csr_view<float, std::int32_t>&, const write_options&);
+template void write_smtx(const std::filesystem::path&, const csr_view<float, std::int64_t>&, const write_options&);
+template void write_smtx(const std::filesystem::path&, const csr_view<double, std::int32_t>&, const write_options&);
+template void write_smtx(const std::filesystem::path&, const csr_view<double, std::int64_t>&, const write_options&);
 
 }  // namespace bcsc

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,33 @@ void require_symmetry(const csr_view<T, I>& a, const write_options& options, con
     }
   }
 }
+
+/// Tells options.progress how much of the work is done, now and then and at its end.
+class write_progress {
+ public:
+  write_progress(const write_options& options, std::int64_t total, const std::string& path)
+      : callback_(options.progress), total_(total), path_(path), next_(options.progress ? 0 : never) {}
+
+  /// Throws error{cancelled}.
+  void advance(std::int64_t steps = 1) {
+    done_ += steps;
+    if (done_ >= next_) tell();
+  }
+
+ private:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t tell_every = std::int64_t{1} << 18;
+
+  void tell() {
+    next_ = done_ < total_ ? std::min(total_, done_ + tell_every) : never;
+    if (!callback_(done_, total_)) fail_at({.path = path_}, errc::cancelled, "writing was cancelled");
+  }
+
+  const progress_callback& callback_;
+  std::int64_t total_, done_ = 0;
+  const std::string& path_;
+  std::int64_t next_;
+};
 
 /// Puts a value that require_writable() let pass.
 template <value T>

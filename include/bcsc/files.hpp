@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bcsc/any_matrix.hpp"
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
 
@@ -27,6 +29,17 @@ enum class file_format : std::uint8_t {
   container,          ///< .bcsc: this library's own
 };
 std::string_view to_string(file_format format) noexcept;
+
+/// What this build does with a format of files.
+struct file_format_info {
+  file_format format = file_format::matrix_market;
+  std::string_view name;                     ///< to_string(format)
+  std::vector<std::string_view> extensions;  ///< the usual one first, by which files to be written are told
+  bool has_mark = false;                     ///< told by its content, whatever its name
+  bool can_read = false, can_write = false;
+};
+/// All formats, in the order of the enumeration.
+std::vector<file_format_info> file_formats();
 
 enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
 enum class file_field : std::uint8_t { real, integer, pattern, complex };
@@ -88,6 +101,11 @@ csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options&
 template <value T>
 dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
 
+/// Whatever the file holds: a container's matrix as it is stored, any other file's as CSR, its values read as `element`
+/// (fp32 or fp64), its indices as wide as they need be. Throws as read_csr.
+any_matrix read_matrix(const std::filesystem::path& path, const read_options& options = {},
+                       value_type element = value_type::fp64);
+
 /// A data set: row i of the matrix and its label.
 template <value T, index I = std::int32_t>
 struct labelled_matrix {
@@ -105,7 +123,19 @@ struct write_options {
   /// Written as the format's comment, line by line; of Rutherford-Boeing's title, 72 characters of the first line.
   std::string comment;
   int index_base = 1;  ///< of LIBSVM files and edge lists: 0 or 1
+  /// Of write_matrix(): what the file shall be; empty: told by its name.
+  std::optional<file_format> format;
+  /// Of containers: what they say in words (container.hpp).
+  std::map<std::string, std::string, std::less<>> metadata;
+  progress_callback progress;
 };
+
+/// Writes a host matrix as any format of file. Containers hold it as it is; the others hold CSR, so it is converted,
+/// and 16-bit values are written as the numbers they are; a dense matrix becomes Matrix Market's array form; a pattern
+/// is written as one, whatever options.field says (as ones, where the format has no patterns). gzip if the path ends in
+/// ".gz". Throws error{invalid_argument} where the name tells no format, error{unsupported} for a format that this
+/// build does not write, and what the format's writer throws.
+void write_matrix(const std::filesystem::path& path, const any_view& a, const write_options& options = {});
 
 /// Writes Matrix Market coordinate form, gzip if the path ends in ".gz". The file is written beside and renamed, so a
 /// failure leaves nothing behind. Values are printed to the shortest digits that read back equal.
@@ -134,12 +164,12 @@ void write_rutherford_boeing(const std::filesystem::path& path, const csr_matrix
 }
 
 /// Writes the pattern of `a` as a .smtx file: `rows, cols, nnz`, row offsets, column indices. The format has no values:
-/// those of `a` are left out. Throws error{io_error}.
+/// those of `a` are left out. Of the options only `progress` counts. Throws error{io_error | cancelled}.
 template <value T, index I>
-void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a);
+void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
 template <value T, index I>
-void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a) {
-  write_smtx(path, a.view());
+void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a, const write_options& options = {}) {
+  write_smtx(path, a.view(), options);
 }
 
 /// Writes a LIBSVM file, line i: labels[i] (0 if `labels` is empty, else one a row) and row i's index:value pairs,

@@ -62,17 +62,10 @@ parts parts_of(const bcsc_view<T, I>& a) {
 }
 template <class T, class I>
 parts parts_of(const compact_bcsc_view<T, I>& a) {
-  return {number(a.m_block),
-          bits(a.block_row),
-          bits(a.brow_ptr),
-          bits(a.entry_ptr),
-          bits(a.dense_end),
-          bits(a.col_ind),
-          bits(a.col_count),
-          bits(a.row_in_block),
-          bits(a.values),
-          number(a.col_count.bytes()),
-          number(a.row_in_block.bytes())};
+  return {number(a.m_block), bits(a.block_row),           bits(a.brow_ptr),
+          bits(a.entry_ptr), bits(a.dense_end),           bits(a.col_ind),
+          bits(a.col_count), bits(a.row_in_block),        bits(a.values),
+          bits(a.col_ind16), number(a.col_count.bytes()), number(a.row_in_block.bytes())};
 }
 template <class T>
 parts parts_of(const dense_view<const T>& a) {
@@ -146,6 +139,7 @@ std::vector<stored_type> every_type() {
   also(matrix_format::bcsc, {.blocks = {.m_block = 1}}, "height_1");
   also(matrix_format::compact_bcsc, {.blocks = {.m_block = 1}}, "height_1");
   also(matrix_format::compact_bcsc, {.blocks = {.m_block = 300}}, "two_bytes");
+  also(matrix_format::compact_bcsc, {.blocks = {.m_block = 8, .narrow_columns = true}}, "narrow");
   also(matrix_format::compact_bcsc, {.blocks = {.m_block = 8, .dense_from = 4}}, "dense_first");
   return all;
 }

@@ -202,6 +202,15 @@ std::vector<malformed> tables() {
              r.sections[5] = test::array_of<std::uint8_t>("row_in_block", test::type_bytes, {2, 0, 2});
            }),
        errc::invalid_format, i64(entry(5).count)},
+      {"columns_twice_in_compact",
+       one("compact_narrow",
+           [](auto& r) {
+             r.sections.push_back(test::indices("col_ind", {0, 1, 3}));
+           }),
+       errc::unsupported, i64(entry(6).name)},
+      {"narrow_columns_of_bytes",
+       one("compact_narrow", [](auto& r) { r.sections[2].type = test::type_bytes, r.sections[2].size = 1; }),
+       errc::invalid_format, i64(entry(2).type)},
       {"col_count_too_long",
        one("compact_bcsc",
            [](auto& r) {
@@ -298,6 +307,12 @@ std::vector<malformed> arrays() {
        one("compact_bcsc",
            [](auto& r) {
              r.sections[5] = test::array_of<std::uint8_t>("row_in_block", test::type_bytes, {2, 0, 3, 0});
+           }),
+       errc::index_out_of_range},
+      {"compact_narrow_column_beyond",
+       one("compact_narrow",
+           [](auto& r) {
+             r.sections[2] = test::array_of<std::uint16_t>("col_ind16", test::type_u16, {0, 1, 4});
            }),
        errc::index_out_of_range},
       {"compact_count_beyond_its_block",

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "bcsc/generate.hpp"
 #include "lib/core/fail.hpp"
@@ -21,30 +23,65 @@ bool names_generator(const std::string& name) {
 
 }  // namespace
 
+read_options matrix_source::options() const {
+  read_options with_seed = reading;
+  with_seed.pattern_seed = seed;
+  return with_seed;
+}
+
 void add_source(CLI::App& parser, matrix_source& source) {
   parser
-      .add_option(
-          "FILE", source.name,
-          "Matrix Market file (.mtx, .mtx.gz), generator (elasticity:30,30,30) or catalogue name (stencil9-400); "
-          "`bcsc generate --list` shows them")
+      .add_option("FILE", source.name,
+                  "Matrix file (.mtx, .rb, .smtx ...: `bcsc formats`; gzip too), generator (elasticity:30,30,30) or "
+                  "catalogue name (stencil9-400); `bcsc generate --list` shows them")
       ->required();
   parser.add_option("--seed", source.seed, "Seed of the random values: a pattern file's, B's, the solution's")
       ->capture_default_str();
+  add_reading(parser, source.reading);
 }
 
-template <value T>
-loaded_matrix<T> load(const matrix_source& source, const output& out) {
+void add_reading(CLI::App& parser, read_options& reading) {
+  std::vector<std::string> names;
+  for (const file_format_info& format : file_formats()) {
+    if (format.can_read) names.emplace_back(format.name);
+  }
+  const auto assign_format = [&reading](const std::string& given) {
+    for (const file_format_info& format : file_formats()) {
+      if (format.name == given) reading.format = format.format;
+    }
+  };
+  constexpr const char* group = "What FILE is, where it does not say so itself";
+  parser.add_option_function<std::string>("--from", assign_format, "Its format; else its content tells, then its name")
+      ->check(CLI::IsMember(names))
+      ->group(group);
+  parser.add_option("--member", reading.member, "Which of several: the path in a .tar, the variable of a .mat")
+      ->group(group);
+  parser.add_flag("--real-part", reading.real_part, "Complex values lose their imaginary parts")->group(group);
+  parser
+      .add_option_function<int>(
+          "--index-base", [&reading](int base) { reading.index_base = base; },
+          "First index of an edge list or LIBSVM file")
+      ->check(CLI::IsMember({0, 1}))
+      ->group(group);
+}
+
+namespace {
+
+/// How `source` is to be had: from_file(options) or made() by a generator; sets origin, file and seconds of `loaded`.
+template <class Loaded, class FromFile, class Made>
+Loaded load_by(const matrix_source& source, const output& out, FromFile&& from_file, Made&& made) {
   const auto start = std::chrono::steady_clock::now();
-  loaded_matrix<T> loaded;
+  Loaded loaded;
   if (std::filesystem::exists(source.name)) {
-    progress_bar bar = out.progress("reading");
-    const read_options options{.pattern_seed = source.seed, .progress = bar.callback()};
+    read_options options = source.options();
     loaded.origin = "file";
-    loaded.file = read_file_info(source.name);
-    loaded.a = read_csr<T>(source.name, options);
+    loaded.file = read_file_info(source.name, options);
+    progress_bar bar = out.progress("reading");
+    options.progress = bar.callback();
+    loaded.a = from_file(options);
   } else if (names_generator(source.name)) {
     loaded.origin = "generator";
-    loaded.a = generate::from_specification<T>(source.name);
+    loaded.a = made();
   } else {
     core::fail(errc::io_error, "FILE = \"{}\": there is no such file, and no generated matrix of that name",
                source.name);
@@ -54,31 +91,65 @@ loaded_matrix<T> load(const matrix_source& source, const output& out) {
 }
 
 template <value T>
-nlohmann::ordered_json describe(const matrix_source& source, const loaded_matrix<T>& loaded) {
-  nlohmann::ordered_json described{{"name", source.name},      {"origin", loaded.origin},
-                                   {"rows", loaded.a.rows()},  {"cols", loaded.a.cols()},
-                                   {"nnz", loaded.a.nnz()},    {"type", to_string(value_type_of<T>)},
-                                   {"seconds", loaded.seconds}};
-  if (loaded.file) {
-    described["file"] = {{"symmetry", to_string(loaded.file->symmetry)},
-                         {"field", to_string(loaded.file->field)},
-                         {"array", loaded.file->array},
-                         {"stored_entries", loaded.file->stored_entries}};
-    if (loaded.file->field == file_field::pattern) described["value_seed"] = source.seed;
+matrix_facts facts_of(const loaded_matrix<T>& loaded) {
+  return {loaded.a.rows(), loaded.a.cols(), loaded.a.nnz(), value_type_of<T>};
+}
+
+}  // namespace
+
+template <value T>
+loaded_matrix<T> load(const matrix_source& source, const output& out) {
+  return load_by<loaded_matrix<T>>(
+      source, out, [&](const read_options& options) { return read_csr<T>(source.name, options); },
+      [&] { return generate::from_specification<T>(source.name); });
+}
+
+loaded_any load_any(const matrix_source& source, const output& out, value_type element) {
+  return load_by<loaded_any>(
+      source, out, [&](const read_options& options) { return read_matrix(source.name, options, element); },
+      [&] { return any_matrix(generate::from_specification<double>(source.name)); });
+}
+
+nlohmann::ordered_json describe(const matrix_source& source, const matrix_facts& facts, const std::string& origin,
+                                const std::optional<file_info>& file, double seconds) {
+  nlohmann::ordered_json described{{"name", source.name}, {"origin", origin},  {"rows", facts.rows},
+                                   {"cols", facts.cols},  {"nnz", facts.nnz},  {"type", to_string(facts.type)},
+                                   {"seconds", seconds}};
+  if (file) {
+    described["file"] = {{"format", to_string(file->format)},
+                         {"symmetry", to_string(file->symmetry)},
+                         {"field", to_string(file->field)},
+                         {"array", file->array},
+                         {"stored_entries", file->stored_entries}};
+    if (!file->member.empty()) described["file"]["member"] = file->member;
+    if (file->field == file_field::pattern) described["value_seed"] = source.seed;
   }
   return described;
 }
 
+std::string describe_line(const matrix_source& source, const matrix_facts& facts, const std::string& origin,
+                          const std::optional<file_info>& file, double seconds) {
+  std::string text = fmt::format("{}: {} x {}, {} non-zeros", source.name, grouped(facts.rows), grouped(facts.cols),
+                                 grouped(facts.nnz));
+  if (file) {
+    text += fmt::format(" ({}, {} {}, {} entries stored)", to_string(file->format), to_string(file->symmetry),
+                        to_string(file->field), grouped(file->stored_entries));
+    if (!file->member.empty()) text += fmt::format(", member {}", file->member);
+    if (file->field == file_field::pattern && facts.type != value_type::pattern) {
+      text += fmt::format(", values random, seed {}", source.seed);
+    }
+  }
+  return text + fmt::format(", {} in {}", origin == "file" ? "read" : "generated", as_seconds(seconds));
+}
+
+template <value T>
+nlohmann::ordered_json describe(const matrix_source& source, const loaded_matrix<T>& loaded) {
+  return describe(source, facts_of(loaded), loaded.origin, loaded.file, loaded.seconds);
+}
+
 template <value T>
 std::string describe_line(const matrix_source& source, const loaded_matrix<T>& loaded) {
-  std::string text = fmt::format("{}: {} x {}, {} non-zeros", source.name, grouped(loaded.a.rows()),
-                                 grouped(loaded.a.cols()), grouped(loaded.a.nnz()));
-  if (loaded.file) {
-    text += fmt::format(" ({} {}, {} entries stored)", to_string(loaded.file->symmetry), to_string(loaded.file->field),
-                        grouped(loaded.file->stored_entries));
-    if (loaded.file->field == file_field::pattern) text += fmt::format(", values random, seed {}", source.seed);
-  }
-  return text + fmt::format(", {} in {}", loaded.origin == "file" ? "read" : "generated", as_seconds(loaded.seconds));
+  return describe_line(source, facts_of(loaded), loaded.origin, loaded.file, loaded.seconds);
 }
 
 void add_device(CLI::App& parser, device_options& options) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "bcsc/any_matrix.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
@@ -13,13 +14,20 @@
 
 namespace bcsc::cli {
 
-/// A matrix as the user names it: a Matrix Market file, a generator's specification, or a name of the catalogue.
+/// A matrix as the user names it: a file of any format that is read, a generator's specification, or a name of the
+/// catalogue.
 struct matrix_source {
   std::string name;
   std::uint64_t seed = 1;  ///< of the values of a pattern file
+  read_options reading;    ///< what the user says of the file
+
+  /// `reading`, with the seed.
+  read_options options() const;
 };
-/// Adds FILE and --seed.
+/// Adds FILE, --seed and add_reading()'s.
 void add_source(CLI::App& parser, matrix_source& source);
+/// Adds --from, --member, --real-part and --index-base: what a file may need to be told to be read.
+void add_reading(CLI::App& parser, read_options& reading);
 
 template <value T>
 struct loaded_matrix {
@@ -32,6 +40,26 @@ struct loaded_matrix {
 /// Reads or generates it. Throws what the reader or the generator throws; error{io_error} if it is neither.
 template <value T>
 loaded_matrix<T> load(const matrix_source& source, const output& out);
+
+/// As the file holds it, or fp64 CSR; text is read as `element` (fp32 or fp64).
+struct loaded_any {
+  any_matrix a;
+  std::string origin;
+  std::optional<file_info> file;
+  double seconds = 0;
+};
+loaded_any load_any(const matrix_source& source, const output& out, value_type element = value_type::fp64);
+
+/// What the matrix is called, whatever it was read or made as.
+struct matrix_facts {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  value_type type = value_type::fp64;
+};
+/// Both of describe(), of a matrix whose type is known when the program runs.
+nlohmann::ordered_json describe(const matrix_source& source, const matrix_facts& facts, const std::string& origin,
+                                const std::optional<file_info>& file, double seconds);
+std::string describe_line(const matrix_source& source, const matrix_facts& facts, const std::string& origin,
+                          const std::optional<file_info>& file, double seconds);
 
 /// {"name", "origin", "rows", "cols", "nnz", ...} and, as text, one line.
 template <value T>
