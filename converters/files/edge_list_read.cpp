@@ -244,8 +244,8 @@ stored_entries<T, I> without_repetitions(const stored_entries<T, I>& stored) {
   }
   const auto position = [](const entry<T, I>& e) { return std::pair(e.row, e.col); };
   std::ranges::stable_sort(entries, {}, position);
-  const auto rest = std::ranges::unique(entries, {}, position);
-  entries.erase(rest.begin(), rest.end());
+  const auto alike = [&](const auto& a, const auto& b) { return position(a) == position(b); };
+  entries.erase(std::unique(entries.begin(), entries.end(), alike), entries.end());
   stored_entries<T, I> unique;
   for (const auto& [row, col, value] : entries) unique.push_back(row, col, value);
   return unique;

@@ -8,8 +8,9 @@
 #include "bcsc/error.hpp"
 #include "converters/files/source.hpp"
 
-/// What the fuzz targets share. Whatever bytes a reader is given, it returns a matrix that holds its invariants or throws
-/// bcsc::error: anything else (another exception, a crash, a report of a sanitizer, memory beyond the limit) is a finding.
+/// What the fuzz targets share. Whatever bytes a reader is given, it returns a matrix that holds its invariants or
+/// throws bcsc::error: anything else (another exception, a crash, a report of a sanitizer, memory beyond the limit) is
+/// a finding.
 namespace bcsc::fuzz {
 
 /// Small limits, so that a bomb shows as error{decompression_limit} and not as slowness.
@@ -63,11 +64,11 @@ int read(const std::uint8_t* data, std::size_t size, ReadInfo read_info, ReadMat
 }  // namespace bcsc::fuzz
 
 /// One target: a reader that lives in namespace bcsc::files::reader.
-#define BCSC_FUZZ_READER(reader)                                                                          \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {                     \
-    return bcsc::fuzz::read(                                                                              \
-        data, size, [](bcsc::files::source& in) { return bcsc::files::reader::read_info(in); },           \
-        []<bcsc::value T, bcsc::index I>(bcsc::files::source& in) {                                       \
-          return bcsc::files::reader::read_matrix<T, I>(in);                                              \
-        });                                                                                               \
+#define BCSC_FUZZ_READER(reader)                                                                \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {           \
+    return bcsc::fuzz::read(                                                                    \
+        data, size, [](bcsc::files::source& in) { return bcsc::files::reader::read_info(in); }, \
+        []<bcsc::value T, bcsc::index I>(bcsc::files::source& in) {                             \
+          return bcsc::files::reader::read_matrix<T, I>(in);                                    \
+        });                                                                                     \
   }
