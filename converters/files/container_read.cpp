@@ -266,10 +266,10 @@ any_matrix copied(const dense_view<const T>& a) {
 /// Gives a matrix that was a pattern its values.
 template <value T>
 void seed_values(any_matrix& rows, const read_options& options) {
-  pattern_values next(options.pattern_seed);
   const auto fill = [&](auto* a) {
     if (a == nullptr) return;
-    for (T& value : a->values()) value = next.next<T>();
+    std::int64_t k = 0;
+    for (T& value : a->values()) value = pattern_value<T>(options.pattern_seed, k++);
   };
   fill(rows.get_if<csr_matrix<T, std::int32_t>>());
   fill(rows.get_if<csr_matrix<T, std::int64_t>>());
