@@ -50,8 +50,8 @@ struct advice {
   format_verdict verdict = format_verdict::bcsc;
   double density = 0;  ///< nnz / (rows * cols)
   std::int64_t csr_bytes = 0, dense_bytes = 0;
-  std::vector<height_advice> heights;               ///< one for each of m_blocks
-  std::int64_t m_block = 0;                         ///< advised: with the verdict csr 1, else the one of least traffic
+  std::vector<height_advice> heights;  ///< one for each of m_blocks
+  std::int64_t m_block = 0;  ///< advised: the lowest with no more than 1.1 of the least traffic; 1 with the verdict csr
   std::int64_t least_bytes = 0, least_traffic = 0;  ///< the m_block with the least bytes, and with the least traffic
 
   // What else may be done at the advised height, and what it brings. nnzc falling and reuse rising are the same.

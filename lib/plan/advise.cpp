@@ -87,7 +87,15 @@ void judge(const subject<I>& s, const advise_options& options, advice& out) {
   const auto best_reuse = std::max_element(out.heights.begin(), out.heights.end(),
                                            [](const auto& x, const auto& y) { return x.reuse < y.reuse; });
   const double flops = 2 * static_cast<double>(s.nnz()) * static_cast<double>(options.cols);
-  out.m_block = out.least_traffic;
+  // Lower row blocks are more of them, which kernels want: the lowest that is about as good.
+  double least_total = std::numeric_limits<double>::infinity();
+  for (const height_advice& h : out.heights) least_total = std::min(least_total, h.traffic.total());
+  const height_advice* taken = nullptr;
+  for (const height_advice& h : out.heights) {
+    const bool as_good = h.traffic.total() <= worthwhile * least_total;
+    if (as_good && (taken == nullptr || h.m_block < taken->m_block)) taken = &h;
+  }
+  out.m_block = taken->m_block;
   if (flops < negligible_flops) {
     out.verdict = format_verdict::negligible;
     out.reasons.push_back(
@@ -104,21 +112,20 @@ void judge(const subject<I>& s, const advise_options& options, advice& out) {
     out.m_block = 1;
     out.reasons.push_back(
         fmt::format("Rows share next to no columns (nnz/nnzc is at most {:.2f}, at m_block {}): m_block 1, which is "
-                    "CSR, is the smallest and reads no more of B.",
+                    "CSR, reads next to no more of B.",
                     best_reuse->reuse, best_reuse->m_block));
   } else if (out.m_block == 1) {
     out.verdict = format_verdict::csr;
-    out.reasons.push_back(fmt::format(
-        "Higher row blocks share columns (nnz/nnzc {:.2f} at m_block {}), but what they save of B is less than what "
-        "they add to A: m_block 1, which is CSR.",
-        best_reuse->reuse, best_reuse->m_block));
+    out.reasons.push_back(
+        fmt::format("Higher row blocks share columns (nnz/nnzc {:.2f} at m_block {}), but one product's traffic falls "
+                    "by less than a tenth: m_block 1, which is CSR.",
+                    best_reuse->reuse, best_reuse->m_block));
   } else {
-    const height_advice& taken = least(out.heights, [](const auto& h) { return h.traffic.total(); });
     out.reasons.push_back(
         fmt::format("A row of B serves {:.2f} non-zeros at m_block {}: one product moves {:.3g} MB, and the format "
                     "takes {:.2f} of CSR's bytes.",
-                    taken.reuse, taken.m_block, taken.traffic.total() * 1e-6,
-                    static_cast<double>(taken.bytes) / static_cast<double>(out.csr_bytes)));
+                    taken->reuse, taken->m_block, taken->traffic.total() * 1e-6,
+                    static_cast<double>(taken->bytes) / static_cast<double>(out.csr_bytes)));
   }
 }
 

@@ -3,10 +3,17 @@
 #include "bcsc/advise.hpp"
 
 namespace bcsc::cli {
+namespace {
+
+/// Ordering the rows takes a second or so for some million non-zeros: `info` is to answer at once.
+constexpr std::int64_t most_to_order = 20'000'000;
+
+}  // namespace
 
 template <value T>
 void report_advice(const csr_matrix<T>& a, std::int64_t cols, output& out) {
-  const advice given = advise(a, {.cols = cols});
+  const bool try_orders = a.nnz() <= most_to_order;
+  const advice given = advise(a, {.cols = cols, .try_orders = try_orders});
   auto& json = out.json()["advice"];
   json = {{"cols", cols},
           {"verdict", to_string(given.verdict)},
@@ -19,6 +26,7 @@ void report_advice(const csr_matrix<T>& a, std::int64_t cols, output& out) {
           {"structural_reuse", given.structural_reuse},
           {"dense_first", given.dense_first},
           {"dense_column_share", given.dense_column_share},
+          {"tried_orders", try_orders},
           {"reorder", given.reorder},
           {"reordered_reuse", given.reordered_reuse},
           {"reasons", given.reasons}};
@@ -31,6 +39,9 @@ void report_advice(const csr_matrix<T>& a, std::int64_t cols, output& out) {
            given.verdict == format_verdict::bcsc ? fmt::format(" with m_block {}", given.m_block) : "",
            given.least_bytes, given.least_traffic);
   for (const std::string& reason : given.reasons) out.line("  {}", reason);
+  if (!try_orders) {
+    out.line("  Orders and structural boundaries were not tried, beyond {} non-zeros.", grouped(most_to_order));
+  }
 }
 
 template void report_advice(const csr_matrix<float>&, std::int64_t, output&);
