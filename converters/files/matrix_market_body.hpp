@@ -16,6 +16,7 @@
 #include "converters/files/matrix_market_header.hpp"
 #include "converters/files/matrix_market_lines.hpp"
 #include "converters/files/matrix_market_read.hpp"
+#include "converters/files/pattern_values.hpp"
 #include "converters/files/scan.hpp"
 #include "converters/formats/parallel.hpp"
 
@@ -155,19 +156,6 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
   c.num_lines = num_lines;
   c.triangles = triangles;
   c.ordered = ordered;
-}
-
-/// Values of a pattern file: ones, or ±[0.5, 1.5) from SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
-/// number generators", OOPSLA 2014). Bits 41..63 are the magnitude, bit 0 is the sign: few enough bits for fp32 and
-/// fp64 to hold the very same value.
-template <value T>
-T pattern_value(std::uint64_t seed, std::int64_t k) {
-  std::uint64_t bits = seed + (static_cast<std::uint64_t>(k) + 1) * 0x9e3779b97f4a7c15u;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-  bits ^= bits >> 31;
-  const T magnitude = T{0.5} + static_cast<T>(bits >> 41) / static_cast<T>(1 << 23);
-  return (bits & 1) != 0 ? -magnitude : magnitude;
 }
 
 /// Reads what stands behind the sizes, to the end of the file.
