@@ -86,10 +86,10 @@ struct file_info {
 /// through, in constant memory. Throws as read_csr.
 file_info read_file_info(const std::filesystem::path& path, const read_options& options = {});
 
-/// A matrix file of any format above, plain or gzip, as sorted COO: symmetric storage expanded, duplicates summed,
-/// explicit zeros kept. What each format's reader accepts: docs/matrix-market.md, docs/text-formats.md.
-/// Matrix Market's array form: zeros are dropped.
-/// Throws error with the line (or the byte offset, or the path) in where(); see errc's "Files" section.
+/// A matrix file of any format above, plain, gzip or in a tar archive, as sorted COO: symmetric storage expanded,
+/// duplicates summed, explicit zeros kept. What each format's reader accepts: docs/matrix-market.md,
+/// docs/text-formats.md. Matrix Market's array form: zeros are dropped. Throws error with the line (or the byte offset,
+/// or the path) in where(); see errc's "Files" section.
 template <value T, index I = std::int32_t>
 coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
 
