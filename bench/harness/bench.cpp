@@ -332,7 +332,7 @@ void run_input(bench_room& room, run_result& run, const input& from,
                const std::function<void(const run_result&)>& on_case) {
   loaded_matrix m;
   try {
-    m = load(from, room.options.seed);
+    m = load(from, room.options.seed, room.options.reading);
   } catch (const error& e) {
     run.problems.push_back({from.name, e.what(), !(from.from_folder && e.code() == errc::unsupported)});
     return;

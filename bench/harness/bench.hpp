@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bcsc/context.hpp"
+#include "bcsc/files.hpp"
 #include "bcsc/types.hpp"
 #include "bench/harness/results.hpp"
 
@@ -24,6 +25,7 @@ struct bench_options {
   bool full = false;                 ///< every row of every table, not only each algorithm's best
   timing_options timing;
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files
+  read_options reading;    ///< what the files are, where they do not say so themselves
 
   bool json_to_stdout = false;  ///< JSON instead of the table
   std::filesystem::path out;    ///< JSON file; empty: none

@@ -75,12 +75,13 @@ std::vector<input> expand_inputs(std::span<const std::string> names) {
   return inputs;
 }
 
-loaded_matrix load(const input& from, std::uint64_t seed) {
+loaded_matrix load(const input& from, std::uint64_t seed, const read_options& reading) {
   const auto begin = std::chrono::steady_clock::now();
   loaded_matrix m;
   m.from = from;
   if (from.is_file) {
-    const read_options options{.pattern_seed = seed};
+    read_options options = reading;
+    options.pattern_seed = seed;
     m.seeded_values = read_file_info(from.source, options).field == file_field::pattern;
     m.a = read_csr<double>(from.source, options);
   } else {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
 
 namespace bcsc::bench {
@@ -19,9 +20,9 @@ struct input {
   bool from_folder = false;  ///< found in a folder, not named: what cannot be read as real is then passed over
 };
 
-/// What the user names, spelled out: a Matrix Market file; a folder (every .mtx and .mtx.gz in it, by name); a name of
-/// the catalogue; "catalogue" (all of it); a specification for generate::from_specification.
-/// Throws error{io_error} for a folder without such files.
+/// What the user names, spelled out: a file of any format that is read; a folder (every .mtx and .mtx.gz in it, by
+/// name); a name of the catalogue; "catalogue" (all of it); a specification for generate::from_specification. Throws
+/// error{io_error} for a folder without such files.
 std::vector<input> expand_inputs(std::span<const std::string> names);
 
 struct loaded_matrix {
@@ -34,9 +35,9 @@ struct loaded_matrix {
   double load_seconds = 0;
 };
 
-/// Reads or makes it. Pattern files get values drawn from `seed`.
+/// Reads (as `reading` says) or makes it. Pattern files get values drawn from `seed`.
 /// Throws what read_csr and from_specification throw.
-loaded_matrix load(const input& from, std::uint64_t seed);
+loaded_matrix load(const input& from, std::uint64_t seed, const read_options& reading = {});
 
 /// FNV-1a, 64 bits, over row_ptr and col_ind as 64-bit and the values as fp64, all little-endian.
 std::uint64_t checksum(const csr_view<double, std::int32_t>& a);

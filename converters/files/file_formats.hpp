@@ -1,8 +1,6 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
-#include <optional>
 #include <string_view>
 
 #include "converters/files/source.hpp"
@@ -25,9 +23,6 @@ extern const std::array<format_row, 8> format_rows;
 /// reader then says what is wrong with the banner.
 file_format recognise(source& in);
 
-/// The format whose usual extension `path` has (".gz" left out), or nothing: a name is all that tells what a file to be
-/// written shall be, and extensions such as .txt may mean anything.
-std::optional<file_format> format_to_write(const std::filesystem::path& path);
 /// Whether a writer is listed in writers.cpp.
 bool can_write(file_format format);
 

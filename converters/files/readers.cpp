@@ -137,14 +137,6 @@ file_format recognise(source& in) {
   return named.value_or(file_format::matrix_market);
 }
 
-std::optional<file_format> format_to_write(const std::filesystem::path& path) {
-  const std::string extension = extension_of(path);
-  for (const format_row& row : format_rows) {
-    if (row.extensions.front() == extension) return row.format;
-  }
-  return std::nullopt;
-}
-
 }  // namespace files
 
 std::string_view to_string(file_format format) noexcept {
@@ -152,6 +144,14 @@ std::string_view to_string(file_format format) noexcept {
     if (row.format == format) return row.name;
   }
   return "unknown";
+}
+
+std::optional<file_format> format_of_name(const std::filesystem::path& path) {
+  const std::string extension = files::extension_of(path);
+  for (const files::format_row& row : files::format_rows) {
+    if (row.extensions.front() == extension) return row.format;
+  }
+  return std::nullopt;
 }
 
 std::vector<file_format_info> file_formats() {
@@ -174,8 +174,9 @@ std::vector<file_format_info> file_formats() {
 file_info read_file_info(const std::filesystem::path& path, const read_options& options) {
   return files::within_memory(path, [&] {
     files::source in(path, options);
-    file_info info = files::reader_of<float, std::int32_t>(in).read_info(in);
-    info.format = files::recognise(in);
+    const auto& reader = files::reader_of<float, std::int32_t>(in);
+    file_info info = reader.read_info(in);
+    info.format = reader.format;
     if (info.member.empty()) info.member = in.member();
     return info;
   });

@@ -9,6 +9,7 @@
 #include "bcsc/files.hpp"
 #include "converters/files/file_formats.hpp"
 #include "converters/files/location.hpp"
+#include "converters/files/matrix_market_names.hpp"
 
 /// The public writer of any matrix: which format a file shall have, and who writes it.
 namespace bcsc {
@@ -56,33 +57,34 @@ void write_market(const fs::path& path, const any_view& a, const write_options& 
 
 struct writer_row {
   file_format format;
+  bool has_triangles;  ///< stores one triangle of a symmetric matrix, where that is asked for
   void (*write)(const fs::path&, const any_view&, const write_options&);
 };
 constexpr writer_row writers[] = {
-    {file_format::matrix_market, write_market},
-    {file_format::rutherford_boeing,
+    {file_format::matrix_market, true, write_market},
+    {file_format::rutherford_boeing, true,
      [](const fs::path& path, const any_view& a, const write_options& options) {
        with_csr(a, [&](const auto& csr) { write_rutherford_boeing(path, csr, options); });
      }},
-    {file_format::smtx,
+    {file_format::smtx, false,
      [](const fs::path& path, const any_view& a, const write_options& options) {
        with_csr(a, [&](const auto& csr) { write_smtx(path, csr, options); });
      }},
-    {file_format::libsvm,
+    {file_format::libsvm, false,
      [](const fs::path& path, const any_view& a, const write_options& options) {
        write_options chosen = options;
        if (a.element() == value_type::pattern) chosen.field = file_field::real;  // the format has no patterns
        with_csr(a, [&](const auto& csr) { write_libsvm(path, csr, {}, chosen); });
      }},
-    {file_format::npz,
-     [](const fs::path& path, const any_view& a, const write_options&) {
-       with_csr(a, [&](const auto& csr) { write_npz(path, csr); });
+    {file_format::npz, false,
+     [](const fs::path& path, const any_view& a, const write_options& options) {
+       with_csr(a, [&](const auto& csr) { write_npz(path, csr, true, options.progress); });
      }},
-    {file_format::edge_list,
+    {file_format::edge_list, false,
      [](const fs::path& path, const any_view& a, const write_options& options) {
        with_csr(a, [&](const auto& csr) { write_edge_list(path, csr, options); });
      }},
-    {file_format::container,
+    {file_format::container, false,
      [](const fs::path& path, const any_view& a, const write_options& options) {
        write_container(path, a, {.metadata = options.metadata, .progress = options.progress});
      }},
@@ -108,7 +110,7 @@ bool can_write(file_format format) { return find_writer(format) != nullptr; }
 }  // namespace files
 
 void write_matrix(const std::filesystem::path& path, const any_view& a, const write_options& options) {
-  const std::optional<file_format> format = options.format ? options.format : files::format_to_write(path);
+  const std::optional<file_format> format = options.format ? options.format : format_of_name(path);
   if (!format) {
     files::fail_at({.path = path.string()}, errc::invalid_argument,
                    "the name tells no format to write: it ends in none of {}", files::writable_extensions());
@@ -117,6 +119,10 @@ void write_matrix(const std::filesystem::path& path, const any_view& a, const wr
   if (writer == nullptr) {
     files::fail_at({.path = path.string()}, errc::unsupported, "a {} file: this build does not write it",
                    to_string(*format));
+  }
+  if (options.symmetry != file_symmetry::general && !writer->has_triangles) {
+    files::fail_at({.path = path.string()}, errc::invalid_argument, "symmetry = {}: a {} file holds whole matrices",
+                   files::to_string(options.symmetry), to_string(*format));
   }
   write_options chosen = options;
   if (a.element() == value_type::pattern) chosen.field = file_field::pattern;

@@ -40,6 +40,9 @@ struct file_format_info {
 };
 /// All formats, in the order of the enumeration.
 std::vector<file_format_info> file_formats();
+/// The format whose usual extension `path` has (".gz" left out), or nothing: a name is all that tells what a file to be
+/// written shall be, and extensions such as .txt may mean anything.
+std::optional<file_format> format_of_name(const std::filesystem::path& path);
 
 enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
 enum class file_field : std::uint8_t { real, integer, pattern, complex };
@@ -197,12 +200,14 @@ void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& 
 
 /// Writes what scipy.sparse.load_npz reads as a csr_matrix: every bit of the values, stored zeros and infinities too.
 /// `compressed` as in save_npz: deflated rather than stored. Equal matrices give equal files; the file is written
-/// beside and renamed. Throws error{io_error | unsupported}, the latter in a build without libarchive.
+/// beside and renamed. Throws error{io_error | cancelled | unsupported}, the last in a build without libarchive.
 template <value T, index I>
-void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true);
+void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true,
+               const progress_callback& progress = {});
 template <value T, index I>
-void write_npz(const std::filesystem::path& path, const csr_matrix<T, I>& a, bool compressed = true) {
-  write_npz(path, a.view(), compressed);
+void write_npz(const std::filesystem::path& path, const csr_matrix<T, I>& a, bool compressed = true,
+               const progress_callback& progress = {}) {
+  write_npz(path, a.view(), compressed, progress);
 }
 
 }  // namespace bcsc

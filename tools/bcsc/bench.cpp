@@ -61,9 +61,10 @@ command add_bench(CLI::App& app) {
   bench::bench_options& measured = options->measured;
   parser
       .add_option("MATRIX", measured.matrices,
-                  "Matrix Market files, folders of them, generator specifications, names of the catalogue, or "
+                  "Matrix files, folders of Matrix Market files, generator specifications, names of the catalogue, or "
                   "'catalogue'")
       ->required();
+  add_reading(parser, measured.reading);
   add_device(parser, options->device);
   parser.add_option("--cols", measured.cols, "Numbers of columns of B (N)")
       ->delimiter(',')

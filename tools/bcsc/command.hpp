@@ -76,6 +76,7 @@ command add_info(CLI::App& app);
 command add_convert(CLI::App& app);
 command add_generate(CLI::App& app);
 command add_fetch(CLI::App& app);
+command add_formats(CLI::App& app);
 command add_spmm(CLI::App& app);
 command add_solve(CLI::App& app);
 command add_devices(CLI::App& app);

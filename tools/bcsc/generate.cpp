@@ -42,14 +42,15 @@ int run_generate(const generate_options& options, output& out) {
 }  // namespace
 
 command add_generate(CLI::App& app) {
-  auto [cmd, options] = make_command<generate_options>(app, "generate", "Make a matrix and write it as Matrix Market",
+  auto [cmd, options] = make_command<generate_options>(app, "generate", "Make a matrix and write it as a file",
                                                        "  bcsc generate --list\n"
                                                        "  bcsc generate elasticity:20,20,20 beam.mtx.gz --symmetric\n"
                                                        "  bcsc generate uniform:2048,2048,0.9,seed=3 layer.mtx",
                                                        run_generate);
   CLI::Option* specification = cmd.parser->add_option("SPEC", options->specification,
                                                       "Generator or catalogue name, such as banded:1000,8,seed=1");
-  CLI::Option* out = cmd.parser->add_option("OUT", options->out, "File to write; .mtx or .mtx.gz");
+  CLI::Option* out =
+      cmd.parser->add_option("OUT", options->out, "File to write: .mtx, .bcsc ... (`bcsc formats`), .gz behind it");
   cmd.parser->add_flag("--symmetric", options->symmetric,
                        "Write the lower triangle only; an error if A is not symmetric");
   cmd.parser->add_flag("--list", options->list, "Show the catalogue")->excludes(specification)->excludes(out);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bcsc/analysis.hpp"
+#include "bcsc/container.hpp"
 #include "tools/bcsc/advice.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
@@ -38,6 +39,30 @@ void report_pattern(const pattern_statistics& s, output& out) {
                            {"pattern_symmetric", s.pattern_symmetric},
                            {"value_symmetric", s.value_symmetric},
                            {"positive_diagonal", s.positive_diagonal}};
+}
+
+/// What a container says of itself, beside its matrix.
+void report_container(const std::string& path, output& out) {
+  const container_info info = read_container_info(path);
+  const std::string indices = info.index_bytes > 0 ? fmt::format(", {}-bit indices", 8 * info.index_bytes) : "";
+  out.line("container version {}, {} of {}{}, {}", info.version, to_string(info.format), to_string(info.element),
+           indices, as_bytes(info.file_bytes));
+  for (const auto& [key, value] : info.metadata) out.line("  {} = {}", key, value);
+  auto sections = nlohmann::ordered_json::array();
+  for (const container_section& section : info.sections) {
+    sections.push_back({{"name", section.name},
+                        {"type", section.type},
+                        {"count", section.count},
+                        {"offset", section.offset},
+                        {"bytes", section.bytes}});
+  }
+  out.json()["container"] = {{"version", info.version},
+                             {"format", to_string(info.format)},
+                             {"type", to_string(info.element)},
+                             {"index_bytes", info.index_bytes},
+                             {"bytes", info.file_bytes},
+                             {"metadata", info.metadata},
+                             {"sections", sections}};
 }
 
 /// What the formats weigh, BCSC at each block height beside CSR.
@@ -88,6 +113,7 @@ int show_info(const info_options& options, output& out) {
   const loaded_matrix<T> loaded = load<T>(options.source, out);
   out.line("{}", describe_line(options.source, loaded));
   out.json() = {{"command", "info"}, {"matrix", describe(options.source, loaded)}};
+  if (loaded.file && loaded.file->format == file_format::container) report_container(options.source.name, out);
   report_pattern(analyse_pattern(loaded.a.view()), out);
   report_blocks(loaded.a, out);
   report_advice(loaded.a, 32, out);
@@ -106,7 +132,8 @@ command add_info(CLI::App& app) {
       make_command<info_options>(app, "info", "Size, symmetry, pattern, and what BCSC makes of it at each block height",
                                  "  bcsc info matrix.mtx.gz\n"
                                  "  bcsc info elasticity:10,10,10 --png pattern.png\n"
-                                 "  bcsc info matrix.mtx --json --no-picture",
+                                 "  bcsc info matrix.mtx --json --no-picture\n"
+                                 "  bcsc info archive.tar.gz --member archive/archive_b.mtx",
                                  run_info);
   add_source(*cmd.parser, options->source);
   add_type(*cmd.parser, options->type);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bcsc/generate.hpp"
@@ -40,19 +41,19 @@ void add_source(CLI::App& parser, matrix_source& source) {
   add_reading(parser, source.reading);
 }
 
-void add_reading(CLI::App& parser, read_options& reading) {
-  std::vector<std::string> names;
+CLI::Option* add_file_format(CLI::App& parser, const std::string& name, std::optional<file_format>& target,
+                             const std::string& description, bool (*fits)(const file_format_info&)) {
+  std::vector<std::pair<std::string, std::optional<file_format>>> choices;
   for (const file_format_info& format : file_formats()) {
-    if (format.can_read) names.emplace_back(format.name);
+    if (fits(format)) choices.emplace_back(format.name, format.format);
   }
-  const auto assign_format = [&reading](const std::string& given) {
-    for (const file_format_info& format : file_formats()) {
-      if (format.name == given) reading.format = format.format;
-    }
-  };
+  return add_choice<std::optional<file_format>>(parser, name, target, choices, description);
+}
+
+void add_reading(CLI::App& parser, read_options& reading) {
   constexpr const char* group = "What FILE is, where it does not say so itself";
-  parser.add_option_function<std::string>("--from", assign_format, "Its format; else its content tells, then its name")
-      ->check(CLI::IsMember(names))
+  add_file_format(parser, "--from", reading.format, "Its format; else its content tells, then its name",
+                  [](const file_format_info& format) { return format.can_read; })
       ->group(group);
   parser.add_option("--member", reading.member, "Which of several: the path in a .tar, the variable of a .mat")
       ->group(group);
@@ -112,8 +113,8 @@ loaded_any load_any(const matrix_source& source, const output& out, value_type e
 
 nlohmann::ordered_json describe(const matrix_source& source, const matrix_facts& facts, const std::string& origin,
                                 const std::optional<file_info>& file, double seconds) {
-  nlohmann::ordered_json described{{"name", source.name}, {"origin", origin},  {"rows", facts.rows},
-                                   {"cols", facts.cols},  {"nnz", facts.nnz},  {"type", to_string(facts.type)},
+  nlohmann::ordered_json described{{"name", source.name}, {"origin", origin}, {"rows", facts.rows},
+                                   {"cols", facts.cols},  {"nnz", facts.nnz}, {"type", to_string(facts.type)},
                                    {"seconds", seconds}};
   if (file) {
     described["file"] = {{"format", to_string(file->format)},

@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
 
   // Every command is one file beside this one; a new one is listed here.
   const std::vector<command> commands {
-    add_info(app), add_spmm(app), add_solve(app), add_convert(app), add_generate(app), add_fetch(app), add_devices(app),
-        add_kernels(app),
+    add_info(app), add_spmm(app), add_solve(app), add_convert(app), add_formats(app), add_generate(app), add_fetch(app),
+        add_devices(app), add_kernels(app),
 #if BCSC_WITH_BENCHMARK
         add_bench(app),
 #endif
