@@ -31,7 +31,7 @@ Result on_device(const context& ctx, const char* what, [[maybe_unused]] Body bod
     core::require_healthy(state);
     return core::guarded(state, what, [&]() -> Result {
       const core::gpu::device_guard guard(state.device.device);
-      const core::gpu::pool_guard pool(state.pool.get());
+      const core::gpu::pool_guard pool(state.pool);
       Result result = body(state.device.device);
       core::gpu::synchronize();
       return result;

@@ -45,7 +45,7 @@ context context::cuda(int device) {
   auto state = std::make_shared<core::context_state>();
   state->where = backend::cuda;
   state->device = chosen;
-  state->pool = std::make_unique<const core::gpu::memory_pool>(device);
+  state->pool = std::make_shared<const core::gpu::memory_pool>(device);
   return context(std::move(state));
 }
 

@@ -17,7 +17,7 @@ struct context_state {
   int threads = 0;
   device_info device;
   log_callback log;
-  std::unique_ptr<const gpu::memory_pool> pool;  ///< of a GPU
+  std::shared_ptr<const gpu::memory_pool> pool;  ///< of a GPU
   /// Set by the first sticky CUDA error; every later run answers error{context_poisoned} without touching the GPU.
   std::atomic<bool> poisoned{false};
 

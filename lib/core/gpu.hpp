@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "bcsc/context.hpp"
@@ -43,7 +44,8 @@ class device_guard {
 };
 
 /// Memory of one GPU that is kept when it is released and handed out again: allocating takes microseconds instead of
-/// the hundreds that the driver takes to map it. Belongs to a context and goes with it.
+/// the hundreds that the driver takes to map it. Belongs to a context, and lives as long as memory of it does: a pool
+/// that was destroyed before was seen to crash the driver later.
 class memory_pool {
  public:
   explicit memory_pool(int device);
@@ -66,20 +68,19 @@ class memory_pool {
 /// the default stream: all work of such a passage is on that stream.
 class pool_guard {
  public:
-  explicit pool_guard(const memory_pool* pool);
+  explicit pool_guard(std::shared_ptr<const memory_pool> pool);
   ~pool_guard();
   pool_guard(const pool_guard&) = delete;
   pool_guard& operator=(const pool_guard&) = delete;
 
  private:
-  [[maybe_unused]] const memory_pool* former_;
+  std::shared_ptr<const memory_pool> former_;
 };
 
-/// Where memory came from.
-enum class origin : std::uint8_t { driver, pool };
+/// Memory, and the pool that it is of; null: the driver's own.
 struct allocation {
   void* pointer = nullptr;
-  origin from = origin::driver;
+  std::shared_ptr<const memory_pool> pool;
 };
 
 /// All of these throw error{out_of_memory | cuda_error}; `stream` null is the default stream.

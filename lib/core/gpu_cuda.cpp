@@ -15,7 +15,7 @@ std::atomic<std::int64_t> allocations{0};
 
 /// Of what has been released, a pool keeps at most so much; the rest goes back to the driver.
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 30;
-thread_local const memory_pool* current_pool = nullptr;
+thread_local std::shared_ptr<const memory_pool> current_pool;
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -119,16 +119,17 @@ void memory_pool::trim() const noexcept {
 }
 
 memory_pool::~memory_pool() {
-  // What is still allocated keeps the pool's memory alive until it is freed.
-  if (handle_ != nullptr) (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
+  if (handle_ == nullptr) return;
+  (void)cudaStreamSynchronize(nullptr);  // what was released last is released
+  (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
 }
 
-pool_guard::pool_guard(const memory_pool* pool) : former_(current_pool) {
-  if (pool != nullptr && pool->handle() != nullptr) current_pool = pool;
+pool_guard::pool_guard(std::shared_ptr<const memory_pool> pool) : former_(current_pool) {
+  if (pool != nullptr && pool->handle() != nullptr) current_pool = std::move(pool);
 }
 pool_guard::~pool_guard() {
   if (former_ == nullptr && current_pool != nullptr) current_pool->trim();
-  current_pool = former_;
+  current_pool = std::move(former_);
 }
 
 allocation allocate(std::size_t bytes) {
@@ -137,7 +138,7 @@ allocation allocate(std::size_t bytes) {
   // What no GPU of this size can hold is left to cudaMalloc, which says so.
   const bool pooled = current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess &&
                       device == current_pool->device() && bytes <= current_pool->device_bytes();
-  memory.from = pooled ? origin::pool : origin::driver;
+  if (pooled) memory.pool = current_pool;
   const cudaError_t status =
       pooled
           ? cudaMallocFromPoolAsync(&memory.pointer, bytes, static_cast<cudaMemPool_t>(current_pool->handle()), nullptr)
@@ -152,7 +153,7 @@ allocation allocate(std::size_t bytes) {
 }
 
 void release(const allocation& memory) noexcept {
-  if (memory.from == origin::driver) {
+  if (memory.pool == nullptr) {
     (void)cudaFree(memory.pointer);
     return;
   }

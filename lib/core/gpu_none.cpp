@@ -22,8 +22,8 @@ device_guard::~device_guard() = default;
 memory_pool::memory_pool(int device) : device_(device) { no_cuda(); }
 memory_pool::~memory_pool() = default;
 void memory_pool::trim() const noexcept {}
-pool_guard::pool_guard(const memory_pool*) : former_(nullptr) {}
-pool_guard::~pool_guard() { (void)former_; }
+pool_guard::pool_guard(std::shared_ptr<const memory_pool>) {}
+pool_guard::~pool_guard() = default;
 allocation allocate(std::size_t) { no_cuda(); }
 void release(const allocation&) noexcept {}
 void copy_to_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }

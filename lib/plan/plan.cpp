@@ -204,7 +204,7 @@ struct spmm_plan<T>::impl {
   template <class Body>
   void convert_guarded(Body body) const {
     const threads_guard threads(on_gpu() ? 0 : ctx.threads());
-    const core::gpu::pool_guard pool(ctx.state().pool.get());
+    const core::gpu::pool_guard pool(ctx.state().pool);
     core::guarded(ctx.state(), "a plan", [&] {
       body();
       if (!on_gpu()) return;
