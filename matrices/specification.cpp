@@ -35,14 +35,14 @@ std::string form(const signature& f) {
   return text;
 }
 
-std::string forms() {
+std::string all_forms() {
   std::string text;
   for (const signature& f : signatures()) text += (text.empty() ? "" : " | ") + form(f);
   return text + " | a name of the catalogue (" + catalogue().front().name + ", ...)";
 }
 
 [[noreturn]] void refuse(std::string_view specification, std::string_view why) {
-  core::fail(errc::invalid_argument, "specification = \"{}\": {}; the forms are {}", specification, why, forms());
+  core::fail(errc::invalid_argument, "specification = \"{}\": {}; the forms are {}", specification, why, all_forms());
 }
 
 /// The parameters of one specification, as text by name, read on demand as numbers.
@@ -173,6 +173,12 @@ const std::vector<catalogue_entry>& catalogue() {
     }
     return entries;
   }();
+  return all;
+}
+
+std::vector<std::string> forms() {
+  std::vector<std::string> all;
+  for (const signature& f : signatures()) all.push_back(form(f));
   return all;
 }
 

@@ -59,7 +59,7 @@ csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz
 /// greatest exactly `condition`, rounded to a multiple of 2^-10; the others fill the octaves between evenly. At most 22
 /// entries a row, at places without order; entries that happen to be 0 are stored. A diagonal matrix turned by three
 /// rounds of Givens rotations by 45 degrees between random pairs, in integers. In fp32 each entry is rounded once:
-/// conditions near and beyond 10^7 are lost in that. rows >= 1 (the last of an odd number stands alone), condition in
+/// conditions near 10^6 and beyond are lost in that. rows >= 1 (the last of an odd number stands alone), condition in
 /// [1, 2^40].
 template <value T>
 csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed);
@@ -77,6 +77,9 @@ csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int64_t most, s
 /// b=, c= too, elasticity dof=. Throws error{invalid_argument} that lists the forms.
 template <value T>
 csr_matrix<T> from_specification(std::string_view specification);
+
+/// What from_specification takes, e.g. "banded:rows,half_width[,seed=]": one for each family.
+std::vector<std::string> forms();
 
 /// A named matrix of the catalogue.
 struct catalogue_entry {

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -392,7 +393,49 @@ TEST(generate_command, lists_the_catalogue) {
   const json listed = bcsc_json("generate --list").at("catalogue");
   EXPECT_EQ(listed.size(), bcsc::generate::catalogue().size());
   EXPECT_EQ(listed.at(0).at("name"), "elasticity-30");
+  const outcome text = bcsc_run("generate --list");
+  for (const std::string& form : bcsc::generate::forms()) EXPECT_NE(text.out.find("  " + form), std::string::npos);
 }
+
+TEST(generate_command, says_what_goes_on_if_it_takes_long_and_not_otherwise) {
+  const std::string out = in_scratch("generated.mtx"), label = "generating nm:";
+  EXPECT_EQ(bcsc_run("generate nm:10,10,1,5 " + out + " --progress").err.find(label), std::string::npos);
+  // Draws a thousand million numbers for few entries: a second or more on any one core.
+  setenv("OMP_NUM_THREADS", "1", 1);
+  const auto start = std::chrono::steady_clock::now();
+  const outcome slow = bcsc_run("generate nm:20000,100000,1,100000 " + out + " --progress");
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(slow.code, 0);
+  if (took.count() > 2) {
+    EXPECT_NE(slow.err.find(label + "20000,100000,1,100000 ... 1 s"), std::string::npos) << slow.err;
+  }
+  EXPECT_TRUE(slow.err.ends_with("\r\x1b[K")) << "what was shown is taken back";
+}
+
+struct generated_case {
+  const char* specification;
+  std::int64_t rows, cols, nnz;
+};
+void PrintTo(const generated_case& c, std::ostream* out) { *out << c.specification; }
+
+class generated : public testing::TestWithParam<generated_case> {};
+
+TEST_P(generated, is_written_as_it_is) {
+  const std::string out = in_scratch("generated.mtx");
+  const json written = bcsc_json(std::string("generate ") + GetParam().specification + " " + out).at("written");
+  EXPECT_EQ(written.at("rows"), GetParam().rows);
+  EXPECT_EQ(written.at("cols"), GetParam().cols);
+  EXPECT_EQ(written.at("stored_entries"), GetParam().nnz);
+  expect_equal(bcsc::read_csr<double>(out), bcsc::generate::from_specification<double>(GetParam().specification));
+}
+
+INSTANTIATE_TEST_SUITE_P(families, generated,
+                         testing::Values(generated_case{"nm:12,20,2,4", 12, 20, 120},
+                                         generated_case{"hypersparse:50000,300,17,seed=5", 50000, 300, 17},
+                                         generated_case{"spd:2,50", 2, 2, 4},
+                                         generated_case{"blocks:20,4,4,0", 20, 20, 80},
+                                         generated_case{"elasticity:1,1,1,dof=2", 8, 8, 64}));
 
 // --- spmm -----------------------------------------------------------------------------------------------------------
 

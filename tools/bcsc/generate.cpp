@@ -24,14 +24,24 @@ int list_catalogue(output& out) {
         {{"name", entry.name}, {"kind", entry.kind}, {"specification", entry.specification}});
   }
   shown.print(out);
+  out.line();
+  out.line("families; what stands in [] may be left out:");
+  out.json()["families"] = nlohmann::ordered_json::array();
+  for (const std::string& form : generate::forms()) {
+    out.line("  {}", form);
+    out.json()["families"].push_back(form);
+  }
   return exit_ok;
 }
 
 int run_generate(const generate_options& options, output& out) {
   out.json()["command"] = "generate";
   if (options.list) return list_catalogue(out);
-  const csr_matrix<double> a = generate::from_specification<double>(options.specification);
   out.json()["specification"] = options.specification;
+  const csr_matrix<double> a = [&] {
+    const busy_note note = out.busy("generating " + options.specification);
+    return generate::from_specification<double>(options.specification);
+  }();
   write_and_report(options.out, a,
                    {.symmetry = options.symmetric ? file_symmetry::symmetric : file_symmetry::general,
                     .comment = "bcsc generate " + options.specification},
@@ -45,7 +55,10 @@ command add_generate(CLI::App& app) {
   auto [cmd, options] = make_command<generate_options>(app, "generate", "Make a matrix and write it as a file",
                                                        "  bcsc generate --list\n"
                                                        "  bcsc generate elasticity:20,20,20 beam.mtx.gz --symmetric\n"
-                                                       "  bcsc generate uniform:2048,2048,0.9,seed=3 layer.mtx",
+                                                       "  bcsc generate uniform:2048,2048,0.9,seed=3 layer.mtx\n"
+                                                       "  bcsc generate nm:4096,4096,2,4 pruned.mtx.gz\n"
+                                                       "  bcsc generate spd:10000,1e6 conditioned.mtx --symmetric\n"
+                                                       "The families and their parameters: bcsc generate --list",
                                                        run_generate);
   CLI::Option* specification = cmd.parser->add_option("SPEC", options->specification,
                                                       "Generator or catalogue name, such as banded:1000,8,seed=1");

@@ -78,6 +78,32 @@ progress_callback progress_bar::callback() {
   };
 }
 
+busy_note::busy_note(bool shown, std::string label) {
+  if (shown) clock_ = std::thread([this, label = std::move(label)] { run(label); });
+}
+
+busy_note::~busy_note() {
+  if (!clock_.joinable()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    over_ = true;
+  }
+  ended_.notify_one();
+  clock_.join();
+}
+
+void busy_note::run(const std::string& label) {
+  std::unique_lock lock(mutex_);
+  int seconds = 0;
+  while (!ended_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; })) {
+    fmt::print(stderr, "\r\x1b[K{} ... {} s", label, ++seconds);
+    std::fflush(stderr);
+  }
+  if (seconds == 0) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+}
+
 output::output(const output_options& options) : options_(options), json_(nlohmann::ordered_json::object()) {}
 
 void output::finish() const {
@@ -91,6 +117,10 @@ void output::fail(const std::exception& problem) const {
 }
 
 progress_bar output::progress(std::string label) const {
+  return {options_.progress || isatty(STDERR_FILENO) == 1, std::move(label)};
+}
+
+busy_note output::busy(std::string label) const {
   return {options_.progress || isatty(STDERR_FILENO) == 1, std::move(label)};
 }
 

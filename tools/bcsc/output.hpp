@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,6 +45,24 @@ class progress_bar {
   std::chrono::steady_clock::time_point last_{};
 };
 
+/// Says on stderr what goes on and for how long, if it goes on for more than a second and progress is shown: for work
+/// whose end cannot be told.
+class busy_note {
+ public:
+  busy_note(bool shown, std::string label);
+  ~busy_note();
+  busy_note(const busy_note&) = delete;
+  busy_note& operator=(const busy_note&) = delete;
+
+ private:
+  void run(const std::string& label);
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool over_ = false;
+  std::thread clock_;
+};
+
 /// What a command says: lines of text on stdout, or one JSON object there. Commands fill both, one is shown.
 class output {
  public:
@@ -60,6 +81,7 @@ class output {
   void fail(const std::exception& problem) const;
 
   progress_bar progress(std::string label) const;
+  busy_note busy(std::string label) const;
 
  private:
   output_options options_;
