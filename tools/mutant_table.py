@@ -6,6 +6,9 @@ import dataclasses
 READER = ("matrix_market_test", "malformed_matrix_market_test")
 FORMATS = ("formats_test",)
 CONVERT = ("formats_test", "formats_roundtrip_test", "convert_property_test")
+ANY = ("formats_roundtrip_test", "convert_property_test", "sizes_test")
+ELEMENTS = ("elements_test",)
+SYMMETRIC = ("symmetric_test",)
 REFERENCE = ("reference_test",)
 ANALYSIS = ("analysis_test", "plan_guards_test")
 CPU_KERNELS = ("cpu_kernels_test", "kernels_test")
@@ -24,6 +27,14 @@ NUMBERS = "converters/files/numbers.hpp"
 SOURCE = "converters/files/source.cpp"
 CONSTRUCT = "converters/formats/construct.cpp"
 CONVERT_CPP = "converters/formats/convert.cpp"
+BLOCK_COLUMNS = "converters/formats/block_columns.hpp"
+PADDED = "converters/formats/padded.hpp"
+ELL = "converters/formats/ell.cpp"
+DENSE = "converters/formats/dense.cpp"
+COMPACT = "converters/formats/compact.cpp"
+ANY_CPP = "converters/formats/any_matrix.cpp"
+SYMMETRIC_CPP = "converters/formats/symmetric.cpp"
+ELEMENTS_HPP = "include/bcsc/elements.hpp"
 FOOTPRINT = "converters/formats/footprint.cpp"
 ANALYSIS_CPP = "converters/formats/analysis.cpp"
 DEVICE = "converters/formats/device_convert.cu"
@@ -114,30 +125,57 @@ MUTANTS = [
            "if (ind[at(k)] < ind[at(k) - 1]) return false;", FORMATS),
     Mutant("check-bcsc-row-block", CONSTRUCT, "return row_in_block < 0 || row_in_block >= a.m_block;",
            "return row_in_block < 0;", FORMATS),
-    Mutant("check-bsr-padding", CONSTRUCT, "if (value != T{0}) {", "if (value != value) {", FORMATS),
+    Mutant("check-bsr-padding", CONSTRUCT, "if (!is_zero_element(value)) {", "if (value != value) {", FORMATS),
     Mutant("sum-csr-duplicates", CONSTRUCT, "values[kept - 1] += value;", "values[kept - 1] = value;", FORMATS),
     Mutant("sum-coo-duplicates", CONSTRUCT, "values[kept - 1] += e.value;", "values[kept - 1] -= e.value;", FORMATS),
-    Mutant("sum-bsr-duplicates", CONSTRUCT, "[](T more, T sum) { return sum + more; }", "[](T, T sum) { return sum; }",
+    Mutant("sum-bsr-duplicates", CONSTRUCT, "return static_cast<T>(sum + more); }", "(void)more; return sum; }",
            FORMATS),
     Mutant("footprint-bcsc", FOOTPRINT, ".indices(nnzc)\n      .indices(nnzc)\n", ".indices(nnzc)\n", FORMATS),
     Mutant("bcsc-global-row", CONVERT_CPP, "row_ind[at(to)] = static_cast<I>(first_row + row);",
            "row_ind[at(to)] = static_cast<I>(row);", CONVERT),
-    Mutant("bcsc-values-cursor", CONVERT_CPP, "a.values[at(next[at(row)]++)];", "a.values[at(next[at(row)])];",
+    Mutant("bcsc-values-cursor", CONVERT_CPP, "a.values[at(scratch.next[at(row)]++)];",
+           "a.values[at(scratch.next[at(row)])];", CONVERT),
+    Mutant("bcsc-neighbour-columns", CONVERT_CPP, "if (col != former) {", "if (to == begin || col > former + 1) {",
            CONVERT),
-    Mutant("bcsc-neighbour-columns", CONVERT_CPP, "if (to == begin || col != former) {",
-           "if (to == begin || col > former + 1) {", CONVERT),
-    Mutant("bcsc-least-column", CONVERT_CPP, "static_cast<I>(static_cast<std::int64_t>(col) + least_col)",
-           "static_cast<I>(static_cast<std::int64_t>(col))", CONVERT),
-    Mutant("bcsc-radix-digit", CONVERT_CPP, "const int shift = row_bits + digit * width;",
+    Mutant("bcsc-least-column", BLOCK_COLUMNS, "static_cast<std::int64_t>(key >> row_bits) + least_col}",
+           "static_cast<std::int64_t>(key >> row_bits)}", CONVERT),
+    Mutant("bcsc-radix-digit", BLOCK_COLUMNS, "const int shift = row_bits + digit * width;",
            "const int shift = digit * width;", CONVERT),
     Mutant("bcsc-to-csr-column", CONVERT_CPP, "col_ind[at(to)] = a.col_ind[at(j)];",
            "col_ind[at(to)] = static_cast<I>(j);", CONVERT),
     Mutant("transpose-index", CONVERT_CPP, "out.ind[at(to)] = static_cast<I>(i);",
            "out.ind[at(to)] = static_cast<I>(to);", CONVERT),
-    Mutant("bsr-to-csr-zeros", CONVERT_CPP, "if (stored[c] != T{0}) body(", "if (c != 0 || stored[c] != T{0}) body(",
-           CONVERT),
+    Mutant("padded-zeros-kept", PADDED, "if (is_zero_element(value)) return;", "", CONVERT),
+    Mutant("padded-blocks-unsorted", PADDED, "std::sort(blocks.begin() + start, blocks.end());", "", CONVERT),
+    Mutant("bsr-ragged-width", CONVERT_CPP, "const std::int64_t width = std::min(a.col_block, a.cols - first_col);",
+           "const std::int64_t width = a.col_block;", CONVERT),
     Mutant("bsr-inner-stride", CONVERT_CPP, "row % row_block * col_block + col % col_block",
            "row % row_block * row_block + col % col_block", CONVERT),
+    Mutant("ell-slot", ELL, "row * shape.width + (found - begin) * block + col % block",
+           "row * shape.width + (found - begin) + col % block", CONVERT),
+    Mutant("ell-filler", ELL, "slots + blocks_per_row, I{-1});", "slots + blocks_per_row, I{0});", FORMATS),
+    Mutant("ell-fullest-row", ELL, "blocks_per_row = std::max<std::int64_t>(blocks_per_row,",
+           "blocks_per_row = std::max<std::int64_t>(blocks_per_row + 1,", CONVERT),
+    Mutant("check-ell-filler-values", ELL, "col < 0 || row >= a.rows ? 0 :", "row >= a.rows ? 0 :", FORMATS),
+    Mutant("check-ell-behind-filler", ELL, "filling = true;", "", FORMATS),
+    Mutant("dense-order", DENSE, "if (a.order == layout::row_major) {", "if (a.order == layout::col_major && false) {",
+           ("no test can tell: both orders give the same",)),
+    Mutant("dense-columns", DENSE, "for (std::int64_t col = 0; col < a.cols; ++col) use(row, col, a(row, col));",
+           "for (std::int64_t col = 1; col < a.cols; ++col) use(row, col, a(row, col));", CONVERT),
+    Mutant("compact-dense-first", COMPACT, "count(j) >= dense_from", "count(j) > dense_from", CONVERT),
+    Mutant("compact-merge", COMPACT, "a.column(dense) < a.column(sparse));", "a.column(dense) <= a.column(dense));",
+           CONVERT),
+    Mutant("any-index-width", ANY_CPP, "size <= std::numeric_limits<std::int32_t>::max()",
+           "size <= std::int64_t{1} + std::numeric_limits<std::int32_t>::max()", ANY),
+    Mutant("any-transposed-csc", ANY_CPP, "source.format() == matrix_format::csc;",
+           "source.format() != matrix_format::csc;", ANY),
+    Mutant("any-keeps-m-block", ANY_CPP, "return a.m_block == options.blocks.m_block;", "return true;", ANY),
+    Mutant("symmetric-diagonal-twice", SYMMETRIC_CPP, "++entries.first;", "", SYMMETRIC),
+    Mutant("symmetric-skew-sign", SYMMETRIC_CPP, "return -value;", "return value;", SYMMETRIC),
+    Mutant("half-ties", ELEMENTS_HPP, "(rest == half && (kept & 1u) != 0)", "rest == half", ELEMENTS),
+    Mutant("half-double-rounding", ELEMENTS_HPP, "float16(to_odd(value))", "float16(static_cast<float>(value))", ELEMENTS),
+    Mutant("half-integer-rounding", ELEMENTS_HPP, "magnitude >> 1 | (magnitude & 1)", "magnitude >> 1", ELEMENTS),
+    Mutant("half-subnormal-limit", ELEMENTS_HPP, "if (shift > 24)", "if (shift > 23)", ELEMENTS),
 
     Mutant("analysis-nnzc", ANALYSIS_CPP, "found += seen != mark;", "++found;", ANALYSIS),
     Mutant("analysis-empty-rows", ANALYSIS_CPP, "facts.empty_rows += count == 0;", "facts.empty_rows += count <= 1;",

@@ -15,6 +15,8 @@ namespace {
 
 using core::fail;
 
+constexpr std::int64_t most_narrow_columns = 65536;  // that compact BCSC's two bytes tell apart
+
 bool fits_int32(std::int64_t size) { return size <= std::numeric_limits<std::int32_t>::max(); }
 
 template <matrix_view View>
@@ -115,15 +117,13 @@ csr_between by_rows(const View& a) {
   }
 }
 
-/// The rows of the transpose: for CSC its own arrays.
+/// CSC's own arrays are the rows of the transpose.
 template <matrix_view View>
-csr_between by_columns(const View& a) {
+csr_between start(const View& a, bool by_columns) {
   if constexpr (format_of<View> == matrix_format::csc) {
-    return csr_between(transposed(a));
-  } else {
-    const csr_between rows = by_rows(a);
-    return std::visit([](const auto& csr) { return csr_between(transpose(csr)); }, rows.a);
+    if (by_columns) return csr_between(transposed(a));
   }
+  return by_rows(a);
 }
 
 template <class T2>
@@ -223,8 +223,9 @@ bool keeps_blocks(const View& a, const conversion_options& options) {
   } else if constexpr (format == matrix_format::bcsc) {
     return a.m_block == options.blocks.m_block;
   } else if constexpr (format == matrix_format::compact_bcsc) {
+    const bool narrow = options.blocks.narrow_columns && a.cols <= most_narrow_columns;
     return a.m_block == options.blocks.m_block && a.block_row.empty() && options.blocks.boundaries.empty() &&
-           a.dense_end.empty() && options.blocks.dense_from == 0;
+           a.dense_end.empty() && options.blocks.dense_from == 0 && (a.nnzc() == 0 || narrow == a.col_ind.empty());
   } else {
     return true;
   }
@@ -240,10 +241,15 @@ template <class UsedUp>
 any_matrix convert_through_csr(const any_view& source, matrix_format to, const conversion_options& options,
                                UsedUp used_up) {
   const value_type element = options.element.value_or(source.element());
-  csr_between between = source.visit([&](const auto& a) { return options.transposed ? by_columns(a) : by_rows(a); });
+  const bool by_columns = options.transposed && source.format() == matrix_format::csc;
+  csr_between between = source.visit([&](const auto& a) { return start(a, by_columns); });
   if (between.owned) used_up();
   between = with_types_of(std::move(between), element, options);
   if (between.owned) used_up();
+  if (options.transposed && !by_columns) {
+    between = std::visit([](const auto& a) { return csr_between(transpose(a)); }, between.a);
+    used_up();
+  }
   if (to == matrix_format::csr && between.owned) return std::move(between.owner);
   return std::visit([&](const auto& a) { return to_format(a, to, options); }, between.a);
 }

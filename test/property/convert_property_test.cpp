@@ -283,6 +283,7 @@ void expect_shape(const any_view& a, const model& m, const conversion_options& o
       EXPECT_EQ(view.m_block, options.blocks.m_block);
       EXPECT_EQ(std::vector<std::int64_t>(view.block_row.begin(), view.block_row.end()),
                 std::vector<std::int64_t>(options.blocks.boundaries.begin(), options.blocks.boundaries.end()));
+      EXPECT_EQ(view.col_ind.empty(), options.blocks.narrow_columns || view.nnzc() == 0);
       EXPECT_EQ(view.dense_end.size(),
                 options.blocks.dense_from == 0 ? 0u : static_cast<std::size_t>(view.num_row_blocks()));
       for (std::size_t b = 0; b < view.dense_end.size(); ++b) {
@@ -319,6 +320,7 @@ TEST_P(convert_chain, keeps_the_entries_through_any_formats_and_types) {
       constexpr std::int64_t heights[] = {1, 2, 3, 7, 32, 256, 257, 65536};
       options.blocks.m_block = random.below(2) == 0 ? one_of(heights, random) : 1 + random.below(70);
       options.blocks.dense_from = random.below(2) == 0 ? 0 : 1 + random.below(5);
+      options.blocks.narrow_columns = random.below(2) == 0;
 
       if (is_padded(a.format())) m.drop_zeros();
       if (options.transposed) m.transpose();

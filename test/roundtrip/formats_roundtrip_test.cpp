@@ -67,13 +67,14 @@ std::vector<variant> variants(matrix_format format, depth deep) {
     case matrix_format::compact_bcsc:
       add("_32", {.blocks = {.m_block = 32}}, depth::one);
       add("_7_dense_from_3", {.blocks = {.m_block = 7, .dense_from = 3}}, depth::some);
+      add("_32_narrow", {.blocks = {.m_block = 32, .narrow_columns = true}}, depth::some);
       add("_uneven_dense_from_1", {.blocks = {.m_block = 11, .dense_from = 1}}, depth::some, true);
       for (const std::int64_t m : {1, 2, 7, 256, 257, 65536}) {
         for (const std::int64_t dense_from : {0, 1, 3}) {
           const std::string dense = dense_from == 0 ? "" : "_dense_from_" + std::to_string(dense_from);
           add("_" + std::to_string(m) + dense, {.blocks = {.m_block = m, .dense_from = dense_from}});
-          add("_" + std::to_string(m) + "_uneven" + dense, {.blocks = {.m_block = m, .dense_from = dense_from}},
-              depth::all, true);
+          add("_" + std::to_string(m) + "_uneven_narrow" + dense,
+              {.blocks = {.m_block = m, .dense_from = dense_from, .narrow_columns = true}}, depth::all, true);
         }
       }
       break;
@@ -173,6 +174,11 @@ void expect_variant(const typed_case& a, const variant& v, value_type element, i
   }
   EXPECT_NO_THROW(validate(made.view()));
   EXPECT_EQ(sorted_entries(made), a.entries[padded]);
+  made.view().visit([&]<class View>(const View& view) {
+    if constexpr (format_of<View> == matrix_format::compact_bcsc) {
+      EXPECT_TRUE((v.options.blocks.narrow_columns ? view.col_ind.size() : view.col_ind16.size()) == 0);
+    }
+  });
   EXPECT_EQ(made.view().bytes(), raw(made).bytes());
   const auto csr_of = [&](const any_matrix& any, bool transposed) {
     return convert(any.view(), matrix_format::csr, {.indices = indices, .transposed = transposed});

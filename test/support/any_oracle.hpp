@@ -125,7 +125,8 @@ std::vector<stored_entry> entries_of(const View& a) {
           a.block_row.empty() ? static_cast<std::int64_t>(b) * a.m_block : std::int64_t{a.block_row[b]};
       for (auto j = at(a.brow_ptr[b]); j < at(a.brow_ptr[b + 1]); ++j) {
         for (std::int64_t n = a.col_count[j]; n >= 0; --n, ++k) {
-          all.push_back({first_row + a.row_in_block[k], a.col_ind[j], bits_of(a.values[k])});
+          const std::int64_t col = a.col_ind16.empty() ? std::int64_t{a.col_ind[j]} : std::int64_t{a.col_ind16[j]};
+          all.push_back({first_row + a.row_in_block[k], col, bits_of(a.values[k])});
         }
       }
     }
@@ -195,7 +196,7 @@ inline raw_view raw(const any_view& any) {
       out.numbers.push_back(a.m_block);
       // With m_block = 1 one array is both.
       add(a.block_row, a.brow_ptr, a.m_block == 1 ? a.brow_ptr.first(0) : a.entry_ptr, a.dense_end, a.col_ind,
-          a.col_count, a.row_in_block, a.values);
+          a.col_ind16, a.col_count, a.row_in_block, a.values);
     }
   });
   return out;

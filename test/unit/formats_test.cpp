@@ -238,6 +238,17 @@ TYPED_TEST(golden, compact_with_row_blocks_of_own_heights) {
   this->expect_csr(to_csr(a));
 }
 
+TYPED_TEST(golden, compact_with_narrow_columns) {
+  using indices = typename TestFixture::indices;
+  const auto a = to_compact(this->csr, {.m_block = 3, .narrow_columns = true});
+  validate(a.view());
+  EXPECT_EQ(list(a.view().col_ind), (indices{}));
+  EXPECT_EQ(list(a.view().col_ind16), (std::vector<std::uint16_t>{0, 1, 2, 3, 0, 3, 4, 5}));
+  EXPECT_EQ(list(a.view().col_count), (small{2, 2, 2, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(list(a.view().row_in_block), (small{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 0, 0, 1, 2, 1, 2}));
+  this->expect_csr(to_csr(a));
+}
+
 TYPED_TEST(golden, compact_1_is_csr) {
   const auto a = to_compact(this->csr, {.m_block = 1});
   validate(a.view());
@@ -533,6 +544,16 @@ TEST(bcsc, columns_beyond_any_64_bit_key_are_ordered) {
   const auto back = to_csr(b);
   EXPECT_EQ(list(back.view().col_ind), col_ind);
   EXPECT_EQ(list(back.view().values), values);
+}
+
+TEST(compact, has_narrow_columns_up_to_65536_of_them) {
+  for (const std::int32_t cols : {65536, 65537}) {
+    const csr_matrix<float> a(2, cols, {0, 2, 3}, {0, cols - 1, cols - 1}, {1, 2, 3});
+    const auto b = to_compact(a, {.m_block = 2, .narrow_columns = true});
+    validate(b.view());
+    EXPECT_EQ(b.view().col_ind16.empty(), cols == 65537);
+    EXPECT_EQ(list(to_csr(b).view().col_ind), (std::vector<std::int32_t>{0, cols - 1, cols - 1}));
+  }
 }
 
 // --- What is refused
@@ -834,6 +855,9 @@ const refusal broken_compact[] = {
      spoilt([](auto& a) { std::swap(a.row_in_block[0], a.row_in_block[1]); })},
     {"compact_row_twice", errc::invalid_format, "row_in_block[4] = 0",
      spoilt([](auto& a) { a.row_in_block[4] = std::byte{0}; })},
+    {"compact_columns_twice", errc::invalid_format, "col_ind16: holds the columns", spoilt([](auto& a) {
+       a.col_ind16 = {0, 2, 1};
+     })},
     {"compact_block_row_from_one", errc::invalid_format, "block_row: must run from 0 to rows = 4, not from 1 to 4",
      spoilt([](auto& a) {
        a.block_row = {1, 2, 4};
