@@ -26,18 +26,13 @@ std::vector<X> fetch(std::span<const X> array) {
 }
 inline pattern_array fetch(pattern_span array) { return pattern_array(array.size()); }
 
-/// Line by line, where both have the same order.
-template <class T>
-void copy_lines(const dense_view<const T>& from, const dense_view<T>& to) {
-  const bool by_rows = from.order == layout::row_major;
-  const std::int64_t lines = by_rows ? from.rows : from.cols, length = by_rows ? from.cols : from.rows;
-  for (std::int64_t i = 0; i < lines; ++i) std::copy_n(from.data + i * from.ld, length, to.data + i * to.ld);
-}
-
+/// The same in the same order, line by line.
 template <class T>
 dense_matrix<T> packed_on_host(const dense_view<const T>& a) {
   dense_matrix<T> packed(a.rows, a.cols, a.order);
-  copy_lines<T>(a, packed.view());
+  const bool by_rows = a.order == layout::row_major;
+  const std::int64_t lines = by_rows ? a.rows : a.cols, length = by_rows ? a.cols : a.rows;
+  for (std::int64_t i = 0; i < lines; ++i) std::copy_n(a.data + i * a.ld, length, packed.data() + i * length);
   return packed;
 }
 
