@@ -21,8 +21,8 @@
 #include "converters/formats/parallel.hpp"
 
 /// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then reads it
-/// while others fetch theirs; whoever comes next takes over what has been read, in the file's order. Nobody waits for
-/// anybody unless one is far behind. A chunk is read without knowing what stands before it; if something is wrong with
+/// while others fetch theirs; and one at a time takes over what has been read, in the file's order. Nobody waits unless
+/// somebody is far behind. A chunk is read without knowing what stands before it; if something is wrong with
 /// it, or does not go with the chunks before, it is read again line by line, which finds the right words and the place.
 namespace bcsc::files::matrix_market {
 
@@ -165,9 +165,9 @@ class body_reader {
   body_reader(source& in, const line_reader& lines, const header& head, std::size_t chunk_bytes)
       : in_(in),
         info_(head.info),
-        num_lines_(head.size_line),
         blocks_(in, lines.rest(), chunk_bytes),
-        ring_(2 + 2 * num_threads(chunk_bytes)) {}
+        num_lines_(head.size_line),
+        ring_(4 * num_threads(chunk_bytes)) {}
 
   /// All of the file's entries, in its order; of an array only the values. Throws error with the line.
   stored_entries<T, I> read();
@@ -179,30 +179,38 @@ class body_reader {
   std::int64_t credible_bytes() const { return in_.compressed() ? 8 * in_.stored_bytes() : in_.stored_bytes(); }
   void reserve_credible();
 
-  /// What a thread does: settles what is read, fetches a chunk, reads it, and again.
+  /// What a thread does until the end: settles what is read, or else fetches a chunk and reads it. One thread at a time
+  /// settles, in the order of the file, and one fetches.
   void work();
-  /// Takes over all chunks whose turn has come, and fetches one more; null if there is none.
-  chunk<T, I>* fetch(std::unique_lock<std::mutex>& lock);
+  bool can_settle() const { return !settling_ && num_settled_ < num_fetched_ && in_ring(num_settled_).is_read; }
+  bool can_fetch() const { return !fetching_ && !at_end_ && num_fetched_ - num_settled_ < ring_.size(); }
+  /// Both let go of the lock while they work.
+  void settle_next(std::unique_lock<std::mutex>& lock);
+  void fetch_and_read_next(std::unique_lock<std::mutex>& lock);
+
   void settle(const chunk<T, I>& c);
   void append(const chunk<T, I>& c);
   [[noreturn]] void refuse(const chunk<T, I>& c) const;
 
   chunk<T, I>& in_ring(std::size_t number) { return ring_[number % ring_.size()]; }
+  const chunk<T, I>& in_ring(std::size_t number) const { return ring_[number % ring_.size()]; }
 
   source& in_;
   const file_info& info_;
 
-  std::mutex mutex_;  ///< guards all below, but for the chunk that a thread is reading
-  std::condition_variable changed_;
-  std::int64_t num_lines_, num_entries_ = 0;  ///< of the chunks settled
+  line_blocks blocks_;  ///< of the thread that fetches
+
+  std::int64_t num_lines_, num_entries_ = 0;  ///< of the chunks settled; these four of the thread that settles
   std::uint8_t triangles_ = no_triangle;
-  line_blocks blocks_;
+  stored_entries<T, I> stored_;
+
+  std::mutex mutex_;  ///< guards what follows, but for the chunks that are being fetched, read or settled
+  std::condition_variable changed_;
   std::vector<chunk<T, I>> ring_;
   std::size_t num_fetched_ = 0, num_settled_ = 0;
-  bool at_end_ = false;
+  bool fetching_ = false, settling_ = false, at_end_ = false;
   std::exception_ptr failure_;     ///< of what was settled: it comes first
   std::exception_ptr no_further_;  ///< why nothing more could be fetched
-  stored_entries<T, I> stored_;
 };
 
 template <value T, index I>
@@ -224,7 +232,7 @@ void body_reader<T, I>::reserve_credible() {
 template <value T, index I>
 stored_entries<T, I> body_reader<T, I>::read() {
   reserve_credible();
-  const int threads = static_cast<int>(ring_.size() / 2 - 1);
+  const int threads = static_cast<int>(ring_.size() / 4);
 #pragma omp parallel num_threads(threads) if (threads > 1)
   work();
   if (failure_) std::rethrow_exception(failure_);
@@ -240,49 +248,61 @@ template <value T, index I>
 void body_reader<T, I>::work() {
   std::unique_lock lock(mutex_);
   try {
-    while (chunk<T, I>* const mine = fetch(lock)) {
-      lock.unlock();
-      std::exception_ptr unread;
-      try {
-        read_chunk(info_, in_.path(), *mine);
-      } catch (...) {
-        unread = std::current_exception();
+    while (!failure_) {
+      if (can_settle()) {
+        settle_next(lock);
+      } else if (can_fetch()) {
+        fetch_and_read_next(lock);
+      } else if (at_end_) {
+        break;  // what is still being read will be settled by those who read it
+      } else {
+        changed_.wait(lock);
+        continue;
       }
-      lock.lock();
-      if (unread) std::rethrow_exception(unread);
-      mine->is_read = true;
       changed_.notify_all();
     }
   } catch (...) {
     // An exception must not leave a parallel region.
+    if (!lock.owns_lock()) lock.lock();
     if (!failure_) failure_ = std::current_exception();
     changed_.notify_all();
   }
 }
 
 template <value T, index I>
-chunk<T, I>* body_reader<T, I>::fetch(std::unique_lock<std::mutex>& lock) {
-  for (;;) {
-    if (failure_) return nullptr;
-    for (; num_settled_ < num_fetched_ && in_ring(num_settled_).is_read; ++num_settled_) settle(in_ring(num_settled_));
-    if (at_end_) return nullptr;
-    if (num_fetched_ - num_settled_ < ring_.size()) break;
-    changed_.wait(lock);
-  }
+void body_reader<T, I>::settle_next(std::unique_lock<std::mutex>& lock) {
+  settling_ = true;
+  lock.unlock();
+  settle(in_ring(num_settled_));
+  lock.lock();
+  ++num_settled_;
+  settling_ = false;
+}
+
+template <value T, index I>
+void body_reader<T, I>::fetch_and_read_next(std::unique_lock<std::mutex>& lock) {
   chunk<T, I>& next = in_ring(num_fetched_);
   next.is_read = false;
+  fetching_ = true;
+  lock.unlock();
+  bool fetched = false;
+  std::exception_ptr failure;
   try {
-    at_end_ = !blocks_.next(next.memory, next.block);
+    fetched = blocks_.next(next.memory, next.block);
   } catch (...) {
-    no_further_ = std::current_exception();
-    at_end_ = true;
+    failure = std::current_exception();
   }
-  if (at_end_) {
-    changed_.notify_all();
-    return nullptr;
-  }
+  lock.lock();
+  fetching_ = false;
+  at_end_ = !fetched;
+  no_further_ = failure;
+  if (!fetched) return;
   ++num_fetched_;
-  return &next;
+  changed_.notify_all();
+  lock.unlock();
+  read_chunk(info_, in_.path(), next);
+  lock.lock();
+  next.is_read = true;
 }
 
 template <value T, index I>
