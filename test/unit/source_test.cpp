@@ -93,7 +93,9 @@ TEST(SourceContent, CanBeCancelled) {
   read_options options;
   options.progress = [](std::int64_t, std::int64_t) { return false; };
   const std::string bytes = noise(1000), members = gzipped(bytes);
-  for (const std::string& stored : {bytes, members, tarred({{"a/a.mtx", bytes}})}) {
+  std::vector<std::string> all{bytes, members};
+  if (can_read_tar()) all.push_back(tarred({{"a/a.mtx", bytes}}));
+  for (const std::string& stored : all) {
     EXPECT_EQ(code_of(stored, options), errc::cancelled);
     EXPECT_EQ(code_of(folder.file("a", stored), options), errc::cancelled);
   }
