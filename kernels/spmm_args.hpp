@@ -30,10 +30,10 @@ struct bcsc_operand {
   const I* row_of;  ///< the row of C that row m of A is; null: m
 };
 
-/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n].
-template <class T, class I>
-struct spmm_args {
-  bcsc_operand<T, I> a;
+/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads.
+template <class T, class Operand>
+struct product_args {
+  Operand a;
   const T* b;  ///< cols x n, always row-major (the plan packs a column-major B first)
   std::int64_t ldb;
   std::int64_t n;
@@ -43,6 +43,9 @@ struct spmm_args {
   const T* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
   const T* beta_at;
 };
+
+template <class T, class I>
+using spmm_args = product_args<T, bcsc_operand<T, I>>;
 
 /// How a kernel of either backend is started.
 struct launch_env {

@@ -18,6 +18,7 @@
 
 #include "converters/files/location.hpp"
 #include "converters/files/source.hpp"
+#include "converters/files/tar.hpp"
 #include "lib/core/fail.hpp"
 #include "matrices/fetch_cache.hpp"
 #include "matrices/sha256.hpp"
@@ -296,65 +297,56 @@ class download {
 
 // --- Verifying ------------------------------------------------------------------------------------------------------
 
-/// The head of a tar entry (POSIX ustar, GNU and the older form alike).
-class tar_head {
- public:
-  explicit tar_head(std::string_view bytes) : bytes_(bytes) {}
+/// How many entries the whole matrix can have, by what its file's header says: at least and at most.
+range expanded_entries(const file_info& told) {
+  const std::int64_t stored = told.stored_entries;
+  if (told.symmetry == file_symmetry::general) return {stored, stored};
+  const std::int64_t on_diagonal =
+      told.symmetry == file_symmetry::skew_symmetric ? 0 : std::min(told.rows, told.stored_entries);
+  return {2 * stored - on_diagonal, 2 * stored};
+}
 
-  /// Whether the sum of its bytes is the octal number it holds.
-  bool is_valid() const {
-    if (bytes_.size() < size) return false;
-    constexpr std::size_t sum_at = 148, sum_size = 8;
-    unsigned long sum = 0;
-    for (std::size_t k = 0; k < size; ++k) {
-      const bool in_sum = k >= sum_at && k < sum_at + sum_size;
-      sum += in_sum ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(bytes_[k]);
-    }
-    const std::string digits(bytes_.substr(sum_at, sum_size));
-    char* end = nullptr;
-    const unsigned long held = std::strtoul(digits.c_str(), &end, 8);
-    return end != digits.c_str() && held == sum;
-  }
-  /// Its path; empty if it is no file or folder but a note about the next entry.
-  std::string_view path() const {
-    constexpr std::size_t name_size = 100, type_at = 156;
-    const char type = bytes_[type_at];
-    if (type != '\0' && type != '0' && type != '5') return {};
-    std::string_view name = bytes_.substr(0, name_size);
-    name = name.substr(0, name.find('\0'));
-    return name.starts_with("./") ? name.substr(2) : name;
-  }
-
-  static constexpr std::size_t size = 512;
-
- private:
-  std::string_view bytes_;
-};
+/// The sizes in the file's header are the catalogue's. Its zeros may be stored or not.
+void require_catalogued(const file_info& told, const job& task) {
+  const entry& known = task.matrix;
+  const range entries = expanded_entries(told);
+  const bool same = told.rows == known.rows && told.cols == known.cols && entries.most >= known.nnz &&
+                    entries.least <= known.nnz + known.explicit_zeros;
+  if (same) return;
+  core::fail(errc::size_mismatch,
+             "{}: what was loaded is {} x {} with {} stored entries, and by the catalogue it should be {} x {} with {} "
+             "non-zeros (if it has changed since: give the SHA-256 it should have)",
+             task.url, told.rows, told.cols, told.stored_entries, known.rows, known.cols, known.nnz);
+}
 
 /// Decompresses all of it: gzip's own checksums hold, the limits are kept, and it is the archive of this matrix. Throws
-/// what the source throws, error{corrupt_compression} for no gzip, error{parse_error} for another archive.
+/// what the source throws, error{corrupt_compression} for no gzip, error{parse_error} for another archive,
+/// error{size_mismatch} for another matrix.
 void require_archive(const fs::path& path, const job& task) {
   const auto fail = [&](errc code, const std::string& what) {
     core::fail(code, "{}: what was loaded {}", task.url, what);
   };
-  read_options limits;
-  limits.max_expanded_bytes = std::max(limits.max_expanded_bytes, reasonable_bytes(task.matrix));
-  limits.progress = task.options.progress;
-  files::source content(path, limits);
-  if (!content.compressed()) {
-    const std::string_view head = content.head();
-    fail(errc::corrupt_compression,
-         head.empty() ? "is empty" : fmt::format("is no gzip file: it begins with {}", files::quoted(head)));
+  read_options options{.member = fmt::format("{0}/{0}.mtx", task.matrix.name), .real_part = true};
+  options.max_expanded_bytes = std::max(options.max_expanded_bytes, reasonable_bytes(task.matrix));
+  options.progress = task.options.progress;
+  try {
+    files::source content(path, options);
+    if (!content.compressed()) {
+      const std::string_view head = content.head();
+      fail(errc::corrupt_compression,
+           head.empty() ? "is empty" : fmt::format("is no gzip file: it begins with {}", files::quoted(head)));
+    }
+    if (content.member().empty()) fail(errc::parse_error, "is no tar archive");
+    std::vector<char> chunk(std::size_t{256} << 10);
+    while (content.read(chunk.data(), chunk.size()) > 0) {
+    }
+  } catch (const error& bad) {
+    if (bad.code() != errc::invalid_argument) throw;
+    fail(errc::parse_error, fmt::format("is another archive: {}", bad.what()));  // it holds no such member
   }
-  const tar_head first(content.head(tar_head::size).substr(0, tar_head::size));
-  if (!first.is_valid()) fail(errc::parse_error, "is no tar archive");
-  const std::string folder = std::string(task.matrix.name) + "/";
-  if (!first.path().empty() && !first.path().starts_with(folder)) {
-    fail(errc::parse_error, fmt::format("is an archive of {}, not of {}", files::quoted(first.path()), folder));
-  }
-  std::vector<char> chunk(std::size_t{256} << 10);
-  while (content.read(chunk.data(), chunk.size()) > 0) {
-  }
+  // Whoever vouches for the content knows it better than the catalogue.
+  options.progress = nullptr;
+  if (task.sha256.empty()) require_catalogued(read_file_info(path, options), task);
 }
 
 void require_sha256(const std::string& found, const std::string& wanted, const fs::path& path,
@@ -390,7 +382,7 @@ fetched from_cache(const job& task, const cache_slot& slot) {
 }
 
 fetched from_network(const job& task, const cache_slot& slot) {
-  if (const std::string why = why_no_transfer(); !why.empty()) {
+  if (const std::string why = why_not_fetch(); !why.empty()) {
     core::fail(errc::unsupported, "{} is not in the cache ({}) and cannot be loaded: {}", task.matrix.full_name(),
                slot.archive().string(), why);
   }
@@ -427,7 +419,9 @@ fetched from_network(const job& task, const cache_slot& slot) {
 
 }  // namespace
 
-std::string why_not_fetch() { return why_no_transfer(); }
+std::string why_not_fetch() {
+  return files::can_read_tar() ? why_no_transfer() : "built without libarchive, so what came could not be checked";
+}
 
 fetched fetch(const entry& matrix, const fetch_options& options) {
   require_options(options);

@@ -19,6 +19,8 @@ VECTOR = ("vector_ops_test",)
 CG = ("cg_test",)
 PLAN_CUDA = ("plan_cuda_test",)
 DEVICE_CONVERT = ("device_convert_test",)
+GENERATE = ("generate_test",)
+CATALOGUE = ("catalogue_test",)
 
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
@@ -296,6 +298,22 @@ MUTANTS = [
            "static_cast<double>(r[at]) + alpha *", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(p[at])",
            "z - beta * static_cast<double>(p[at])", VECTOR),
+
+    # --- Generated matrices, the catalogue ---
+    Mutant("elasticity-one-body", "matrices/elasticity.cpp", "dof > 3 ? 2 : 1", "1", GENERATE),
+    Mutant("elasticity-axis-of-unknown", "matrices/elasticity.cpp", "const std::size_t i = a % 3, j = b % 3;",
+           "const std::size_t i = a / 2, j = b / 2;", GENERATE),
+    Mutant("nm-last-group", "matrices/nm.cpp", "std::int64_t wanted = std::min(n, end - group);",
+           "std::int64_t wanted = n;", GENERATE),
+    Mutant("hypersparse-duplicates", "matrices/hypersparse.cpp",
+           "    places.erase(std::unique(places.begin(), places.end()), places.end());\n", "", GENERATE),
+    Mutant("spd-largest", "matrices/spd.cpp", "if (drawn <= largest) return drawn;", "return drawn;", GENERATE),
+    Mutant("spd-sign", "matrices/spd.cpp", "index < other ? number : -number", "number", GENERATE),
+    Mutant("blocks-one-way", "matrices/blocks.cpp", "      graph.coupled.emplace_back(other, own);\n", "", GENERATE),
+    Mutant("blocks-not-dominant", "matrices/blocks.cpp", "sum += std::abs(values[entry]);", "sum += values[entry];", GENERATE),
+    Mutant("catalogue-number", "matrices/catalogue.cpp", "all[static_cast<std::size_t>(*number - 1)]",
+           "all[static_cast<std::size_t>(*number) % all.size()]", CATALOGUE),
+    Mutant("catalogue-range-end", "matrices/catalogue.cpp", "number <= limits.most", "number < limits.most", CATALOGUE),
 ]
 
 assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

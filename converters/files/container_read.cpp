@@ -14,6 +14,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/pattern_values.hpp"
 #include "converters/files/within_memory.hpp"
+#include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
 
 namespace bcsc {
@@ -275,20 +276,42 @@ void seed_values(any_matrix& rows, const read_options& options) {
   fill(rows.get_if<csr_matrix<T, std::int64_t>>());
 }
 
+/// COO as COO of other types, in the memory of its entries: through CSR it would take pointers for every row, of which
+/// there may be any number.
+template <value T2, index I2, element T, index I>
+coo_matrix<T2, I2> cast_entries(const coo_view<T, I>& a, const read_options& options) {
+  (void)core::narrow<I2>(a.rows, "rows");
+  (void)core::narrow<I2>(a.cols, "cols");
+  std::vector<T2> values(a.values.size());
+  if constexpr (std::same_as<T, pattern>) {
+    pattern_values next(options.pattern_seed);
+    for (T2& value : values) value = next.next<T2>();
+  } else {
+    std::ranges::transform(a.values, values.begin(), [](T value) { return static_cast<T2>(value); });
+  }
+  return coo_matrix<T2, I2>(a.rows, a.cols, std::vector<I2>(a.row_ind.begin(), a.row_ind.end()),
+                            std::vector<I2>(a.col_ind.begin(), a.col_ind.end()), std::move(values), trust::trusted);
+}
+
 template <owning_matrix Matrix>
-Matrix read_as(source& in, conversion_options wanted) {
+Matrix converted(const any_view& held, conversion_options wanted, const source& in) {
   using T = typename Matrix::value_t;
-  const opened file(in, {.progress = in.options().progress});
-  any_matrix converted = naming(in.path(), [&] {
-    // The values of a pattern are told by the order of its rows.
+  any_matrix result = naming(in.path(), [&] {
     const matrix_format format = format_of<decltype(std::declval<const Matrix&>().view())>;
     wanted.element = value_type_of<T>;
-    if (file.view().element() != value_type::pattern) return convert(file.view(), format, wanted);
-    any_matrix rows = convert(file.view(), matrix_format::csr, {.element = wanted.element, .indices = wanted.indices});
+    if (held.element() != value_type::pattern) return convert(held, format, wanted);
+    // Values are drawn in the order of the rows.
+    any_matrix rows = convert(held, matrix_format::csr, {.element = wanted.element, .indices = wanted.indices});
     seed_values<T>(rows, in.options());
     return convert(std::move(rows), format, wanted);
   });
-  return std::move(*converted.get_if<Matrix>());
+  return std::move(*result.get_if<Matrix>());
+}
+
+template <owning_matrix Matrix>
+Matrix read_as(source& in, const conversion_options& wanted) {
+  const opened file(in, {.progress = in.options().progress});
+  return converted<Matrix>(file.view(), wanted, in);
 }
 
 }  // namespace
@@ -344,7 +367,14 @@ file_info read_info(source& in) {
 
 template <value T, index I>
 coo_matrix<T, I> read_matrix(source& in) {
-  return read_as<coo_matrix<T, I>>(in, {.indices = index_type_of<I>});
+  const opened file(in, {.progress = in.options().progress});
+  return file.view().visit([&]<matrix_view View>(const View& view) {
+    if constexpr (format_of<View> == matrix_format::coo) {
+      return naming(in.path(), [&] { return cast_entries<T, I>(view, in.options()); });
+    } else {
+      return converted<coo_matrix<T, I>>(view, {.indices = index_type_of<I>}, in);
+    }
+  });
 }
 
 template <value T, index I>

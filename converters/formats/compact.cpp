@@ -31,6 +31,14 @@ void require_height(std::int64_t m_block) {
   }
 }
 
+/// The columns stand in one of the two arrays, and in the narrow one only if it can name them all.
+void require_one_column_array(std::int64_t cols, bool no_col_ind, bool no_col_ind16) {
+  if (no_col_ind16 || (no_col_ind && cols <= most_narrow_columns)) return;
+  fail(errc::invalid_format,
+       "col_ind16: holds the columns of a matrix of at most {} columns, and then col_ind is empty",
+       most_narrow_columns);
+}
+
 /// small_indices to write to.
 class small_writer {
  public:
@@ -332,11 +340,7 @@ void validate(const compact_bcsc_view<T, I>& a) {
     fail(errc::invalid_format, "row_in_block, col_count: m_block = {} takes {} bytes an index, not {} and {}",
          a.m_block, bytes, a.row_in_block.bytes(), a.col_count.bytes());
   }
-  if (!a.col_ind16.empty() && (a.cols > most_narrow_columns || !a.col_ind.empty())) {
-    fail(errc::invalid_format,
-         "col_ind16: holds the columns of a matrix of at most {} columns, and then col_ind is empty",
-         most_narrow_columns);
-  }
+  require_one_column_array(a.cols, a.col_ind.empty(), a.col_ind16.empty());
   converters::check_length(static_cast<std::int64_t>(a.row_in_block.size()), a.nnz(), "row_in_block",
                            "one for each value");
   converters::check_length(static_cast<std::int64_t>(a.col_count.size()), a.nnzc(), "col_count",
@@ -371,6 +375,7 @@ compact_bcsc_matrix<T, I>::compact_bcsc_matrix(std::int64_t rows, std::int64_t c
     : rows_(rows), cols_(cols), m_block_(m_block), arrays_(std::move(arrays)) {
   if (check == trust::trusted) return;
   require_height(m_block);
+  require_one_column_array(cols, arrays_.col_ind.empty(), arrays_.col_ind16.empty());
   const auto bytes = static_cast<std::int64_t>(small_indices::bytes_for(m_block));
   // The views below take these lengths from col_ind and values.
   converters::check_length(static_cast<std::int64_t>(arrays_.col_count.size()), nnzc() * bytes, "col_count",

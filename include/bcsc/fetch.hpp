@@ -53,16 +53,19 @@ std::filesystem::path cache_folder();
 /// Where a matrix is, or would be, in the cache.
 std::filesystem::path cached_path(const entry& matrix, const std::filesystem::path& cache);
 
-/// Why this program cannot download: built without libcurl, or there is none on this machine. Empty if it can.
+/// Why this program cannot download: built without libcurl or libarchive, or there is no libcurl on this machine. Empty
+/// if it can.
 std::string why_not_fetch();
 
-/// Makes sure that the matrix is in the cache, and whole: a cached file is compared with its recorded SHA-256, a
-/// downloaded one is decompressed once (gzip's checksums), must hold NAME/..., and must have the recorded SHA-256 if
-/// there is a record. Partial downloads are kept and resumed, if the server's file is still the same. Any number of
-/// processes may fetch the same matrix: one downloads, the others wait for it. The cached file appears whole or not at
-/// all. Throws error{invalid_argument} for an option, {unsupported} without libcurl (or, for `sha256`, libcrypto),
-/// {network_error}, {io_error} for the cache, {corrupt_compression | truncated | decompression_limit | parse_error} for
-/// what came, {checksum_mismatch}, {cancelled}.
+/// Makes sure that the matrix is in the cache, and whole: a cached file is compared with its recorded SHA-256. One that
+/// is downloaded, or has no record, is decompressed once (gzip's checksums), must hold NAME/NAME.mtx of the catalogue's
+/// sizes (unless `sha256` vouches for it), and must have the recorded SHA-256 if there is a record. Partial downloads
+/// are kept and resumed, if the server's file is still the same. Any number of processes may fetch the same matrix: one
+/// downloads, the others wait for it. The cached file appears whole or not at all.
+/// Throws error{invalid_argument} for an option, {unsupported} if why_not_fetch() (or, for `sha256`, without
+/// libcrypto), {network_error}, {io_error} for the cache, {checksum_mismatch}, {size_mismatch} for another matrix,
+/// {cancelled}, and for what else came what a reader throws: {corrupt_compression | truncated | decompression_limit |
+/// parse_error | ...}.
 fetched fetch(const entry& matrix, const fetch_options& options = {});
 /// The same for a name as find() takes it.
 fetched fetch(std::string_view name, const fetch_options& options = {});

@@ -1,7 +1,7 @@
 """`bcsc fetch` against servers that misbehave (test/support/bad_server.py): exit status, message, what was asked, and what
 the cache holds afterwards. No network is used.
 
-    fetch_test.py BCSC [--without-curl] [--without-crypto] [--only NAME]
+    fetch_test.py BCSC [--cannot-fetch] [--without-crypto] [--only NAME]
 """
 import argparse
 import concurrent.futures
@@ -30,17 +30,18 @@ SKIPPED = 77
 MATRIX = "HB/west0067"  # 67 x 67, 294 entries, real, unsymmetric
 
 
-def archive(seed: int, size: int = 300_000, folder: str = "west0067") -> bytes:
+def archive(seed: int, size: int = 300_000, name: str = MATRIX, header: str = "real general", sizes: str = "67 67 294",
+            member: str = "{0}/{0}.mtx") -> bytes:
     """A .tar.gz as the collection ships it: the matrix, and something beside it that does not compress."""
-    noise = random.Random(seed)
-    rows = [(i, j) for j in range(1, 68) for i in range(1, 68)]
-    entries = sorted(noise.sample(rows, 294), key=lambda at: (at[1], at[0]))
-    text = "%%MatrixMarket matrix coordinate real general\n67 67 294\n"
+    noise, name = random.Random(seed), name.split("/")[1]
+    places = [(i, j) for j in range(1, 68) for i in range(1, 68)]
+    entries = sorted(noise.sample(places, 294), key=lambda at: (at[1], at[0]))
+    text = f"%%MatrixMarket matrix coordinate {header}\n% about it\n{sizes}\n"
     text += "".join(f"{i} {j} {noise.uniform(-1, 1)!r}\n" for i, j in entries)
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, content in (("west0067.mtx", text.encode()), ("west0067_noise.bin", noise.randbytes(size))):
-            head = tarfile.TarInfo(f"{folder}/{name}")
+        for path, content in ((member, text.encode()), ("{0}/{0}_noise.bin", noise.randbytes(size))):
+            head = tarfile.TarInfo(path.format(name))
             head.size = len(content)
             tar.addfile(head, io.BytesIO(content))
     return gzip_named(packed.getvalue(), "")
@@ -478,13 +479,67 @@ def gzip_of_nothing(run, server):
 
 @case
 def another_matrix(run, server):
-    serve(server, archive(1, folder="west0132"), run, "is an archive of 'west0132/west0067.mtx', not of west0067/")
+    serve(server, archive(1, name="HB/west0132"), run, "is another archive", "'west0067/west0067.mtx'",
+          "'west0132/west0132.mtx'")
+
+
+@case
+def no_matrix(run, server):
+    serve(server, archive(1, member="{0}/{0}.txt"), run, "is another archive")
+
+
+@case
+def damaged_header(run, server):
+    serve(server, archive(1, sizes="67 x 294"), run, "west0067")
+
+
+# Name, what the file's header says, and whether that can be the catalogue's matrix.
+SIZES = [
+    (MATRIX, "real general", "67 67 293", False), (MATRIX, "real general", "67 67 295", False),
+    (MATRIX, "real general", "66 67 294", False), (MATRIX, "real general", "67 68 294", False),
+    (MATRIX, "integer general", "67 67 294", True),
+    (MATRIX, "real symmetric", "67 67 147", True), (MATRIX, "real symmetric", "67 67 180", True),
+    (MATRIX, "real symmetric", "67 67 146", False), (MATRIX, "real symmetric", "67 67 181", False),
+    ("HB/bcspwr01", "pattern symmetric", "39 39 85", True),  # 131 entries, 39 of them on the diagonal
+    ("HB/ash219", "pattern general", "219 85 438", True),
+    ("HB/west2021", "real general", "2021 2021 7310", True),  # 43 zeros besides, stored or not
+    ("HB/west2021", "real general", "2021 2021 7353", True), ("HB/west2021", "real general", "2021 2021 7354", False),
+    ("HB/plsk1919", "real skew-symmetric", "1919 1919 4831", True),
+    ("HB/plsk1919", "real skew-symmetric", "1919 1919 4832", False),
+    ("Bai/mhd1280b", "complex hermitian", "1280 1280 12029", True),  # 22778 entries, 1280 on the diagonal
+    ("HB/young1c", "complex general", "841 841 4089", True),
+]
+
+
+@case
+def sizes_of_the_catalogue(run, server):
+    for name, header, sizes, good in SIZES:
+        server.body = archive(1, 1000, name, header, sizes)
+        run.fetch(server.url("good"), name=name)
+        assert run.code == (0 if good else 1), f"{name} {header} {sizes}: {run.err}"
+        if not good:
+            assert sizes.split()[2] in run.err and "by the catalogue" in run.err, run.err
+            if WITH_CRYPTO:  # who vouches for the content need not agree with the catalogue
+                run.fetch(server.url("good"), "--sha256", sha256(server.body), name=name)
+                assert run.code == 0, run.err
+        shutil.rmtree(run.cache / name.split("/")[0])
+
+
+@case
+def what_is_cached_can_be_read(run, server):
+    run.fetch(server.url("good")).has(BODY)
+    done = subprocess.run([run.program, "info", run.target, "--json"], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    matrix = json.loads(done.stdout)["matrix"]
+    assert (matrix["rows"], matrix["cols"], matrix["nnz"]) == (67, 67, 294), matrix
 
 
 @case
 def bomb(run, server):
-    plain = bytearray(gzip.decompress(BODY)[:512]) + bytes(200_000_000)
-    serve(server, gzip.compress(bytes(plain), 9), run, "west0067")
+    head = tarfile.TarInfo("west0067/west0067.mtx")
+    head.size = 200_000_000
+    plain = head.tobuf(tarfile.USTAR_FORMAT) + bytes(head.size)
+    serve(server, gzip.compress(plain, 9), run, "west0067")
 
 
 # --- Going on after a break -----------------------------------------------------------------------------------------
@@ -790,15 +845,18 @@ def listed(run, server):
     assert "HB/west0067" in text and "1 of 2904 matrices" in text and "CC-BY-4.0" in text, text
 
 
-def without_curl(program: str) -> int:
-    """A build without libcurl says so, and uses what is in the cache all the same."""
+def cannot_fetch(program: str) -> int:
+    """A build without libcurl or libarchive says so, and uses what is in the cache all the same."""
     with tempfile.TemporaryDirectory() as folder:
         run = Run(program, pathlib.Path(folder))
-        run.fetch("http://127.0.0.1:9").failed("not in the cache", "built without libcurl")
+        run.fetch("http://127.0.0.1:9").failed("not in the cache", "built without lib")
         assert len(catalogue(run)) == 2904
         run.target.parent.mkdir(parents=True, exist_ok=True)
         run.target.write_bytes(BODY)
-        run.fetch("http://127.0.0.1:9").has(BODY)
+        if WITH_CRYPTO:
+            record = run.target.parent / "west0067.tar.gz.sha256"
+            record.write_text(f"{sha256(BODY)}  west0067.tar.gz\n")
+            run.fetch("http://127.0.0.1:9").has(BODY)
     print("1 case")
     return 0
 
@@ -818,13 +876,13 @@ def main() -> int:
     global WITH_CRYPTO
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--without-curl", action="store_true")
+    parser.add_argument("--cannot-fetch", action="store_true")
     parser.add_argument("--without-crypto", action="store_true")
     parser.add_argument("--only", action="append")
     arguments = parser.parse_args()
     WITH_CRYPTO = not arguments.without_crypto
-    if arguments.without_curl:
-        return without_curl(arguments.program)
+    if arguments.cannot_fetch:
+        return cannot_fetch(arguments.program)
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         results = list(pool.map(lambda name: run_case(arguments.program, name), arguments.only or CASES))
     for verdict, name, why in results:

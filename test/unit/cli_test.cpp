@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bcsc/container.hpp"
 #include "bcsc/dense.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/generate.hpp"
@@ -111,18 +112,21 @@ TEST_P(usage_error, exits_with_2_and_says_why) {
   EXPECT_NE(result.err, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(command_lines, usage_error,
-                         testing::Values("", "frobnicate", "info", "info a b c", "convert only-one.mtx", "generate",
-                                         "generate stencil5:3,3", "generate --list stencil5:3,3 out.mtx",
-                                         "spmm stencil5:3,3 --cols 0", "spmm stencil5:3,3 --cols -4",
-                                         "spmm stencil5:3,3 --cols many", "spmm stencil5:3,3 --type fp16",
-                                         "spmm stencil5:3,3 --layout diagonal", "spmm stencil5:3,3 --device tpu",
-                                         "spmm stencil5:3,3 --m-block -1", "spmm stencil5:3,3 --repeat 0",
-                                         "spmm stencil5:3,3 --threads -2", "solve stencil5:3,3 --rhs 0",
-                                         "solve stencil5:3,3 --tolerance -1", "solve stencil5:3,3 --precondition ilu",
-                                         "kernels --type fp16", "fetch", "fetch HB/bcsstk16 --spd",
-                                         "fetch --list --spd --not-spd", "fetch bcsstk16 --retries -1",
-                                         "info stencil5:3,3 --no-such-option"));
+INSTANTIATE_TEST_SUITE_P(
+    command_lines, usage_error,
+    testing::Values("", "frobnicate", "info", "info a b c", "convert only-one.mtx", "generate", "generate stencil5:3,3",
+                    "generate --list stencil5:3,3 out.mtx", "spmm stencil5:3,3 --cols 0", "spmm stencil5:3,3 --cols -4",
+                    "spmm stencil5:3,3 --cols many", "spmm stencil5:3,3 --type fp16",
+                    "spmm stencil5:3,3 --layout diagonal", "spmm stencil5:3,3 --device tpu",
+                    "spmm stencil5:3,3 --m-block -1", "spmm stencil5:3,3 --repeat 0", "spmm stencil5:3,3 --threads -2",
+                    "solve stencil5:3,3 --rhs 0", "solve stencil5:3,3 --tolerance -1",
+                    "solve stencil5:3,3 --precondition ilu", "kernels --type fp16", "convert a.mtx b.bcsc --type int8",
+                    "convert a.mtx b.bcsc --format bcsr", "convert a.mtx b.bcsc --block 4y4",
+                    "convert a.mtx b.bcsc --block 0x4", "convert a.mtx b.bcsc --meta word",
+                    "convert a.mtx b.bcsc --index 16", "convert a.mtx b.bcsc --m-block 0",
+                    "convert a.mtx b --to klingon", "info a.txt --from klingon", "info a.txt --index-base 2",
+                    "formats all", "fetch", "fetch HB/bcsstk16 --spd", "fetch --list --spd --not-spd",
+                    "fetch bcsstk16 --retries -1", "info stencil5:3,3 --no-such-option"));
 
 class help_text : public testing::TestWithParam<const char*> {};
 
@@ -135,7 +139,7 @@ TEST_P(help_text, has_examples) {
 }
 
 INSTANTIATE_TEST_SUITE_P(commands, help_text,
-                         testing::Values("info", "spmm", "solve", "convert", "generate", "fetch", "devices",
+                         testing::Values("info", "spmm", "solve", "convert", "formats", "generate", "fetch", "devices",
                                          "kernels"));
 
 TEST(bcsc_program, knows_its_version) {
@@ -160,6 +164,8 @@ TEST_P(runtime_error, exits_with_1_and_names_the_fault) {
   write_file("golden.mtx", golden_text);
   write_file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 x 1.0\n");
   write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 2 1.0\n");
+  write_file("symmetric.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1.0\n2 1 2.0\n");
+  write_file("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3.5 -1\n");
   write_file("upper.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 3\n1 2 1\n2 2 3\n");
   write_file("indefinite.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 -1.0\n");
   write_file("unsymmetric.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 3\n1 2 1\n2 1 2\n2 2 3\n");
@@ -192,6 +198,25 @@ INSTANTIATE_TEST_SUITE_P(
         error_case{"no kernel", "spmm stencil5:4,4 --device cpu --kernel quantum", "no_such_kernel", "quantum"},
         error_case{"not symmetric", "convert @golden.mtx @half.mtx --symmetric", "structure_violation", ""},
         error_case{"ending", "convert @golden.mtx @golden.txt", "invalid_argument", "golden.txt"},
+        error_case{"not written", "convert @golden.mtx @golden.mat", "unsupported", "golden.mat"},
+        error_case{"blocks in text", "convert @golden.mtx @b.mtx --format bcsc", "invalid_argument", "--format bcsc"},
+        error_case{"no row blocks", "convert @golden.mtx @b.bcsc --m-block 4", "invalid_argument", "--m-block"},
+        error_case{"no blocks", "convert @golden.mtx @b.bcsc --format bcsc --block 2", "invalid_argument", "--block"},
+        error_case{"no layout", "convert @golden.mtx @b.bcsc --layout col", "invalid_argument", "--layout"},
+        error_case{"blocks not square", "convert @golden.mtx @b.bcsc --format ell --block 2x3", "invalid_argument",
+                   "square"},
+        error_case{"padded pattern", "convert @golden.mtx @b.bcsc --format bsr --type pattern", "unsupported",
+                   "pattern"},
+        error_case{"pattern of a field", "convert @golden.mtx @b.bcsc --type pattern --field real", "invalid_argument",
+                   "--type pattern"},
+        error_case{"field of a pattern", "convert @golden.mtx @b.bcsc --type fp32 --field pattern", "invalid_argument",
+                   "--field pattern"},
+        error_case{"half of a container", "convert @symmetric.mtx @b.bcsc --symmetric", "invalid_argument",
+                   "whole matrices"},
+        error_case{"words too long", "convert @golden.mtx @b.bcsc --meta k=$(head -c 70000 /dev/zero | tr '\\0' x)",
+                   "invalid_argument", "65536"},
+        error_case{"not a container", "info @golden.mtx --from bcsc", "bad_banner", "golden.mtx"},
+        error_case{"complex", "convert @complex.mtx @b.mtx", "unsupported", "complex"},
         error_case{"not square", "solve @wide.mtx", "invalid_argument", "1 x 2 is not square"},
         error_case{"values not symmetric", "solve @unsymmetric.mtx", "invalid_argument", "the values are not"},
         error_case{"pattern not symmetric", "solve @upper.mtx", "invalid_argument", "nor is its pattern"},
@@ -387,6 +412,200 @@ TEST(convert, keeps_a_pattern_a_pattern) {
   const std::string pattern = write_file("pattern.mtx", pattern_text), out = in_scratch("same.mtx");
   EXPECT_EQ(bcsc_json("convert " + pattern + " " + out).at("written").at("field"), "pattern");
   EXPECT_EQ(bcsc::read_file_info(out).field, bcsc::file_field::pattern);
+}
+
+// --- Every format ---------------------------------------------------------------------------------------------------
+
+TEST(formats_command, lists_what_is_read_and_written) {
+  const json listed = bcsc_json("formats");
+  std::set<std::string> read, written, matrices;
+  for (const json& format : listed.at("files")) {
+    if (format.at("read")) read.insert(format.at("name"));
+    if (format.at("written")) written.insert(format.at("name"));
+    EXPECT_FALSE(format.at("extensions").empty());
+  }
+  for (const json& matrix : listed.at("matrices")) {
+    matrices.insert(matrix.at("name"));
+    const bool padded = matrix.at("name") == "bsr" || matrix.at("name") == "ell" || matrix.at("name") == "dense";
+    EXPECT_EQ(matrix.at("elements").size(), padded ? 4u : 5u) << matrix.dump();
+  }
+  EXPECT_EQ(read, (std::set<std::string>{"matrix-market", "rutherford-boeing", "smtx", "libsvm", "npz", "mat",
+                                         "edge-list", "bcsc"}));
+  EXPECT_EQ(written, (std::set<std::string>{"matrix-market", "rutherford-boeing", "smtx", "libsvm", "npz", "edge-list",
+                                            "bcsc"}));
+  EXPECT_EQ(matrices, (std::set<std::string>{"coo", "csr", "csc", "bsr", "ell", "dense", "bcsc", "compact_bcsc"}));
+  EXPECT_NE(bcsc_run("formats").out.find(".mtx"), std::string::npos);
+}
+
+/// Small integers, so that every type holds them; no empty row or column at the edge, so that every file does.
+const char* const small_text =
+    "%%MatrixMarket matrix coordinate integer general\n5 4 8\n1 1 3\n1 4 -2\n2 2 7\n3 1 1\n3 2 4\n4 3 -5\n5 1 6\n5 4 "
+    "8\n";
+
+class convert_through : public testing::TestWithParam<const char*> {};
+
+TEST_P(convert_through, a_file_keeps_the_matrix) {
+#if !BCSC_WITH_ARCHIVE
+  if (std::string(GetParam()).starts_with("npz")) GTEST_SKIP() << "built without libarchive";
+#endif
+  const std::string first = write_file("small.mtx", small_text),
+                    second = in_scratch(std::string("through.") + GetParam()), third = in_scratch("back.mtx");
+  const json there = bcsc_json("convert " + first + " " + second);
+  EXPECT_EQ(there.at("written").at("stored_entries"), 8);
+  EXPECT_EQ(there.at("written").at("bytes"), std::filesystem::file_size(second));
+  const json back = bcsc_json("convert " + second + " " + third);
+  EXPECT_EQ(back.at("matrix").at("file").at("format"), there.at("written").at("format"));
+  EXPECT_EQ(back.at("matrix").at("rows"), 5);
+  expect_equal(bcsc::read_csr<double>(second), bcsc::read_csr<double>(first));
+  expect_equal(bcsc::read_csr<double>(third), bcsc::read_csr<double>(first));
+  for (const auto& entry : std::filesystem::directory_iterator(scratch())) {
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(files, convert_through,
+                         testing::Values("mtx", "mtx.gz", "rb", "rb.gz", "libsvm", "el", "npz", "bcsc", "bcsc.gz"));
+
+struct container_case {
+  std::string options, format, type;
+  int index_bytes;
+};
+void PrintTo(const container_case& c, std::ostream* out) { *out << c.options; }
+
+class convert_into : public testing::TestWithParam<container_case> {};
+
+TEST_P(convert_into, a_container_what_is_asked_for) {
+  const container_case& c = GetParam();
+  const std::string first = write_file("small.mtx", small_text), second = in_scratch("into.bcsc");
+  const json written = bcsc_json("convert " + first + " " + second + " " + c.options).at("written").at("matrix");
+  EXPECT_EQ(written.at("format"), c.format);
+  EXPECT_EQ(written.at("type"), c.type);
+  EXPECT_EQ(written.at("index_bytes"), c.index_bytes);
+  const auto a = bcsc::read_csr<double>(second), b = bcsc::read_csr<double>(first);
+  if (c.type == "pattern") {
+    EXPECT_EQ(a.nnz(), b.nnz());
+  } else {
+    expect_equal(a, b);
+  }
+  // And from there to fp64 CSR, in its own place.
+  const json again = bcsc_json("convert " + second + " " + second + " --format csr --type fp64").at("written");
+  EXPECT_EQ(again.at("matrix").at("format"), "csr");
+  EXPECT_EQ(again.at("matrix").at("type"), "fp64");
+  if (c.type != "pattern") expect_equal(bcsc::read_csr<double>(second), b);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    matrices, convert_into,
+    testing::Values(container_case{"", "csr", "fp64", 4}, container_case{"--type fp32", "csr", "fp32", 4},
+                    container_case{"--type fp16 --index 64", "csr", "fp16", 8},
+                    container_case{"--format coo --type bf16", "coo", "bf16", 4},
+                    container_case{"--format csc --type pattern", "csc", "pattern", 4},
+                    container_case{"--format csr --field pattern", "csr", "pattern", 4},
+                    container_case{"--format bsr --block 2x3 --type fp32", "bsr", "fp32", 4},
+                    container_case{"--format ell --block 2 --type fp16", "ell", "fp16", 4},
+                    container_case{"--format dense --layout col --type bf16", "dense", "bf16", 0},
+                    container_case{"--format bcsc --m-block 2 --index 64", "bcsc", "fp64", 8},
+                    container_case{"--format compact --m-block 3 --type fp32", "compact_bcsc", "fp32", 4}));
+
+TEST(convert, keeps_a_container_as_it_is_blocked) {
+  const std::string first = in_scratch("blocks.bcsc"), second = in_scratch("blocks2.bcsc");
+  bcsc_json("convert stencil5:9,9 " + first + " --format bcsc --m-block 7");
+  bcsc_json("convert " + first + " " + second);
+  EXPECT_EQ(contents(first), contents(second));
+  bcsc_json("convert " + first + " " + second + " --type fp32");
+  const bcsc::mapped_matrix mapped(second);
+  EXPECT_EQ(mapped.as<bcsc::bcsc_view<float>>().m_block, 7);
+}
+
+TEST(convert, says_in_a_container_what_it_was) {
+  const std::string first = write_file("small.mtx", small_text), second = in_scratch("words.bcsc");
+  bcsc_json("convert " + first + " " + second + " --comment 'by hand' --meta kind=test --meta name=tiny=5x4");
+  const bcsc::container_metadata expected{{"name", "tiny=5x4"}, {"source", "small.mtx"}, {"comment", "by hand"},
+                                          {"kind", "test"},     {"field", "integer"},    {"symmetry", "general"}};
+  EXPECT_EQ(bcsc::read_container_info(second).metadata, expected);
+  const json info = bcsc_json("info " + second);
+  EXPECT_EQ(info.at("container").at("metadata").at("kind"), "test");
+  EXPECT_EQ(info.at("container").at("format"), "csr");
+  EXPECT_EQ(info.at("container").at("sections").size(), 4u);
+  EXPECT_EQ(info.at("matrix").at("file").at("field"), "integer");
+  EXPECT_NE(bcsc_run("info " + second).out.find("csr of fp64, 32-bit indices"), std::string::npos);
+  // An integer matrix stays one on its way back.
+  const std::string third = in_scratch("integers.mtx");
+  EXPECT_EQ(bcsc_json("convert " + second + " " + third).at("written").at("field"), "integer");
+  EXPECT_EQ(bcsc::read_file_info(third).field, bcsc::file_field::integer);
+}
+
+TEST(convert, keeps_a_pattern_in_a_container) {
+  const std::string pattern = write_file("pattern.mtx", pattern_text), stored = in_scratch("pattern.bcsc"),
+                    back = in_scratch("back.mtx"), weighted = in_scratch("weighted.bcsc");
+  EXPECT_EQ(bcsc_json("convert " + pattern + " " + stored).at("written").at("matrix").at("type"), "pattern");
+  EXPECT_EQ(bcsc_json("convert " + stored + " " + back).at("written").at("field"), "pattern");
+  EXPECT_EQ(
+      bcsc_json("convert " + stored + " " + weighted + " --field real --seed 5").at("written").at("matrix").at("type"),
+      "fp64");
+  expect_equal(bcsc::read_csr<double>(weighted), bcsc::read_csr<double>(pattern, {.pattern_seed = 5}));
+  EXPECT_EQ(
+      bcsc_json("convert " + pattern + " " + weighted + " --type fp32 --seed 5").at("written").at("matrix").at("type"),
+      "fp32");
+  expect_equal(bcsc::read_csr<float>(weighted), bcsc::read_csr<float>(pattern, {.pattern_seed = 5}));
+  EXPECT_EQ(bcsc_json("convert " + stored + " " + in_scratch("pattern.smtx")).at("written").at("field"), "pattern");
+  EXPECT_EQ(bcsc::read_csr<double>(in_scratch("pattern.smtx")).nnz(), 6);
+}
+
+TEST(convert, writes_a_dense_matrix_as_an_array) {
+  const std::string first = write_file("small.mtx", small_text), dense = in_scratch("dense.bcsc"),
+                    array = in_scratch("array.mtx");
+  bcsc_json("convert " + first + " " + dense + " --format dense --type fp16");
+  for (const std::string& arguments : {dense + " " + array, first + " " + array + " --format dense"}) {
+    bcsc_json("convert " + arguments);
+    EXPECT_TRUE(bcsc::read_file_info(array).array);
+    expect_equal(bcsc::read_csr<double>(array), bcsc::read_csr<double>(first));
+  }
+}
+
+TEST(convert, is_told_what_a_file_is) {
+  const std::string edges = write_file("edges.txt", "# a graph\n0 1\n0 2\n2 1\n");
+  EXPECT_EQ(bcsc_json("info " + edges + " --no-picture").at("matrix").at("rows"), 3);
+  EXPECT_EQ(bcsc_json("info " + edges + " --from edge-list --index-base 0 --no-picture").at("matrix").at("rows"), 3);
+  EXPECT_EQ(bcsc_run("info " + edges + " --from edge-list --index-base 1").code, 1);
+  const std::string out = in_scratch("edges-out.txt");
+  EXPECT_EQ(bcsc_run("convert " + edges + " " + out).code, 1) << ".txt may be anything";
+  EXPECT_EQ(bcsc_json("convert " + edges + " " + out + " --to edge-list --out-index-base 0").at("written").at("format"),
+            "edge-list");
+  EXPECT_EQ(contents(out), "# Nodes: 3 Edges: 3\n0\t1\n0\t2\n2\t1\n");
+  const std::string complex =
+      write_file("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3.5 -1\n");
+  const json real = bcsc_json("convert " + complex + " " + in_scratch("real.mtx") + " --real-part").at("written");
+  EXPECT_EQ(real.at("field"), "real");
+  EXPECT_EQ(bcsc::read_csr<double>(in_scratch("real.mtx")).view().values[0], 3.5);
+  EXPECT_EQ(bcsc_json("spmm " + complex + " --real-part --device cpu").at("passed"), true);
+}
+
+TEST(convert, may_write_where_it_reads) {
+  const std::string path = write_file("place.mtx", small_text);
+  const auto a = bcsc::read_csr<double>(path);
+  bcsc_json("convert " + path + " " + path + " --to bcsc");
+  EXPECT_EQ(bcsc::read_file_info(path).format, bcsc::file_format::container);
+  bcsc_json("convert " + path + " " + path + " --format compact --to bcsc");
+  expect_equal(bcsc::read_csr<double>(path), a);
+  bcsc_json("convert " + path + " " + path);
+  EXPECT_EQ(bcsc::read_file_info(path).format, bcsc::file_format::matrix_market);
+  expect_equal(bcsc::read_csr<double>(path), a);
+}
+
+TEST(convert, shows_the_progress_of_reading_and_of_writing) {
+  const std::string out = in_scratch("progress.mtx"), again = in_scratch("progress.bcsc");
+  EXPECT_NE(bcsc_run("generate stencil5:60,60 " + out + " --progress").err.find("writing"), std::string::npos);
+  const std::string shown = bcsc_run("convert " + out + " " + again + " --progress").err;
+  EXPECT_NE(shown.find("reading"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("writing"), std::string::npos) << shown;
+}
+
+TEST(spmm_command, takes_a_container) {
+  const std::string path = in_scratch("product.bcsc");
+  bcsc_json("generate elasticity:3,3,3 " + path);
+  EXPECT_EQ(bcsc_json("spmm " + path + " --device cpu --cols 9 --kernel each --repeat 1").at("passed"), true);
+  EXPECT_EQ(bcsc_json("solve " + path + " --device cpu").at("converged"), true);
 }
 
 TEST(generate_command, lists_the_catalogue) {
