@@ -279,13 +279,13 @@ void seed_values(any_matrix& rows, const read_options& options) {
 /// COO as COO of other types, in the memory of its entries: through CSR it would take pointers for every row, of which
 /// there may be any number.
 template <value T2, index I2, element T, index I>
-coo_matrix<T2, I2> cast_entries(const coo_view<T, I>& a, const read_options& options) {
+coo_matrix<T2, I2> cast_entries(const coo_view<T, I>& a, [[maybe_unused]] const read_options& options) {
   (void)core::narrow<I2>(a.rows, "rows");
   (void)core::narrow<I2>(a.cols, "cols");
   std::vector<T2> values(a.values.size());
   if constexpr (std::same_as<T, pattern>) {
-    pattern_values next(options.pattern_seed);
-    for (T2& value : values) value = next.next<T2>();
+    std::int64_t k = 0;
+    for (T2& value : values) value = pattern_value<T2>(options.pattern_seed, k++);
   } else {
     std::ranges::transform(a.values, values.begin(), [](T value) { return static_cast<T2>(value); });
   }

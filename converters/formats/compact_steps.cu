@@ -349,45 +349,13 @@ __global__ void __launch_bounds__(Class::threads) order_kernel(const __grid_cons
 }
 
 template <class Class, class I>
-void order_class(const workplace<I>& at, int list, std::int64_t size, cudaStream_t stream) {
+void order_class(const workplace<I>& at, int list, std::int64_t size, cuda_stream stream) {
   if (size == 0) return;
   core::gpu::check_launch(
       core::start(&order_kernel<Class, I>, (size + Class::teams - 1) / Class::teams, Class::threads,
                   static_cast<std::int64_t>(sizeof(merge_storage<Class>)) * Class::teams, stream, at, list),
       "ordering of row blocks");
 }
-
-/// A stream beside the default one: begins behind what that has been given so far.
-class side_stream {
- public:
-  side_stream() {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
-    check(cudaEventRecord(event_, nullptr));
-    check(cudaStreamWaitEvent(stream_, event_, 0));
-  }
-  ~side_stream() {
-    // Not joined: something threw, and the memory that is worked on is about to be released.
-    if (!joined_) (void)cudaStreamSynchronize(stream_);
-    (void)cudaEventDestroy(event_);
-    (void)cudaStreamDestroy(stream_);
-  }
-  side_stream(const side_stream&) = delete;
-  side_stream& operator=(const side_stream&) = delete;
-  cudaStream_t get() const { return stream_; }
-  /// What the default stream is given from now on waits for this one.
-  void join() {
-    check(cudaEventRecord(event_, stream_));
-    check(cudaStreamWaitEvent(nullptr, event_, 0));
-    joined_ = true;
-  }
-
- private:
-  static void check(cudaError_t status) { core::gpu::check_launch(static_cast<int>(status), "side stream"); }
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t event_ = nullptr;
-  bool joined_ = false;
-};
 
 // --- Heavy row blocks -----------------------------------------------------------------------------------------------
 
@@ -682,7 +650,7 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
   out.list_sizes.assign(std::begin(sizes), std::end(sizes));
   {
     // The classes run side by side: each leaves room that another can use.
-    side_stream strong_ones, weak_ones;
+    core::gpu::side_stream strong_ones, weak_ones;
     order_class<strongest>(at, 4, sizes[4], strong_ones.get());
     order_class<strong>(at, 3, sizes[3], strong_ones.get());
     order_class<middling>(at, 2, sizes[2], weak_ones.get());

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "bcsc/context.hpp"
@@ -59,9 +60,17 @@ class memory_pool {
   void trim() const noexcept;
 
  private:
+  friend class side_stream;
   int device_;
   std::size_t device_bytes_ = 0;  ///< of the whole GPU
   void* handle_ = nullptr;        ///< a cudaMemPool_t; null: the GPU has none
+  /// Side streams that nobody uses now: to make one takes tens of microseconds.
+  struct idle_stream {
+    cuda_stream stream;
+    void* event;  ///< a cudaEvent_t
+  };
+  mutable std::mutex idle_lock_;
+  mutable std::vector<idle_stream> idle_streams_;
 };
 
 /// While it lives, this thread allocates from `pool` (unless that is null), and what it releases may still be in use by
@@ -75,6 +84,24 @@ class pool_guard {
 
  private:
   std::shared_ptr<const memory_pool> former_;
+};
+
+/// A stream beside the default one, for work that may overlap with it: begins behind what the default stream has been
+/// given so far. From the current pool, if there is one. Throws error{cuda_error}.
+class side_stream {
+ public:
+  side_stream();
+  ~side_stream();  ///< waits, if it was not joined
+  side_stream(const side_stream&) = delete;
+  side_stream& operator=(const side_stream&) = delete;
+  cuda_stream get() const { return held_.stream; }
+  /// What the default stream is given from now on waits for this one.
+  void join();
+
+ private:
+  std::shared_ptr<const memory_pool> pool_;
+  memory_pool::idle_stream held_{};
+  bool joined_ = false;
 };
 
 /// Memory, and the pool that it is of; null: the driver's own.

@@ -119,6 +119,10 @@ void memory_pool::trim() const noexcept {
 }
 
 memory_pool::~memory_pool() {
+  for (const idle_stream& idle : idle_streams_) {
+    (void)cudaEventDestroy(static_cast<cudaEvent_t>(idle.event));
+    (void)cudaStreamDestroy(idle.stream);
+  }
   if (handle_ == nullptr) return;
   (void)cudaStreamSynchronize(nullptr);  // what was released last is released
   (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
@@ -130,6 +134,52 @@ pool_guard::pool_guard(std::shared_ptr<const memory_pool> pool) : former_(curren
 pool_guard::~pool_guard() {
   if (former_ == nullptr && current_pool != nullptr) current_pool->trim();
   current_pool = std::move(former_);
+}
+
+side_stream::side_stream() {
+  int device = -1;
+  if (current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess && device == current_pool->device()) {
+    pool_ = current_pool;
+    const std::lock_guard lock(pool_->idle_lock_);
+    if (!pool_->idle_streams_.empty()) {
+      held_ = pool_->idle_streams_.back();
+      pool_->idle_streams_.pop_back();
+    }
+  }
+  if (held_.stream == nullptr) {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+    held_.event = event;
+    const cudaError_t status = cudaStreamCreateWithFlags(&held_.stream, cudaStreamNonBlocking);
+    if (status != cudaSuccess) (void)cudaEventDestroy(event);
+    check(status, "cudaStreamCreate");
+  }
+  const auto event = static_cast<cudaEvent_t>(held_.event);
+  cudaError_t status = cudaEventRecord(event, nullptr);
+  if (status == cudaSuccess) status = cudaStreamWaitEvent(held_.stream, event, 0);
+  if (status == cudaSuccess) return;
+  (void)cudaEventDestroy(event);
+  (void)cudaStreamDestroy(held_.stream);
+  check(status, "side stream");
+}
+
+side_stream::~side_stream() {
+  // Not joined: something threw, and the memory that is worked on is about to be released.
+  if (!joined_) (void)cudaStreamSynchronize(held_.stream);
+  if (pool_ != nullptr) {
+    const std::lock_guard lock(pool_->idle_lock_);
+    pool_->idle_streams_.push_back(held_);
+    return;
+  }
+  (void)cudaEventDestroy(static_cast<cudaEvent_t>(held_.event));
+  (void)cudaStreamDestroy(held_.stream);
+}
+
+void side_stream::join() {
+  const auto event = static_cast<cudaEvent_t>(held_.event);
+  check(cudaEventRecord(event, held_.stream), "side stream");
+  check(cudaStreamWaitEvent(nullptr, event, 0), "side stream");
+  joined_ = true;
 }
 
 allocation allocate(std::size_t bytes) {
