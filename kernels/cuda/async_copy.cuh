@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 /// Copies from global to shared memory that need no register and no waiting thread (cp.async, sm_80 and later).
+/// test/emulation/include holds a header of this name with the same functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
 /// Starts the copy of the first `present` of `Bytes` bytes and zeroes the rest. Bytes is 4, 8 or 16; both addresses are
@@ -21,5 +22,15 @@ __device__ void copy_async(void* to_shared, const void* from_global, int present
 
 /// Waits for this thread's copies; a barrier then shows them to the others.
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/// Makes a group of the copies this thread has started since its last group; there may be none in it.
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/// Waits for all of this thread's groups but the `Newest` last ones. Copies that are in no group are not waited for.
+template <int Newest>
+__device__ void wait_for_all_but() {
+  static_assert(Newest >= 0);
+  asm volatile("cp.async.wait_group %0;" ::"n"(Newest) : "memory");
+}
 
 }  // namespace bcsc::kernels::cuda

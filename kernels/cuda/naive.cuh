@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -22,8 +23,7 @@ namespace bcsc::kernels::cuda {
 template <class T, class I, int MTile, int Threads>
 __global__ void __launch_bounds__(Threads)
     naive_kernel(const __grid_constant__ spmm_args<T, I> args, const __grid_constant__ tile_grid grid) {
-  extern __shared__ __align__(16) unsigned char shared[];
-  T* sums = reinterpret_cast<T*>(shared) + threadIdx.x;  // of row m at sums[m * Threads]
+  T* sums = dynamic_shared<T>() + threadIdx.x;  // of row m at sums[m * Threads]
 
   const scalars<T> by = read_scalars(args);
   for (std::int64_t index = blockIdx.x; index < grid.num_tiles; index += gridDim.x) {

@@ -2,6 +2,7 @@
 
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -220,8 +221,7 @@ __global__ void __launch_bounds__(
   using shape = tiled_shape<T, ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages>;
   constexpr int piece_x = shape::piece_x;
   constexpr int piece_y = shape::piece_y;
-  extern __shared__ __align__(16) unsigned char shared[];
-  auto* stages = reinterpret_cast<typename shape::stage*>(shared);  // [Stages]
+  auto* stages = dynamic_shared<typename shape::stage>();  // [Stages]
 
   const int x = static_cast<int>(threadIdx.x) % ThreadsX;
   const int y = static_cast<int>(threadIdx.x) / ThreadsX;

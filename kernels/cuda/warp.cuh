@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -40,8 +41,7 @@ __global__ void __launch_bounds__(Warps* Lanes, 1)
   constexpr int items = NTile / Lanes;
   constexpr int threads = Warps * Lanes;
   static_assert(32 % Warps == 0 && threads % 32 == 0);
-  extern __shared__ __align__(16) unsigned char shared[];
-  T* sums = reinterpret_cast<T*>(shared);  // [MTile][NTile]
+  T* sums = dynamic_shared<T>();  // [MTile][NTile]
 
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / Lanes;
