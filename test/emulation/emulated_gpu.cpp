@@ -1,0 +1,493 @@
+#include "test/emulation/include/emulated_gpu.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#if defined(__x86_64__)
+
+/// Leaves one flow of control, whose stack pointer it stores, for another.
+extern "C" void bcsc_emulation_switch(void** from, void* to);
+asm(R"(
+.pushsection .text
+.globl bcsc_emulation_switch
+.hidden bcsc_emulation_switch
+.type bcsc_emulation_switch, @function
+bcsc_emulation_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size bcsc_emulation_switch, .-bcsc_emulation_switch
+.popsection
+)");
+
+#else
+#include <ucontext.h>
+#endif
+
+namespace bcsc::emulation {
+
+thread_place running;
+
+namespace {
+
+// --- Fibers ---------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t stack_bytes = 256 * 1024;
+constexpr std::size_t page_bytes = 4096;
+
+#if defined(__x86_64__)
+
+/// Where a flow of control was left: its stack pointer; the registers a call preserves lie there.
+struct context {
+  void* stack_pointer = nullptr;
+};
+
+void prepare(context& fiber, std::byte* stack, void (*entry)()) {
+  // As if `entry` had been called: the return address lies 8 bytes off a multiple of 16.
+  auto* top = reinterpret_cast<void**>(stack + stack_bytes) - 1;
+  top[0] = nullptr;                          // entry never returns
+  top[-1] = reinterpret_cast<void*>(entry);  // where the switch returns to
+  for (int i = 2; i <= 7; ++i) top[-i] = nullptr;
+  fiber.stack_pointer = top - 7;
+}
+
+void switch_to(context& from, context& to) { bcsc_emulation_switch(&from.stack_pointer, to.stack_pointer); }
+
+#else
+
+struct context {
+  ucontext_t machine{};
+};
+
+void prepare(context& fiber, std::byte* stack, void (*entry)()) {
+  getcontext(&fiber.machine);
+  fiber.machine.uc_stack.ss_sp = stack;
+  fiber.machine.uc_stack.ss_size = stack_bytes;
+  fiber.machine.uc_link = nullptr;
+  makecontext(&fiber.machine, entry, 0);
+}
+
+void switch_to(context& from, context& to) { swapcontext(&from.machine, &to.machine); }
+
+#endif
+
+/// A stack with a page below it that nobody may touch.
+class stack_memory {
+ public:
+  stack_memory() {
+    void* mapped = mmap(nullptr, stack_bytes + page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED || mprotect(mapped, page_bytes, PROT_NONE) != 0) throw std::bad_alloc();
+    base_ = static_cast<std::byte*>(mapped);
+  }
+  ~stack_memory() { munmap(base_, stack_bytes + page_bytes); }
+  stack_memory(const stack_memory&) = delete;
+  stack_memory& operator=(const stack_memory&) = delete;
+  std::byte* bottom() const { return base_ + page_bytes; }
+
+ private:
+  std::byte* base_;
+};
+
+// --- A block --------------------------------------------------------------------------------------------------------
+
+enum class state { ready, in_barrier, in_warp, done };
+
+struct pending_copy {
+  void* to;
+  const void* from;
+  int bytes, present;
+  int group;  ///< how many were committed before
+};
+
+struct thread {
+  context flow;
+  thread_place place{};
+  state now = state::ready;
+  // What it waits for.
+  unsigned mask = 0;
+  warp_operation operation = nullptr;
+  void* operand = nullptr;
+  const char* name = nullptr;
+  int detail = 0;
+  std::source_location where;
+  // Its asynchronous copies.
+  std::vector<pending_copy> copies;  ///< in the order of their start
+  int groups = 0;
+};
+
+constexpr unsigned warp_lanes = 32;
+constexpr std::size_t guard_bytes = 4096;
+
+/// What lies before and behind shared memory: different in every byte nearby, so that a copy of it does not go unseen.
+std::byte canary(std::size_t at) { return static_cast<std::byte>(at * 37 + 91); }
+
+std::string at_line(const std::source_location& where) {
+  const std::string file = where.file_name();
+  return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line());
+}
+
+std::string place_name(const thread_place& at) {
+  char text[160];
+  std::snprintf(text, sizeof(text), "block (%u, %u, %u), thread (%u, %u, %u)", at.block.x, at.block.y, at.block.z,
+                at.thread.x, at.thread.y, at.thread.z);
+  return text;
+}
+
+class machine {
+ public:
+  settings now;
+  std::string report;
+
+  bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
+    report.clear();
+    kernel_ = &kernel;
+    random_.seed(now.seed);
+    const std::size_t num_threads = std::size_t{block.x} * block.y * block.z;
+    while (stacks_.size() < num_threads) stacks_.push_back(std::make_unique<stack_memory>());
+    threads_.resize(num_threads);
+    ready_.assign((num_threads + warp_lanes - 1) / warp_lanes, 0);
+    shared_bytes_ = shared_bytes;
+    shared_.resize(shared_bytes + 2 * guard_bytes + 16);
+
+    const std::uint64_t num_blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+    std::vector<std::uint64_t> order;
+    if (now.order == run_order::random) {
+      order.resize(num_blocks);
+      std::iota(order.begin(), order.end(), std::uint64_t{0});
+      std::shuffle(order.begin(), order.end(), random_);
+    }
+    for (std::uint64_t i = 0; i < num_blocks && report.empty(); ++i) {
+      const std::uint64_t at = now.order == run_order::forward    ? i
+                               : now.order == run_order::backward ? num_blocks - 1 - i
+                                                                  : order[i];
+      const index3 where{static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
+                         static_cast<unsigned>(at / grid.x / grid.y)};
+      run_block(where, grid, block);
+    }
+    return report.empty();
+  }
+
+  thread& current() { return *current_; }
+  unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
+  std::size_t shared_bytes() const { return shared_bytes_; }
+
+  [[noreturn]] void fail(const std::string& what) {
+    if (report.empty()) report = what;
+    switch_to(current_->flow, scheduler_);
+    std::abort();  // a block with a report is never resumed
+  }
+
+  void wait_for_block(std::source_location where) {
+    current_->where = where;
+    current_->name = "__syncthreads";
+    stop(state::in_barrier);
+    complete_barrier();
+    leave_if_stopped();
+  }
+
+  void meet(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
+            std::source_location where) {
+    thread& me = *current_;
+    me.mask = mask;
+    me.operation = operation;
+    me.operand = operand;
+    me.name = name;
+    me.detail = detail;
+    me.where = where;
+    if ((mask >> me.place.lane & 1u) == 0) fail(describe(me) + ": the mask does not name the calling lane");
+    stop(state::in_warp);
+    complete_warp(me);
+    leave_if_stopped();
+  }
+
+  void give_way() {
+    if (now.order != run_order::random || random_() % 16 != 0) return;
+    switch_to(current_->flow, scheduler_);
+  }
+
+  /// The running thread's last act.
+  [[noreturn]] void finish() {
+    stop(state::done);
+    --live_;
+    // Those that waited for this thread may be complete without it.
+    complete_barrier();
+    const std::size_t warp = index_of(*current_) / warp_lanes;
+    for (std::size_t i = warp * warp_lanes; i < std::min(threads_.size(), (warp + 1) * warp_lanes); ++i) {
+      if (threads_[i].now == state::in_warp) complete_warp(threads_[i]);
+    }
+    switch_to(current_->flow, scheduler_);
+    std::abort();
+  }
+
+  std::string describe(const thread& t) const {
+    std::string text = place_name(t.place) + " in " + t.name;
+    if (t.now == state::in_warp || t.mask != 0) {
+      char mask[32];
+      std::snprintf(mask, sizeof(mask), "(mask %08x)", t.mask);
+      text += mask;
+    }
+    return text + " at " + at_line(t.where);
+  }
+
+ private:
+  static void enter();
+
+  std::size_t index_of(const thread& t) const { return static_cast<std::size_t>(&t - threads_.data()); }
+
+  std::byte* shared_begin() {
+    const auto address = reinterpret_cast<std::uintptr_t>(shared_.data()) + guard_bytes;
+    return reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
+  }
+
+  void stop(state why) {
+    current_->now = why;
+    const std::size_t i = index_of(*current_);
+    ready_[i / warp_lanes] &= ~(1u << i % warp_lanes);
+  }
+
+  void resume(thread& t) {
+    t.now = state::ready;
+    t.mask = 0;
+    const std::size_t i = index_of(t);
+    ready_[i / warp_lanes] |= 1u << i % warp_lanes;
+  }
+
+  void leave_if_stopped() { switch_to(current_->flow, scheduler_); }
+
+  void run_block(const index3& where, const index3& grid, const index3& block) {
+    std::byte* begin = shared_begin();
+    for (std::size_t i = 0; i < guard_bytes; ++i) begin[shared_bytes_ + i] = canary(i);
+    for (std::size_t i = 1; i <= guard_bytes; ++i) *(begin - i) = canary(i);
+    std::memset(begin, 0xff, shared_bytes_);  // NaN in every type
+
+    live_ = threads_.size();
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      thread& t = threads_[i];
+      const auto n = static_cast<unsigned>(i);
+      t.place = {{n % block.x, n / block.x % block.y, n / block.x / block.y}, where, block, grid, n % warp_lanes};
+      t.copies.clear();
+      t.groups = 0;
+      resume(t);
+      prepare(t.flow, stacks_[i]->bottom(), &machine::enter);
+    }
+    while (live_ > 0) {
+      thread* next = choose();
+      if (next == nullptr) {
+        report = deadlock();
+        return;
+      }
+      current_ = next;
+      running = next->place;
+      switch_to(scheduler_, next->flow);
+      if (!report.empty()) return;
+    }
+    check_guards(begin, where);
+  }
+
+  thread* choose() {
+    const std::size_t warps = ready_.size();
+    std::size_t warp = 0;
+    if (now.order == run_order::backward) {
+      warp = warps;
+      while (warp > 0 && ready_[warp - 1] == 0) --warp;
+      if (warp == 0) return nullptr;
+      --warp;
+      return &threads_[warp * warp_lanes + static_cast<unsigned>(31 - std::countl_zero(ready_[warp]))];
+    }
+    // Random: from any warp on, any lane.
+    const std::size_t first = now.order == run_order::random ? random_() % warps : 0;
+    for (std::size_t i = 0; i < warps; ++i) {
+      warp = (first + i) % warps;
+      if (ready_[warp] == 0) continue;
+      const unsigned turn = now.order == run_order::random ? static_cast<unsigned>(random_() % warp_lanes) : 0;
+      const unsigned lane =
+          (static_cast<unsigned>(std::countr_zero(std::rotr(ready_[warp], static_cast<int>(turn)))) + turn) %
+          warp_lanes;
+      return &threads_[warp * warp_lanes + lane];
+    }
+    return nullptr;
+  }
+
+  void complete_barrier() {
+    std::size_t waiting = 0;
+    for (const std::uint32_t lanes : ready_) {
+      if (lanes != 0) return;  // the usual case, seen at once
+    }
+    for (const thread& t : threads_) waiting += t.now == state::in_barrier ? 1 : 0;
+    if (waiting == 0 || waiting != live_) return;
+    const thread* first = nullptr;
+    for (thread& t : threads_) {
+      if (t.now != state::in_barrier) continue;
+      if (first == nullptr) first = &t;
+      if (t.where.line() != first->where.line() || std::strcmp(t.where.file_name(), first->where.file_name()) != 0) {
+        if (report.empty()) report = "threads meet in different barriers: " + describe(*first) + ", " + describe(t);
+        return;
+      }
+    }
+    for (thread& t : threads_) {
+      if (t.now == state::in_barrier) resume(t);
+    }
+  }
+
+  /// Performs the operation that `one` waits for, if all have come.
+  void complete_warp(thread& one) {
+    const std::size_t base = index_of(one) / warp_lanes * warp_lanes;
+    std::array<void*, warp_lanes> operands{};
+    unsigned lanes = 0;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      if ((one.mask >> lane & 1u) == 0 || base + lane >= threads_.size()) continue;
+      const thread& other = threads_[base + lane];
+      if (other.now == state::done) continue;
+      if (other.now != state::in_warp || other.mask != one.mask) return;
+      operands[lane] = other.operand;
+      lanes |= 1u << lane;
+    }
+    const auto refuse = [&](const std::string& what) {
+      if (report.empty()) report = what;
+    };
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      if ((lanes >> lane & 1u) == 0) continue;
+      const thread& other = threads_[base + lane];
+      if (other.operation != one.operation || std::strcmp(other.name, one.name) != 0 || other.detail != one.detail) {
+        return refuse("lanes of one mask disagree on what they do: " + describe(one) + ", " + describe(other));
+      }
+    }
+    if (const char* broken = one.operation(operands.data(), lanes)) return refuse(describe(one) + ": " + broken);
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      if ((lanes >> lane & 1u) != 0) resume(threads_[base + lane]);
+    }
+  }
+
+  std::string deadlock() const {
+    std::string text = "deadlock: nobody can go on";
+    for (std::size_t i = 0; i < threads_.size();) {
+      const auto waits_for = [&](const thread& t) {
+        if (t.now == state::done) return std::string("has returned");
+        const std::string whole = describe(t);
+        return "waits" + whole.substr(whole.find(" in ", place_name(t.place).size()));
+      };
+      const std::string what = waits_for(threads_[i]);
+      std::size_t last = i;
+      while (last + 1 < threads_.size() && waits_for(threads_[last + 1]) == what) ++last;
+      text += "\n  " + place_name(threads_[i].place);
+      if (last > i) text += " and the " + std::to_string(last - i) + " after it";
+      text += ": " + what;
+      i = last + 1;
+    }
+    return text;
+  }
+
+  void check_guards(std::byte* begin, const index3& where) {
+    const auto broken = [&](const char* side, std::size_t distance) {
+      char text[160];
+      std::snprintf(text, sizeof(text), "block (%u, %u, %u) wrote %s its %zu bytes of shared memory, %zu bytes off",
+                    where.x, where.y, where.z, side, shared_bytes_, distance);
+      report = text;
+    };
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      if (begin[shared_bytes_ + i] != canary(i)) return broken("behind", i);
+    }
+    for (std::size_t i = 1; i <= guard_bytes; ++i) {
+      if (*(begin - i) != canary(i)) return broken("before", i);
+    }
+  }
+
+  const std::function<void()>* kernel_ = nullptr;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<stack_memory>> stacks_;
+  std::vector<thread> threads_;
+  std::vector<std::uint32_t> ready_;  ///< lanes that can run, a word a warp
+  std::size_t live_ = 0;
+  thread* current_ = nullptr;
+  context scheduler_;
+  std::vector<std::byte> shared_;
+  std::size_t shared_bytes_ = 0;
+
+  friend machine& gpu();
+};
+
+machine& gpu() {
+  static machine one;
+  return one;
+}
+
+void machine::enter() {
+  (*gpu().kernel_)();
+  gpu().finish();
+}
+
+}  // namespace
+
+settings& current_settings() { return gpu().now; }
+const std::string& report() { return gpu().report; }
+
+bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
+  return gpu().run(grid, block, shared_bytes, kernel);
+}
+
+unsigned char* shared_memory() { return gpu().shared(); }
+
+void break_rule(const std::string& what, std::source_location where) {
+  gpu().fail(place_name(running) + " at " + at_line(where) + ": " + what);
+}
+
+void wait_for_block(std::source_location where) { gpu().wait_for_block(where); }
+
+void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
+                  std::source_location where) {
+  gpu().meet(mask, operation, operand, name, detail, where);
+}
+
+void give_way() { gpu().give_way(); }
+
+void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where) {
+  const auto aligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % unsigned(bytes) == 0; };
+  auto* const to = static_cast<unsigned char*>(to_shared);
+  if (!aligned(to) || !aligned(from)) break_rule("a copy from or to an address that is not aligned to it", where);
+  if (present < 0 || present > bytes) break_rule("a copy of " + std::to_string(present) + " bytes", where);
+  thread& me = gpu().current();
+  // Until it is waited for, the destination holds neither what was there nor what will be.
+  std::memset(to, 0xff, static_cast<std::size_t>(bytes));
+  me.copies.push_back({to, from, bytes, present, me.groups});
+}
+
+namespace {
+
+void finish_groups_before(int group) {
+  auto& copies = gpu().current().copies;
+  auto next = copies.begin();
+  for (; next != copies.end() && next->group < group; ++next) {
+    if (next->present > 0) std::memcpy(next->to, next->from, static_cast<std::size_t>(next->present));
+    std::memset(static_cast<char*>(next->to) + next->present, 0, static_cast<std::size_t>(next->bytes - next->present));
+  }
+  copies.erase(copies.begin(), next);
+}
+
+}  // namespace
+
+void finish_copies() { finish_groups_before(gpu().current().groups + 1); }
+void commit_copies() { ++gpu().current().groups; }
+void finish_copies_but(int newest_groups) { finish_groups_before(gpu().current().groups - newest_groups); }
+
+}  // namespace bcsc::emulation

@@ -1,0 +1,386 @@
+#pragma once
+
+#include <math.h>
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+
+#include "emulated_gpu.hpp"
+
+// What our kernels use of CUDA, by the names of CUDA, on the emulated GPU (emulated_gpu.hpp). Only what is used is
+// here: a kernel that needs more does not compile until it is added.
+
+#define BCSC_EMULATED_GPU 1
+
+// --- The language ---------------------------------------------------------------------------------------------------
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+// One block runs at a time, so its arrays may be there once. Dynamic ones: kernels/cuda/dynamic_shared.cuh.
+#define __shared__ static
+
+inline const bcsc::emulation::index3& threadIdx = bcsc::emulation::running.thread;
+inline const bcsc::emulation::index3& blockIdx = bcsc::emulation::running.block;
+inline const bcsc::emulation::index3& blockDim = bcsc::emulation::running.block_size;
+inline const bcsc::emulation::index3& gridDim = bcsc::emulation::running.grid_size;
+inline constexpr int warpSize = 32;
+
+// --- Vectors --------------------------------------------------------------------------------------------------------
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+constexpr float2 make_float2(float x, float y) { return {x, y}; }
+constexpr float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+constexpr double2 make_double2(double x, double y) { return {x, y}; }
+constexpr int2 make_int2(int x, int y) { return {x, y}; }
+constexpr int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+constexpr uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+constexpr uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+// --- Numbers --------------------------------------------------------------------------------------------------------
+
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
+inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
+inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
+
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __popcll(unsigned long long x) { return std::popcount(x); }
+inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
+inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline unsigned __brev(unsigned x) {
+  unsigned reversed = 0;
+  for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
+  return reversed;
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+
+template <class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> min(A a, B b) {
+  using common = std::common_type_t<A, B>;
+  return static_cast<common>(b) < static_cast<common>(a) ? static_cast<common>(b) : static_cast<common>(a);
+}
+template <class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> max(A a, B b) {
+  using common = std::common_type_t<A, B>;
+  return static_cast<common>(a) < static_cast<common>(b) ? static_cast<common>(b) : static_cast<common>(a);
+}
+
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+/// A load that names its cache; here it only looks at the address.
+template <class T>
+T __ldg(const T* from, std::source_location where = std::source_location::current()) {
+  if (reinterpret_cast<std::uintptr_t>(from) % alignof(T) != 0) {
+    bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
+  }
+  return *from;
+}
+template <class T>
+T __ldcs(const T* from, std::source_location where = std::source_location::current()) {
+  return __ldg(from, where);
+}
+template <class T>
+T __ldcg(const T* from, std::source_location where = std::source_location::current()) {
+  return __ldg(from, where);
+}
+template <class T>
+void __stcs(T* to, std::type_identity_t<T> value, std::source_location where = std::source_location::current()) {
+  if (reinterpret_cast<std::uintptr_t>(to) % alignof(T) != 0) {
+    bcsc::emulation::break_rule("a store to an address that is not aligned to it", where);
+  }
+  *to = value;
+}
+template <class T>
+void __stcg(T* to, std::type_identity_t<T> value, std::source_location where = std::source_location::current()) {
+  __stcs(to, value, where);
+}
+
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+
+template <class T>
+concept bcsc_emulated_atomic = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, float> ||
+    std::same_as<T, double> || std::same_as<T, unsigned long long>;
+
+template <bcsc_emulated_atomic T>
+T atomicAdd(T* at, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  *at = old + value;
+  return old;
+}
+template <std::integral T>
+T atomicMax(T* at, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  *at = max(old, value);
+  return old;
+}
+template <std::integral T>
+T atomicMin(T* at, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  *at = min(old, value);
+  return old;
+}
+template <std::integral T>
+T atomicOr(T* at, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  *at = old | value;
+  return old;
+}
+template <std::integral T>
+T atomicAnd(T* at, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  *at = old & value;
+  return old;
+}
+template <class T>
+T atomicExch(T* at, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  *at = value;
+  return old;
+}
+template <std::integral T>
+T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  bcsc::emulation::give_way();
+  const T old = *at;
+  if (old == expected) *at = value;
+  return old;
+}
+
+// --- Threads together -----------------------------------------------------------------------------------------------
+
+inline void __syncthreads(std::source_location where = std::source_location::current()) {
+  bcsc::emulation::wait_for_block(where);
+}
+
+namespace bcsc::emulation {
+
+enum class shuffle { from_lane, up, down, across };
+
+/// What a lane brings to a shuffle, and takes away.
+template <class T>
+struct shuffled {
+  T value;
+  unsigned by;
+  unsigned width;
+  T result;
+};
+
+/// The lane that `lane` reads, as the CUDA C++ programming guide says.
+constexpr unsigned source_lane(shuffle kind, unsigned lane, unsigned by, unsigned width) {
+  const unsigned first = lane / width * width;
+  if (kind == shuffle::from_lane) return first + by % width;
+  if (kind == shuffle::up) return lane - first >= by ? lane - by : lane;
+  if (kind == shuffle::down) return by < width && lane + by < first + width ? lane + by : lane;
+  return (lane ^ by) < first + width ? lane ^ by : lane;
+}
+
+template <class T, shuffle Kind>
+const char* perform_shuffle(void* const* operands, unsigned lanes) {
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1u) == 0) continue;
+    auto& mine = *static_cast<shuffled<T>*>(operands[lane]);
+    const unsigned source = source_lane(Kind, lane, mine.by, mine.width);
+    if (source >= 32 || (lanes >> source & 1u) == 0) {
+      return "a lane reads another that is not in the mask or has returned";
+    }
+    mine.result = static_cast<const shuffled<T>*>(operands[source])->value;
+  }
+  return nullptr;
+}
+
+template <class T, shuffle Kind>
+T shuffle_lanes(unsigned mask, T value, unsigned by, int width, const char* name, std::source_location where) {
+  static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "what CUDA shuffles");
+  if (width < 1 || width > 32 || !std::has_single_bit(static_cast<unsigned>(width))) {
+    break_rule("a shuffle among a number of lanes that is no power of two up to 32", where);
+  }
+  shuffled<T> operand{value, by, static_cast<unsigned>(width), T{}};
+  meet_in_warp(mask, &perform_shuffle<T, Kind>, &operand, name, width, where);
+  return operand.result;
+}
+
+enum class vote { ballot, any, all };
+
+struct voted {
+  bool yes;
+  unsigned result;
+};
+
+template <vote Kind>
+const char* perform_vote(void* const* operands, unsigned lanes) {
+  unsigned yes = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1u) != 0 && static_cast<const voted*>(operands[lane])->yes) yes |= 1u << lane;
+  }
+  const unsigned result = Kind == vote::ballot ? yes : Kind == vote::any ? yes != 0 : yes == lanes;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1u) != 0) static_cast<voted*>(operands[lane])->result = result;
+  }
+  return nullptr;
+}
+
+template <vote Kind>
+unsigned vote_of_lanes(unsigned mask, bool yes, const char* name, std::source_location where) {
+  voted operand{yes, 0};
+  meet_in_warp(mask, &perform_vote<Kind>, &operand, name, 0, where);
+  return operand.result;
+}
+
+inline const char* perform_nothing(void* const*, unsigned) { return nullptr; }
+
+}  // namespace bcsc::emulation
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int lane, int width = 32,
+              std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return shuffle_lanes<T, shuffle::from_lane>(mask, value, static_cast<unsigned>(lane), width, "__shfl_sync", where);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned distance, int width = 32,
+                 std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return shuffle_lanes<T, shuffle::up>(mask, value, distance, width, "__shfl_up_sync", where);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned distance, int width = 32,
+                   std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return shuffle_lanes<T, shuffle::down>(mask, value, distance, width, "__shfl_down_sync", where);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32,
+                  std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return shuffle_lanes<T, shuffle::across>(mask, value, static_cast<unsigned>(by), width, "__shfl_xor_sync", where);
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu, std::source_location where = std::source_location::current()) {
+  bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_nothing, nullptr, "__syncwarp", 0, where);
+}
+inline unsigned __ballot_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return vote_of_lanes<vote::ballot>(mask, yes, "__ballot_sync", where);
+}
+inline int __any_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return static_cast<int>(vote_of_lanes<vote::any>(mask, yes, "__any_sync", where));
+}
+inline int __all_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
+  using namespace bcsc::emulation;
+  return static_cast<int>(vote_of_lanes<vote::all>(mask, yes, "__all_sync", where));
+}
+/// CUDA promises no more than the calling lane.
+inline unsigned __activemask() { return 1u << bcsc::emulation::running.lane; }
+
+// --- Launching ------------------------------------------------------------------------------------------------------
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorLaunchFailure = 719,
+};
+
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+};
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }  // launches return theirs
+
+namespace bcsc::emulation {
+
+inline constexpr int most_shared_bytes = 227 * 1024;  // of sm_90
+inline constexpr int shared_bytes_unasked = 48 * 1024;
+
+/// The dynamic shared memory that a kernel may have after cudaFuncSetAttribute.
+inline int& allowed_shared_bytes(const void* kernel) {
+  static std::map<const void*, int> allowed;
+  return allowed.try_emplace(kernel, shared_bytes_unasked).first->second;
+}
+
+}  // namespace bcsc::emulation
+
+template <class... Params>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Params...), cudaFuncAttribute, int bytes) {
+  if (bytes < 0 || bytes > bcsc::emulation::most_shared_bytes) return cudaErrorInvalidValue;
+  bcsc::emulation::allowed_shared_bytes(reinterpret_cast<const void*>(kernel)) = bytes;
+  return cudaSuccess;
+}
+
+template <class... Params, class... Args>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Params...), const Args&... args) {
+  namespace emulation = bcsc::emulation;
+  const dim3 grid = config->gridDim, block = config->blockDim;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535 ||
+      block.x == 0 || block.y == 0 || block.z == 0 || block.z > 64 ||
+      std::uint64_t{block.x} * block.y * block.z > 1024) {
+    return cudaErrorInvalidConfiguration;
+  }
+  if (config->dynamicSmemBytes >
+      static_cast<std::size_t>(emulation::allowed_shared_bytes(reinterpret_cast<const void*>(kernel)))) {
+    return cudaErrorInvalidValue;
+  }
+  const std::tuple<std::remove_cv_t<Params>...> copy(args...);
+  const emulation::index3 blocks{min(grid.x, emulation::current_settings().largest_grid), grid.y, grid.z};
+  const bool good = emulation::run_grid(blocks, {block.x, block.y, block.z}, config->dynamicSmemBytes,
+                                        [&] { std::apply(kernel, copy); });
+  return good ? cudaSuccess : cudaErrorLaunchFailure;
+}

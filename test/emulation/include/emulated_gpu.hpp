@@ -1,0 +1,81 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <source_location>
+#include <string>
+
+/// A GPU on the CPU that runs our CUDA kernels to test their logic: every CUDA thread of a block is a fiber, the fibers
+/// of a block run one at a time on this one thread, and so do the blocks. What a kernel must not rely on is as unkind
+/// as the rules of CUDA allow: threads run in an order that a test chooses, shared memory holds NaN before a block
+/// begins, asynchronous copies arrive only when they are waited for. What breaks the rules ends the launch with
+/// cudaErrorLaunchFailure and a report().
+///
+/// cuda_runtime.h beside this header gives kernels the names of CUDA; this is what lies behind them, and what a test
+/// says to it. Kernels that wait for each other by spinning on memory are not supported: nobody else runs meanwhile.
+namespace bcsc::emulation {
+
+/// Which thread of a block runs next among those that can. A thread runs until it waits for others.
+enum class run_order {
+  forward,   ///< the first: warp 0 runs as far ahead as it can
+  backward,  ///< the last
+  random,    ///< any, drawn anew each time; atomic operations let others in, too
+};
+
+struct settings {
+  run_order order = run_order::forward;  ///< of the threads of a block, and of the blocks
+  std::uint64_t seed = 1;                ///< of the random order
+  unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
+};
+
+/// What the next launches go by.
+settings& current_settings();
+
+/// What ended the last launch: which rule was broken, or what each thread waits for. Empty if it went well.
+const std::string& report();
+
+// --- What the CUDA names stand on -----------------------------------------------------------------------------------
+
+struct index3 {
+  unsigned x, y, z;
+};
+
+/// Where the running thread is.
+struct thread_place {
+  index3 thread, block, block_size, grid_size;
+  unsigned lane = 0;  ///< in its warp of 32
+};
+extern thread_place running;
+
+/// Runs `kernel` in every thread of every block. False if a rule was broken: see report().
+bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel);
+
+/// The block's dynamic shared memory.
+unsigned char* shared_memory();
+
+/// Ends the launch with a report by the running thread.
+[[noreturn]] void break_rule(const std::string& what, std::source_location where = std::source_location::current());
+
+void wait_for_block(std::source_location where);
+
+/// What a warp does together, when all lanes in the mask have come: works on what each of them brought
+/// (operands[lane], null for those that take no part). Returns what rule was broken, or null.
+using warp_operation = const char* (*)(void* const* operands, unsigned lanes);
+
+/// Waits for the lanes of `mask` and performs `operation` once for all. Lanes that have returned are not waited for.
+/// `name` and `detail` (a width, say) must agree.
+void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
+                  std::source_location where);
+
+/// Lets others run, if the order is random.
+void give_way();
+
+/// The copies of copy_async() of the running thread: from where, when they take effect.
+void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where);
+void finish_copies();
+void commit_copies();
+void finish_copies_but(int newest_groups);
+
+}  // namespace bcsc::emulation

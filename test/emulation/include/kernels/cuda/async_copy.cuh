@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+/// Stands in for kernels/cuda/async_copy.cuh on the emulated GPU: until a copy is waited for, its destination holds
+/// NaN, and its source is read only then.
+namespace bcsc::kernels::cuda {
+
+template <int Bytes>
+void copy_async(void* to_shared, const void* from_global, int present,
+                std::source_location where = std::source_location::current()) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  emulation::start_copy(to_shared, from_global, Bytes, present, where);
+}
+
+inline void wait_for_copies() { emulation::finish_copies(); }
+
+inline void commit_copies() { emulation::commit_copies(); }
+
+template <int Newest>
+void wait_for_all_but() {
+  static_assert(Newest >= 0);
+  emulation::finish_copies_but(Newest);
+}
+
+}  // namespace bcsc::kernels::cuda
