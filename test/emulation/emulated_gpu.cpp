@@ -9,10 +9,15 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <vector>
 
-#if defined(__x86_64__)
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+// Fibers change places by a few instructions where those are written down, else by ucontext, which enters the kernel.
+#if defined(__x86_64__) && !defined(BCSC_EMULATION_BY_UCONTEXT)
+#define BCSC_EMULATION_SWITCH 1
 
 /// Leaves one flow of control, whose stack pointer it stores, for another.
 extern "C" void bcsc_emulation_switch(void** from, void* to);
@@ -42,6 +47,7 @@ bcsc_emulation_switch:
 )");
 
 #else
+#define BCSC_EMULATION_SWITCH 0
 #include <ucontext.h>
 #endif
 
@@ -56,41 +62,58 @@ namespace {
 constexpr std::size_t stack_bytes = 256 * 1024;
 constexpr std::size_t page_bytes = 4096;
 
-#if defined(__x86_64__)
-
-/// Where a flow of control was left: its stack pointer; the registers a call preserves lie there.
+/// A flow of control that was left, and the stack it lies on.
 struct context {
-  void* stack_pointer = nullptr;
+#if BCSC_EMULATION_SWITCH
+  void* stack_pointer = nullptr;  ///< the registers that a call preserves lie there
+#else
+  ucontext_t machine{};
+#endif
+  const void* stack = nullptr;
+  std::size_t stack_size = 0;
 };
 
 void prepare(context& fiber, std::byte* stack, void (*entry)()) {
+  fiber.stack = stack;
+  fiber.stack_size = stack_bytes;
+#if BCSC_EMULATION_SWITCH
   // As if `entry` had been called: the return address lies 8 bytes off a multiple of 16.
   auto* top = reinterpret_cast<void**>(stack + stack_bytes) - 1;
   top[0] = nullptr;                          // entry never returns
   top[-1] = reinterpret_cast<void*>(entry);  // where the switch returns to
   for (int i = 2; i <= 7; ++i) top[-i] = nullptr;
   fiber.stack_pointer = top - 7;
-}
-
-void switch_to(context& from, context& to) { bcsc_emulation_switch(&from.stack_pointer, to.stack_pointer); }
-
 #else
-
-struct context {
-  ucontext_t machine{};
-};
-
-void prepare(context& fiber, std::byte* stack, void (*entry)()) {
   getcontext(&fiber.machine);
   fiber.machine.uc_stack.ss_sp = stack;
   fiber.machine.uc_stack.ss_size = stack_bytes;
   fiber.machine.uc_link = nullptr;
   makecontext(&fiber.machine, entry, 0);
+#endif
 }
 
-void switch_to(context& from, context& to) { swapcontext(&from.machine, &to.machine); }
-
+/// The address sanitizer wants to know on which stack the program runs.
+#if defined(__SANITIZE_ADDRESS__)
+void announce(void** kept, const context& to) { __sanitizer_start_switch_fiber(kept, to.stack, to.stack_size); }
+void arrive(void* kept, context* from) {
+  __sanitizer_finish_switch_fiber(kept, from != nullptr ? &from->stack : nullptr,
+                                  from != nullptr ? &from->stack_size : nullptr);
+}
+#else
+void announce(void**, const context&) {}
+void arrive(void*, context*) {}
 #endif
+
+void switch_to(context& from, context& to) {
+  void* kept = nullptr;
+  announce(&kept, to);
+#if BCSC_EMULATION_SWITCH
+  bcsc_emulation_switch(&from.stack_pointer, to.stack_pointer);
+#else
+  swapcontext(&from.machine, &to.machine);
+#endif
+  arrive(kept, nullptr);
+}
 
 /// A stack with a page below it that nobody may touch.
 class stack_memory {
@@ -137,6 +160,12 @@ struct thread {
 };
 
 constexpr unsigned warp_lanes = 32;
+
+/// Its lanes, a bit each.
+struct warp {
+  std::uint32_t ready = 0, waiting = 0, done = 0;  ///< waiting: for other lanes
+};
+
 constexpr std::size_t guard_bytes = 4096;
 
 /// What lies before and behind shared memory: different in every byte nearby, so that a copy of it does not go unseen.
@@ -162,11 +191,11 @@ class machine {
   bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
     report.clear();
     kernel_ = &kernel;
-    random_.seed(now.seed);
+    random_ = now.seed * 0x9e3779b97f4a7c15u | 1;
     const std::size_t num_threads = std::size_t{block.x} * block.y * block.z;
     while (stacks_.size() < num_threads) stacks_.push_back(std::make_unique<stack_memory>());
     threads_.resize(num_threads);
-    ready_.assign((num_threads + warp_lanes - 1) / warp_lanes, 0);
+    warps_.resize((num_threads + warp_lanes - 1) / warp_lanes);
     shared_bytes_ = shared_bytes;
     shared_.resize(shared_bytes + 2 * guard_bytes + 16);
 
@@ -175,7 +204,7 @@ class machine {
     if (now.order == run_order::random) {
       order.resize(num_blocks);
       std::iota(order.begin(), order.end(), std::uint64_t{0});
-      std::shuffle(order.begin(), order.end(), random_);
+      for (std::uint64_t i = num_blocks - 1; i > 0; --i) std::swap(order[i], order[draw() % (i + 1)]);
     }
     for (std::uint64_t i = 0; i < num_blocks && report.empty(); ++i) {
       const std::uint64_t at = now.order == run_order::forward    ? i
@@ -222,7 +251,7 @@ class machine {
   }
 
   void give_way() {
-    if (now.order != run_order::random || random_() % 16 != 0) return;
+    if (now.order != run_order::random || draw() % 16 != 0) return;
     switch_to(current_->flow, scheduler_);
   }
 
@@ -232,8 +261,8 @@ class machine {
     --live_;
     // Those that waited for this thread may be complete without it.
     complete_barrier();
-    const std::size_t warp = index_of(*current_) / warp_lanes;
-    for (std::size_t i = warp * warp_lanes; i < std::min(threads_.size(), (warp + 1) * warp_lanes); ++i) {
+    const std::size_t first = index_of(*current_) / warp_lanes * warp_lanes;
+    for (std::size_t i = first; i < std::min(threads_.size(), first + warp_lanes); ++i) {
       if (threads_[i].now == state::in_warp) complete_warp(threads_[i]);
     }
     switch_to(current_->flow, scheduler_);
@@ -263,14 +292,31 @@ class machine {
   void stop(state why) {
     current_->now = why;
     const std::size_t i = index_of(*current_);
-    ready_[i / warp_lanes] &= ~(1u << i % warp_lanes);
+    warp& mine = warps_[i / warp_lanes];
+    const std::uint32_t lane = 1u << i % warp_lanes;
+    mine.ready &= ~lane;
+    if (why == state::in_warp) mine.waiting |= lane;
+    if (why == state::done) mine.done |= lane;
+    if (why == state::in_barrier) ++in_barrier_;
   }
 
   void resume(thread& t) {
+    const std::size_t i = index_of(t);
+    warp& its = warps_[i / warp_lanes];
+    const std::uint32_t lane = 1u << i % warp_lanes;
+    its.ready |= lane;
+    its.waiting &= ~lane;
+    if (t.now == state::in_barrier) --in_barrier_;
     t.now = state::ready;
     t.mask = 0;
-    const std::size_t i = index_of(t);
-    ready_[i / warp_lanes] |= 1u << i % warp_lanes;
+  }
+
+  /// xorshift64.
+  std::uint64_t draw() {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    return random_ >> 8;
   }
 
   void leave_if_stopped() { switch_to(current_->flow, scheduler_); }
@@ -282,12 +328,16 @@ class machine {
     std::memset(begin, 0xff, shared_bytes_);  // NaN in every type
 
     live_ = threads_.size();
+    in_barrier_ = 0;
+    for (warp& w : warps_) w = {};
+    if (threads_.size() % warp_lanes != 0) warps_.back().done = ~0u << threads_.size() % warp_lanes;  // no such lanes
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       thread& t = threads_[i];
       const auto n = static_cast<unsigned>(i);
       t.place = {{n % block.x, n / block.x % block.y, n / block.x / block.y}, where, block, grid, n % warp_lanes};
       t.copies.clear();
       t.groups = 0;
+      t.now = state::done;
       resume(t);
       prepare(t.flow, stacks_[i]->bottom(), &machine::enter);
     }
@@ -306,36 +356,30 @@ class machine {
   }
 
   thread* choose() {
-    const std::size_t warps = ready_.size();
-    std::size_t warp = 0;
+    const std::size_t num_warps = warps_.size();
     if (now.order == run_order::backward) {
-      warp = warps;
-      while (warp > 0 && ready_[warp - 1] == 0) --warp;
-      if (warp == 0) return nullptr;
-      --warp;
-      return &threads_[warp * warp_lanes + static_cast<unsigned>(31 - std::countl_zero(ready_[warp]))];
+      for (std::size_t w = num_warps; w-- > 0;) {
+        const std::uint32_t ready = warps_[w].ready;
+        if (ready != 0) return &threads_[w * warp_lanes + (warp_lanes - 1 - unsigned(std::countl_zero(ready)))];
+      }
+      return nullptr;
     }
-    // Random: from any warp on, any lane.
-    const std::size_t first = now.order == run_order::random ? random_() % warps : 0;
-    for (std::size_t i = 0; i < warps; ++i) {
-      warp = (first + i) % warps;
-      if (ready_[warp] == 0) continue;
-      const unsigned turn = now.order == run_order::random ? static_cast<unsigned>(random_() % warp_lanes) : 0;
-      const unsigned lane =
-          (static_cast<unsigned>(std::countr_zero(std::rotr(ready_[warp], static_cast<int>(turn)))) + turn) %
-          warp_lanes;
-      return &threads_[warp * warp_lanes + lane];
+    // Random: any warp, and then those behind it; any lane, and then those behind it.
+    const bool any = now.order == run_order::random;
+    const std::size_t first = any ? draw() % num_warps : 0;
+    for (std::size_t i = 0; i < num_warps; ++i) {
+      const std::size_t w = first + i < num_warps ? first + i : first + i - num_warps;
+      const std::uint32_t ready = warps_[w].ready;
+      if (ready == 0) continue;
+      const unsigned turn = any ? static_cast<unsigned>(draw() % warp_lanes) : 0;
+      const unsigned behind = static_cast<unsigned>(std::countr_zero(std::rotr(ready, static_cast<int>(turn))));
+      return &threads_[w * warp_lanes + (behind + turn) % warp_lanes];
     }
     return nullptr;
   }
 
   void complete_barrier() {
-    std::size_t waiting = 0;
-    for (const std::uint32_t lanes : ready_) {
-      if (lanes != 0) return;  // the usual case, seen at once
-    }
-    for (const thread& t : threads_) waiting += t.now == state::in_barrier ? 1 : 0;
-    if (waiting == 0 || waiting != live_) return;
+    if (in_barrier_ == 0 || in_barrier_ != live_) return;
     const thread* first = nullptr;
     for (thread& t : threads_) {
       if (t.now != state::in_barrier) continue;
@@ -353,15 +397,15 @@ class machine {
   /// Performs the operation that `one` waits for, if all have come.
   void complete_warp(thread& one) {
     const std::size_t base = index_of(one) / warp_lanes * warp_lanes;
+    const warp& its = warps_[base / warp_lanes];
+    const unsigned lanes = one.mask & ~its.done;
+    if ((lanes & ~its.waiting) != 0) return;
     std::array<void*, warp_lanes> operands{};
-    unsigned lanes = 0;
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-      if ((one.mask >> lane & 1u) == 0 || base + lane >= threads_.size()) continue;
+      if ((lanes >> lane & 1u) == 0) continue;
       const thread& other = threads_[base + lane];
-      if (other.now == state::done) continue;
-      if (other.now != state::in_warp || other.mask != one.mask) return;
+      if (other.mask != one.mask) return;  // waits for others
       operands[lane] = other.operand;
-      lanes |= 1u << lane;
     }
     const auto refuse = [&](const std::string& what) {
       if (report.empty()) report = what;
@@ -414,11 +458,11 @@ class machine {
   }
 
   const std::function<void()>* kernel_ = nullptr;
-  std::mt19937_64 random_;
+  std::uint64_t random_ = 1;
   std::vector<std::unique_ptr<stack_memory>> stacks_;
   std::vector<thread> threads_;
-  std::vector<std::uint32_t> ready_;  ///< lanes that can run, a word a warp
-  std::size_t live_ = 0;
+  std::vector<warp> warps_;
+  std::size_t live_ = 0, in_barrier_ = 0;  ///< threads
   thread* current_ = nullptr;
   context scheduler_;
   std::vector<std::byte> shared_;
@@ -433,6 +477,7 @@ machine& gpu() {
 }
 
 void machine::enter() {
+  arrive(nullptr, &gpu().scheduler_);
   (*gpu().kernel_)();
   gpu().finish();
 }

@@ -1,0 +1,526 @@
+// The emulated GPU itself: it gives right kernels their results in every order, and finds what is wrong with others.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/dynamic_shared.cuh"
+#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/pack.cu"
+#include "lib/core/launch.cuh"
+#include "test/support/oracle.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using core::start;
+using emulation::run_order;
+using kernels::cuda::dynamic_shared;
+
+constexpr run_order every_order[] = {run_order::forward, run_order::backward, run_order::random};
+constexpr unsigned whole_warp = 0xffffffffu;
+
+/// Runs `run` once with each order.
+template <class Run>
+void in_every_order(const Run& run) {
+  for (const run_order order : every_order) {
+    emulation::current_settings() = {.order = order, .seed = 5};
+    SCOPED_TRACE("order " + std::to_string(static_cast<int>(order)));
+    run();
+  }
+  emulation::current_settings() = {};
+}
+
+/// Whether `run` says that all is well, in every order.
+template <class Run>
+bool well_in_every_order(const Run& run) {
+  bool well = true;
+  in_every_order([&] { well = well && run(); });
+  return well;
+}
+
+/// Expects every order to end with a report that holds `words`.
+template <class Run>
+void expect_report(const std::string& words, const Run& run) {
+  in_every_order([&] {
+    EXPECT_EQ(run(), cudaErrorLaunchFailure);
+    EXPECT_NE(emulation::report().find(words), std::string::npos) << emulation::report();
+  });
+}
+
+// --- Barriers, shared memory, the order of threads ------------------------------------------------------------------
+
+template <bool Barrier>
+__global__ void reverse_kernel(float* out) {
+  float* all = dynamic_shared<float>();
+  all[threadIdx.x] = static_cast<float>(threadIdx.x);
+  if constexpr (Barrier) __syncthreads();
+  out[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x];
+}
+
+template <bool Barrier>
+bool reverses() {
+  std::vector<float> out(100);
+  EXPECT_EQ(start(&reverse_kernel<Barrier>, 1, 100, 400, nullptr, out.data()), cudaSuccess) << emulation::report();
+  for (int i = 0; i < 100; ++i) {
+    if (out[static_cast<std::size_t>(i)] != static_cast<float>(99 - i)) return false;
+  }
+  return true;
+}
+
+TEST(emulated_gpu, finds_a_missing_barrier) {
+  EXPECT_TRUE(well_in_every_order(reverses<true>));
+  EXPECT_FALSE(well_in_every_order(reverses<false>));
+}
+
+/// Each thread reads its lower neighbour's element: forward, the neighbour has always written it.
+template <bool Barrier>
+__global__ void neighbour_kernel(float* out) {
+  float* all = dynamic_shared<float>();
+  all[threadIdx.x] = 1;
+  if constexpr (Barrier) __syncwarp();
+  out[threadIdx.x] = threadIdx.x > 0 ? all[threadIdx.x - 1] : 1;
+}
+
+template <bool Barrier>
+bool reads_its_neighbour() {
+  std::vector<float> out(32);
+  EXPECT_EQ(start(&neighbour_kernel<Barrier>, 1, 32, 128, nullptr, out.data()), cudaSuccess) << emulation::report();
+  return std::accumulate(out.begin(), out.end(), 0.0f) == 32;
+}
+
+TEST(emulated_gpu, finds_a_missing_barrier_of_a_warp_that_only_one_order_shows) {
+  EXPECT_TRUE(well_in_every_order(reads_its_neighbour<true>));
+  EXPECT_TRUE(reads_its_neighbour<false>());  // forward
+  EXPECT_FALSE(well_in_every_order(reads_its_neighbour<false>));
+}
+
+__global__ void place_kernel(std::uint64_t* seen) {
+  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  ++seen[std::size_t{block} * (blockDim.x * blockDim.y * blockDim.z) + thread];
+}
+
+TEST(emulated_gpu, runs_every_thread_of_every_block_once) {
+  in_every_order([] {
+    std::vector<std::uint64_t> seen(2 * 3 * 4 * 5 * 6 * 2, 0);
+    ASSERT_EQ(start(&place_kernel, dim3(2, 3, 4), dim3(5, 6, 2), 0, nullptr, seen.data()), cudaSuccess);
+    for (const std::uint64_t times : seen) EXPECT_EQ(times, 1U);
+  });
+}
+
+/// 1000 atomic additions, and blocks that add up what their threads left in a static array.
+__global__ void sum_kernel(double* total, std::int64_t tiles) {
+  __shared__ double left[40];
+  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    left[threadIdx.x] = static_cast<double>(tile);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (const double x : left) atomicAdd(total, x);
+    }
+    __syncthreads();
+  }
+}
+
+TEST(emulated_gpu, cuts_grids_so_that_blocks_stride) {
+  for (const unsigned grid : {1u, 3u, 100u}) {
+    double total = 0;
+    emulation::current_settings() = {.largest_grid = grid};
+    ASSERT_EQ(start(&sum_kernel, 25, 40, 0, nullptr, &total, std::int64_t{25}), cudaSuccess) << emulation::report();
+    EXPECT_EQ(total, 40 * 300);
+  }
+  emulation::current_settings() = {};
+}
+
+__global__ void shared_kernel(int at, bool write, float* out) {
+  float* all = dynamic_shared<float>();
+  if (threadIdx.x == 7) {
+    if (write) {
+      all[at] = 1;
+    } else {
+      *out = all[at];
+    }
+  }
+}
+
+TEST(emulated_gpu, gives_shared_memory_that_is_not_zero) {
+  float out = 0;
+  ASSERT_EQ(start(&shared_kernel, 1, 8, 64, nullptr, 3, false, &out), cudaSuccess);
+  EXPECT_TRUE(std::isnan(out));
+}
+
+TEST(emulated_gpu, finds_writes_outside_shared_memory) {
+  const auto write = [](int at) {
+    return [at] { return start(&shared_kernel, 2, 8, 64, nullptr, at, true, nullptr); };
+  };
+  in_every_order([&] { EXPECT_EQ(write(15)(), cudaSuccess) << emulation::report(); });
+  expect_report("behind its 64 bytes of shared memory", write(16));
+  expect_report("before its 64 bytes of shared memory", write(-1));
+}
+
+TEST(emulated_gpu, refuses_what_no_gpu_launches) {
+  float out = 0;
+  EXPECT_EQ(start(&shared_kernel, 0, 8, 64, nullptr, 0, true, &out), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(start(&shared_kernel, 1, 1025, 64, nullptr, 0, true, &out), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(start(&shared_kernel, 1, 8, 228 * 1024, nullptr, 0, true, &out), cudaErrorInvalidValue);
+  EXPECT_EQ(start(&shared_kernel, 1, 8, 227 * 1024, nullptr, 0, true, &out), cudaSuccess);
+  cudaLaunchConfig_t config{dim3(1), dim3(8), 49 * 1024, nullptr};
+  EXPECT_EQ(cudaLaunchKernelEx(&config, &place_kernel, nullptr), cudaErrorInvalidValue);  // nobody asked for more
+}
+
+// --- Rules ----------------------------------------------------------------------------------------------------------
+
+__global__ void deadlock_kernel() {
+  if (threadIdx.x < 16) {
+    (void)__shfl_sync(whole_warp, 1, 3);
+  } else {
+    __syncthreads();
+  }
+}
+
+TEST(emulated_gpu, reports_a_deadlock_and_what_each_thread_waits_for) {
+  const auto run = [] { return start(&deadlock_kernel, 2, 64, 0, nullptr); };
+  expect_report("deadlock", run);
+  expect_report("thread (0, 0, 0) and the 15 after it: waits in __shfl_sync(mask ffffffff) at emulated_gpu_test", run);
+  expect_report("thread (16, 0, 0) and the 47 after it: waits in __syncthreads at emulated_gpu_test", run);
+  in_every_order([] { EXPECT_TRUE(reverses<true>()); });  // and the GPU is as good as before
+}
+
+__global__ void two_barriers_kernel() {
+  if (threadIdx.x < 32) {
+    __syncthreads();
+  } else {
+    __syncthreads();
+  }
+}
+
+__global__ void two_operations_kernel() {
+  if (threadIdx.x % 2 == 0) {
+    (void)__any_sync(whole_warp, true);
+  } else {
+    (void)__all_sync(whole_warp, true);
+  }
+}
+
+__global__ void two_widths_kernel() { (void)__shfl_sync(whole_warp, 1, 0, threadIdx.x < 5 ? 16 : 32); }
+__global__ void not_in_mask_kernel() { __syncwarp(0xfffffffe); }
+__global__ void shuffle_kernel(int from) {
+  if (threadIdx.x < 8) (void)__shfl_sync(0xffu, 1, from);
+}
+__global__ void returned_kernel(int from) {
+  if (threadIdx.x == 9) return;
+  (void)__shfl_sync(whole_warp, 1, from);
+}
+__global__ void misaligned_kernel(const float* from) { (void)__ldg(reinterpret_cast<const float4*>(from + 1)); }
+__global__ void misaligned_copy_kernel(const float* from) {
+  kernels::cuda::copy_async<8>(dynamic_shared<float>() + 1, from, 8);
+}
+__global__ void mma_of_half_a_warp_kernel() {
+  double c[2] = {};
+  if (threadIdx.x < 16) return;
+  kernels::cuda::mma_m8n8k4_f64(c, 1, 1);
+}
+
+TEST(emulated_gpu, reports_what_breaks_the_rules) {
+  alignas(16) const float data[8] = {};
+  expect_report("different barriers", [] { return start(&two_barriers_kernel, 1, 64, 0, nullptr); });
+  expect_report("disagree", [] { return start(&two_operations_kernel, 1, 32, 0, nullptr); });
+  expect_report("disagree", [] { return start(&two_widths_kernel, 1, 32, 0, nullptr); });
+  expect_report("does not name the calling lane", [] { return start(&not_in_mask_kernel, 1, 32, 0, nullptr); });
+  expect_report("not in the mask", [] { return start(&shuffle_kernel, 1, 32, 0, nullptr, 8); });
+  expect_report("has returned", [] { return start(&returned_kernel, 1, 32, 0, nullptr, 9); });
+  expect_report("not aligned", [&] { return start(&misaligned_kernel, 1, 1, 0, nullptr, &data[0]); });
+  expect_report("not aligned", [&] { return start(&misaligned_copy_kernel, 1, 1, 64, nullptr, &data[0]); });
+  expect_report("without all 32 lanes", [] { return start(&mma_of_half_a_warp_kernel, 1, 32, 0, nullptr); });
+  in_every_order([] {
+    EXPECT_EQ(start(&shuffle_kernel, 1, 32, 0, nullptr, 7), cudaSuccess) << emulation::report();
+    EXPECT_EQ(start(&returned_kernel, 1, 32, 0, nullptr, 8), cudaSuccess) << emulation::report();
+  });
+}
+
+// --- Warps ----------------------------------------------------------------------------------------------------------
+
+constexpr int shuffles = 5;
+
+/// All shuffles of one type within logical warps of `Width` lanes, which take their turns apart; out[lane][shuffle].
+template <class T, int Width>
+__global__ void shuffles_kernel(T* out) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned mask = Width == 32 ? whole_warp : ((1u << Width) - 1) << (lane / Width * Width);
+  const T mine = static_cast<T>(100 + lane);
+  for (unsigned turn = 0; turn <= lane / Width; ++turn) {  // each logical warp another number of times
+    out[lane * shuffles + 0] = __shfl_sync(mask, mine, 3, Width);
+    out[lane * shuffles + 1] = __shfl_up_sync(mask, mine, 2, Width);
+    out[lane * shuffles + 2] = __shfl_down_sync(mask, mine, 2, Width);
+    out[lane * shuffles + 3] = __shfl_xor_sync(mask, mine, Width / 2, Width);
+    out[lane * shuffles + 4] = static_cast<T>(__ballot_sync(mask, lane % 3 == 0) % 1000) +
+                               static_cast<T>(__any_sync(mask, lane == 5)) +
+                               static_cast<T>(2 * __all_sync(mask, lane < 16));
+  }
+}
+
+template <class T, int Width>
+void check_shuffles() {
+  in_every_order([] {
+    std::vector<T> out(32 * shuffles);
+    ASSERT_EQ(start(&shuffles_kernel<T, Width>, 1, 32, 0, nullptr, out.data()), cudaSuccess) << emulation::report();
+    for (int lane = 0; lane < 32; ++lane) {
+      const int first = lane / Width * Width, last = first + Width;
+      unsigned thirds = 0;
+      for (int other = first; other < last; ++other) thirds |= other % 3 == 0 ? 1u << other : 0u;
+      const T* got = out.data() + lane * shuffles;
+      EXPECT_EQ(got[0], static_cast<T>(100 + first + 3));
+      EXPECT_EQ(got[1], static_cast<T>(100 + (lane - 2 < first ? lane : lane - 2)));
+      EXPECT_EQ(got[2], static_cast<T>(100 + (lane + 2 >= last ? lane : lane + 2)));
+      EXPECT_EQ(got[3], static_cast<T>(100 + first + (lane - first + Width / 2) % Width));
+      EXPECT_EQ(got[4], static_cast<T>(thirds % 1000) + static_cast<T>(first <= 5 && 5 < last) +
+                            static_cast<T>(last <= 16 ? 2 : 0));
+    }
+  });
+}
+
+TEST(emulated_gpu, shuffles_and_votes_in_logical_warps) {
+  check_shuffles<int, 8>();
+  check_shuffles<unsigned, 16>();
+  check_shuffles<float, 32>();
+  check_shuffles<double, 8>();
+  check_shuffles<std::int64_t, 16>();
+}
+
+TEST(emulated_gpu, counts_bits_as_cuda_does) {
+  EXPECT_EQ(__popc(0xf0f0u), 8);
+  EXPECT_EQ(__ffs(8), 4);
+  EXPECT_EQ(__ffs(0), 0);
+  EXPECT_EQ(__clz(1), 31);
+  EXPECT_EQ(__clz(0), 32);
+  EXPECT_EQ(__brev(1u), 0x80000000u);
+  EXPECT_EQ(__uint_as_float(__float_as_uint(1.5f)), 1.5f);
+}
+
+// --- Asynchronous copies --------------------------------------------------------------------------------------------
+
+/// Copies stage by stage, two groups ahead; `Wait` says how the stage is waited for: 0 rightly, 1 a group too late,
+/// 2 not at all.
+template <int Wait>
+__global__ void pipeline_kernel(const float* from, float* out, int stages) {
+  using namespace kernels::cuda;
+  float* ring = dynamic_shared<float>();  // [3][32]
+  const auto fetch = [&](int stage) {
+    if (stage < stages) {
+      copy_async<4>(ring + stage % 3 * 32 + threadIdx.x, from + stage * 32 + threadIdx.x, threadIdx.x == 31 ? 0 : 4);
+    }
+    commit_copies();
+  };
+  fetch(0);
+  fetch(1);
+  for (int stage = 0; stage < stages; ++stage) {
+    fetch(stage + 2);
+    if constexpr (Wait == 0) wait_for_all_but<2>();
+    if constexpr (Wait == 1) wait_for_all_but<3>();
+    __syncthreads();
+    out[stage * 32 + threadIdx.x] = ring[stage % 3 * 32 + (threadIdx.x + 1) % 32];
+    __syncthreads();
+  }
+}
+
+template <int Wait>
+bool pipelines() {
+  std::vector<float> from(32 * 7), out(32 * 7);
+  std::iota(from.begin(), from.end(), 1.0f);
+  EXPECT_EQ(start(&pipeline_kernel<Wait>, 1, 32, 3 * 32 * 4, nullptr, from.data(), out.data(), 7), cudaSuccess);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t lane = (i + 1) % 32;
+    if (out[i] != (lane == 31 ? 0 : from[i / 32 * 32 + lane])) return false;
+  }
+  return true;
+}
+
+TEST(emulated_gpu, finds_copies_that_are_not_waited_for) {
+  EXPECT_TRUE(well_in_every_order(pipelines<0>));
+  EXPECT_FALSE(well_in_every_order(pipelines<1>));
+  EXPECT_FALSE(well_in_every_order(pipelines<2>));
+}
+
+/// The copy may land before a neighbour has read what it overwrites.
+template <bool Barrier>
+__global__ void overwrite_kernel(const float* from, float* out) {
+  using namespace kernels::cuda;
+  float* all = dynamic_shared<float>();
+  all[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = all[(threadIdx.x + 1) % blockDim.x];
+  if constexpr (Barrier) __syncthreads();
+  copy_async<4>(all + threadIdx.x, from, 4);
+  __syncwarp();
+  wait_for_copies();
+}
+
+template <bool Barrier>
+bool reads_before_it_is_overwritten() {
+  const float from = 1;  // even by the same value: what lies there meanwhile is not defined
+  std::vector<float> out(64);
+  EXPECT_EQ(start(&overwrite_kernel<Barrier>, 1, 64, 256, nullptr, &from, out.data()), cudaSuccess);
+  return std::accumulate(out.begin(), out.end(), 0.0f) == 64;
+}
+
+TEST(emulated_gpu, finds_copies_that_start_too_early) {
+  EXPECT_TRUE(well_in_every_order(reads_before_it_is_overwritten<true>));
+  EXPECT_FALSE(well_in_every_order(reads_before_it_is_overwritten<false>));
+}
+
+// --- Matrix units ---------------------------------------------------------------------------------------------------
+// The kernels take whole row-major matrices apart by the layouts that kernels/cuda/mma.cuh writes down.
+
+__global__ void tf32_kernel(const float* a, const float* b, float* c) {
+  const int group = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
+  const auto a_at = [&](int row, int col) { return __float_as_uint(a[row * 8 + col]); };
+  const auto b_at = [&](int row, int col) { return __float_as_uint(b[row * 8 + col]); };
+  float* upper = c + group * 8 + 2 * t;
+  float* lower = upper + 8 * 8;
+  float sums[4] = {upper[0], upper[1], lower[0], lower[1]};
+  const unsigned of_a[4] = {a_at(group, t), a_at(group + 8, t), a_at(group, t + 4), a_at(group + 8, t + 4)};
+  const unsigned of_b[2] = {b_at(t, group), b_at(t + 4, group)};
+  kernels::cuda::mma_m16n8k8_tf32(sums, of_a, of_b);
+  upper[0] = sums[0];
+  upper[1] = sums[1];
+  lower[0] = sums[2];
+  lower[1] = sums[3];
+}
+
+template <bool Bfloat16>
+__global__ void half_kernel(const std::uint16_t* a, const std::uint16_t* b, float* c) {
+  const int group = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
+  const auto a_at = [&](int row, int col) { return a[row * 16 + col] | unsigned{a[row * 16 + col + 1]} << 16; };
+  const auto b_at = [&](int row, int col) { return b[row * 8 + col] | unsigned{b[(row + 1) * 8 + col]} << 16; };
+  float* upper = c + group * 8 + 2 * t;
+  float* lower = upper + 8 * 8;
+  float sums[4] = {upper[0], upper[1], lower[0], lower[1]};
+  const unsigned of_a[4] = {a_at(group, 2 * t), a_at(group + 8, 2 * t), a_at(group, 2 * t + 8),
+                            a_at(group + 8, 2 * t + 8)};
+  const unsigned of_b[2] = {b_at(2 * t, group), b_at(2 * t + 8, group)};
+  if constexpr (Bfloat16) {
+    kernels::cuda::mma_m16n8k16_bf16(sums, of_a, of_b);
+  } else {
+    kernels::cuda::mma_m16n8k16_f16(sums, of_a, of_b);
+  }
+  upper[0] = sums[0];
+  upper[1] = sums[1];
+  lower[0] = sums[2];
+  lower[1] = sums[3];
+}
+
+__global__ void f64_kernel(const double* a, const double* b, double* c) {
+  const int group = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
+  double sums[2] = {c[group * 8 + 2 * t], c[group * 8 + 2 * t + 1]};
+  kernels::cuda::mma_m8n8k4_f64(sums, a[group * 4 + t], b[t * 8 + group]);
+  c[group * 8 + 2 * t] = sums[0];
+  c[group * 8 + 2 * t + 1] = sums[1];
+}
+
+template <class T>
+std::vector<T> integers(int count, std::uint64_t seed) {
+  test_random random(seed);
+  std::vector<T> all(static_cast<std::size_t>(count));
+  for (T& x : all) x = static_cast<T>(random.small_integer());
+  return all;
+}
+
+/// a (m x k) times b (k x 8) added to c, all row-major.
+template <class T, class A>
+std::vector<T> multiplied(const std::vector<A>& a, const std::vector<A>& b, std::vector<T> c) {
+  const std::size_t k = b.size() / 8, m = c.size() / 8;
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < 8; ++j) {
+      for (std::size_t l = 0; l < k; ++l) c[i * 8 + j] += static_cast<T>(a[i * k + l]) * static_cast<T>(b[l * 8 + j]);
+    }
+  }
+  return c;
+}
+
+TEST(emulated_gpu, multiplies_tf32_and_f64_as_three_loops_do) {
+  in_every_order([] {
+    const auto a = integers<float>(16 * 8, 1), b = integers<float>(8 * 8, 2);
+    auto c = integers<float>(16 * 8, 3);
+    const auto wanted = multiplied(a, b, c);
+    ASSERT_EQ(start(&tf32_kernel, 1, 32, 0, nullptr, a.data(), b.data(), c.data()), cudaSuccess);
+    EXPECT_EQ(c, wanted);
+    const auto d = integers<double>(8 * 4, 4), e = integers<double>(4 * 8, 5);
+    auto f = integers<double>(8 * 8, 6);
+    const auto wanted_f = multiplied(d, e, f);
+    ASSERT_EQ(start(&f64_kernel, 1, 32, 0, nullptr, d.data(), e.data(), f.data()), cudaSuccess);
+    EXPECT_EQ(f, wanted_f);
+  });
+}
+
+TEST(emulated_gpu, multiplies_halves_as_three_loops_do) {
+  // 0 to 4 and their negatives, as IEEE half and as bfloat16.
+  const auto bits = [](const std::vector<float>& values, bool bfloat16) {
+    constexpr std::uint16_t halves[] = {0, 0x3c00, 0x4000, 0x4200, 0x4400};
+    std::vector<std::uint16_t> all;
+    for (const float x : values) {
+      const auto sign = static_cast<std::uint16_t>(x < 0 ? 0x8000 : 0);
+      all.push_back(bfloat16 ? static_cast<std::uint16_t>(__float_as_uint(x) >> 16)
+                             : static_cast<std::uint16_t>(halves[static_cast<int>(std::fabs(x))] | sign));
+    }
+    return all;
+  };
+  in_every_order([&] {
+    const auto a = integers<float>(16 * 16, 1), b = integers<float>(16 * 8, 2);
+    for (const bool bfloat16 : {false, true}) {
+      auto c = integers<float>(16 * 8, 3);
+      const auto wanted = multiplied(a, b, c);
+      const auto kernel = bfloat16 ? &half_kernel<true> : &half_kernel<false>;
+      ASSERT_EQ(start(kernel, 1, 32, 0, nullptr, bits(a, bfloat16).data(), bits(b, bfloat16).data(), c.data()),
+                cudaSuccess);
+      EXPECT_EQ(c, wanted);
+    }
+  });
+}
+
+TEST(emulated_gpu, reads_operands_as_the_matrix_units_do) {
+  using kernels::cuda::round_to_tf32;
+  const float beyond = 1 + 0x1p-11f;
+  EXPECT_EQ(__uint_as_float(round_to_tf32(beyond)), 1 + 0x1p-10f);
+  EXPECT_EQ(__uint_as_float(round_to_tf32(-1 - 0x1p-12f)), -1.0f);
+  EXPECT_TRUE(std::isinf(__uint_as_float(round_to_tf32(HUGE_VALF))));
+  std::vector<float> a(16 * 8, 0), b(8 * 8, 0), c(16 * 8, 0);
+  a[0] = b[0] = beyond;
+  ASSERT_EQ(start(&tf32_kernel, 1, 32, 0, nullptr, a.data(), b.data(), c.data()), cudaSuccess);
+  EXPECT_EQ(c[0], 1);  // truncated, both
+  std::vector<std::uint16_t> ha(16 * 16, 0), hb(16 * 8, 0);
+  ha[0] = 0x0001;  // the smallest half
+  hb[0] = 0x7bff;  // the largest
+  c[0] = 0;
+  ASSERT_EQ(start(&half_kernel<false>, 1, 32, 0, nullptr, ha.data(), hb.data(), c.data()), cudaSuccess);
+  EXPECT_EQ(c[0], 65504 * 0x1p-24f);
+}
+
+// --- A kernel of the library that stands in no table ----------------------------------------------------------------
+
+TEST(emulated_gpu, packs_column_major_b) {
+  in_every_order([] {
+    for (const std::int64_t rows : {1, 31, 64, 77}) {
+      for (const std::int64_t cols : {1, 32, 45}) {
+        const std::int64_t ldb = rows + 3, ld_packed = (cols + 3) / 4 * 4;
+        const auto b = integers<double>(static_cast<int>(ldb * cols), 9);
+        std::vector<double> packed(static_cast<std::size_t>(rows * ld_packed), NAN);
+        ASSERT_EQ(kernels::cuda::pack_row_major(b.data(), ldb, rows, cols, packed.data(), ld_packed, nullptr),
+                  cudaSuccess)
+            << emulation::report();
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < ld_packed; ++j) {
+            EXPECT_EQ(packed[static_cast<std::size_t>(i * ld_packed + j)],
+                      j < cols ? b[static_cast<std::size_t>(j * ldb + i)] : 0);
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace bcsc::test
