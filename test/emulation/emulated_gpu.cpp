@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -153,6 +154,7 @@ struct thread {
   void* operand = nullptr;
   const char* name = nullptr;
   int detail = 0;
+  bool orders_memory = false;
   std::source_location where;
   // Its asynchronous copies.
   std::vector<pending_copy> copies;  ///< in the order of their start
@@ -182,6 +184,125 @@ std::string place_name(const thread_place& at) {
                 at.thread.x, at.thread.y, at.thread.z);
   return text;
 }
+
+/// Who touched dynamic shared memory last, in cells of 4 bytes: finds accesses that no barrier parts.
+///
+/// Each lane has a clock that advances when a barrier of its warp ends, and knows how far it has seen the clocks of the
+/// other lanes (vector clocks); __syncthreads begins a new epoch, in which all that was before is seen. A cell
+/// remembers its last write and two of its readers: what it forgets may hide a race, but no race is reported that is
+/// none.
+class shared_watch {
+ public:
+  struct hazard {
+    enum { none, outside, race } kind = none;
+    std::ptrdiff_t offset = 0;
+    std::size_t other = 0;
+    bool with_write = false;
+  };
+
+  void begin(const std::byte* shared, std::size_t bytes, std::size_t num_threads) {
+    shared_ = shared;
+    bytes_ = bytes;
+    begin_ = shared - guard_bytes;
+    watched_ = bytes + 2 * guard_bytes;
+    if (cells_.size() < bytes / 4 + 1) cells_.resize(bytes / 4 + 1);
+    clocks_.resize((num_threads + warp_lanes - 1) / warp_lanes);
+    join_block();
+  }
+  void end() { watched_ = 0; }
+
+  bool watches(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin_) < watched_;
+  }
+
+  void join_block() { ++epoch_; }
+
+  void join_lanes(std::size_t warp, unsigned lanes) {
+    if (watched_ == 0) return;
+    warp_clocks& w = of_this_epoch(warp);
+    std::array<std::uint16_t, warp_lanes> joined{};
+    for_each_lane(lanes, [&](unsigned lane) {
+      for (unsigned i = 0; i < warp_lanes; ++i) joined[i] = std::max(joined[i], w.seen[lane][i]);
+    });
+    for_each_lane(lanes, [&](unsigned lane) {
+      w.seen[lane] = joined;
+      ++w.seen[lane][lane];
+    });
+  }
+
+  hazard note(std::size_t thread, const std::byte* address, std::size_t bytes, access kind) {
+    const std::ptrdiff_t first = address - shared_;
+    if (first < 0 || static_cast<std::size_t>(first) + bytes > bytes_) return {hazard::outside, first};
+    const warp_clocks& w = of_this_epoch(thread / warp_lanes);
+    const touch mine{epoch_, static_cast<std::uint16_t>(thread), w.seen[thread % warp_lanes][thread % warp_lanes], 0,
+                     kind == access::atomic};
+    for (std::size_t at = static_cast<std::size_t>(first); at < static_cast<std::size_t>(first) + bytes;) {
+      const std::size_t next = std::min((at / 4 + 1) * 4, static_cast<std::size_t>(first) + bytes);
+      touch here = mine;
+      here.bytes = static_cast<std::uint8_t>(((1u << (next - at)) - 1) << at % 4);
+      cell& c = cells_[at / 4];
+      const auto meets = [&](const touch& other) {
+        return other.epoch == epoch_ && other.thread != here.thread && (other.bytes & here.bytes) != 0 &&
+               !(other.atomic && here.atomic) && !before(other, thread);
+      };
+      if (meets(c.write)) return {hazard::race, static_cast<std::ptrdiff_t>(at), c.write.thread, true};
+      if (kind == access::read) {
+        if (c.reads[0].epoch == epoch_ && c.reads[0].thread != here.thread) c.reads[1] = c.reads[0];
+        c.reads[0] = here;
+      } else {
+        for (const touch& read : c.reads) {
+          if (meets(read)) return {hazard::race, static_cast<std::ptrdiff_t>(at), read.thread, false};
+        }
+        c.write = here;
+      }
+      at = next;
+    }
+    return {};
+  }
+
+ private:
+  struct touch {
+    std::uint32_t epoch = 0;
+    std::uint16_t thread = 0, clock = 0;
+    std::uint8_t bytes = 0;  ///< of the cell, a bit each
+    bool atomic = false;
+  };
+  struct cell {
+    touch write;
+    std::array<touch, 2> reads;
+  };
+  struct warp_clocks {
+    std::uint32_t epoch = 0;
+    std::array<std::array<std::uint16_t, warp_lanes>, warp_lanes> seen{};  ///< [lane][whose]
+  };
+
+  template <class Visit>
+  static void for_each_lane(unsigned lanes, const Visit& visit) {
+    for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+  }
+
+  warp_clocks& of_this_epoch(std::size_t warp) {
+    warp_clocks& w = clocks_[warp];
+    if (w.epoch != epoch_) {
+      w.epoch = epoch_;
+      w.seen = {};
+      for (unsigned lane = 0; lane < warp_lanes; ++lane) w.seen[lane][lane] = 1;
+    }
+    return w;
+  }
+
+  bool before(const touch& other, std::size_t thread) {
+    if (other.thread / warp_lanes != thread / warp_lanes) return false;
+    return other.clock <= of_this_epoch(thread / warp_lanes).seen[thread % warp_lanes][other.thread % warp_lanes];
+  }
+
+  const std::byte* shared_ = nullptr;
+  const std::byte* begin_ = nullptr;
+  std::size_t bytes_ = 0, watched_ = 0;
+  std::uint32_t epoch_ = 0;  ///< never the same twice, so that old touches need not be wiped out
+  std::vector<cell> cells_;
+  std::vector<warp_clocks> clocks_;
+};
 
 class machine {
  public:
@@ -214,10 +335,30 @@ class machine {
                          static_cast<unsigned>(at / grid.x / grid.y)};
       run_block(where, grid, block);
     }
+    watch_.end();
     return report.empty();
   }
 
   thread& current() { return *current_; }
+
+  void note(const void* address, std::size_t bytes, access kind) {
+    if (!watch_.watches(address)) return;
+    const std::size_t me = index_of(*current_);
+    const shared_watch::hazard found = watch_.note(me, static_cast<const std::byte*>(address), bytes, kind);
+    if (found.kind == shared_watch::hazard::none) return;
+    const auto since = [](const thread& t) {
+      return place_name(t.place) +
+             (t.name == nullptr ? " since its start" : std::string(" since ") + t.name + " at " + at_line(t.where));
+    };
+    const std::string what = std::string(kind == access::read    ? "a read"
+                                         : kind == access::write ? "a write"
+                                                                 : "an atomic operation") +
+                             " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
+                             " of shared memory, by " + since(*current_);
+    if (found.kind == shared_watch::hazard::outside) fail("outside shared memory: " + what);
+    fail("race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
+         since(threads_[found.other]));
+  }
   unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
   std::size_t shared_bytes() const { return shared_bytes_; }
 
@@ -235,7 +376,7 @@ class machine {
     leave_if_stopped();
   }
 
-  void meet(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
+  void meet(unsigned mask, warp_operation operation, void* operand, const char* name, int detail, bool orders_memory,
             std::source_location where) {
     thread& me = *current_;
     me.mask = mask;
@@ -243,6 +384,7 @@ class machine {
     me.operand = operand;
     me.name = name;
     me.detail = detail;
+    me.orders_memory = orders_memory;
     me.where = where;
     if ((mask >> me.place.lane & 1u) == 0) fail(describe(me) + ": the mask does not name the calling lane");
     stop(state::in_warp);
@@ -327,6 +469,7 @@ class machine {
     for (std::size_t i = 1; i <= guard_bytes; ++i) *(begin - i) = canary(i);
     std::memset(begin, 0xff, shared_bytes_);  // NaN in every type
 
+    if (now.watch_shared) watch_.begin(begin, shared_bytes_, threads_.size());
     live_ = threads_.size();
     in_barrier_ = 0;
     for (warp& w : warps_) w = {};
@@ -337,6 +480,7 @@ class machine {
       t.place = {{n % block.x, n / block.x % block.y, n / block.x / block.y}, where, block, grid, n % warp_lanes};
       t.copies.clear();
       t.groups = 0;
+      t.name = nullptr;
       t.now = state::done;
       resume(t);
       prepare(t.flow, stacks_[i]->bottom(), &machine::enter);
@@ -389,6 +533,7 @@ class machine {
         return;
       }
     }
+    watch_.join_block();
     for (thread& t : threads_) {
       if (t.now == state::in_barrier) resume(t);
     }
@@ -418,6 +563,7 @@ class machine {
       }
     }
     if (const char* broken = one.operation(operands.data(), lanes)) return refuse(describe(one) + ": " + broken);
+    if (one.orders_memory) watch_.join_lanes(base / warp_lanes, lanes);
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) != 0) resume(threads_[base + lane]);
     }
@@ -465,6 +611,7 @@ class machine {
   std::size_t live_ = 0, in_barrier_ = 0;  ///< threads
   thread* current_ = nullptr;
   context scheduler_;
+  shared_watch watch_;
   std::vector<std::byte> shared_;
   std::size_t shared_bytes_ = 0;
 
@@ -500,11 +647,19 @@ void break_rule(const std::string& what, std::source_location where) {
 void wait_for_block(std::source_location where) { gpu().wait_for_block(where); }
 
 void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
-                  std::source_location where) {
-  gpu().meet(mask, operation, operand, name, detail, where);
+                  bool orders_memory, std::source_location where) {
+  gpu().meet(mask, operation, operand, name, detail, orders_memory, where);
 }
 
 void give_way() { gpu().give_way(); }
+
+void note_access(const void* address, std::size_t bytes, access kind) { gpu().note(address, bytes, kind); }
+
+std::size_t& allowed_shared_bytes(const void* kernel) {
+  constexpr std::size_t without_asking = 48 * 1024;
+  static std::map<const void*, std::size_t> allowed;
+  return allowed.try_emplace(kernel, without_asking).first->second;
+}
 
 void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where) {
   const auto aligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % unsigned(bytes) == 0; };
@@ -513,6 +668,7 @@ void start_copy(void* to_shared, const void* from, int bytes, int present, std::
   if (present < 0 || present > bytes) break_rule("a copy of " + std::to_string(present) + " bytes", where);
   thread& me = gpu().current();
   // Until it is waited for, the destination holds neither what was there nor what will be.
+  note_access(to, static_cast<std::size_t>(bytes), access::write);
   std::memset(to, 0xff, static_cast<std::size_t>(bytes));
   me.copies.push_back({to, from, bytes, present, me.groups});
 }
@@ -523,6 +679,7 @@ void finish_groups_before(int group) {
   auto& copies = gpu().current().copies;
   auto next = copies.begin();
   for (; next != copies.end() && next->group < group; ++next) {
+    note_access(next->to, static_cast<std::size_t>(next->bytes), access::write);
     if (next->present > 0) std::memcpy(next->to, next->from, static_cast<std::size_t>(next->present));
     std::memset(static_cast<char*>(next->to) + next->present, 0, static_cast<std::size_t>(next->bytes - next->present));
   }

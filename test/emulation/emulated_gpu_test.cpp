@@ -24,32 +24,34 @@ using kernels::cuda::dynamic_shared;
 constexpr run_order every_order[] = {run_order::forward, run_order::backward, run_order::random};
 constexpr unsigned whole_warp = 0xffffffffu;
 
-/// Runs `run` once with each order.
+/// Runs `run` once with each order. Without the watch, what is wrong has to show in the results.
 template <class Run>
-void in_every_order(const Run& run) {
+void in_every_order(const Run& run, bool watch = true) {
   for (const run_order order : every_order) {
-    emulation::current_settings() = {.order = order, .seed = 5};
+    emulation::current_settings() = {.order = order, .seed = 5, .watch_shared = watch};
     SCOPED_TRACE("order " + std::to_string(static_cast<int>(order)));
     run();
   }
   emulation::current_settings() = {};
 }
 
-/// Whether `run` says that all is well, in every order.
+/// Whether `run` says that all is well, in every order, by its results alone.
 template <class Run>
 bool well_in_every_order(const Run& run) {
   bool well = true;
-  in_every_order([&] { well = well && run(); });
+  in_every_order([&] { well = well && run(); }, false);
   return well;
 }
 
 /// Expects every order to end with a report that holds `words`.
 template <class Run>
-void expect_report(const std::string& words, const Run& run) {
-  in_every_order([&] {
-    EXPECT_EQ(run(), cudaErrorLaunchFailure);
-    EXPECT_NE(emulation::report().find(words), std::string::npos) << emulation::report();
-  });
+void expect_report(const std::string& words, const Run& run, bool watch = true) {
+  in_every_order(
+      [&] {
+        EXPECT_EQ(run(), cudaErrorLaunchFailure);
+        EXPECT_NE(emulation::report().find(words), std::string::npos) << emulation::report();
+      },
+      watch);
 }
 
 // --- Barriers, shared memory, the order of threads ------------------------------------------------------------------
@@ -95,7 +97,8 @@ bool reads_its_neighbour() {
 
 TEST(emulated_gpu, finds_a_missing_barrier_of_a_warp_that_only_one_order_shows) {
   EXPECT_TRUE(well_in_every_order(reads_its_neighbour<true>));
-  EXPECT_TRUE(reads_its_neighbour<false>());  // forward
+  emulation::current_settings() = {.order = run_order::forward, .watch_shared = false};
+  EXPECT_TRUE(reads_its_neighbour<false>());
   EXPECT_FALSE(well_in_every_order(reads_its_neighbour<false>));
 }
 
@@ -158,8 +161,8 @@ TEST(emulated_gpu, finds_writes_outside_shared_memory) {
     return [at] { return start(&shared_kernel, 2, 8, 64, nullptr, at, true, nullptr); };
   };
   in_every_order([&] { EXPECT_EQ(write(15)(), cudaSuccess) << emulation::report(); });
-  expect_report("behind its 64 bytes of shared memory", write(16));
-  expect_report("before its 64 bytes of shared memory", write(-1));
+  expect_report("behind its 64 bytes of shared memory", write(16), false);
+  expect_report("before its 64 bytes of shared memory", write(-1), false);
 }
 
 TEST(emulated_gpu, refuses_what_no_gpu_launches) {
@@ -170,6 +173,70 @@ TEST(emulated_gpu, refuses_what_no_gpu_launches) {
   EXPECT_EQ(start(&shared_kernel, 1, 8, 227 * 1024, nullptr, 0, true, &out), cudaSuccess);
   cudaLaunchConfig_t config{dim3(1), dim3(8), 49 * 1024, nullptr};
   EXPECT_EQ(cudaLaunchKernelEx(&config, &place_kernel, nullptr), cudaErrorInvalidValue);  // nobody asked for more
+}
+
+// --- The watch over shared memory -----------------------------------------------------------------------------------
+
+/// The neighbour's element in the ways two threads can meet in it.
+enum class meeting { read_write, write_write, add_without_lock, add, atomic_and_read, barrier_of_another_half, halves };
+
+template <meeting How>
+__global__ void meeting_kernel() {
+  float* all = dynamic_shared<float>();
+  const unsigned lane = threadIdx.x % 32, next = threadIdx.x + 1 < blockDim.x ? threadIdx.x + 1 : 0;
+  all[threadIdx.x] = 0;
+  __syncthreads();
+  if constexpr (How == meeting::read_write) {
+    if (threadIdx.x == 40) all[3] = 1;
+    if (threadIdx.x == 3) all[4] = all[3];
+  } else if constexpr (How == meeting::write_write) {
+    if (threadIdx.x == 40 || threadIdx.x == 3) all[3] = 1;
+  } else if constexpr (How == meeting::add_without_lock) {
+    all[threadIdx.x % 5] += 1;
+  } else if constexpr (How == meeting::add) {
+    atomicAdd(all + threadIdx.x % 5, 1.0f);
+  } else if constexpr (How == meeting::atomic_and_read) {
+    atomicAdd(all + next, all[threadIdx.x]);
+  } else if constexpr (How == meeting::barrier_of_another_half) {
+    all[threadIdx.x] = 1;
+    if (lane < 16) __syncwarp(0xffffu);
+    if (lane == 3) all[threadIdx.x + 16] = 2;
+  } else {
+    all[threadIdx.x] = 1;
+    __syncwarp(lane < 16 ? 0xffffu : 0xffff0000u);
+    if (lane == 3) all[threadIdx.x + 9] = 2;
+    __syncwarp();
+    if (lane == 20) all[threadIdx.x - 20 + 3] = 3;
+    __syncthreads();
+    all[next] = 4;
+    auto* bytes = reinterpret_cast<unsigned char*>(all + 64);
+    bytes[threadIdx.x] = 1;  // neighbours in one word
+  }
+}
+
+TEST(emulated_gpu, finds_races_in_whatever_order_threads_run) {
+  if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
+  const auto run = [](auto kernel) { return [kernel] { return start(kernel, 2, 64, 64 * 4 + 64, nullptr); }; };
+  for (const auto kernel : {&meeting_kernel<meeting::read_write>, &meeting_kernel<meeting::write_write>,
+                            &meeting_kernel<meeting::add_without_lock>, &meeting_kernel<meeting::atomic_and_read>,
+                            &meeting_kernel<meeting::barrier_of_another_half>}) {
+    expect_report("race: ", run(kernel));
+  }
+  in_every_order([&] {
+    EXPECT_EQ(run(&meeting_kernel<meeting::add>)(), cudaSuccess) << emulation::report();
+    EXPECT_EQ(run(&meeting_kernel<meeting::halves>)(), cudaSuccess) << emulation::report();
+  });
+}
+
+TEST(emulated_gpu, finds_reads_outside_shared_memory) {
+  if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
+  float out = 0;
+  for (const int at : {16, -1}) {
+    for (const bool write : {false, true}) {
+      expect_report("outside shared memory: a",
+                    [&] { return start(&shared_kernel, 1, 8, 64, nullptr, at, write, &out); });
+    }
+  }
 }
 
 // --- Rules ----------------------------------------------------------------------------------------------------------

@@ -8,24 +8,13 @@
 #include <utility>
 
 #include "bcsc/convert.hpp"
-#include "kernels/cuda/dispatch.hpp"
-#include "kernels/cuda/implementation.cuh"
+#include "test/emulation/emulated_rows.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
-#include BCSC_ALGORITHM_HEADER
 
 namespace bcsc::test {
 namespace {
-
-using algorithm = kernels::tables::BCSC_ALGORITHM;
-
-template <int... Rows>
-constexpr auto launchers_of(std::integer_sequence<int, Rows...>) {
-  return std::array<kernels::launch_fn, sizeof...(Rows)>{
-      &kernels::cuda::implementation<algorithm>::template launch<Rows>...};
-}
-constexpr auto launchers = launchers_of(std::make_integer_sequence<int, int(algorithm::rows.size())>{});
 
 /// One product: how A is stored, where B and C lie, what they are multiplied by, and how the GPU goes about it.
 struct setting {
@@ -141,34 +130,32 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
   expect_exact<T>(wanted, on_c.read(), what);
 }
 
-class every_row : public ::testing::TestWithParam<std::size_t> {};
+class every_row : public ::testing::TestWithParam<emulated_row> {};
 
 TEST_P(every_row, is_exact_on_small_integers) {
-  const auto& row = algorithm::rows[GetParam()];
-  const kernels::launch_fn launch = launchers[GetParam()];
-  std::size_t k = GetParam() * 7919;
+  const emulated_row& row = GetParam();
+  const bool wide = row.index_bits == 64;
+  std::size_t k = 0;  // every row has settings of its own
+  for (const char letter : row.name) k = k * 31 % 1000003 + static_cast<unsigned char>(letter);
   for (const sparse_case& a : battery(values::small_integers)) {
     if (a.rows == 0) continue;  // nothing is launched then
     for (int turn = 0; turn < 4; ++turn, ++k) {
       const setting s = setting_of(k, a);
-      const bool wide = row.index_width() == 64;
       if (row.type == value_type::fp32) {
-        (wide ? run_and_check<float, std::int64_t> : run_and_check<float, std::int32_t>)(launch, a, s, k);
+        (wide ? run_and_check<float, std::int64_t> : run_and_check<float, std::int32_t>)(row.launch, a, s, k);
       } else {
-        (wide ? run_and_check<double, std::int64_t> : run_and_check<double, std::int32_t>)(launch, a, s, k);
+        (wide ? run_and_check<double, std::int64_t> : run_and_check<double, std::int32_t>)(row.launch, a, s, k);
       }
       if (::testing::Test::HasFailure()) return;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(table, every_row, ::testing::Range(std::size_t{0}, algorithm::rows.size()),
-                         [](const auto& info) {
-                           const auto& row = algorithm::rows[info.param];
-                           std::string name = row.label() + "_" + std::string(to_string(row.type));
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(table, every_row, ::testing::ValuesIn(emulated_rows()), [](const auto& info) {
+  std::string name = info.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace bcsc::test

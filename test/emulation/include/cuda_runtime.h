@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <source_location>
 #include <tuple>
 #include <type_traits>
@@ -143,58 +142,52 @@ void __stcg(T* to, std::type_identity_t<T> value, std::source_location where = s
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
+namespace bcsc::emulation {
+
 template <class T>
-concept bcsc_emulated_atomic = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, float> ||
+concept atomic_number = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, float> ||
     std::same_as<T, double> || std::same_as<T, unsigned long long>;
 
-template <bcsc_emulated_atomic T>
-T atomicAdd(T* at, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
+/// Replaces *at by change(*at) and returns what was there. Not inlined, so that its accesses are not made known as
+/// those of a caller are: they are atomic.
+template <atomic_number T, class Change>
+__attribute__((noinline, no_sanitize("thread"))) T change_atomically(T* at, const Change& change) {
+  give_way();
+  note_access(at, sizeof(T), access::atomic);
   const T old = *at;
-  *at = old + value;
+  *at = change(old);
   return old;
+}
+
+}  // namespace bcsc::emulation
+
+template <class T>
+T atomicAdd(T* at, std::type_identity_t<T> value) {
+  return bcsc::emulation::change_atomically(at, [=](T old) { return old + value; });
 }
 template <std::integral T>
 T atomicMax(T* at, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
-  const T old = *at;
-  *at = max(old, value);
-  return old;
+  return bcsc::emulation::change_atomically(at, [=](T old) { return max(old, value); });
 }
 template <std::integral T>
 T atomicMin(T* at, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
-  const T old = *at;
-  *at = min(old, value);
-  return old;
+  return bcsc::emulation::change_atomically(at, [=](T old) { return min(old, value); });
 }
 template <std::integral T>
 T atomicOr(T* at, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
-  const T old = *at;
-  *at = old | value;
-  return old;
+  return bcsc::emulation::change_atomically(at, [=](T old) { return old | value; });
 }
 template <std::integral T>
 T atomicAnd(T* at, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
-  const T old = *at;
-  *at = old & value;
-  return old;
+  return bcsc::emulation::change_atomically(at, [=](T old) { return old & value; });
 }
 template <class T>
 T atomicExch(T* at, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
-  const T old = *at;
-  *at = value;
-  return old;
+  return bcsc::emulation::change_atomically(at, [=](T) { return value; });
 }
 template <std::integral T>
 T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-  bcsc::emulation::give_way();
-  const T old = *at;
-  if (old == expected) *at = value;
-  return old;
+  return bcsc::emulation::change_atomically(at, [=](T old) { return old == expected ? value : old; });
 }
 
 // --- Threads together -----------------------------------------------------------------------------------------------
@@ -246,7 +239,7 @@ T shuffle_lanes(unsigned mask, T value, unsigned by, int width, const char* name
     break_rule("a shuffle among a number of lanes that is no power of two up to 32", where);
   }
   shuffled<T> operand{value, by, static_cast<unsigned>(width), T{}};
-  meet_in_warp(mask, &perform_shuffle<T, Kind>, &operand, name, width, where);
+  meet_in_warp(mask, &perform_shuffle<T, Kind>, &operand, name, width, false, where);
   return operand.result;
 }
 
@@ -273,7 +266,7 @@ const char* perform_vote(void* const* operands, unsigned lanes) {
 template <vote Kind>
 unsigned vote_of_lanes(unsigned mask, bool yes, const char* name, std::source_location where) {
   voted operand{yes, 0};
-  meet_in_warp(mask, &perform_vote<Kind>, &operand, name, 0, where);
+  meet_in_warp(mask, &perform_vote<Kind>, &operand, name, 0, false, where);
   return operand.result;
 }
 
@@ -306,7 +299,7 @@ T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32,
   return shuffle_lanes<T, shuffle::across>(mask, value, static_cast<unsigned>(by), width, "__shfl_xor_sync", where);
 }
 inline void __syncwarp(unsigned mask = 0xffffffffu, std::source_location where = std::source_location::current()) {
-  bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_nothing, nullptr, "__syncwarp", 0, where);
+  bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_nothing, nullptr, "__syncwarp", 0, true, where);
 }
 inline unsigned __ballot_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
   using namespace bcsc::emulation;
@@ -345,23 +338,11 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }  // launches return theirs
 
-namespace bcsc::emulation {
-
-inline constexpr int most_shared_bytes = 227 * 1024;  // of sm_90
-inline constexpr int shared_bytes_unasked = 48 * 1024;
-
-/// The dynamic shared memory that a kernel may have after cudaFuncSetAttribute.
-inline int& allowed_shared_bytes(const void* kernel) {
-  static std::map<const void*, int> allowed;
-  return allowed.try_emplace(kernel, shared_bytes_unasked).first->second;
-}
-
-}  // namespace bcsc::emulation
-
 template <class... Params>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Params...), cudaFuncAttribute, int bytes) {
-  if (bytes < 0 || bytes > bcsc::emulation::most_shared_bytes) return cudaErrorInvalidValue;
-  bcsc::emulation::allowed_shared_bytes(reinterpret_cast<const void*>(kernel)) = bytes;
+  constexpr int most = 227 * 1024;  // of sm_90
+  if (bytes < 0 || bytes > most) return cudaErrorInvalidValue;
+  bcsc::emulation::allowed_shared_bytes(reinterpret_cast<const void*>(kernel)) = static_cast<std::size_t>(bytes);
   return cudaSuccess;
 }
 

@@ -28,6 +28,7 @@ struct settings {
   run_order order = run_order::forward;  ///< of the threads of a block, and of the blocks
   std::uint64_t seed = 1;                ///< of the random order
   unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
+  bool watch_shared = true;              ///< finds races in dynamic shared memory, where accesses are made known
 };
 
 /// What the next launches go by.
@@ -66,11 +67,21 @@ using warp_operation = const char* (*)(void* const* operands, unsigned lanes);
 
 /// Waits for the lanes of `mask` and performs `operation` once for all. Lanes that have returned are not waited for.
 /// `name` and `detail` (a width, say) must agree.
+/// If `orders_memory`, what the lanes did before comes before what any of them does after.
 void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
-                  std::source_location where);
+                  bool orders_memory, std::source_location where);
 
 /// Lets others run, if the order is random.
 void give_way();
+
+/// An access to memory by the running thread. Sources compiled with -fsanitize=thread make theirs known by themselves
+/// (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by two threads, one of them a write, are a race
+/// unless both are atomic or a barrier lies between them: __syncthreads, or a __syncwarp of both.
+enum class access { read, write, atomic };
+void note_access(const void* address, std::size_t bytes, access kind);
+
+/// The dynamic shared memory that a kernel may have: what was asked for with cudaFuncSetAttribute.
+std::size_t& allowed_shared_bytes(const void* kernel);
 
 /// The copies of copy_async() of the running thread: from where, when they take effect.
 void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where);

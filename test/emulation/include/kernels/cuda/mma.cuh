@@ -84,7 +84,7 @@ const char* perform_mma(void* const* operands, unsigned lanes) {
 
 template <class Shape>
 void multiply(typename Shape::lane_part& part, const char* name, std::source_location where) {
-  emulation::meet_in_warp(0xffffffffu, &perform_mma<Shape>, &part, name, 0, where);
+  emulation::meet_in_warp(0xffffffffu, &perform_mma<Shape>, &part, name, 0, false, where);
 }
 
 inline double tf32_value(unsigned bits) { return std::bit_cast<float>(bits & 0xffffe000u); }

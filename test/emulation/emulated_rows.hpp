@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bcsc/types.hpp"
+#include "kernels/spmm_args.hpp"
+
+namespace bcsc::test {
+
+/// A row of an algorithm's table, which its `launch` runs on the emulated GPU.
+struct emulated_row {
+  std::string name;
+  value_type type;
+  int index_bits;
+  kernels::launch_fn launch;
+};
+
+/// The table of the algorithm that the build compiled emulated_rows.cpp for.
+std::vector<emulated_row> emulated_rows();
+
+}  // namespace bcsc::test
