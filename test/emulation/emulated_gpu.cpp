@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <numeric>
+#include <unordered_map>
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -51,6 +51,9 @@ bcsc_emulation_switch:
 #define BCSC_EMULATION_SWITCH 0
 #include <ucontext.h>
 #endif
+
+// Where the linker begins and ends the program's static objects.
+extern "C" char __data_start, _end;
 
 namespace bcsc::emulation {
 
@@ -116,20 +119,30 @@ void switch_to(context& from, context& to) {
   arrive(kept, nullptr);
 }
 
-/// A stack with a page below it that nobody may touch.
+/// The stacks of a block's fibers, each with a page below it that nobody may touch. Memory is taken as it is used.
 class stack_memory {
  public:
   stack_memory() {
-    void* mapped = mmap(nullptr, stack_bytes + page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED || mprotect(mapped, page_bytes, PROT_NONE) != 0) throw std::bad_alloc();
+    void* mapped = mmap(nullptr, all_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
     base_ = static_cast<std::byte*>(mapped);
+    for (std::size_t i = 0; i < most_threads; ++i) {
+      if (mprotect(base_ + i * each_bytes, page_bytes, PROT_NONE) != 0) throw std::bad_alloc();
+    }
   }
-  ~stack_memory() { munmap(base_, stack_bytes + page_bytes); }
+  ~stack_memory() { munmap(base_, all_bytes); }
   stack_memory(const stack_memory&) = delete;
   stack_memory& operator=(const stack_memory&) = delete;
-  std::byte* bottom() const { return base_ + page_bytes; }
+
+  std::byte* of(std::size_t thread) const { return base_ + thread * each_bytes + page_bytes; }
+  bool holds(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_) < all_bytes;
+  }
 
  private:
+  static constexpr std::size_t most_threads = 1024;
+  static constexpr std::size_t each_bytes = stack_bytes + page_bytes;
+  static constexpr std::size_t all_bytes = most_threads * each_bytes;
   std::byte* base_;
 };
 
@@ -210,6 +223,8 @@ class shared_watch {
     join_block();
   }
   void end() { watched_ = 0; }
+
+  std::uint32_t epoch() const { return epoch_; }
 
   bool watches(const void* address) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin_) < watched_;
@@ -304,6 +319,20 @@ class shared_watch {
   std::vector<warp_clocks> clocks_;
 };
 
+/// The last write to a word of global memory.
+struct written {
+  std::uint64_t block;
+  std::uint32_t epoch;
+  std::size_t thread;
+  bool atomic;
+};
+
+/// Whether it lies among the program's static objects, as the emulation's static shared arrays do.
+bool is_static(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  return at >= &__data_start && at < &_end;
+}
+
 class machine {
  public:
   settings now;
@@ -311,10 +340,10 @@ class machine {
 
   bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
     report.clear();
+    watching_writes_ = now.watch_memory;
     kernel_ = &kernel;
     random_ = now.seed * 0x9e3779b97f4a7c15u | 1;
     const std::size_t num_threads = std::size_t{block.x} * block.y * block.z;
-    while (stacks_.size() < num_threads) stacks_.push_back(std::make_unique<stack_memory>());
     threads_.resize(num_threads);
     warps_.resize((num_threads + warp_lanes - 1) / warp_lanes);
     shared_bytes_ = shared_bytes;
@@ -333,32 +362,22 @@ class machine {
                                                                   : order[i];
       const index3 where{static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
                          static_cast<unsigned>(at / grid.x / grid.y)};
+      block_number_ = at;
       run_block(where, grid, block);
     }
+    writes_.clear();
     watch_.end();
+    watching_writes_ = false;
     return report.empty();
   }
 
   thread& current() { return *current_; }
 
   void note(const void* address, std::size_t bytes, access kind) {
-    if (!watch_.watches(address)) return;
-    const std::size_t me = index_of(*current_);
-    const shared_watch::hazard found = watch_.note(me, static_cast<const std::byte*>(address), bytes, kind);
-    if (found.kind == shared_watch::hazard::none) return;
-    const auto since = [](const thread& t) {
-      return place_name(t.place) +
-             (t.name == nullptr ? " since its start" : std::string(" since ") + t.name + " at " + at_line(t.where));
-    };
-    const std::string what = std::string(kind == access::read    ? "a read"
-                                         : kind == access::write ? "a write"
-                                                                 : "an atomic operation") +
-                             " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
-                             " of shared memory, by " + since(*current_);
-    if (found.kind == shared_watch::hazard::outside) fail("outside shared memory: " + what);
-    fail("race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
-         since(threads_[found.other]));
+    if (watch_.watches(address)) return note_shared(static_cast<const std::byte*>(address), bytes, kind);
+    if (kind != access::read && watching_writes_) note_global(address, bytes, kind);
   }
+
   unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
   std::size_t shared_bytes() const { return shared_bytes_; }
 
@@ -424,6 +443,43 @@ class machine {
  private:
   static void enter();
 
+  void note_shared(const std::byte* address, std::size_t bytes, access kind) {
+    const shared_watch::hazard found = watch_.note(index_of(*current_), address, bytes, kind);
+    if (found.kind == shared_watch::hazard::none) return;
+    const auto since = [](const thread& t) {
+      return place_name(t.place) +
+             (t.name == nullptr ? " since its start" : std::string(" since ") + t.name + " at " + at_line(t.where));
+    };
+    const std::string what = std::string(kind == access::read    ? "a read"
+                                         : kind == access::write ? "a write"
+                                                                 : "an atomic operation") +
+                             " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
+                             " of shared memory, by " + since(*current_);
+    if (found.kind == shared_watch::hazard::outside) fail("outside shared memory: " + what);
+    fail("race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
+         since(threads_[found.other]));
+  }
+
+  /// A word of global memory is written by one thread, or atomically, or by threads of one block that a barrier parts.
+  void note_global(const void* address, std::size_t bytes, access kind) {
+    const auto first = reinterpret_cast<std::uintptr_t>(address);
+    if (stacks_.holds(address) || is_static(address)) return;
+    const written mine{block_number_, watch_.epoch(), index_of(*current_), kind == access::atomic};
+    for (std::uintptr_t at = first; at < first + bytes; at = (at / 4 + 1) * 4) {
+      const auto [found, is_new] = writes_.try_emplace(at / 4, mine);
+      if (is_new) continue;
+      written& other = found->second;
+      const bool same_thread = other.block == mine.block && other.thread == mine.thread;
+      const bool parted = other.block == mine.block && other.epoch != mine.epoch;
+      if (bytes >= 4 && !same_thread && !parted && !(other.atomic && mine.atomic)) {
+        fail("race: " + place_name(current_->place) + " writes " + std::to_string(bytes) +
+             " bytes of global memory that thread number " + std::to_string(other.thread) + " of block number " +
+             std::to_string(other.block) + " has written");
+      }
+      other = mine;
+    }
+  }
+
   std::size_t index_of(const thread& t) const { return static_cast<std::size_t>(&t - threads_.data()); }
 
   std::byte* shared_begin() {
@@ -469,7 +525,7 @@ class machine {
     for (std::size_t i = 1; i <= guard_bytes; ++i) *(begin - i) = canary(i);
     std::memset(begin, 0xff, shared_bytes_);  // NaN in every type
 
-    if (now.watch_shared) watch_.begin(begin, shared_bytes_, threads_.size());
+    if (now.watch_memory) watch_.begin(begin, shared_bytes_, threads_.size());
     live_ = threads_.size();
     in_barrier_ = 0;
     for (warp& w : warps_) w = {};
@@ -483,7 +539,7 @@ class machine {
       t.name = nullptr;
       t.now = state::done;
       resume(t);
-      prepare(t.flow, stacks_[i]->bottom(), &machine::enter);
+      prepare(t.flow, stacks_.of(i), &machine::enter);
     }
     while (live_ > 0) {
       thread* next = choose();
@@ -605,13 +661,16 @@ class machine {
 
   const std::function<void()>* kernel_ = nullptr;
   std::uint64_t random_ = 1;
-  std::vector<std::unique_ptr<stack_memory>> stacks_;
+  stack_memory stacks_;
   std::vector<thread> threads_;
   std::vector<warp> warps_;
   std::size_t live_ = 0, in_barrier_ = 0;  ///< threads
   thread* current_ = nullptr;
   context scheduler_;
   shared_watch watch_;
+  bool watching_writes_ = false;
+  std::unordered_map<std::uintptr_t, written> writes_;  ///< to global memory, by the number of the word
+  std::uint64_t block_number_ = 0;
   std::vector<std::byte> shared_;
   std::size_t shared_bytes_ = 0;
 

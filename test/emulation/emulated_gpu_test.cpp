@@ -28,7 +28,7 @@ constexpr unsigned whole_warp = 0xffffffffu;
 template <class Run>
 void in_every_order(const Run& run, bool watch = true) {
   for (const run_order order : every_order) {
-    emulation::current_settings() = {.order = order, .seed = 5, .watch_shared = watch};
+    emulation::current_settings() = {.order = order, .seed = 5, .watch_memory = watch};
     SCOPED_TRACE("order " + std::to_string(static_cast<int>(order)));
     run();
   }
@@ -97,7 +97,7 @@ bool reads_its_neighbour() {
 
 TEST(emulated_gpu, finds_a_missing_barrier_of_a_warp_that_only_one_order_shows) {
   EXPECT_TRUE(well_in_every_order(reads_its_neighbour<true>));
-  emulation::current_settings() = {.order = run_order::forward, .watch_shared = false};
+  emulation::current_settings() = {.order = run_order::forward, .watch_memory = false};
   EXPECT_TRUE(reads_its_neighbour<false>());
   EXPECT_FALSE(well_in_every_order(reads_its_neighbour<false>));
 }
@@ -225,6 +225,39 @@ TEST(emulated_gpu, finds_races_in_whatever_order_threads_run) {
   in_every_order([&] {
     EXPECT_EQ(run(&meeting_kernel<meeting::add>)(), cudaSuccess) << emulation::report();
     EXPECT_EQ(run(&meeting_kernel<meeting::halves>)(), cudaSuccess) << emulation::report();
+  });
+}
+
+/// Every thread of every block writes the element of its number modulo `modulus`.
+template <bool Atomic>
+__global__ void write_kernel(float* out, unsigned modulus) {
+  float* at = out + (blockIdx.x * blockDim.x + threadIdx.x) % modulus;
+  if constexpr (Atomic) {
+    atomicAdd(at, 1.0f);
+  } else {
+    *at = 1;
+  }
+}
+
+/// All threads write the same element, in turn.
+__global__ void turns_kernel(float* out) {
+  for (unsigned turn = 0; turn < blockDim.x; ++turn) {
+    if (turn == threadIdx.x) *out = static_cast<float>(turn);
+    __syncthreads();
+  }
+}
+
+TEST(emulated_gpu, finds_global_memory_that_two_threads_write) {
+  if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
+  std::vector<float> out(128);
+  for (const unsigned modulus : {64u, 127u}) {
+    expect_report("bytes of global memory",
+                  [&] { return start(&write_kernel<false>, 4, 32, 0, nullptr, out.data(), modulus); });
+  }
+  in_every_order([&] {
+    EXPECT_EQ(start(&write_kernel<false>, 4, 32, 0, nullptr, out.data(), 128u), cudaSuccess) << emulation::report();
+    EXPECT_EQ(start(&write_kernel<true>, 4, 32, 0, nullptr, out.data(), 7u), cudaSuccess) << emulation::report();
+    EXPECT_EQ(start(&turns_kernel, 1, 40, 0, nullptr, out.data()), cudaSuccess) << emulation::report();
   });
 }
 

@@ -28,7 +28,7 @@ struct settings {
   run_order order = run_order::forward;  ///< of the threads of a block, and of the blocks
   std::uint64_t seed = 1;                ///< of the random order
   unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
-  bool watch_shared = true;              ///< finds races in dynamic shared memory, where accesses are made known
+  bool watch_memory = true;              ///< finds races, where accesses are made known: see note_access()
 };
 
 /// What the next launches go by.
@@ -76,7 +76,8 @@ void give_way();
 
 /// An access to memory by the running thread. Sources compiled with -fsanitize=thread make theirs known by themselves
 /// (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by two threads, one of them a write, are a race
-/// unless both are atomic or a barrier lies between them: __syncthreads, or a __syncwarp of both.
+/// unless both are atomic or a barrier lies between them: __syncthreads, or a __syncwarp of both. Of global memory only
+/// the writes are watched.
 enum class access { read, write, atomic };
 void note_access(const void* address, std::size_t bytes, access kind);
 
