@@ -181,7 +181,7 @@ struct warp {
   std::uint32_t ready = 0, waiting = 0, done = 0;  ///< waiting: for other lanes
 };
 
-constexpr std::size_t guard_bytes = 4096;
+constexpr std::size_t guard_bytes = 1024;
 
 /// What lies before and behind shared memory: different in every byte nearby, so that a copy of it does not go unseen.
 std::byte canary(std::size_t at) { return static_cast<std::byte>(at * 37 + 91); }
@@ -348,6 +348,10 @@ class machine {
     warps_.resize((num_threads + warp_lanes - 1) / warp_lanes);
     shared_bytes_ = shared_bytes;
     shared_.resize(shared_bytes + 2 * guard_bytes + 16);
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      shared_begin()[shared_bytes_ + i] = canary(i);
+      *(shared_begin() - 1 - i) = canary(i);
+    }
 
     const std::uint64_t num_blocks = std::uint64_t{grid.x} * grid.y * grid.z;
     std::vector<std::uint64_t> order;
@@ -392,7 +396,7 @@ class machine {
     current_->name = "__syncthreads";
     stop(state::in_barrier);
     complete_barrier();
-    leave_if_stopped();
+    leave();
   }
 
   void meet(unsigned mask, warp_operation operation, void* operand, const char* name, int detail, bool orders_memory,
@@ -408,12 +412,11 @@ class machine {
     if ((mask >> me.place.lane & 1u) == 0) fail(describe(me) + ": the mask does not name the calling lane");
     stop(state::in_warp);
     complete_warp(me);
-    leave_if_stopped();
+    leave();
   }
 
   void give_way() {
-    if (now.order != run_order::random || draw() % 16 != 0) return;
-    switch_to(current_->flow, scheduler_);
+    if (now.order == run_order::random && draw() % 16 == 0) leave();
   }
 
   /// The running thread's last act.
@@ -426,7 +429,7 @@ class machine {
     for (std::size_t i = first; i < std::min(threads_.size(), first + warp_lanes); ++i) {
       if (threads_[i].now == state::in_warp) complete_warp(threads_[i]);
     }
-    switch_to(current_->flow, scheduler_);
+    leave();
     std::abort();
   }
 
@@ -517,12 +520,22 @@ class machine {
     return random_ >> 8;
   }
 
-  void leave_if_stopped() { switch_to(current_->flow, scheduler_); }
+  void let_run(thread& next) {
+    current_ = &next;
+    running = next.place;
+  }
+
+  /// Hands over to the next thread; to run_block() if there is none or a rule was broken.
+  void leave() {
+    thread& me = *current_;
+    thread* next = report.empty() ? choose() : nullptr;
+    if (next == &me) return;
+    if (next != nullptr) let_run(*next);
+    switch_to(me.flow, next != nullptr ? next->flow : scheduler_);
+  }
 
   void run_block(const index3& where, const index3& grid, const index3& block) {
     std::byte* begin = shared_begin();
-    for (std::size_t i = 0; i < guard_bytes; ++i) begin[shared_bytes_ + i] = canary(i);
-    for (std::size_t i = 1; i <= guard_bytes; ++i) *(begin - i) = canary(i);
     std::memset(begin, 0xff, shared_bytes_);  // NaN in every type
 
     if (now.watch_memory) watch_.begin(begin, shared_bytes_, threads_.size());
@@ -547,8 +560,7 @@ class machine {
         report = deadlock();
         return;
       }
-      current_ = next;
-      running = next->place;
+      let_run(*next);
       switch_to(scheduler_, next->flow);
       if (!report.empty()) return;
     }
@@ -654,8 +666,8 @@ class machine {
     for (std::size_t i = 0; i < guard_bytes; ++i) {
       if (begin[shared_bytes_ + i] != canary(i)) return broken("behind", i);
     }
-    for (std::size_t i = 1; i <= guard_bytes; ++i) {
-      if (*(begin - i) != canary(i)) return broken("before", i);
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      if (*(begin - 1 - i) != canary(i)) return broken("before", i);
     }
   }
 
@@ -677,13 +689,12 @@ class machine {
   friend machine& gpu();
 };
 
-machine& gpu() {
-  static machine one;
-  return one;
-}
+machine one;
+machine& gpu() { return one; }
 
 void machine::enter() {
-  arrive(nullptr, &gpu().scheduler_);
+  // The first one comes from run_block(), and so says which stack that is on.
+  arrive(nullptr, gpu().scheduler_.stack == nullptr ? &gpu().scheduler_ : nullptr);
   (*gpu().kernel_)();
   gpu().finish();
 }

@@ -16,6 +16,8 @@
 // here: a kernel that needs more does not compile until it is added.
 
 #define BCSC_EMULATED_GPU 1
+// The emulation's own accesses are not the kernel's: note_access() is not told of them.
+#define BCSC_NOT_WATCHED __attribute__((noinline, no_sanitize("thread")))
 
 // --- The language ---------------------------------------------------------------------------------------------------
 
@@ -148,10 +150,9 @@ template <class T>
 concept atomic_number = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, float> ||
     std::same_as<T, double> || std::same_as<T, unsigned long long>;
 
-/// Replaces *at by change(*at) and returns what was there. Not inlined, so that its accesses are not made known as
-/// those of a caller are: they are atomic.
+/// Replaces *at by change(*at) and returns what was there.
 template <atomic_number T, class Change>
-__attribute__((noinline, no_sanitize("thread"))) T change_atomically(T* at, const Change& change) {
+BCSC_NOT_WATCHED T change_atomically(T* at, const Change& change) {
   give_way();
   note_access(at, sizeof(T), access::atomic);
   const T old = *at;
@@ -219,7 +220,7 @@ constexpr unsigned source_lane(shuffle kind, unsigned lane, unsigned by, unsigne
 }
 
 template <class T, shuffle Kind>
-const char* perform_shuffle(void* const* operands, unsigned lanes) {
+BCSC_NOT_WATCHED const char* perform_shuffle(void* const* operands, unsigned lanes) {
   for (unsigned lane = 0; lane < 32; ++lane) {
     if ((lanes >> lane & 1u) == 0) continue;
     auto& mine = *static_cast<shuffled<T>*>(operands[lane]);
@@ -233,7 +234,8 @@ const char* perform_shuffle(void* const* operands, unsigned lanes) {
 }
 
 template <class T, shuffle Kind>
-T shuffle_lanes(unsigned mask, T value, unsigned by, int width, const char* name, std::source_location where) {
+BCSC_NOT_WATCHED T shuffle_lanes(unsigned mask, T value, unsigned by, int width, const char* name,
+                                 std::source_location where) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "what CUDA shuffles");
   if (width < 1 || width > 32 || !std::has_single_bit(static_cast<unsigned>(width))) {
     break_rule("a shuffle among a number of lanes that is no power of two up to 32", where);
@@ -251,7 +253,7 @@ struct voted {
 };
 
 template <vote Kind>
-const char* perform_vote(void* const* operands, unsigned lanes) {
+BCSC_NOT_WATCHED const char* perform_vote(void* const* operands, unsigned lanes) {
   unsigned yes = 0;
   for (unsigned lane = 0; lane < 32; ++lane) {
     if ((lanes >> lane & 1u) != 0 && static_cast<const voted*>(operands[lane])->yes) yes |= 1u << lane;
@@ -264,7 +266,7 @@ const char* perform_vote(void* const* operands, unsigned lanes) {
 }
 
 template <vote Kind>
-unsigned vote_of_lanes(unsigned mask, bool yes, const char* name, std::source_location where) {
+BCSC_NOT_WATCHED unsigned vote_of_lanes(unsigned mask, bool yes, const char* name, std::source_location where) {
   voted operand{yes, 0};
   meet_in_warp(mask, &perform_vote<Kind>, &operand, name, 0, false, where);
   return operand.result;
