@@ -235,7 +235,7 @@ class shared_watch {
   void join_lanes(std::size_t warp, unsigned lanes) {
     if (watched_ == 0) return;
     warp_clocks& w = of_this_epoch(warp);
-    std::array<std::uint16_t, warp_lanes> joined{};
+    std::array<std::uint32_t, warp_lanes> joined{};
     for_each_lane(lanes, [&](unsigned lane) {
       for (unsigned i = 0; i < warp_lanes; ++i) joined[i] = std::max(joined[i], w.seen[lane][i]);
     });
@@ -249,7 +249,7 @@ class shared_watch {
     const std::ptrdiff_t first = address - shared_;
     if (first < 0 || static_cast<std::size_t>(first) + bytes > bytes_) return {hazard::outside, first};
     const warp_clocks& w = of_this_epoch(thread / warp_lanes);
-    const touch mine{epoch_, static_cast<std::uint16_t>(thread), w.seen[thread % warp_lanes][thread % warp_lanes], 0,
+    const touch mine{epoch_, w.seen[thread % warp_lanes][thread % warp_lanes], static_cast<std::uint16_t>(thread), 0,
                      kind == access::atomic};
     for (std::size_t at = static_cast<std::size_t>(first); at < static_cast<std::size_t>(first) + bytes;) {
       const std::size_t next = std::min((at / 4 + 1) * 4, static_cast<std::size_t>(first) + bytes);
@@ -278,7 +278,8 @@ class shared_watch {
  private:
   struct touch {
     std::uint32_t epoch = 0;
-    std::uint16_t thread = 0, clock = 0;
+    std::uint32_t clock = 0;
+    std::uint16_t thread = 0;
     std::uint8_t bytes = 0;  ///< of the cell, a bit each
     bool atomic = false;
   };
@@ -288,7 +289,7 @@ class shared_watch {
   };
   struct warp_clocks {
     std::uint32_t epoch = 0;
-    std::array<std::array<std::uint16_t, warp_lanes>, warp_lanes> seen{};  ///< [lane][whose]
+    std::array<std::array<std::uint32_t, warp_lanes>, warp_lanes> seen{};  ///< [lane][whose]
   };
 
   template <class Visit>

@@ -57,7 +57,7 @@ struct shape_m8n8k4 {
 };
 
 template <class Shape>
-const char* perform_mma(void* const* operands, unsigned lanes) {
+BCSC_NOT_WATCHED const char* perform_mma(void* const* operands, unsigned lanes) {
   if (lanes != 0xffffffffu) return "a product of matrices without all 32 lanes";
   using part = typename Shape::lane_part;
   double a[Shape::m][Shape::k], b[Shape::k][Shape::n];
