@@ -21,6 +21,8 @@ PLAN_CUDA = ("plan_cuda_test",)
 DEVICE_CONVERT = ("device_convert_test",)
 GENERATE = ("generate_test",)
 CATALOGUE = ("catalogue_test",)
+EMULATED_WARP = ("emulated_warp_test",)
+EMULATED_TILED = ("emulated_tiled_test",)
 
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
@@ -67,7 +69,9 @@ class Mutant:
 
     @property
     def on_cuda(self) -> bool:
-        return self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh"))
+        """Whether it takes a GPU to judge it: the emulated tests run kernels without one."""
+        emulated = all(test.startswith("emulated_") for test in self.tests)
+        return not emulated and (self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh")))
 
 
 MUTANTS = [
@@ -282,6 +286,23 @@ MUTANTS = [
     Mutant("tiled-c-alignment", TILED, "args.c_row_stride % piece_x == 0 &&", "true &&", KERNELS),
     Mutant("tiled-b-alignment", TILED, "&& args.ldb % shape::largest_piece == 0;", ";", KERNELS),
     Mutant("tiled-edge-of-c", TILED, "if (n + k < at.num_cols) store(", "if (n + k <= at.num_cols) store(", KERNELS),
+    # --- what parts the threads, on the emulated GPU: a GPU may well get away without it ---
+    Mutant("emulated-warp-zeros", WARP, "    __syncthreads();\n\n    position<I> entry", "\n    position<I> entry",
+           EMULATED_WARP),
+    Mutant("emulated-warp-sums", WARP, "    __syncthreads();\n\n    const bool along", "\n    const bool along",
+           EMULATED_WARP),
+    Mutant("emulated-warp-next-tile", WARP, "    __syncthreads();  // before the next tile's zeros\n", "", EMULATED_WARP),
+    Mutant("emulated-warp-atomic", WARP, "atomicAdd(sums + m * NTile + lane + j * Lanes, value * b_items[j]);",
+           "sums[m * NTile + lane + j * Lanes] += value * b_items[j];", EMULATED_WARP),
+    Mutant("emulated-warp-mask", WARP, "__shfl_sync(mask, my_row, from, Lanes)",
+           "__shfl_sync(0xffffffffu, my_row, from, Lanes)", EMULATED_WARP),
+    Mutant("emulated-tiled-stage", TILED,
+           "        __syncthreads();  // the stage has been multiplied and may be overwritten\n", "", EMULATED_TILED),
+    Mutant("emulated-tiled-both-stages", TILED,
+           "      __syncthreads();  // both stages of the last tile have been multiplied\n", "", EMULATED_TILED),
+    Mutant("emulated-tiled-wait", TILED, "        wait_for_copies();\n        __syncthreads();  // this stage",
+           "        __syncthreads();  // this stage", EMULATED_TILED),
+    Mutant("emulated-tiled-zeros", TILED, "    __syncwarp();\n", "", EMULATED_TILED),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
            "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CONVERT),
