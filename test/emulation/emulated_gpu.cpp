@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -52,8 +53,8 @@ bcsc_emulation_switch:
 #include <ucontext.h>
 #endif
 
-// Where the linker begins and ends the program's static objects.
-extern "C" char __data_start, _end;
+// Where the linker begins and ends the program with its static objects.
+extern "C" char __executable_start, _end;
 
 namespace bcsc::emulation {
 
@@ -328,10 +329,10 @@ struct written {
   bool atomic;
 };
 
-/// Whether it lies among the program's static objects, as the emulation's static shared arrays do.
+/// Whether it lies among the program's static objects, as constants and the emulation's static shared arrays do.
 bool is_static(const void* address) {
   const auto* at = static_cast<const char*>(address);
-  return at >= &__data_start && at < &_end;
+  return at >= &__executable_start && at < &_end;
 }
 
 class machine {
@@ -341,7 +342,10 @@ class machine {
 
   bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
     report.clear();
-    watching_writes_ = now.watch_memory;
+    ranges_ = now.global_memory;
+    std::ranges::sort(ranges_, std::less<>{}, &memory_range::begin);
+    host_frame_ = __builtin_frame_address(0);
+    watching_ = now.watch_memory;
     kernel_ = &kernel;
     random_ = now.seed * 0x9e3779b97f4a7c15u | 1;
     const std::size_t num_threads = std::size_t{block.x} * block.y * block.z;
@@ -372,7 +376,7 @@ class machine {
     }
     writes_.clear();
     watch_.end();
-    watching_writes_ = false;
+    watching_ = false;
     return report.empty();
   }
 
@@ -380,7 +384,10 @@ class machine {
 
   void note(const void* address, std::size_t bytes, access kind) {
     if (watch_.watches(address)) return note_shared(static_cast<const std::byte*>(address), bytes, kind);
-    if (kind != access::read && watching_writes_) note_global(address, bytes, kind);
+    if (!watching_) return;
+    if (stacks_.holds(address) || is_static(address)) return;
+    if (!ranges_.empty()) check_range(address, bytes, kind);
+    if (kind != access::read) note_global(address, bytes, kind);
   }
 
   unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
@@ -464,10 +471,32 @@ class machine {
          since(threads_[found.other]));
   }
 
+  void check_range(const void* address, std::size_t bytes, access kind) {
+    const auto* at = static_cast<const std::byte*>(address);
+    auto behind = std::ranges::upper_bound(ranges_, address, std::less<>{}, &memory_range::begin);
+    const memory_range* holder = behind == ranges_.begin() ? nullptr : &*std::prev(behind);
+    if (holder != nullptr) {
+      const auto offset = static_cast<std::size_t>(at - static_cast<const std::byte*>(holder->begin));
+      if (offset + bytes <= holder->bytes && (kind == access::read || holder->writable)) return;
+    }
+    // The host's stack holds the launch's arguments, and scalars of tests; it lies above the frame of run().
+    const auto* frame = static_cast<const std::byte*>(host_frame_);
+    if (at >= frame && at < frame + host_stack_bytes) return;
+    std::string what = place_name(current_->place) + (kind == access::read ? " reads " : " writes ") +
+                       std::to_string(bytes) + " bytes of global memory that is not there";
+    if (holder != nullptr) {
+      const auto offset = static_cast<std::size_t>(at - static_cast<const std::byte*>(holder->begin));
+      what += offset < holder->bytes && kind != access::read && !holder->writable
+                  ? " for writing"
+                  : ", " + std::to_string(offset) + " bytes into one of " + std::to_string(holder->bytes);
+      what += " (range " + std::to_string(holder - ranges_.data()) + " by address)";
+    }
+    fail(what);
+  }
+
   /// A word of global memory is written by one thread, or atomically, or by threads of one block that a barrier parts.
   void note_global(const void* address, std::size_t bytes, access kind) {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
-    if (stacks_.holds(address) || is_static(address)) return;
     const written mine{block_number_, watch_.epoch(), index_of(*current_), kind == access::atomic};
     for (std::uintptr_t at = first; at < first + bytes; at = (at / 4 + 1) * 4) {
       const auto [found, is_new] = writes_.try_emplace(at / 4, mine);
@@ -681,8 +710,11 @@ class machine {
   thread* current_ = nullptr;
   context scheduler_;
   shared_watch watch_;
-  bool watching_writes_ = false;
-  std::unordered_map<std::uintptr_t, written> writes_;  ///< to global memory, by the number of the word
+  bool watching_ = false;
+  std::vector<memory_range> ranges_;  ///< of global memory, by address
+  const void* host_frame_ = nullptr;
+  static constexpr std::size_t host_stack_bytes = 1 << 20;  ///< beyond that frame, for the callers of run()
+  std::unordered_map<std::uintptr_t, written> writes_;      ///< to global memory, by the number of the word
   std::uint64_t block_number_ = 0;
   std::vector<std::byte> shared_;
   std::size_t shared_bytes_ = 0;

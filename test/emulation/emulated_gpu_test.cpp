@@ -261,6 +261,32 @@ TEST(emulated_gpu, finds_global_memory_that_two_threads_write) {
   });
 }
 
+__global__ void copy_kernel(const float* from, float* to, unsigned count) {
+  if (threadIdx.x < count) to[threadIdx.x] = __ldg(from + threadIdx.x);
+}
+
+TEST(emulated_gpu, finds_global_memory_that_is_not_there) {
+  if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
+  const std::vector<float> from(100);
+  std::vector<float> to(100);
+  const auto run = [&](std::size_t readable, std::size_t writable, bool for_writing = true) {
+    emulation::current_settings() = {
+        .global_memory = {{to.data(), writable * sizeof(float), for_writing}, {from.data(), readable * sizeof(float)}}};
+    const int status = start(&copy_kernel, 1, 64, 0, nullptr, from.data(), to.data(), 50u);
+    emulation::current_settings() = {};
+    return status;
+  };
+  EXPECT_EQ(run(50, 50), cudaSuccess) << emulation::report();
+  EXPECT_EQ(run(49, 50), cudaErrorLaunchFailure);
+  EXPECT_NE(emulation::report().find("thread (49, 0, 0) reads 4 bytes of global memory that is not there"),
+            std::string::npos)
+      << emulation::report();
+  EXPECT_EQ(run(50, 49), cudaErrorLaunchFailure);
+  EXPECT_NE(emulation::report().find("thread (49, 0, 0) writes 4 bytes"), std::string::npos) << emulation::report();
+  EXPECT_EQ(run(50, 50, false), cudaErrorLaunchFailure);
+  EXPECT_NE(emulation::report().find("for writing"), std::string::npos) << emulation::report();
+}
+
 TEST(emulated_gpu, finds_reads_outside_shared_memory) {
   if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
   float out = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,8 @@ struct emulated_row {
 
 /// The table of the algorithm that the build compiled emulated_rows.cpp for.
 std::vector<emulated_row> emulated_rows();
+
+/// How GoogleTest names it.
+inline void PrintTo(const emulated_row& row, std::ostream* out) { *out << row.name; }
 
 }  // namespace bcsc::test

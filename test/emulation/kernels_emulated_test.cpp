@@ -126,6 +126,15 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
       in_memory ? &beta : nullptr};
 
   emulation::current_settings() = s.gpu;
+  auto& there = emulation::current_settings().global_memory;
+  const auto readable = [&]<class X>(std::span<X> array) { there.push_back({array.data(), array.size_bytes()}); };
+  readable(v.block_row), readable(v.brow_ptr), readable(v.entry_ptr), readable(v.col_ind), readable(v.col_ind16);
+  readable(v.values), readable(std::span(row_of));
+  there.push_back({v.col_count.data(), v.col_count.size_bytes()});
+  there.push_back({v.row_in_block.data(), v.row_in_block.size_bytes()});
+  readable(std::span(b_view.data, static_cast<std::size_t>(a.cols * b_view.ld)));
+  const std::int64_t c_lines = c_view.order == layout::row_major ? a.rows : s.n;
+  there.push_back({c_view.data, static_cast<std::size_t>(c_lines * c_view.ld) * sizeof(T), true});
   ASSERT_EQ(launch(&args, {1, nullptr, 1}), 0) << what << "\n" << emulation::report();
   expect_exact<T>(wanted, on_c.read(), what);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <source_location>
 #include <string>
+#include <vector>
 
 /// A GPU on the CPU that runs our CUDA kernels to test their logic: every CUDA thread of a block is a fiber, the fibers
 /// of a block run one at a time on this one thread, and so do the blocks. What a kernel must not rely on is as unkind
@@ -24,11 +25,20 @@ enum class run_order {
   random,    ///< any, drawn anew each time; atomic operations let others in, too
 };
 
+/// Memory that a kernel may touch.
+struct memory_range {
+  const void* begin;
+  std::size_t bytes;
+  bool writable = false;
+};
+
 struct settings {
   run_order order = run_order::forward;  ///< of the threads of a block, and of the blocks
   std::uint64_t seed = 1;                ///< of the random order
   unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
   bool watch_memory = true;              ///< finds races, where accesses are made known: see note_access()
+  /// The global memory that is there; what else a kernel touches is an error. Empty: nobody says, all may be touched.
+  std::vector<memory_range> global_memory = {};
 };
 
 /// What the next launches go by.
@@ -77,7 +87,7 @@ void give_way();
 /// An access to memory by the running thread. Sources compiled with -fsanitize=thread make theirs known by themselves
 /// (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by two threads, one of them a write, are a race
 /// unless both are atomic or a barrier lies between them: __syncthreads, or a __syncwarp of both. Of global memory only
-/// the writes are watched.
+/// the writes are watched for races, and all for whether it is there (settings::global_memory).
 enum class access { read, write, atomic };
 void note_access(const void* address, std::size_t bytes, access kind);
 
