@@ -16,11 +16,15 @@ void __tsan_func_exit(void*) {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define BCSC_HOOKS_OF_SIZE(bytes)                                                                 \
-  void __tsan_read##bytes(void* address) { note_access(address, bytes, access::read); }           \
-  void __tsan_write##bytes(void* address) { note_access(address, bytes, access::write); }         \
-  void __tsan_unaligned_read##bytes(void* address) { note_access(address, bytes, access::read); } \
-  void __tsan_unaligned_write##bytes(void* address) { note_access(address, bytes, access::write); }
+#define BCSC_HOOKS_OF_SIZE(bytes)                                                                                      \
+  void __tsan_read##bytes(void* address) { note_access(address, bytes, access::read, __builtin_return_address(0)); }   \
+  void __tsan_write##bytes(void* address) { note_access(address, bytes, access::write, __builtin_return_address(0)); } \
+  void __tsan_unaligned_read##bytes(void* address) {                                                                   \
+    note_access(address, bytes, access::read, __builtin_return_address(0));                                            \
+  }                                                                                                                    \
+  void __tsan_unaligned_write##bytes(void* address) {                                                                  \
+    note_access(address, bytes, access::write, __builtin_return_address(0));                                           \
+  }
 BCSC_HOOKS_OF_SIZE(1)
 BCSC_HOOKS_OF_SIZE(2)
 BCSC_HOOKS_OF_SIZE(4)
@@ -49,7 +53,11 @@ BCSC_ATOMIC_HOOKS(32, int)
 BCSC_ATOMIC_HOOKS(64, long)
 #undef BCSC_ATOMIC_HOOKS
 
-void __tsan_read_range(void* address, std::size_t bytes) { note_access(address, bytes, access::read); }
-void __tsan_write_range(void* address, std::size_t bytes) { note_access(address, bytes, access::write); }
+void __tsan_read_range(void* address, std::size_t bytes) {
+  note_access(address, bytes, access::read, __builtin_return_address(0));
+}
+void __tsan_write_range(void* address, std::size_t bytes) {
+  note_access(address, bytes, access::write, __builtin_return_address(0));
+}
 
 }  // extern "C"

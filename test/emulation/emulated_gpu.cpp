@@ -382,7 +382,8 @@ class machine {
 
   thread& current() { return *current_; }
 
-  void note(const void* address, std::size_t bytes, access kind) {
+  void note(const void* address, std::size_t bytes, access kind, const void* code) {
+    code_ = static_cast<const char*>(code);
     if (watch_.watches(address)) return note_shared(static_cast<const std::byte*>(address), bytes, kind);
     if (!watching_) return;
     if (stacks_.holds(address) || is_static(address)) return;
@@ -392,6 +393,17 @@ class machine {
 
   unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
   std::size_t shared_bytes() const { return shared_bytes_; }
+
+  /// Says where in the program the access is.
+  [[noreturn]] void fail_access(std::string what) {
+    if (code_ != nullptr) {
+      char text[96];
+      std::snprintf(text, sizeof(text), " (in the program at %#tx: addr2line says the line)",
+                    code_ - &__executable_start);
+      what += text;
+    }
+    fail(what);
+  }
 
   [[noreturn]] void fail(const std::string& what) {
     if (report.empty()) report = what;
@@ -466,9 +478,9 @@ class machine {
                                                                  : "an atomic operation") +
                              " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
                              " of shared memory, by " + since(*current_);
-    if (found.kind == shared_watch::hazard::outside) fail("outside shared memory: " + what);
-    fail("race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
-         since(threads_[found.other]));
+    if (found.kind == shared_watch::hazard::outside) fail_access("outside shared memory: " + what);
+    fail_access("race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
+                since(threads_[found.other]));
   }
 
   void check_range(const void* address, std::size_t bytes, access kind) {
@@ -491,7 +503,7 @@ class machine {
                   : ", " + std::to_string(offset) + " bytes into one of " + std::to_string(holder->bytes);
       what += " (range " + std::to_string(holder - ranges_.data()) + " by address)";
     }
-    fail(what);
+    fail_access(what);
   }
 
   /// A word of global memory is written by one thread, or atomically, or by threads of one block that a barrier parts.
@@ -505,9 +517,9 @@ class machine {
       const bool same_thread = other.block == mine.block && other.thread == mine.thread;
       const bool parted = other.block == mine.block && other.epoch != mine.epoch;
       if (bytes >= 4 && !same_thread && !parted && !(other.atomic && mine.atomic)) {
-        fail("race: " + place_name(current_->place) + " writes " + std::to_string(bytes) +
-             " bytes of global memory that thread number " + std::to_string(other.thread) + " of block number " +
-             std::to_string(other.block) + " has written");
+        fail_access("race: " + place_name(current_->place) + " writes " + std::to_string(bytes) +
+                    " bytes of global memory that thread number " + std::to_string(other.thread) + " of block number " +
+                    std::to_string(other.block) + " has written");
       }
       other = mine;
     }
@@ -711,6 +723,7 @@ class machine {
   context scheduler_;
   shared_watch watch_;
   bool watching_ = false;
+  const char* code_ = nullptr;        ///< that makes the access
   std::vector<memory_range> ranges_;  ///< of global memory, by address
   const void* host_frame_ = nullptr;
   static constexpr std::size_t host_stack_bytes = 1 << 20;  ///< beyond that frame, for the callers of run()
@@ -756,7 +769,9 @@ void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const 
 
 void give_way() { gpu().give_way(); }
 
-void note_access(const void* address, std::size_t bytes, access kind) { gpu().note(address, bytes, kind); }
+void note_access(const void* address, std::size_t bytes, access kind, const void* code) {
+  gpu().note(address, bytes, kind, code);
+}
 
 std::size_t& allowed_shared_bytes(const void* kernel) {
   constexpr std::size_t without_asking = 48 * 1024;

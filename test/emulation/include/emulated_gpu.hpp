@@ -84,12 +84,13 @@ void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const 
 /// Lets others run, if the order is random.
 void give_way();
 
-/// An access to memory by the running thread. Sources compiled with -fsanitize=thread make theirs known by themselves
-/// (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by two threads, one of them a write, are a race
-/// unless both are atomic or a barrier lies between them: __syncthreads, or a __syncwarp of both. Of global memory only
-/// the writes are watched for races, and all for whether it is there (settings::global_memory).
+/// An access to memory by the running thread, from the instruction at `code` if that is known. Sources compiled with
+/// -fsanitize=thread make theirs known by themselves (access_hooks.cpp). Two accesses to a byte of dynamic shared
+/// memory by two threads, one of them a write, are a race unless both are atomic or a barrier lies between them:
+/// __syncthreads, or a __syncwarp of both. Of global memory only the writes are watched for races, and all for whether
+/// it is there (settings::global_memory).
 enum class access { read, write, atomic };
-void note_access(const void* address, std::size_t bytes, access kind);
+void note_access(const void* address, std::size_t bytes, access kind, const void* code = nullptr);
 
 /// The dynamic shared memory that a kernel may have: what was asked for with cudaFuncSetAttribute.
 std::size_t& allowed_shared_bytes(const void* kernel);
