@@ -339,6 +339,9 @@ class machine {
  public:
   settings now;
   std::string report;
+  /// Whether the kernel's own code runs. The emulation shares inline functions of the standard library with it, which
+  /// make their accesses known too.
+  bool in_kernel = false;
 
   bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
     report.clear();
@@ -741,7 +744,9 @@ machine& gpu() { return one; }
 void machine::enter() {
   // The first one comes from run_block(), and so says which stack that is on.
   arrive(nullptr, gpu().scheduler_.stack == nullptr ? &gpu().scheduler_ : nullptr);
+  gpu().in_kernel = true;
   (*gpu().kernel_)();
+  gpu().in_kernel = false;
   gpu().finish();
 }
 
@@ -756,20 +761,43 @@ bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes,
 
 unsigned char* shared_memory() { return gpu().shared(); }
 
+namespace {
+
+/// While the emulation itself works for the running thread.
+class outside_kernel {
+ public:
+  outside_kernel() { gpu().in_kernel = false; }
+  ~outside_kernel() { gpu().in_kernel = true; }
+  outside_kernel(const outside_kernel&) = delete;
+  outside_kernel& operator=(const outside_kernel&) = delete;
+};
+
+}  // namespace
+
 void break_rule(const std::string& what, std::source_location where) {
+  gpu().in_kernel = false;
   gpu().fail(place_name(running) + " at " + at_line(where) + ": " + what);
 }
 
-void wait_for_block(std::source_location where) { gpu().wait_for_block(where); }
+void wait_for_block(std::source_location where) {
+  const outside_kernel here;
+  gpu().wait_for_block(where);
+}
 
 void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
                   bool orders_memory, std::source_location where) {
+  const outside_kernel here;
   gpu().meet(mask, operation, operand, name, detail, orders_memory, where);
 }
 
-void give_way() { gpu().give_way(); }
+void give_way() {
+  const outside_kernel here;
+  gpu().give_way();
+}
 
 void note_access(const void* address, std::size_t bytes, access kind, const void* code) {
+  if (!gpu().in_kernel) return;
+  const outside_kernel here;
   gpu().note(address, bytes, kind, code);
 }
 
@@ -780,13 +808,14 @@ std::size_t& allowed_shared_bytes(const void* kernel) {
 }
 
 void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where) {
+  const outside_kernel here;
   const auto aligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % unsigned(bytes) == 0; };
   auto* const to = static_cast<unsigned char*>(to_shared);
   if (!aligned(to) || !aligned(from)) break_rule("a copy from or to an address that is not aligned to it", where);
   if (present < 0 || present > bytes) break_rule("a copy of " + std::to_string(present) + " bytes", where);
   thread& me = gpu().current();
   // Until it is waited for, the destination holds neither what was there nor what will be.
-  note_access(to, static_cast<std::size_t>(bytes), access::write);
+  gpu().note(to, static_cast<std::size_t>(bytes), access::write, nullptr);
   std::memset(to, 0xff, static_cast<std::size_t>(bytes));
   me.copies.push_back({to, from, bytes, present, me.groups});
 }
@@ -794,10 +823,14 @@ void start_copy(void* to_shared, const void* from, int bytes, int present, std::
 namespace {
 
 void finish_groups_before(int group) {
+  const outside_kernel here;
   auto& copies = gpu().current().copies;
   auto next = copies.begin();
   for (; next != copies.end() && next->group < group; ++next) {
-    note_access(next->to, static_cast<std::size_t>(next->bytes), access::write);
+    gpu().note(next->to, static_cast<std::size_t>(next->bytes), access::write, nullptr);
+    if (next->present > 0) {
+      gpu().note(next->from, static_cast<std::size_t>(next->present), access::read, nullptr);
+    }
     if (next->present > 0) std::memcpy(next->to, next->from, static_cast<std::size_t>(next->present));
     std::memset(static_cast<char*>(next->to) + next->present, 0, static_cast<std::size_t>(next->bytes - next->present));
   }
