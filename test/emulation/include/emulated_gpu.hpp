@@ -15,7 +15,11 @@
 /// cudaErrorLaunchFailure and a report().
 ///
 /// cuda_runtime.h beside this header gives kernels the names of CUDA; this is what lies behind them, and what a test
-/// says to it. Kernels that wait for each other by spinning on memory are not supported: nobody else runs meanwhile.
+/// says to it. A test puts test/emulation/include first on its include path, sets current_settings(), starts kernels
+/// with core::start() or a table's launcher, and looks at results and report(). It is compiled with -fsanitize=thread
+/// where races and stray accesses are to be found, but linked without, with emulated_gpu.cpp and access_hooks.cpp (see
+/// test/emulation/meson.build).
+/// Kernels that wait for each other by spinning on memory are not supported: nobody else runs meanwhile.
 namespace bcsc::emulation {
 
 /// Which thread of a block runs next among those that can. A thread runs until it waits for others.
