@@ -14,6 +14,7 @@
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -139,8 +140,21 @@ class stack_memory {
   bool holds(const void* address) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_) < all_bytes;
   }
+  /// What the address sanitizer guards in frames that never returned: of a fiber that ended, the last few.
+  void forget_frames(std::size_t thread) const {
+    constexpr std::size_t last_frames = 16 * 1024;
+    unguard(of(thread) + stack_bytes - last_frames, last_frames);
+  }
+  /// After a block that was given up, any.
+  void forget_all_frames() const { unguard(base_, all_bytes); }
 
  private:
+  static void unguard([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(begin, bytes);
+#endif
+  }
+
   static constexpr std::size_t most_threads = 1024;
   static constexpr std::size_t each_bytes = stack_bytes + page_bytes;
   static constexpr std::size_t all_bytes = most_threads * each_bytes;
@@ -344,6 +358,7 @@ class machine {
   bool in_kernel = false;
 
   bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
+    if (!report.empty()) stacks_.forget_all_frames();
     report.clear();
     ranges_ = now.global_memory;
     std::ranges::sort(ranges_, std::less<>{}, &memory_range::begin);
@@ -397,21 +412,14 @@ class machine {
   unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
   std::size_t shared_bytes() const { return shared_bytes_; }
 
-  /// Says where in the program the access is.
-  [[noreturn]] void fail_access(std::string what) {
-    if (code_ != nullptr) {
-      char text[96];
-      std::snprintf(text, sizeof(text), " (in the program at %#tx: addr2line says the line)",
-                    code_ - &__executable_start);
-      what += text;
-    }
-    fail(what);
+  void record(std::string what) {
+    if (report.empty()) report = std::move(what);
   }
 
-  [[noreturn]] void fail(const std::string& what) {
-    if (report.empty()) report = what;
+  /// Ends the block; its fibers are never resumed, so nothing that owns memory may stand in their frames.
+  [[noreturn]] void give_up() {
     switch_to(current_->flow, scheduler_);
-    std::abort();  // a block with a report is never resumed
+    std::abort();
   }
 
   void wait_for_block(std::source_location where) {
@@ -432,7 +440,10 @@ class machine {
     me.detail = detail;
     me.orders_memory = orders_memory;
     me.where = where;
-    if ((mask >> me.place.lane & 1u) == 0) fail(describe(me) + ": the mask does not name the calling lane");
+    if ((mask >> me.place.lane & 1u) == 0) {
+      record(describe(me) + ": the mask does not name the calling lane");
+      give_up();
+    }
     stop(state::in_warp);
     complete_warp(me);
     leave();
@@ -469,44 +480,59 @@ class machine {
  private:
   static void enter();
 
+  /// Where in the program the access is.
+  std::string code_place() const {
+    if (code_ == nullptr) return "";
+    char text[96];
+    std::snprintf(text, sizeof(text), " (in the program at %#tx: addr2line says the line)",
+                  code_ - &__executable_start);
+    return text;
+  }
+
   void note_shared(const std::byte* address, std::size_t bytes, access kind) {
     const shared_watch::hazard found = watch_.note(index_of(*current_), address, bytes, kind);
     if (found.kind == shared_watch::hazard::none) return;
+    record(describe(found, kind));
+    give_up();
+  }
+
+  std::string describe(const shared_watch::hazard& found, access kind) const {
     const auto since = [](const thread& t) {
       return place_name(t.place) +
              (t.name == nullptr ? " since its start" : std::string(" since ") + t.name + " at " + at_line(t.where));
     };
-    const std::string what = std::string(kind == access::read    ? "a read"
-                                         : kind == access::write ? "a write"
-                                                                 : "an atomic operation") +
-                             " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
-                             " of shared memory, by " + since(*current_);
-    if (found.kind == shared_watch::hazard::outside) fail_access("outside shared memory: " + what);
-    fail_access("race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
-                since(threads_[found.other]));
+    std::string what = kind == access::read ? "a read" : kind == access::write ? "a write" : "an atomic operation";
+    what += " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
+            " of shared memory, by " + since(*current_);
+    if (found.kind == shared_watch::hazard::outside) return "outside shared memory: " + what + code_place();
+    return "race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
+           since(threads_[found.other]) + code_place();
   }
 
   void check_range(const void* address, std::size_t bytes, access kind) {
-    const auto* at = static_cast<const std::byte*>(address);
-    auto behind = std::ranges::upper_bound(ranges_, address, std::less<>{}, &memory_range::begin);
+    const auto behind = std::ranges::upper_bound(ranges_, address, std::less<>{}, &memory_range::begin);
     const memory_range* holder = behind == ranges_.begin() ? nullptr : &*std::prev(behind);
-    if (holder != nullptr) {
-      const auto offset = static_cast<std::size_t>(at - static_cast<const std::byte*>(holder->begin));
-      if (offset + bytes <= holder->bytes && (kind == access::read || holder->writable)) return;
-    }
+    const auto* at = static_cast<const std::byte*>(address);
+    const std::size_t offset =
+        holder == nullptr ? 0 : static_cast<std::size_t>(at - static_cast<const std::byte*>(holder->begin));
+    if (holder != nullptr && offset + bytes <= holder->bytes && (kind == access::read || holder->writable)) return;
     // The host's stack holds the launch's arguments, and scalars of tests; it lies above the frame of run().
     const auto* frame = static_cast<const std::byte*>(host_frame_);
     if (at >= frame && at < frame + host_stack_bytes) return;
+    record(describe(holder, offset, bytes, kind));
+    give_up();
+  }
+
+  std::string describe(const memory_range* nearest, std::size_t offset, std::size_t bytes, access kind) const {
     std::string what = place_name(current_->place) + (kind == access::read ? " reads " : " writes ") +
                        std::to_string(bytes) + " bytes of global memory that is not there";
-    if (holder != nullptr) {
-      const auto offset = static_cast<std::size_t>(at - static_cast<const std::byte*>(holder->begin));
-      what += offset < holder->bytes && kind != access::read && !holder->writable
+    if (nearest != nullptr) {
+      what += offset + bytes <= nearest->bytes
                   ? " for writing"
-                  : ", " + std::to_string(offset) + " bytes into one of " + std::to_string(holder->bytes);
-      what += " (range " + std::to_string(holder - ranges_.data()) + " by address)";
+                  : ", " + std::to_string(offset) + " bytes into one of " + std::to_string(nearest->bytes);
+      what += " (range " + std::to_string(nearest - ranges_.data()) + " by address)";
     }
-    fail_access(what);
+    return what + code_place();
   }
 
   /// A word of global memory is written by one thread, or atomically, or by threads of one block that a barrier parts.
@@ -520,9 +546,10 @@ class machine {
       const bool same_thread = other.block == mine.block && other.thread == mine.thread;
       const bool parted = other.block == mine.block && other.epoch != mine.epoch;
       if (bytes >= 4 && !same_thread && !parted && !(other.atomic && mine.atomic)) {
-        fail_access("race: " + place_name(current_->place) + " writes " + std::to_string(bytes) +
-                    " bytes of global memory that thread number " + std::to_string(other.thread) + " of block number " +
-                    std::to_string(other.block) + " has written");
+        record("race: " + place_name(current_->place) + " writes " + std::to_string(bytes) +
+               " bytes of global memory that thread number " + std::to_string(other.thread) + " of block number " +
+               std::to_string(other.block) + " has written" + code_place());
+        give_up();
       }
       other = mine;
     }
@@ -597,6 +624,7 @@ class machine {
       t.name = nullptr;
       t.now = state::done;
       resume(t);
+      stacks_.forget_frames(i);
       prepare(t.flow, stacks_.of(i), &machine::enter);
     }
     while (live_ > 0) {
@@ -642,7 +670,7 @@ class machine {
       if (t.now != state::in_barrier) continue;
       if (first == nullptr) first = &t;
       if (t.where.line() != first->where.line() || std::strcmp(t.where.file_name(), first->where.file_name()) != 0) {
-        if (report.empty()) report = "threads meet in different barriers: " + describe(*first) + ", " + describe(t);
+        record("threads meet in different barriers: " + describe(*first) + ", " + describe(t));
         return;
       }
     }
@@ -665,17 +693,14 @@ class machine {
       if (other.mask != one.mask) return;  // waits for others
       operands[lane] = other.operand;
     }
-    const auto refuse = [&](const std::string& what) {
-      if (report.empty()) report = what;
-    };
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) == 0) continue;
       const thread& other = threads_[base + lane];
       if (other.operation != one.operation || std::strcmp(other.name, one.name) != 0 || other.detail != one.detail) {
-        return refuse("lanes of one mask disagree on what they do: " + describe(one) + ", " + describe(other));
+        return record("lanes of one mask disagree on what they do: " + describe(one) + ", " + describe(other));
       }
     }
-    if (const char* broken = one.operation(operands.data(), lanes)) return refuse(describe(one) + ": " + broken);
+    if (const char* broken = one.operation(operands.data(), lanes)) return record(describe(one) + ": " + broken);
     if (one.orders_memory) watch_.join_lanes(base / warp_lanes, lanes);
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) != 0) resume(threads_[base + lane]);
@@ -774,9 +799,10 @@ class outside_kernel {
 
 }  // namespace
 
-void break_rule(const std::string& what, std::source_location where) {
+void break_rule(const char* what, std::source_location where) {
   gpu().in_kernel = false;
-  gpu().fail(place_name(running) + " at " + at_line(where) + ": " + what);
+  gpu().record(place_name(running) + " at " + at_line(where) + ": " + what);
+  gpu().give_up();
 }
 
 void wait_for_block(std::source_location where) {
@@ -812,7 +838,7 @@ void start_copy(void* to_shared, const void* from, int bytes, int present, std::
   const auto aligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % unsigned(bytes) == 0; };
   auto* const to = static_cast<unsigned char*>(to_shared);
   if (!aligned(to) || !aligned(from)) break_rule("a copy from or to an address that is not aligned to it", where);
-  if (present < 0 || present > bytes) break_rule("a copy of " + std::to_string(present) + " bytes", where);
+  if (present < 0 || present > bytes) break_rule("a copy of fewer bytes than none, or of more than fit", where);
   thread& me = gpu().current();
   // Until it is waited for, the destination holds neither what was there nor what will be.
   gpu().note(to, static_cast<std::size_t>(bytes), access::write, nullptr);

@@ -71,7 +71,7 @@ bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes,
 unsigned char* shared_memory();
 
 /// Ends the launch with a report by the running thread.
-[[noreturn]] void break_rule(const std::string& what, std::source_location where = std::source_location::current());
+[[noreturn]] void break_rule(const char* what, std::source_location where = std::source_location::current());
 
 void wait_for_block(std::source_location where);
 
