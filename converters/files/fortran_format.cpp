@@ -9,6 +9,8 @@ namespace {
 
 /// No number has more columns; and what is multiplied with such a width stays far from 63 bits.
 constexpr std::int64_t max_width = 1000;
+/// No line has more.
+constexpr std::int64_t max_skip = std::int64_t{1} << 20;
 constexpr std::int64_t max_scale = 100;
 constexpr std::int64_t max_number = std::int64_t{1} << 40;
 /// What a header's 20 characters can sensibly ask for.
@@ -39,6 +41,8 @@ class format_parser {
   /// Iw, Iw.m, Fw.d, Ew.d, Ew.dEe, Dw.d, Gw.d, ESw.d, ENw.d.
   field_run field(std::int64_t repeat);
   void append(fortran_format& runs, fortran_format group, std::int64_t repeat);
+  /// Skips that follow one another become one, so that no line costs more steps than it has fields.
+  void append(fortran_format& runs, const field_run& run);
 
   void skip_blanks() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -96,14 +100,13 @@ fortran_format format_parser::group(int depth) {
     if (negative) fail(errc::parse_error, "'-' belongs before a scale factor only");
     if (count == 0) fail(errc::parse_error, "a repetition of 0");
     if (accept('X')) {
-      if (count > max_width) fail(errc::parse_error, "skips {} columns: must not exceed {}", count, max_width);
-      runs.push_back({.width = count});
+      append(runs, {.width = count});
     } else if (accept('(')) {
       // A format that is used up begins again at its last inner group, not at its front.
       if (depth == 0 && !runs.empty()) fail(errc::unsupported, "what stands before an inner group is read only once");
       append(runs, group(depth + 1), count);
     } else {
-      runs.push_back(field(count));
+      append(runs, field(count));
     }
     if (runs.size() > max_runs) fail(errc::unsupported, "has more than {} unequal fields", max_runs);
   }
@@ -111,16 +114,28 @@ fortran_format format_parser::group(int depth) {
 
 void format_parser::append(fortran_format& runs, fortran_format group, std::int64_t repeat) {
   if (group.empty()) fail(errc::parse_error, "a group without fields");
-  if (group.size() == 1 && group[0].kind != field_kind::skip) {
-    if (__builtin_mul_overflow(group[0].repeat, repeat, &group[0].repeat)) {
-      fail(errc::parse_error, "a repetition is too large");
-    }
+  if (group.size() == 1) {
+    std::int64_t& multiple = group[0].kind == field_kind::skip ? group[0].width : group[0].repeat;
+    if (__builtin_mul_overflow(multiple, repeat, &multiple)) fail(errc::parse_error, "a repetition is too large");
     repeat = 1;
   }
   if (repeat > static_cast<std::int64_t>(max_runs / group.size())) {
     fail(errc::unsupported, "has more than {} unequal fields", max_runs);
   }
-  for (std::int64_t k = 0; k < repeat; ++k) runs.insert(runs.end(), group.begin(), group.end());
+  for (std::int64_t k = 0; k < repeat; ++k) {
+    for (const field_run& run : group) append(runs, run);
+  }
+}
+
+void format_parser::append(fortran_format& runs, const field_run& run) {
+  if (run.kind == field_kind::skip && !runs.empty() && runs.back().kind == field_kind::skip) {
+    runs.back().width += run.width;
+  } else {
+    runs.push_back(run);
+  }
+  if (run.kind == field_kind::skip && runs.back().width > max_skip) {
+    fail(errc::parse_error, "skips more than {} columns", max_skip);
+  }
 }
 
 field_run format_parser::field(std::int64_t repeat) {
