@@ -175,8 +175,6 @@ class body_reader {
  private:
   /// As many threads as there are chunks, if the file is small.
   std::size_t num_threads(std::size_t chunk_bytes) const;
-  /// Bytes of text that the file can be expected to hold; a compressed one may hold more.
-  std::int64_t credible_bytes() const { return in_.compressed() ? 8 * in_.stored_bytes() : in_.stored_bytes(); }
   void reserve_credible();
 
   /// What a thread does until the end: settles what is read, or else fetches a chunk and reads it. One thread at a time
@@ -217,12 +215,12 @@ template <value T, index I>
 std::size_t body_reader<T, I>::num_threads(std::size_t chunk_bytes) const {
   const auto most = static_cast<std::size_t>(converters::num_threads());
   if (in_.stored_bytes() == 0) return most;  // a pipe
-  return std::min(most, static_cast<std::size_t>(credible_bytes()) / std::max<std::size_t>(chunk_bytes, 1) + 1);
+  return std::min(most, static_cast<std::size_t>(in_.credible_bytes()) / std::max<std::size_t>(chunk_bytes, 1) + 1);
 }
 
 template <value T, index I>
 void body_reader<T, I>::reserve_credible() {
-  const std::int64_t entries = std::min(info_.stored_entries, credible_bytes() / least_line(info_) + 1);
+  const std::int64_t entries = std::min(info_.stored_entries, in_.credible_bytes() / least_line(info_) + 1);
   make_room(stored_.values, static_cast<std::size_t>(entries));
   if (info_.array) return;
   make_room(stored_.row, static_cast<std::size_t>(entries));

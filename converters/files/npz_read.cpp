@@ -80,7 +80,7 @@ template <class F>
 void for_each_piece(zip_reader& zip, const npy_header& header, F&& take) {
   constexpr std::int64_t piece_bytes = std::int64_t{64} << 10;
   const auto item_bytes = static_cast<std::int64_t>(header.item_bytes);
-  std::vector<char> piece(piece_bytes);
+  std::vector<char> piece(static_cast<std::size_t>(std::clamp<std::int64_t>(header.data_bytes(), 1, piece_bytes)));
   for (std::int64_t left = header.num_items; left > 0 && item_bytes > 0;) {
     const std::int64_t items = std::min(left, piece_bytes / item_bytes);
     const auto bytes = static_cast<std::size_t>(items * item_bytes);

@@ -360,8 +360,7 @@ std::size_t rutherford_boeing_reader::credible(std::int64_t count, const fortran
     if (run.kind != field_kind::skip) least = std::min(least, run.width);
   }
   // A compressed file may hold more than this guess: vectors can grow.
-  const std::int64_t bytes = in_.compressed() ? 8 * in_.stored_bytes() : in_.stored_bytes();
-  return static_cast<std::size_t>(std::min(count, bytes / least + 1));
+  return static_cast<std::size_t>(std::min(count, in_.credible_bytes() / least + 1));
 }
 
 std::vector<std::int64_t> rutherford_boeing_reader::read_pointers() {

@@ -40,8 +40,7 @@ class smtx_reader {
   /// Numbers worth reserving room for: what is announced, as far as the file can hold it ("0 ").
   std::size_t credible(std::int64_t count) const {
     // A compressed file may hold more than this guess: vectors can grow.
-    const std::int64_t bytes = in_.compressed() ? 8 * in_.stored_bytes() : in_.stored_bytes();
-    return static_cast<std::size_t>(std::min(count, bytes / 2 + 1));
+    return static_cast<std::size_t>(std::min(count, in_.credible_bytes() / 2 + 1));
   }
   number_place place() const { return {in_.path(), tokens_.number(), what_}; }
   template <class... Args>

@@ -139,9 +139,15 @@ source::source(std::string_view stored, std::string name, const read_options& op
       in_memory_(stored),
       stored_bytes_(static_cast<std::int64_t>(stored.size())),
       next_report_(report_every),
-      chunk_(chunk_bytes) {
+      chunk_(std::clamp<std::size_t>(stored.size(), 1, chunk_bytes)) {
   recognise_compression();
   choose_member();
+}
+
+std::size_t source::first_buffer(std::size_t most) const {
+  constexpr std::int64_t least = 4096;
+  if (stored_bytes_ == 0) return most;
+  return std::min(most, static_cast<std::size_t>(std::max(credible_bytes() + 1, least)));
 }
 
 void source::recognise_compression() {
@@ -407,7 +413,8 @@ bool line_reader::next_beyond_buffer(std::string_view& line) {
   end_ -= begin_;
   begin_ = 0;
   const char* newline = nullptr;
-  while (newline == nullptr && end_ < buffer_.size()) {
+  while (newline == nullptr && end_ < max_line) {
+    if (end_ == buffer_.size()) buffer_.resize(std::min(2 * end_, max_line));
     const std::size_t size = in_.read(buffer_.data() + end_, std::min(buffer_.size() - end_, chunk_bytes));
     if (size == 0) break;
     newline = find_newline(buffer_.data() + end_, size);
@@ -416,7 +423,7 @@ bool line_reader::next_beyond_buffer(std::string_view& line) {
   if (newline == nullptr && end_ == 0) return false;
   line = {buffer_.data(), newline != nullptr ? static_cast<std::size_t>(newline - buffer_.data()) : end_};
   begin_ = newline != nullptr ? line.size() + 1 : end_;
-  cut_ = newline == nullptr && end_ == buffer_.size();
+  cut_ = newline == nullptr && end_ == max_line;
   unterminated_ = newline == nullptr && !cut_;
   ++number_;
   return true;

@@ -102,6 +102,10 @@ class source {
   bool compressed() const { return compressed_; }
   /// Bytes of the file as stored; 0 if unknown (a pipe).
   std::int64_t stored_bytes() const { return stored_bytes_; }
+  /// Bytes of content that the file can be expected to hold; a compressed one may hold more. 0 if unknown (a pipe).
+  std::int64_t credible_bytes() const { return compressed_ ? 8 * stored_bytes_ : stored_bytes_; }
+  /// Memory to begin with for a buffer that grows up to `most`: small for small files.
+  std::size_t first_buffer(std::size_t most) const;
 
  private:
   void recognise_compression();
@@ -164,7 +168,7 @@ class line_reader {
   /// A longer line is given up to here and marked as cut.
   static constexpr std::size_t max_line = std::size_t{1} << 20;
 
-  explicit line_reader(source& in) : in_(in), buffer_(max_line) {}
+  explicit line_reader(source& in) : in_(in), buffer_(in.first_buffer(max_line)) {}
 
   /// The next line, without its end, valid until the next call; false at the end of the content.
   bool next(std::string_view& line) {
@@ -195,7 +199,7 @@ class line_reader {
   void drop_rest_of_line();
 
   source& in_;
-  std::vector<char> buffer_;
+  std::vector<char> buffer_;         ///< grows up to max_line
   std::size_t begin_ = 0, end_ = 0;  ///< what of the buffer is not given out yet
   std::int64_t number_ = 0;
   bool unterminated_ = false;

@@ -12,7 +12,7 @@ static_assert(buffer_bytes > token_reader::max_token);
 
 }  // namespace
 
-token_reader::token_reader(source& in, syntax characters) : in_(in), buffer_(buffer_bytes) {
+token_reader::token_reader(source& in, syntax characters) : in_(in), buffer_(in.first_buffer(buffer_bytes)) {
   // A CR counts as a blank, so that CRLF files need no care.
   for (const char c : {' ', '\t', '\r', '\v', '\f', characters.separator}) {
     kinds_[static_cast<unsigned char>(c)] = kind::blank;
@@ -25,6 +25,7 @@ bool token_reader::refill(std::size_t keep) {
   std::memmove(buffer_.data(), buffer_.data() + keep, end_ - keep);
   end_ -= keep;
   at_ -= keep;
+  if (end_ == buffer_.size()) buffer_.resize(2 * end_);  // a token longer than the buffer, and shorter than buffer_bytes
   const std::size_t size = in_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += size;
   return size > 0;
