@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,22 +39,34 @@ void sign(std::string& bytes) {
   put(bytes, 0, header);
 }
 
-void read_signed(const std::string& bytes, const read_options& options, bool as_pattern) {
+/// What is made of the file: its header, entries of one type, or the matrix as it is stored and then in CSR.
+enum class way : std::uint8_t { stored, stored_as_pattern, matrix, info };
+
+/// Entries of another format than COO come by way of CSR, which takes a pointer for each row by its nature.
+bool has_few_rows_or_entries_only(const std::string& bytes) {
+  file_header header;
+  if (bytes.size() < sizeof header || !bytes.starts_with(magic)) return false;
+  bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
+  return header.kind == number_of(matrix_format::coo) || std::max(header.rows, header.cols) < 1 << 12;
+}
+
+void read_signed(const std::string& bytes, const read_options& options, way how) {
   try {
     files::source in(bytes, "fuzz", options);
-    (void)read_info(in);
-  } catch (const error&) {
-  }
-  try {
-    files::source in(bytes, "fuzz", options);
+    if (how == way::info) {
+      (void)read_info(in);
+      return;
+    }
+    if (how == way::matrix && has_few_rows_or_entries_only(bytes)) {
+      validate(read_matrix<float, std::int64_t>(in).view());
+      return;
+    }
     const opened file(in, {});
     validate(file.view());
-    if (file.info().rows >= 1 << 20 || file.info().cols >= 1 << 20) return;
+    if (file.info().rows >= 1 << 12 || file.info().cols >= 1 << 12) return;
     conversion_options wanted{.indices = index_type::int64};
-    if (as_pattern) wanted.element = value_type::pattern;
+    if (how == way::stored_as_pattern) wanted.element = value_type::pattern;
     validate(convert(file.view(), matrix_format::csr, wanted).view());
-    files::source again(bytes, "fuzz", options);
-    validate(read_matrix<float, std::int64_t>(again).view());
   } catch (const error&) {
   }
 }
@@ -65,6 +78,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   if ((data[0] & 128) == 0) bcsc::fuzz::sign(bytes);
-  bcsc::fuzz::read_signed(bytes, bcsc::fuzz::options_of(data[0]), (data[0] & 64) != 0);
+  bcsc::fuzz::read_signed(bytes, bcsc::fuzz::options_of(data[0]), static_cast<bcsc::fuzz::way>(data[0] >> 4 & 3));
   return 0;
 }

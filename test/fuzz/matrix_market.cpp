@@ -9,6 +9,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::size_t chunk_bytes[] = {reader::usual_chunk_bytes, 1, 12, 100};
   const std::size_t chunk = chunk_bytes[size == 0 ? 0 : data[0] >> 6];
   return bcsc::fuzz::read(
-      data, size, [](bcsc::files::source& in) { return reader::read_info(in); },
+      data, size, 4 | 8, reader::read_info,
       [chunk]<bcsc::value T, bcsc::index I>(bcsc::files::source& in) { return reader::read_matrix<T, I>(in, chunk); });
 }
