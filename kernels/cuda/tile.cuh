@@ -54,8 +54,8 @@ struct scalars {
 };
 
 /// From the device where the caller keeps them there, else from the arguments.
-template <class T, class I>
-__device__ scalars<T> read_scalars(const spmm_args<T, I>& args) {
+template <class T, class Operand>
+__device__ scalars<T> read_scalars(const product_args<T, Operand>& args) {
   return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta};
 }
 

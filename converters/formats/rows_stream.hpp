@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bcsc/formats.hpp"
+#include "lib/core/buffer.hpp"
+#include "lib/core/row_pieces.hpp"
+
+/// CSR as the row-wise GPU kernels stream it.
+///
+/// Rows of more than `split` entries, the heavy ones, are cut into even pieces, so that no thread group works on one
+/// for long after the others are done; their pieces come first, row by row. The other rows are one piece each, longest
+/// first: neighbours, which one warp and one thread block take together, are alike, and what is left for the end is
+/// short. Lengths count by multiples of `grain`: within one multiple, which costs a kernel about the same, rows keep
+/// their order, for neighbouring rows of a mesh read the same rows of B. Entries lie in the order of the pieces, so A
+/// is read as one stream; each piece begins with a new pair of entries (an odd one's last pair is filled up with column
+/// 0, value 0, which kernels do not multiply).
+namespace bcsc::converters {
+
+struct rows_stream_options {
+  std::int64_t split = 256;  ///< the most entries of a piece: even, at least 2
+  std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order
+};
+
+template <number T>
+struct rows_stream {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::int64_t num_partials = 0;              ///< the pieces of heavy rows
+  std::vector<core::row_piece> pieces;        ///< [num_pieces + 1]
+  std::vector<core::entry_pair<T>> pairs;     ///< [num_pairs + 1]
+  std::vector<std::int32_t> heavy_ptr = {0};  ///< [num_heavy + 1] the first piece of each heavy row
+
+  std::int64_t num_pieces() const { return static_cast<std::int64_t>(pieces.size()) - 1; }
+  std::int64_t num_heavy() const { return static_cast<std::int64_t>(heavy_ptr.size()) - 1; }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(std::span(pieces).size_bytes() + std::span(pairs).size_bytes() +
+                                     std::span(heavy_ptr).size_bytes());
+  }
+  friend bool operator==(const rows_stream&, const rows_stream&) = default;
+};
+
+/// `a` lies on the host and holds its invariants. Parallel; the result does not depend on the number of threads. Reads
+/// A once and the row pointers three times. Throws error{invalid_argument | wrong_memory_space | size_overflow |
+/// out_of_memory}; size_overflow where rows or columns do not fit 31 bits or pairs 32.
+template <number T, index I>
+rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options = {});
+
+/// A stream on a GPU; device_compact.hpp says the same of its matrices.
+template <number T>
+struct device_rows_stream {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::int64_t num_partials = 0;
+  core::device_buffer<core::row_piece> pieces;
+  core::device_buffer<core::entry_pair<T>> pairs;
+  core::device_buffer<std::int32_t> heavy_ptr;
+
+  std::int64_t num_pieces() const { return pieces.size() - 1; }
+  std::int64_t num_heavy() const { return heavy_ptr.size() - 1; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(pieces.bytes() + pairs.bytes() + heavy_ptr.bytes()); }
+};
+
+/// Returns when the copy is done.
+template <number T>
+device_rows_stream<T> upload(int device, const rows_stream<T>& a) {
+  return {a.rows,
+          a.cols,
+          a.nnz,
+          a.num_partials,
+          {device, std::span<const core::row_piece>(a.pieces)},
+          {device, std::span<const core::entry_pair<T>>(a.pairs)},
+          {device, std::span<const std::int32_t>(a.heavy_ptr)}};
+}
+
+}  // namespace bcsc::converters

@@ -1,0 +1,442 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "bcsc/elements.hpp"
+#include "kernels/cuda/dynamic_shared.cuh"
+#include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/rows_operand.hpp"
+#include "kernels/tables/rowwise.hpp"
+
+/// Row-wise SpMM on plain cores: for matrices whose row blocks share few columns (nnz/nnzc near 1), and for small N.
+///
+/// Who owns what: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C,
+///   in registers. Its lanes stand side by side along N, `items` columns each; its groups take the piece's entries in
+///   turn, two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams
+///   take neighbouring pieces, `depth` of them each. There is no barrier (but for a column-major C), no atomic, and no
+///   multiplication that A has no entry for.
+/// What is loaded when: `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;
+///   behind them the next step's entries, be they the next piece's, and once a piece the one after the next: the three
+///   loads that depend on each other (piece, entries, rows of B) belong to three different pieces or steps. The last
+///   step of a piece is as long as the others, with what is not there neither loaded nor multiplied: shorter steps
+///   would wait once for each. So what is not finite in B reaches the rows that have its column, and no others. B comes
+///   in 16-byte loads if its address, ldb and N are whole vectors, else in 8- or 4-byte ones. Lanes then stand closer,
+///   so that a load of a warp is still one stretch: an odd N costs instructions, not bytes.
+/// Entries, not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load for
+///   two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
+///   handing each round would take two shuffles an entry in the same pipe.
+/// Bytes moved, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A (half an entry's
+///   padding a piece at the most) and 8 t a piece; N s of B for each entry through L2 (what thread blocks on one
+///   multiprocessor share comes from L1); C once, twice if beta is not 0; twice the workspace of heavy rows.
+/// Instructions of a warp, for each entry of each team: 1 load and 2 of address for B's `items` values, `items`
+///   multiply-adds, 1 to 2 for the entry.
+/// Heavy rows (kernels/rows_operand.hpp): their pieces' sums go to the workspace, and add_partials_kernel adds them in
+///   the order of the pieces.
+/// C may lie in any strides. Row-major it is written in vectors of up to 16 bytes; column-major, where a warp holds few
+///   pieces, through shared memory: a column of neighbouring rows at a time.
+/// Preconditions: those of product_args and rows_operand. Deterministic: which lanes add what, and when, follows from
+///   the pieces and the row of the table alone.
+namespace bcsc::kernels::cuda {
+
+/// The numbers of one instance, and what follows from them. Width: values of B that one load brings.
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
+struct rowwise_shape {
+  static constexpr tables::rowwise_row row{Lanes, Items, Groups, Unroll, Warps, 1, value_type_of<T>};
+  static constexpr int threads = row.block_threads();
+  static constexpr int team = row.team_threads();
+  static constexpr int teams = row.teams();
+  static constexpr int n_tile = row.tile_cols();
+  static constexpr int vectors = Items / Width;                       // loads a lane takes of a row of B
+  static constexpr int group_pairs = Unroll / 2;                      // pairs of entries of a group at a step
+  static constexpr int step = group_pairs * Groups;                   // and of the team
+  static constexpr int kept = Items > Groups ? Items / Groups : 1;    // sums a lane is left with by reduce()
+  static constexpr int copies = Groups > Items ? Groups / Items : 1;  // groups that are left with the same
+  static constexpr int stored = kept < Width ? kept : Width;          // neighbours among them
+  static constexpr int stage_ld = n_tile + 1;                         // odd: a column of it lies in different banks
+  static_assert(Items % Width == 0);
+};
+
+/// How a product is cut into thread blocks: computed by the host, handed to the kernel.
+struct rowwise_grid {
+  std::int64_t num_chunks;  // of depth pieces for each team of a thread block
+  std::int64_t num_blocks;
+  double tile_of_block;  // 1 / num_chunks
+  int depth;
+  int width;  // columns of a tile: all tiles are about equally wide
+  std::int64_t ld_partials;
+  bool vector_c;  // C may be written `stored` values at a time
+  bool staged;    // C goes through shared memory
+};
+
+/// A piece of a row, as a team works on it.
+struct row_part {
+  unsigned first;  // pair
+  int pairs;       // 0: nothing to multiply
+  int entries;     // 2 * pairs, or one less
+  int row;         // of C; -1: no piece
+};
+
+template <class T, int Width>
+struct loaded_as;
+template <>
+struct loaded_as<float, 1> {
+  using type = float;
+};
+template <>
+struct loaded_as<float, 2> {
+  using type = float2;
+};
+template <>
+struct loaded_as<float, 4> {
+  using type = float4;
+};
+template <>
+struct loaded_as<double, 1> {
+  using type = double;
+};
+template <>
+struct loaded_as<double, 2> {
+  using type = double2;
+};
+
+template <class T, int Width>
+struct alignas(sizeof(T) * Width) aligned_values {
+  T at[Width];
+};
+
+template <int Width, class T>
+__device__ void load_values(T* to, const T* from) {
+  const auto some = __ldg(reinterpret_cast<const typename loaded_as<T, Width>::type*>(from));
+  if constexpr (Width == 1) {
+    to[0] = some;
+  } else {
+    to[0] = some.x;
+    to[1] = some.y;
+    if constexpr (Width == 4) {
+      to[2] = some.z;
+      to[3] = some.w;
+    }
+  }
+}
+
+__device__ inline core::entry_pair<float> load_pair(const core::entry_pair<float>* from) {
+  const int4 some = __ldg(reinterpret_cast<const int4*>(from));
+  return {{some.x, some.y}, {__int_as_float(some.z), __int_as_float(some.w)}};
+}
+__device__ inline core::entry_pair<double> load_pair(const core::entry_pair<double>* from) {
+  const int2 cols = __ldg(reinterpret_cast<const int2*>(from->col));
+  return {{cols.x, cols.y}, {__ldg(&from->value[0]), __ldg(&from->value[1])}};
+}
+
+template <int Width, class T>
+__device__ void store_values(T* to, const T* from) {
+  typename loaded_as<T, Width>::type some;
+  if constexpr (Width == 1) {
+    some = from[0];
+  } else {
+    some.x = from[0];
+    some.y = from[1];
+    if constexpr (Width == 4) {
+      some.z = from[2];
+      some.w = from[3];
+    }
+  }
+  *reinterpret_cast<typename loaded_as<T, Width>::type*>(to) = some;
+}
+
+/// The epilogue for Width neighbours of one row of C; at once if they may be.
+template <int Width, class T>
+__device__ void store_row(T* c, std::int64_t stride, bool at_once, const scalars<T>& by, const T* sums) {
+  if constexpr (Width > 1) {
+    if (at_once) {
+      T results[Width];
+#pragma unroll
+      for (int i = 0; i < Width; ++i) results[i] = by.alpha * sums[i];
+      if (by.beta != T{0}) {
+        const auto former = *reinterpret_cast<const aligned_values<T, Width>*>(c);
+#pragma unroll
+        for (int i = 0; i < Width; ++i) results[i] += by.beta * former.at[i];
+      }
+      store_values<Width>(c, results);
+      return;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < Width; ++i) store(c + i * stride, by, sums[i]);
+}
+
+/// Adds up the sums of a team's groups, in an order of its own for each column but the same in every run. Two groups at
+/// a distance swap halves, so that each step leaves a lane half as many sums to shuffle: sums[0 .. kept) remain, those
+/// of the items from `first` on. The whole warp takes part.
+template <int Count, int Distance, int Lanes, class T, int Items>
+__device__ void reduce(T (&sums)[Items], int group, int& first) {
+  if constexpr (Distance >= 1) {
+    const bool upper = (group & Distance) != 0;
+    if constexpr (Count > 1) {
+      constexpr int half = Count / 2;
+#pragma unroll
+      for (int i = 0; i < half; ++i) {
+        const T given = upper ? sums[i] : sums[i + half];
+        const T own = upper ? sums[i + half] : sums[i];
+        sums[i] = own + __shfl_xor_sync(0xffffffffu, given, Distance * Lanes);
+      }
+      if (upper) first += half;
+      reduce<half, Distance / 2, Lanes>(sums, group, first);
+    } else {
+      sums[0] += __shfl_xor_sync(0xffffffffu, sums[0], Distance * Lanes);
+      reduce<1, Distance / 2, Lanes>(sums, group, first);
+    }
+  }
+}
+
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
+__global__ void __launch_bounds__(
+    Warps * 32, rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>::row.blocks_by_registers())
+    rowwise_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ rowwise_grid grid) {
+  using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
+  const int team = static_cast<int>(threadIdx.x) / shape::team;
+  const scalars<T> by = read_scalars(args);
+  const bool reads_a = by.alpha != T{0};
+  const std::uint64_t ldb_bytes = static_cast<std::uint64_t>(args.ldb) * sizeof(T);
+
+  const auto part_at = [&](std::int64_t piece, std::int64_t last) -> row_part {
+    if (piece >= last) return {0, 0, 0, -1};
+    const uint2 mine = __ldg(reinterpret_cast<const uint2*>(args.a.pieces + piece));
+    const unsigned next = __ldg(&args.a.pieces[piece + 1].first_pair);
+    const int pairs = reads_a ? static_cast<int>(next - mine.x) : 0;
+    return {mine.x, pairs, 2 * pairs - static_cast<int>(mine.y & 1), static_cast<int>(mine.y >> 1)};
+  };
+  // This group's pairs of the step that begins at pair `base` of a piece. Behind the end of the piece the last pair is
+  // read again, for a load that no branch guards can be hoisted; it is not multiplied.
+  struct fetched {
+    core::entry_pair<T> pair[shape::group_pairs];
+  };
+  const auto fetch = [&](unsigned first, int pairs, int base) {
+    fetched some;
+#pragma unroll
+    for (int k = 0; k < shape::group_pairs; ++k) {
+      const int wanted = min(base + k * Groups + group, pairs - 1);
+      some.pair[k] = load_pair(args.a.pairs + (first + static_cast<unsigned>(max(wanted, 0))));
+    }
+    return some;
+  };
+  T* staged_sums = grid.staged ? dynamic_shared<T>() : nullptr;                             // [teams][stage_ld]
+  int* staged_rows = reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld);  // [teams]
+
+  // What the teams of a warp agree on. A team as large as a warp needs no vote.
+  const auto any_team = [](bool yes) { return shape::team == 32 ? yes : __any_sync(0xffffffffu, yes) != 0; };
+  const auto all_teams = [](bool yes) { return shape::team == 32 ? yes : __all_sync(0xffffffffu, yes) != 0; };
+
+  for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
+    const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
+    const std::int64_t chunk = index - col_tile * grid.num_chunks;
+    const std::int64_t chunk_begin = chunk * grid.depth * shape::teams;
+    const std::int64_t chunk_end = min(chunk_begin + grid.depth * shape::teams, args.a.num_pieces);
+    const std::int64_t first_col = col_tile * grid.width;
+    const int num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
+
+    // Lanes beyond the tile read its last columns once more, and store nothing.
+    const char* b[shape::vectors];
+#pragma unroll
+    for (int j = 0; j < shape::vectors; ++j) {
+      b[j] = reinterpret_cast<const char*>(args.b + first_col + min((j * Lanes + lane) * Width, num_cols - Width));
+    }
+
+    std::int64_t piece = chunk_begin + team;
+    row_part part = part_at(piece, chunk_end);
+    row_part next = part_at(piece + shape::teams, chunk_end);
+    fetched ahead = fetch(part.first, part.pairs, 0);
+    for (std::int64_t round = chunk_begin; round < chunk_end; round += shape::teams, piece += shape::teams) {
+      const row_part after_next = part_at(piece + 2 * shape::teams, chunk_end);
+      T sums[Items];
+#pragma unroll
+      for (int i = 0; i < Items; ++i) sums[i] = T{0};
+
+      // One step: the rows of B of this group's entries are asked for, then the entries of the next step, then the
+      // former are multiplied. `Whole`: every group of every team has all its entries.
+      const auto multiply = [&](auto whole, int base) {
+        const fetched now = ahead;
+        const auto valid = [&](int k, int e) {
+          return decltype(whole)::value || 2 * (base + k * Groups + group) + e < part.entries;
+        };
+        T values[shape::group_pairs][2][Items];
+#pragma unroll
+        for (int k = 0; k < shape::group_pairs; ++k) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const std::uint64_t row = static_cast<unsigned>(now.pair[k].col[e]) * ldb_bytes;
+#pragma unroll
+            for (int i = 0; i < Items; ++i) values[k][e][i] = T{0};
+            if (valid(k, e)) {
+#pragma unroll
+              for (int j = 0; j < shape::vectors; ++j) {
+                load_values<Width>(&values[k][e][j * Width], reinterpret_cast<const T*>(b[j] + row));
+              }
+            }
+          }
+        }
+        const bool more = base + shape::step < part.pairs;
+        ahead = fetch(more ? part.first : next.first, more ? part.pairs : next.pairs, more ? base + shape::step : 0);
+#pragma unroll
+        for (int k = 0; k < shape::group_pairs; ++k) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const T a = valid(k, e) ? now.pair[k].value[e] : T{0};
+#pragma unroll
+            for (int i = 0; i < Items; ++i) sums[i] += a * values[k][e][i];
+          }
+        }
+      };
+      if (!any_team(part.pairs > 0)) ahead = fetch(next.first, next.pairs, 0);
+      for (int base = 0; any_team(base < part.pairs); base += shape::step) {
+        if (all_teams(2 * (base + shape::step) <= part.entries)) {
+          multiply(std::true_type{}, base);
+        } else {
+          multiply(std::false_type{}, base);
+        }
+      }
+
+      int first = 0;
+      reduce<Items, Groups / 2, Lanes>(sums, group, first);
+      const bool writes = part.row >= 0 && group % shape::copies == 0;
+      const bool partial = piece < args.a.num_partials;
+#pragma unroll
+      for (int i = 0; i < shape::kept; i += shape::stored) {
+        const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
+        if (!writes || col >= num_cols) continue;
+        if (partial) {
+          store_values<shape::stored>(args.a.workspace + piece * grid.ld_partials + first_col + col, &sums[i]);
+        } else if (grid.staged) {
+#pragma unroll
+          for (int k = 0; k < shape::stored; ++k) staged_sums[team * shape::stage_ld + col + k] = sums[i + k];
+        } else {
+          store_row<shape::stored>(args.c + part.row * args.c_row_stride + (first_col + col) * args.c_col_stride,
+                                   args.c_col_stride, grid.vector_c, by, &sums[i]);
+        }
+      }
+      if (grid.staged) {
+        if (lane == 0 && group == 0) staged_rows[team] = partial ? -1 : part.row;
+        __syncthreads();
+#pragma unroll 1
+        for (int i = static_cast<int>(threadIdx.x); i < shape::teams * num_cols; i += shape::threads) {
+          const int row = staged_rows[i % shape::teams];
+          const int col = i / shape::teams;
+          if (row < 0) continue;
+          store(args.c + row * args.c_row_stride + (first_col + col) * args.c_col_stride, by,
+                staged_sums[i % shape::teams * shape::stage_ld + col]);
+        }
+        __syncthreads();  // before the next sums
+      }
+      part = next;
+      next = after_next;
+    }
+  }
+}
+
+/// C of the heavy rows, from the partial sums of their pieces.
+///
+/// Who owns what: a thread block owns a tile of one row by 32 columns; its 8 warps add up every eighth piece each, and
+///   their 8 sums are added in order.
+template <class T>
+__global__ void __launch_bounds__(256)
+    add_partials_kernel(const __grid_constant__ rows_args<T> args, std::int64_t ld, std::int64_t num_tiles) {
+  constexpr int width = 32, slices = 8;
+  __shared__ T sums[slices][width];
+  const int x = static_cast<int>(threadIdx.x) % width;
+  const int slice = static_cast<int>(threadIdx.x) / width;
+  const scalars<T> by = read_scalars(args);
+  for (std::int64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
+    const std::int64_t heavy = tile % args.a.num_heavy;
+    const std::int64_t col = tile / args.a.num_heavy * width + x;
+    const int begin = __ldg(args.a.heavy_ptr + heavy);
+    const int end = __ldg(args.a.heavy_ptr + heavy + 1);
+    T sum{0};
+    if (col < args.n) {
+#pragma unroll 4
+      for (int piece = begin + slice; piece < end; piece += slices) {
+        sum += args.a.workspace[piece * ld + col];
+      }
+    }
+    sums[slice][x] = sum;
+    __syncthreads();
+    if (slice == 0 && col < args.n) {
+#pragma unroll
+      for (int i = 1; i < slices; ++i) sum += sums[i][x];
+      const std::int64_t row = __ldg(&args.a.pieces[begin].row_and_odd) >> 1;
+      store(args.c + row * args.c_row_stride + col * args.c_col_stride, by, sum);
+    }
+    __syncthreads();  // before the next sums
+  }
+}
+
+/// The most values of B that may be loaded at once: where every row of B, and so every tile, is whole vectors.
+template <class T>
+int load_width(const rows_args<T>& args, int most) {
+  int width = most;
+  while (width > 1 && (args.n % width != 0 || args.ldb % width != 0 ||
+                       reinterpret_cast<std::uintptr_t>(args.b) % (width * sizeof(T)) != 0)) {
+    width /= 2;
+  }
+  return width;
+}
+
+template <>
+struct implementation<tables::rowwise> {
+  template <int Row>
+  static int launch(const void* args, const launch_env& env) {
+    constexpr tables::rowwise_row row = tables::rowwise::rows[Row];
+    using T = value_of<row.type>;
+    constexpr int widest = row.items < 16 / static_cast<int>(sizeof(T)) ? row.items : 16 / static_cast<int>(sizeof(T));
+    const auto& product = *static_cast<const rows_args<T>*>(args);
+    const int status = launch_width<Row, widest>(product, env, load_width(product, widest));
+    if (status != cudaSuccess || product.a.num_heavy == 0) return status;
+    const std::int64_t num_tiles = product.a.num_heavy * ceil_div(product.n, 32);
+    return start(&add_partials_kernel<T>, num_tiles, 256, 0, env.stream, product, partials_ld<T>(product.n), num_tiles);
+  }
+
+ private:
+  template <int Row, int Width, class T>
+  static int launch_width(const rows_args<T>& args, const launch_env& env, int wanted) {
+    if constexpr (Width > 1) {
+      if (wanted < Width) return launch_width<Row, Width / 2>(args, env, wanted);
+    }
+    constexpr tables::rowwise_row row = tables::rowwise::rows[Row];
+    using shape = rowwise_shape<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>;
+
+    // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
+    constexpr int unit = row.tile_cols() < 8 ? row.tile_cols() : 8;
+    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, row.tile_cols()));
+    const std::int64_t width = ceil_div(even, unit) * unit;
+    const std::int64_t num_tiles = ceil_div(args.n, width);
+    // A few thread blocks for each that fits: longer ones would leave the end uneven.
+    constexpr std::int64_t blocks_each = 4;
+    const std::int64_t rounds = ceil_div(args.a.num_pieces, shape::teams) * num_tiles;
+    const std::int64_t resident = std::max(1, env.num_multiprocessors * row.blocks_by_registers());
+    const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
+    const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * shape::teams);
+
+    constexpr int stored = shape::stored;
+    const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 &&
+                          reinterpret_cast<std::uintptr_t>(args.c) % (stored * sizeof(T)) == 0;
+    // Where a warp holds 8 pieces or more its stores to one column of C are neighbours already.
+    const bool staged = args.c_col_stride != 1 && args.n > 1 && shape::team > 4 && shape::teams > 1;
+    const rowwise_grid grid{num_chunks,
+                            num_chunks * num_tiles,
+                            1.0 / static_cast<double>(num_chunks),
+                            static_cast<int>(depth),
+                            static_cast<int>(width),
+                            partials_ld<T>(args.n),
+                            vector_c,
+                            staged};
+    return start(&rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>, grid.num_blocks,
+                 row.block_threads(), staged ? row.shared_bytes() : 0, env.stream, args, grid);
+  }
+};
+
+}  // namespace bcsc::kernels::cuda

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/spmm_args.hpp"
+#include "lib/core/row_pieces.hpp"
+
+/// A as the row-wise kernels read it: a stream of pieces of rows, in the order in which thread blocks take them
+/// (converters/formats/rows_stream.hpp makes it and says why it is cut and ordered so).
+namespace bcsc::kernels {
+
+template <class T>
+struct rows_operand {
+  std::int64_t rows, cols;
+  std::int64_t num_pieces;
+  std::int64_t num_partials;  ///< pieces 0 .. num_partials - 1 are parts of rows of several pieces, the heavy rows
+  std::int64_t num_heavy;     ///< heavy rows
+  /// [num_pieces + 1], every row in one of them at least; the last names no piece, only the end of the one before it
+  const core::row_piece* pieces;
+  /// [pieces[num_pieces].first_pair + 1]: one more than there are, for a piece that begins at the end is looked at;
+  /// padding has column 0, value 0
+  const core::entry_pair<T>* pairs;
+  const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
+  T* workspace;                   ///< rows_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
+};
+
+template <class T>
+using rows_args = product_args<T, rows_operand<T>>;
+
+/// Elements between two rows of partial sums: whole 16-byte vectors.
+template <class T>
+constexpr std::int64_t partials_ld(std::int64_t n) {
+  constexpr std::int64_t vector = 16 / sizeof(T);
+  return (n + vector - 1) / vector * vector;
+}
+
+/// The workspace of a product with n columns: the partial sums of each piece of a heavy row. Nothing has to lie in it
+/// before the product, and nothing of it is read after.
+template <class T>
+constexpr std::int64_t rows_workspace_bytes(const rows_operand<T>& a, std::int64_t n) {
+  return a.num_partials * partials_ld<T>(n) * static_cast<std::int64_t>(sizeof(T));
+}
+
+}  // namespace bcsc::kernels

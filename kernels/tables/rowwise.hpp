@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/tables/row.hpp"
+
+/// Row-wise: a team of `groups` x `lanes` threads of one warp walks a piece of a row of A (kernels/rows_operand.hpp).
+/// Its lanes stand side by side along a row of B with `items` columns each; its groups share the piece's entries, and
+/// each has `unroll` of them under way at once.
+namespace bcsc::kernels::tables {
+
+struct rowwise_row {
+  int lanes;   ///< across N
+  int items;   ///< columns of C a lane owns
+  int groups;  ///< of a team: where `lanes` alone leave too few bytes under way, or rows are long
+  int unroll;  ///< entries of a group under way
+  int warps;   ///< of a thread block; they share nothing but L1
+  int depth;   ///< the most pieces a team takes one after the other, the next one's entries fetched meanwhile
+  value_type type;
+
+  constexpr int tile_rows() const { return 1; }
+  constexpr int tile_cols() const { return lanes * items; }
+  constexpr int block_threads() const { return 32 * warps; }
+  constexpr int team_threads() const { return lanes * groups; }
+  constexpr int teams() const { return block_threads() / team_threads(); }
+  /// Entries of a piece that a team multiplies at a step: a piece should hold few steps (rows_stream_options::split).
+  constexpr int columns_at_once() const { return groups * unroll; }
+  constexpr int num_stages() const { return 1; }
+  constexpr int index_width() const { return 32; }
+  /// Of a column-major C only: the sums of one piece of each team, and the rows they belong to.
+  constexpr std::int64_t shared_bytes() const {
+    return std::int64_t{teams()} * ((tile_cols() + 1) * size_of(type) + std::int64_t{sizeof(std::int32_t)});
+  }
+  /// Registers of a thread: its sums, the values of B and the entries under way, those fetched ahead, and what the rest
+  /// was seen to want.
+  constexpr int registers() const {
+    const int size = static_cast<int>(size_of(type)) / 4;
+    return items * (unroll + 1) * size + unroll * (2 * size + 1) + 44;
+  }
+  /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
+  constexpr int blocks_by_registers() const {
+    const int allocated = (registers() + 7) / 8 * 8;
+    const int blocks = 65536 / (allocated * block_threads());
+    const int most = 2048 / block_threads();
+    return blocks < most ? blocks : most;
+  }
+  std::string label() const {
+    return "rowwise-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
+           std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth);
+  }
+  constexpr bool valid() const {
+    const auto power_of_two_up_to = [](int value, int most) {
+      return value >= 1 && value <= most && (value & (value - 1)) == 0;
+    };
+    return power_of_two_up_to(lanes, 32) && power_of_two_up_to(items, 16) && power_of_two_up_to(groups, 32) &&
+           power_of_two_up_to(unroll, 16) && unroll >= 2 && power_of_two_up_to(warps, 32) && team_threads() <= 32 &&
+           depth >= 1 && registers() <= 255 && blocks_by_registers() >= 1 && shared_bytes() <= max_shared_bytes;
+  }
+};
+
+consteval auto rowwise_configs() {
+  if constexpr (built_space == space::few) {
+    return std::array<rowwise_row, 5>{{{1, 1, 8, 2, 4, 4, {}},
+                                       {2, 4, 4, 2, 4, 4, {}},
+                                       {8, 4, 4, 4, 4, 4, {}},
+                                       {32, 4, 1, 8, 4, 2, {}},
+                                       {16, 1, 2, 4, 4, 1, {}}}};
+  } else if constexpr (built_space == space::tuned) {
+    return std::array<rowwise_row, 26>{
+        {                                                                              // l  i   g  u  w  d
+         {1, 1, 1, 4, 4, 4, {}},                                                       // N = 1, rows of a few entries
+         {1, 1, 4, 2, 4, 8, {}},   {1, 1, 8, 4, 4, 4, {}},   {1, 1, 32, 4, 4, 2, {}},  // long rows
+         {1, 4, 4, 2, 4, 8, {}},                                                       // N = 2 .. 4
+         {1, 4, 32, 2, 4, 2, {}},  {2, 4, 1, 8, 4, 4, {}},                             // N = 8, short rows
+         {2, 4, 4, 2, 4, 8, {}},   {2, 4, 16, 4, 4, 2, {}},                            // long rows
+         {8, 1, 4, 4, 4, 4, {}},                                                       // odd N below 9
+         {4, 4, 1, 8, 4, 4, {}},                                                       // N = 16
+         {4, 4, 8, 4, 4, 2, {}},   {8, 4, 1, 8, 4, 4, {}},                             // N = 32, short rows
+         {8, 4, 2, 4, 8, 8, {}},   {8, 4, 4, 4, 4, 4, {}},                             // graphs
+         {8, 4, 4, 8, 4, 1, {}},                                                       // networks
+         {32, 1, 1, 8, 4, 4, {}},                                                      // odd N below 33
+         {16, 4, 1, 8, 4, 4, {}},                                                      // N = 64
+         {16, 4, 2, 8, 4, 2, {}},  {32, 2, 1, 8, 4, 4, {}},                            // N = 64, fp64
+         {32, 4, 1, 4, 8, 8, {}},                                                      // N = 128, short rows
+         {32, 4, 1, 8, 4, 4, {}},  {32, 4, 1, 8, 16, 2, {}},  // many neighbouring rows share an L1
+         {32, 4, 1, 16, 4, 1, {}},                            // few rows, long ones
+         {32, 8, 1, 4, 4, 4, {}},                             // N >= 256
+         {32, 8, 1, 8, 4, 2, {}}}};
+  } else {
+    std::array<rowwise_row, 9 * 4 * 4 * 2> all{};
+    std::size_t at = 0;
+    constexpr int shapes[][2] = {{1, 1}, {1, 4}, {2, 4}, {4, 4}, {8, 4}, {16, 4}, {32, 1}, {32, 4}, {32, 8}};
+    for (const auto& [lanes, items] : shapes) {
+      for (int groups : {1, 2, 4, 16}) {
+        for (int unroll : {2, 4, 8, 16}) {
+          for (int warps : {4, 16}) all[at++] = {lanes, items, groups, unroll, warps, 4, {}};
+        }
+      }
+    }
+    return all;
+  }
+}
+
+struct rowwise {
+  static constexpr const char* name = "rowwise";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = expand_rows<count_rows(rowwise_configs())>(rowwise_configs());
+};
+
+}  // namespace bcsc::kernels::tables

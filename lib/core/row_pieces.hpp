@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+/// How the stream of row pieces lies in memory: what converters/formats/rows_stream.hpp writes and the row-wise kernels
+/// read (kernels/rows_operand.hpp).
+namespace bcsc::core {
+
+/// Two neighbouring entries of a row: 16 bytes in fp32, one load; 24 in fp64, three loads of 8 bytes. Columns and
+/// values lie together, so that what a warp reads of a row is one stretch of memory.
+template <class T>
+struct alignas(sizeof(T) == 4 ? 16 : 8) entry_pair {
+  std::int32_t col[2];
+  T value[2];
+  friend bool operator==(const entry_pair&, const entry_pair&) = default;
+};
+
+/// A run of entries of one row. It ends where the next piece begins.
+struct alignas(8) row_piece {
+  std::uint32_t first_pair;   ///< in the array of pairs
+  std::uint32_t row_and_odd;  ///< 2 * row of C, plus 1 if the second entry of its last pair is padding
+  friend bool operator==(const row_piece&, const row_piece&) = default;
+};
+
+}  // namespace bcsc::core
