@@ -15,7 +15,8 @@ struct rows_operand {
   std::int64_t num_pieces;
   std::int64_t num_partials;  ///< pieces 0 .. num_partials - 1 are parts of rows of several pieces, the heavy rows
   std::int64_t num_heavy;     ///< heavy rows
-  /// [num_pieces + 1], every row in one of them at least; the last names no piece, only the end of the one before it
+  /// [num_pieces + 1], every row in one of them at least, those without entries at the end; the last names no piece,
+  /// only the end of the one before it
   const core::row_piece* pieces;
   /// [pieces[num_pieces].first_pair + 1]: one more than there are, for a piece that begins at the end is looked at;
   /// padding has column 0, value 0

@@ -13,15 +13,15 @@
 /// Rows of more than `split` entries, the heavy ones, are cut into even pieces, so that no thread group works on one
 /// for long after the others are done; their pieces come first, row by row. The other rows are one piece each, longest
 /// first: neighbours, which one warp and one thread block take together, are alike, and what is left for the end is
-/// short. Lengths count by multiples of `grain`: within one multiple, which costs a kernel about the same, rows keep
-/// their order, for neighbouring rows of a mesh read the same rows of B. Entries lie in the order of the pieces, so A
-/// is read as one stream; each piece begins with a new pair of entries (an odd one's last pair is filled up with column
-/// 0, value 0, which kernels do not multiply).
+/// short; rows without entries are the last. Lengths count by multiples of `grain`: within one multiple, which costs a
+/// kernel about the same, rows keep their order, for neighbouring rows of a mesh read the same rows of B. Entries lie
+/// in the order of the pieces, so A is read as one stream; each piece begins with a new pair of entries (an odd one's
+/// last pair is filled up with column 0, value 0, which kernels do not multiply).
 namespace bcsc::converters {
 
 struct rows_stream_options {
   std::int64_t split = 256;  ///< the most entries of a piece: even, at least 2
-  std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order
+  std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
 };
 
 template <number T>

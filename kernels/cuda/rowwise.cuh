@@ -50,7 +50,8 @@ struct rowwise_shape {
   static constexpr int team = row.team_threads();
   static constexpr int teams = row.teams();
   static constexpr int n_tile = row.tile_cols();
-  static constexpr int vectors = Items / Width;                       // loads a lane takes of a row of B
+  static constexpr int vectors = Items / Width;  // loads a lane takes of a row of B
+  static constexpr int resident_blocks = row.blocks_by_registers(vectors);
   static constexpr int group_pairs = Unroll / 2;                      // pairs of entries of a group at a step
   static constexpr int step = group_pairs * Groups;                   // and of the team
   static constexpr int kept = Items > Groups ? Items / Groups : 1;    // sums a lane is left with by reduce()
@@ -67,17 +68,16 @@ struct rowwise_grid {
   double tile_of_block;  // 1 / num_chunks
   int depth;
   int width;  // columns of a tile: all tiles are about equally wide
+  std::uint64_t ldb_bytes;
   std::int64_t ld_partials;
   bool vector_c;  // C may be written `stored` values at a time
   bool staged;    // C goes through shared memory
 };
 
-/// A piece of a row, as a team works on it.
-struct row_part {
-  unsigned first;  // pair
-  int pairs;       // 0: nothing to multiply
-  int entries;     // 2 * pairs, or one less
-  int row;         // of C; -1: no piece
+/// A piece as it lies in memory, untouched: who computes with what a load brings waits for it.
+struct fetched_piece {
+  unsigned first_pair, end_pair;
+  unsigned row_and_odd;
 };
 
 template <class T, int Width>
@@ -194,8 +194,8 @@ __device__ void reduce(T (&sums)[Items], int group, int& first) {
 }
 
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
-__global__ void __launch_bounds__(
-    Warps * 32, rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>::row.blocks_by_registers())
+__global__ void __launch_bounds__(Warps * 32,
+                                  rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>::resident_blocks)
     rowwise_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ rowwise_grid grid) {
   using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -203,28 +203,23 @@ __global__ void __launch_bounds__(
   const int team = static_cast<int>(threadIdx.x) / shape::team;
   const scalars<T> by = read_scalars(args);
   const bool reads_a = by.alpha != T{0};
-  const std::uint64_t ldb_bytes = static_cast<std::uint64_t>(args.ldb) * sizeof(T);
 
-  const auto part_at = [&](std::int64_t piece, std::int64_t last) -> row_part {
-    if (piece >= last) return {0, 0, 0, -1};
-    const uint2 mine = __ldg(reinterpret_cast<const uint2*>(args.a.pieces + piece));
-    const unsigned next = __ldg(&args.a.pieces[piece + 1].first_pair);
-    const int pairs = reads_a ? static_cast<int>(next - mine.x) : 0;
-    return {mine.x, pairs, 2 * pairs - static_cast<int>(mine.y & 1), static_cast<int>(mine.y >> 1)};
-  };
   // This group's pairs of the step that begins at pair `base` of a piece. Behind the end of the piece the last pair is
-  // read again, for a load that no branch guards can be hoisted; it is not multiplied.
-  struct fetched {
-    core::entry_pair<T> pair[shape::group_pairs];
+  // read again, so that no branch parts the loads; it is not multiplied.
+  struct fetched_pairs {
+    core::entry_pair<T> at[shape::group_pairs];
   };
-  const auto fetch = [&](unsigned first, int pairs, int base) {
-    fetched some;
+  const auto fetch_pairs = [&](unsigned first, int pairs, int base) {
+    fetched_pairs some;
 #pragma unroll
     for (int k = 0; k < shape::group_pairs; ++k) {
       const int wanted = min(base + k * Groups + group, pairs - 1);
-      some.pair[k] = load_pair(args.a.pairs + (first + static_cast<unsigned>(max(wanted, 0))));
+      some.at[k] = load_pair(args.a.pairs + (first + static_cast<unsigned>(max(wanted, 0))));
     }
     return some;
+  };
+  const auto pairs_of = [&](const fetched_piece& piece) {
+    return reads_a ? static_cast<int>(piece.end_pair - piece.first_pair) : 0;
   };
   T* staged_sums = grid.staged ? dynamic_shared<T>() : nullptr;                             // [teams][stage_ld]
   int* staged_rows = reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld);  // [teams]
@@ -248,12 +243,24 @@ __global__ void __launch_bounds__(
       b[j] = reinterpret_cast<const char*>(args.b + first_col + min((j * Lanes + lane) * Width, num_cols - Width));
     }
 
-    std::int64_t piece = chunk_begin + team;
-    row_part part = part_at(piece, chunk_end);
-    row_part next = part_at(piece + shape::teams, chunk_end);
-    fetched ahead = fetch(part.first, part.pairs, 0);
-    for (std::int64_t round = chunk_begin; round < chunk_end; round += shape::teams, piece += shape::teams) {
-      const row_part after_next = part_at(piece + 2 * shape::teams, chunk_end);
+    const core::row_piece* pieces = args.a.pieces + chunk_begin;
+    const int num_pieces = static_cast<int>(chunk_end - chunk_begin);
+    const auto fetch_piece = [&](int p) {
+      fetched_piece some{0, 0, 0};
+      if (p < num_pieces) {
+        const uint2 mine = __ldg(reinterpret_cast<const uint2*>(pieces + p));
+        some = {mine.x, __ldg(&pieces[p + 1].first_pair), mine.y};
+      }
+      return some;
+    };
+    fetched_piece piece = fetch_piece(team);
+    fetched_piece next = fetch_piece(team + shape::teams);
+    fetched_pairs ahead = fetch_pairs(piece.first_pair, pairs_of(piece), 0);
+    for (int round = 0; round < num_pieces; round += shape::teams) {
+      const int p = round + team;
+      const fetched_piece after_next = fetch_piece(p + 2 * shape::teams);
+      const int pairs = pairs_of(piece);
+      const int entries = 2 * pairs - static_cast<int>(piece.row_and_odd & 1);
       T sums[Items];
 #pragma unroll
       for (int i = 0; i < Items; ++i) sums[i] = T{0};
@@ -261,41 +268,41 @@ __global__ void __launch_bounds__(
       // One step: the rows of B of this group's entries are asked for, then the entries of the next step, then the
       // former are multiplied. `Whole`: every group of every team has all its entries.
       const auto multiply = [&](auto whole, int base) {
-        const fetched now = ahead;
-        const auto valid = [&](int k, int e) {
-          return decltype(whole)::value || 2 * (base + k * Groups + group) + e < part.entries;
-        };
+        const fetched_pairs now = ahead;
+        const int left = entries - 2 * (base + group);  // from this group's first pair on
+        const auto valid = [&](int k, int e) { return decltype(whole)::value || 2 * k * Groups + e < left; };
         T values[shape::group_pairs][2][Items];
 #pragma unroll
         for (int k = 0; k < shape::group_pairs; ++k) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const std::uint64_t row = static_cast<unsigned>(now.pair[k].col[e]) * ldb_bytes;
+            const std::uint64_t offset = static_cast<unsigned>(now.at[k].col[e]) * grid.ldb_bytes;
 #pragma unroll
             for (int i = 0; i < Items; ++i) values[k][e][i] = T{0};
             if (valid(k, e)) {
 #pragma unroll
               for (int j = 0; j < shape::vectors; ++j) {
-                load_values<Width>(&values[k][e][j * Width], reinterpret_cast<const T*>(b[j] + row));
+                load_values<Width>(&values[k][e][j * Width], reinterpret_cast<const T*>(b[j] + offset));
               }
             }
           }
         }
-        const bool more = base + shape::step < part.pairs;
-        ahead = fetch(more ? part.first : next.first, more ? part.pairs : next.pairs, more ? base + shape::step : 0);
+        const bool more = base + shape::step < pairs;
+        ahead = fetch_pairs(more ? piece.first_pair : next.first_pair, more ? pairs : pairs_of(next),
+                            more ? base + shape::step : 0);
 #pragma unroll
         for (int k = 0; k < shape::group_pairs; ++k) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const T a = valid(k, e) ? now.pair[k].value[e] : T{0};
+            const T a = valid(k, e) ? now.at[k].value[e] : T{0};
 #pragma unroll
             for (int i = 0; i < Items; ++i) sums[i] += a * values[k][e][i];
           }
         }
       };
-      if (!any_team(part.pairs > 0)) ahead = fetch(next.first, next.pairs, 0);
-      for (int base = 0; any_team(base < part.pairs); base += shape::step) {
-        if (all_teams(2 * (base + shape::step) <= part.entries)) {
+      // Rows without entries come last: behind one of them there are no entries to fetch.
+      for (int base = 0; any_team(base < pairs); base += shape::step) {
+        if (all_teams(2 * (base + shape::step) <= entries)) {
           multiply(std::true_type{}, base);
         } else {
           multiply(std::false_type{}, base);
@@ -304,36 +311,38 @@ __global__ void __launch_bounds__(
 
       int first = 0;
       reduce<Items, Groups / 2, Lanes>(sums, group, first);
-      const bool writes = part.row >= 0 && group % shape::copies == 0;
-      const bool partial = piece < args.a.num_partials;
+      const int row = static_cast<int>(piece.row_and_odd >> 1);
+      const bool writes = p < num_pieces && group % shape::copies == 0;
+      const bool partial = chunk_begin + p < args.a.num_partials;
 #pragma unroll
       for (int i = 0; i < shape::kept; i += shape::stored) {
         const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
         if (!writes || col >= num_cols) continue;
         if (partial) {
-          store_values<shape::stored>(args.a.workspace + piece * grid.ld_partials + first_col + col, &sums[i]);
+          store_values<shape::stored>(args.a.workspace + (chunk_begin + p) * grid.ld_partials + first_col + col,
+                                      &sums[i]);
         } else if (grid.staged) {
 #pragma unroll
           for (int k = 0; k < shape::stored; ++k) staged_sums[team * shape::stage_ld + col + k] = sums[i + k];
         } else {
-          store_row<shape::stored>(args.c + part.row * args.c_row_stride + (first_col + col) * args.c_col_stride,
+          store_row<shape::stored>(args.c + row * args.c_row_stride + (first_col + col) * args.c_col_stride,
                                    args.c_col_stride, grid.vector_c, by, &sums[i]);
         }
       }
       if (grid.staged) {
-        if (lane == 0 && group == 0) staged_rows[team] = partial ? -1 : part.row;
+        if (lane == 0 && group == 0) staged_rows[team] = partial || p >= num_pieces ? -1 : row;
         __syncthreads();
 #pragma unroll 1
         for (int i = static_cast<int>(threadIdx.x); i < shape::teams * num_cols; i += shape::threads) {
-          const int row = staged_rows[i % shape::teams];
+          const int c_row = staged_rows[i % shape::teams];
           const int col = i / shape::teams;
-          if (row < 0) continue;
-          store(args.c + row * args.c_row_stride + (first_col + col) * args.c_col_stride, by,
+          if (c_row < 0) continue;
+          store(args.c + c_row * args.c_row_stride + (first_col + col) * args.c_col_stride, by,
                 staged_sums[i % shape::teams * shape::stage_ld + col]);
         }
         __syncthreads();  // before the next sums
       }
-      part = next;
+      piece = next;
       next = after_next;
     }
   }
@@ -417,7 +426,7 @@ struct implementation<tables::rowwise> {
     // A few thread blocks for each that fits: longer ones would leave the end uneven.
     constexpr std::int64_t blocks_each = 4;
     const std::int64_t rounds = ceil_div(args.a.num_pieces, shape::teams) * num_tiles;
-    const std::int64_t resident = std::max(1, env.num_multiprocessors * row.blocks_by_registers());
+    const std::int64_t resident = std::max(1, env.num_multiprocessors * shape::resident_blocks);
     const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * shape::teams);
 
@@ -431,6 +440,7 @@ struct implementation<tables::rowwise> {
                             1.0 / static_cast<double>(num_chunks),
                             static_cast<int>(depth),
                             static_cast<int>(width),
+                            static_cast<std::uint64_t>(args.ldb) * sizeof(T),
                             partials_ld<T>(args.n),
                             vector_c,
                             staged};

@@ -32,18 +32,23 @@ struct rowwise_row {
   constexpr std::int64_t shared_bytes() const {
     return std::int64_t{teams()} * ((tile_cols() + 1) * size_of(type) + std::int64_t{sizeof(std::int32_t)});
   }
+  /// Loads a lane takes of a row of B, 16 bytes each where it owns as many.
+  constexpr int fewest_vectors() const {
+    const int bytes = items * static_cast<int>(size_of(type));
+    return bytes > 16 ? bytes / 16 : 1;
+  }
   /// Registers of a thread: its sums, the values of B and the entries under way, those fetched ahead, and what the rest
-  /// was seen to want.
-  constexpr int registers() const {
+  /// was seen to want; more where B comes in more loads than it might.
+  constexpr int registers(int vectors) const {
     const int size = static_cast<int>(size_of(type)) / 4;
-    return items * (unroll + 1) * size + unroll * (2 * size + 1) + 44;
+    return items * (unroll + 1) * size + unroll * (2 * size + 1) + 28 + 8 * size + 4 * (vectors - fewest_vectors());
   }
   /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
-  constexpr int blocks_by_registers() const {
-    const int allocated = (registers() + 7) / 8 * 8;
+  constexpr int blocks_by_registers(int vectors) const {
+    const int allocated = (registers(vectors) + 7) / 8 * 8;
     const int blocks = 65536 / (allocated * block_threads());
     const int most = 2048 / block_threads();
-    return blocks < most ? blocks : most;
+    return blocks < 1 ? 1 : blocks < most ? blocks : most;
   }
   std::string label() const {
     return "rowwise-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
@@ -55,7 +60,7 @@ struct rowwise_row {
     };
     return power_of_two_up_to(lanes, 32) && power_of_two_up_to(items, 16) && power_of_two_up_to(groups, 32) &&
            power_of_two_up_to(unroll, 16) && unroll >= 2 && power_of_two_up_to(warps, 32) && team_threads() <= 32 &&
-           depth >= 1 && registers() <= 255 && blocks_by_registers() >= 1 && shared_bytes() <= max_shared_bytes;
+           depth >= 1 && registers(fewest_vectors()) <= 255 && shared_bytes() <= max_shared_bytes;
   }
 };
 
@@ -64,29 +69,47 @@ consteval auto rowwise_configs() {
     return std::array<rowwise_row, 5>{{{1, 1, 8, 2, 4, 4, {}},
                                        {2, 4, 4, 2, 4, 4, {}},
                                        {8, 4, 4, 4, 4, 4, {}},
-                                       {32, 4, 1, 8, 4, 2, {}},
+                                       {32, 8, 1, 4, 4, 2, {}},
                                        {16, 1, 2, 4, 4, 1, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_row, 26>{
-        {                                                                              // l  i   g  u  w  d
-         {1, 1, 1, 4, 4, 4, {}},                                                       // N = 1, rows of a few entries
-         {1, 1, 4, 2, 4, 8, {}},   {1, 1, 8, 4, 4, 4, {}},   {1, 1, 32, 4, 4, 2, {}},  // long rows
-         {1, 4, 4, 2, 4, 8, {}},                                                       // N = 2 .. 4
-         {1, 4, 32, 2, 4, 2, {}},  {2, 4, 1, 8, 4, 4, {}},                             // N = 8, short rows
-         {2, 4, 4, 2, 4, 8, {}},   {2, 4, 16, 4, 4, 2, {}},                            // long rows
-         {8, 1, 4, 4, 4, 4, {}},                                                       // odd N below 9
-         {4, 4, 1, 8, 4, 4, {}},                                                       // N = 16
-         {4, 4, 8, 4, 4, 2, {}},   {8, 4, 1, 8, 4, 4, {}},                             // N = 32, short rows
-         {8, 4, 2, 4, 8, 8, {}},   {8, 4, 4, 4, 4, 4, {}},                             // graphs
-         {8, 4, 4, 8, 4, 1, {}},                                                       // networks
-         {32, 1, 1, 8, 4, 4, {}},                                                      // odd N below 33
-         {16, 4, 1, 8, 4, 4, {}},                                                      // N = 64
-         {16, 4, 2, 8, 4, 2, {}},  {32, 2, 1, 8, 4, 4, {}},                            // N = 64, fp64
-         {32, 4, 1, 4, 8, 8, {}},                                                      // N = 128, short rows
-         {32, 4, 1, 8, 4, 4, {}},  {32, 4, 1, 8, 16, 2, {}},  // many neighbouring rows share an L1
-         {32, 4, 1, 16, 4, 1, {}},                            // few rows, long ones
-         {32, 8, 1, 4, 4, 4, {}},                             // N >= 256
-         {32, 8, 1, 8, 4, 2, {}}}};
+    return std::array<rowwise_row, 26>{{
+        // lanes, items, groups, unroll, warps, depth
+        // N = 1: rows of a few entries, short, medium, long ones
+        {1, 1, 1, 4, 4, 4, {}},
+        {1, 1, 4, 2, 4, 8, {}},
+        {1, 1, 8, 4, 4, 4, {}},
+        {1, 1, 32, 4, 4, 2, {}},
+        // N = 2 .. 4: short, long
+        {1, 4, 4, 2, 4, 8, {}},
+        {1, 4, 32, 2, 4, 2, {}},
+        // N = 8: short, short, long
+        {2, 4, 1, 8, 4, 4, {}},
+        {2, 4, 4, 2, 4, 8, {}},
+        {2, 4, 16, 4, 4, 2, {}},
+        // N = 16: short, long
+        {4, 4, 1, 8, 4, 4, {}},
+        {4, 4, 8, 4, 4, 2, {}},
+        // N = 32: short, short, graphs, networks
+        {8, 4, 1, 8, 4, 4, {}},
+        {8, 4, 2, 4, 8, 8, {}},
+        {8, 4, 4, 4, 4, 4, {}},
+        {8, 4, 4, 8, 4, 1, {}},
+        // odd N, where loads of B are of one value
+        {8, 1, 4, 4, 4, 4, {}},
+        {32, 1, 1, 8, 4, 4, {}},
+        // N = 64: short, long, fp64
+        {16, 4, 1, 8, 4, 4, {}},
+        {16, 4, 2, 8, 4, 2, {}},
+        {32, 2, 1, 8, 4, 4, {}},
+        // N = 128: short, any, neighbours that share an L1, few and long
+        {32, 4, 1, 4, 8, 8, {}},
+        {32, 4, 1, 8, 4, 4, {}},
+        {32, 4, 1, 8, 16, 2, {}},
+        {32, 4, 1, 16, 4, 1, {}},
+        // N >= 256: short, long
+        {32, 8, 1, 4, 4, 4, {}},
+        {32, 8, 1, 8, 4, 2, {}},
+    }};
   } else {
     std::array<rowwise_row, 9 * 4 * 4 * 2> all{};
     std::size_t at = 0;
