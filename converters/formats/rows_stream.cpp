@@ -1,7 +1,7 @@
 #include "converters/formats/rows_stream.hpp"
 
-#include <limits>
-#include <numeric>
+#include <algorithm>
+#include <utility>
 
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
@@ -27,15 +27,15 @@ struct lengths {
   bool heavy(std::int64_t row) const { return entries(row) > options.split; }
   std::int64_t pieces(std::int64_t row) const { return heavy(row) ? ceil_div(entries(row), options.split) : 1; }
 
-  /// What light rows are sorted by: longest first.
-  std::int64_t num_classes() const { return ceil_div(options.split, options.grain) + 1; }
-  std::int64_t rank(std::int64_t row) const { return num_classes() - 1 - ceil_div(entries(row), options.grain); }
+  std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
 };
 
-/// The light rows in the order of their pieces, stable: a counting sort, each thread counting its share of the rows.
+/// The light rows in the order of their pieces, longest first, stable: a counting sort, each thread counting its share
+/// of the rows. No light row has more than `longest` entries.
 template <class Lengths>
-std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_light) {
-  const std::int64_t rows = of.a.rows, num_classes = of.num_classes();
+std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_light, std::int64_t longest) {
+  const std::int64_t rows = of.a.rows, num_classes = ceil_div(longest, of.options.grain) + 1;
+  const auto rank = [&](std::int64_t row) { return num_classes - 1 - of.length_class(row); };
   // The tables of counts must stay small beside the rows.
   const std::int64_t shares = std::min(worthwhile_pieces(rows), std::max<std::int64_t>(1, rows / num_classes));
   const std::vector<std::int64_t> cuts = even_cuts(rows, shares, [](std::int64_t i) { return i; });
@@ -43,7 +43,7 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
   auto next = storage<std::int64_t>(num_shares * num_classes, "row counts");
   for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
-      if (!of.heavy(row)) ++next[at(share * num_classes + of.rank(row))];
+      if (!of.heavy(row)) ++next[at(share * num_classes + rank(row))];
     }
   });
   std::int64_t position = 0;
@@ -55,7 +55,7 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
   auto sorted = storage<std::int32_t>(num_light, "rows");
   for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
-      if (!of.heavy(row)) sorted[at(next[at(share * num_classes + of.rank(row))]++)] = static_cast<std::int32_t>(row);
+      if (!of.heavy(row)) sorted[at(next[at(share * num_classes + rank(row))]++)] = static_cast<std::int32_t>(row);
     }
   });
   return sorted;
@@ -73,9 +73,10 @@ void fill(std::vector<entry_pair<T>>& pairs, std::int64_t to, const csr_view<T, 
 }
 
 void check(std::int64_t rows, std::int64_t cols, const rows_stream_options& options) {
-  // Even, so that a piece inside a row is whole pairs.
-  if (options.split < 2 || options.split % 2 != 0 || options.split > std::numeric_limits<std::int32_t>::max()) {
-    fail(errc::invalid_argument, "split = {}: must be even and lie in 2 .. 2147483646", options.split);
+  // Even, so that a piece inside a row is whole pairs; kernels count the entries of a piece in 32 bits.
+  constexpr std::int64_t greatest_split = 1 << 30;
+  if (options.split < 2 || options.split % 2 != 0 || options.split > greatest_split) {
+    fail(errc::invalid_argument, "split = {}: must be even and lie in 2 .. {}", options.split, greatest_split);
   }
   require_at_least_one(options.grain, "grain");
   (void)core::narrow<std::int32_t>(rows, "rows");
@@ -95,18 +96,21 @@ rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options
   out.cols = a.cols;
   out.nnz = a.nnz();
   std::vector<std::int32_t> heavy;
-  std::int64_t num_pairs = 0;
+  std::int64_t num_pairs = 0, longest = 0;
   for (std::int64_t row = 0; row < a.rows; ++row) {
     num_pairs += of.pairs(row);
-    if (!of.heavy(row)) continue;
+    if (!of.heavy(row)) {
+      longest = std::max(longest, of.entries(row));
+      continue;
+    }
     heavy.push_back(static_cast<std::int32_t>(row));
     out.num_partials += of.pieces(row);
     out.heavy_ptr.push_back(core::narrow<std::int32_t>(out.num_partials, "pieces of heavy rows"));
   }
   (void)core::narrow<std::uint32_t>(num_pairs + 1, "pairs of entries");
   const auto num_heavy = static_cast<std::int64_t>(heavy.size());
-  const std::vector<std::int32_t> light = sorted_light_rows(of, a.rows - num_heavy);
   const std::int64_t num_light = a.rows - num_heavy;
+  const std::vector<std::int32_t> light = sorted_light_rows(of, num_light, longest);
   out.pieces = storage<row_piece>(out.num_partials + num_light + 1, "pieces");
   out.pairs = storage<entry_pair<T>>(num_pairs + 1, "pairs of entries");
 

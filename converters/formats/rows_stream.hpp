@@ -41,6 +41,14 @@ struct rows_stream {
   friend bool operator==(const rows_stream&, const rows_stream&) = default;
 };
 
+/// The split for a kernel whose teams multiply `step` entries of a piece at a time: rows are heavy that take more than
+/// 16 steps and are 4 times as long as the mean. Where all rows are long, cutting them would only add partial sums.
+constexpr std::int64_t split_for(std::int64_t rows, std::int64_t nnz, std::int64_t step) {
+  const std::int64_t mean = rows > 0 ? nnz / rows : 0;
+  const std::int64_t most = 16 * step > 4 * mean ? 16 * step : 4 * mean;
+  return most + most % 2;
+}
+
 /// `a` lies on the host and holds its invariants. Parallel; the result does not depend on the number of threads. Reads
 /// A once and the row pointers three times. Throws error{invalid_argument | wrong_memory_space | size_overflow |
 /// out_of_memory}; size_overflow where rows or columns do not fit 31 bits or pairs 32.

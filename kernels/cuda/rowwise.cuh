@@ -169,6 +169,16 @@ __device__ void store_row(T* c, std::int64_t stride, bool at_once, const scalars
   for (int i = 0; i < Width; ++i) store(c + i * stride, by, sums[i]);
 }
 
+/// Has the compiler compute an address here. Left alone it does so in the branch of each load, for one after the other,
+/// with the constants it takes fetched again: a third more instructions in the last step of a piece.
+__device__ inline void settle(std::uint64_t& address) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+l"(address));
+#else
+  (void)address;
+#endif
+}
+
 /// Adds up the sums of a team's groups, in an order of its own for each column but the same in every run. Two groups at
 /// a distance swap halves, so that each step leaves a lane half as many sums to shuffle: sums[0 .. kept) remain, those
 /// of the items from `first` on. The whole warp takes part.
@@ -236,29 +246,26 @@ __global__ void __launch_bounds__(Warps * 32,
     const std::int64_t first_col = col_tile * grid.width;
     const int num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
 
-    // Lanes beyond the tile read its last columns once more, and store nothing.
-    const char* b[shape::vectors];
-#pragma unroll
-    for (int j = 0; j < shape::vectors; ++j) {
-      b[j] = reinterpret_cast<const char*>(args.b + first_col + min((j * Lanes + lane) * Width, num_cols - Width));
-    }
+    // This lane's columns in row 0 of B. Lanes beyond the tile read its last columns once more, and store nothing.
+    const auto column = [&](int j) { return min((j * Lanes + lane) * Width, num_cols - Width); };
+    const auto b = reinterpret_cast<std::uint64_t>(args.b + first_col + column(0));
 
-    const core::row_piece* pieces = args.a.pieces + chunk_begin;
     const int num_pieces = static_cast<int>(chunk_end - chunk_begin);
-    const auto fetch_piece = [&](int p) {
+    const core::row_piece* mine = args.a.pieces + chunk_begin + team;
+    const auto fetch_piece = [&](int p, const core::row_piece* from) {
       fetched_piece some{0, 0, 0};
       if (p < num_pieces) {
-        const uint2 mine = __ldg(reinterpret_cast<const uint2*>(pieces + p));
-        some = {mine.x, __ldg(&pieces[p + 1].first_pair), mine.y};
+        const uint2 whole = __ldg(reinterpret_cast<const uint2*>(from));
+        some = {whole.x, __ldg(&from[1].first_pair), whole.y};
       }
       return some;
     };
-    fetched_piece piece = fetch_piece(team);
-    fetched_piece next = fetch_piece(team + shape::teams);
+    fetched_piece piece = fetch_piece(team, mine);
+    fetched_piece next = fetch_piece(team + shape::teams, mine + shape::teams);
     fetched_pairs ahead = fetch_pairs(piece.first_pair, pairs_of(piece), 0);
-    for (int round = 0; round < num_pieces; round += shape::teams) {
+    for (int round = 0; round < num_pieces; round += shape::teams, mine += shape::teams) {
       const int p = round + team;
-      const fetched_piece after_next = fetch_piece(p + 2 * shape::teams);
+      const fetched_piece after_next = fetch_piece(p + 2 * shape::teams, mine + 2 * shape::teams);
       const int pairs = pairs_of(piece);
       const int entries = 2 * pairs - static_cast<int>(piece.row_and_odd & 1);
       T sums[Items];
@@ -271,18 +278,27 @@ __global__ void __launch_bounds__(Warps * 32,
         const fetched_pairs now = ahead;
         const int left = entries - 2 * (base + group);  // from this group's first pair on
         const auto valid = [&](int k, int e) { return decltype(whole)::value || 2 * k * Groups + e < left; };
+        std::uint64_t from[shape::group_pairs][2];
+#pragma unroll
+        for (int k = 0; k < shape::group_pairs; ++k) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            from[k][e] = b + static_cast<unsigned>(now.at[k].col[e]) * grid.ldb_bytes;
+            settle(from[k][e]);
+          }
+        }
         T values[shape::group_pairs][2][Items];
 #pragma unroll
         for (int k = 0; k < shape::group_pairs; ++k) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const std::uint64_t offset = static_cast<unsigned>(now.at[k].col[e]) * grid.ldb_bytes;
 #pragma unroll
             for (int i = 0; i < Items; ++i) values[k][e][i] = T{0};
             if (valid(k, e)) {
 #pragma unroll
               for (int j = 0; j < shape::vectors; ++j) {
-                load_values<Width>(&values[k][e][j * Width], reinterpret_cast<const T*>(b[j] + offset));
+                load_values<Width>(&values[k][e][j * Width],
+                                   reinterpret_cast<const T*>(from[k][e]) + (column(j) - column(0)));
               }
             }
           }
@@ -313,13 +329,13 @@ __global__ void __launch_bounds__(Warps * 32,
       reduce<Items, Groups / 2, Lanes>(sums, group, first);
       const int row = static_cast<int>(piece.row_and_odd >> 1);
       const bool writes = p < num_pieces && group % shape::copies == 0;
-      const bool partial = chunk_begin + p < args.a.num_partials;
+      const bool partial = mine < args.a.pieces + args.a.num_partials;
 #pragma unroll
       for (int i = 0; i < shape::kept; i += shape::stored) {
         const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
         if (!writes || col >= num_cols) continue;
         if (partial) {
-          store_values<shape::stored>(args.a.workspace + (chunk_begin + p) * grid.ld_partials + first_col + col,
+          store_values<shape::stored>(args.a.workspace + (mine - args.a.pieces) * grid.ld_partials + first_col + col,
                                       &sums[i]);
         } else if (grid.staged) {
 #pragma unroll

@@ -113,7 +113,7 @@ TEST_P(streaming, holds_every_entry_once_in_order) {
 
 std::vector<streaming_case> cases() {
   std::vector<streaming_case> all;
-  for (const rows_stream_options options : {rows_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 20, 1}}) {
+  for (const rows_stream_options options : {rows_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}}) {
     for (sparse_case& c : battery(values::small_integers)) {
       if (c.rows > 0) all.push_back({std::move(c), options});
     }
@@ -159,6 +159,19 @@ TEST(rows_stream, does_not_depend_on_the_threads) {
 }
 #endif
 
+TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
+  for (const std::int64_t step : {1, 3, 8, 128}) {
+    for (const std::int64_t mean : {0, 1, 7, 200, 5000}) {
+      const std::int64_t split = converters::split_for(100, 100 * mean + 99, step);
+      EXPECT_EQ(split % 2, 0);
+      EXPECT_GE(split, 2);
+      EXPECT_GE(split, 16 * step);
+      EXPECT_GE(split, 4 * mean);
+    }
+  }
+  EXPECT_EQ(converters::split_for(0, 0, 8), 128);
+}
+
 TEST(rows_stream, names_what_is_wrong) {
   const auto csr = csr_of<float>(uneven());
   const auto message = [](auto call) -> std::string {
@@ -169,7 +182,7 @@ TEST(rows_stream, names_what_is_wrong) {
     }
     return "no error";
   };
-  for (const std::int64_t split : {0, 1, 7, -4}) {
+  for (const std::int64_t split : {0, 1, 7, -4, (1 << 30) + 2}) {
     EXPECT_NE(message([&] {
                 to_rows_stream(csr.view(), {split, 8});
               }).find("split = " + std::to_string(split)),
