@@ -54,8 +54,9 @@ struct launch_env {
   int num_multiprocessors;
 };
 
-/// Starts one row of a table. `args` points to spmm_args<T, I> as the row's type and index_bits say. Returns a
-/// cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
+/// Starts one row of a table. `args` points to spmm_args<T, I> as the row's type and index_bits say, for row-wise CUDA
+/// kernels to rows_args<T> (kernels/rows_operand.hpp). Returns a cudaError_t (0: started); the CPU returns 0. rows,
+/// n > 0; anything else may be zero.
 using launch_fn = int (*)(const void* args, const launch_env& env);
 
 }  // namespace bcsc::kernels

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/bcsc_shards.h"
 #include "kernels/tables/naive.hpp"
+#include "kernels/tables/rowwise.hpp"
 #include "kernels/tables/tiled.hpp"
 #include "kernels/tables/warp.hpp"
 
@@ -28,6 +29,8 @@ template <>
 constexpr int num_shards<tables::warp> = BCSC_WARP_SHARDS;
 template <>
 constexpr int num_shards<tables::tiled> = BCSC_TILED_SHARDS;
+template <>
+constexpr int num_shards<tables::rowwise> = BCSC_ROWWISE_SHARDS;
 
 }  // namespace
 
@@ -40,5 +43,6 @@ launch_fn launcher(std::size_t row) {
 template launch_fn launcher<tables::naive>(std::size_t);
 template launch_fn launcher<tables::warp>(std::size_t);
 template launch_fn launcher<tables::tiled>(std::size_t);
+template launch_fn launcher<tables::rowwise>(std::size_t);
 
 }  // namespace bcsc::kernels::cuda
