@@ -15,6 +15,7 @@
 ///     the lower half first B 16 x 8    b[0] (2t, group)   b[1] (2t + 8, group), each with the one below in the upper
 ///   both                   C 16 x 8    c[0] (group, 2t)   c[1] (group, 2t + 1)   c[2] (group + 8, 2t)
 ///                                      c[3] (group + 8, 2t + 1)
+///   m16n8k8 f64            as m16n8k8 tf32
 ///   m8n8k4 f64             A 8 x 4     a (group, t)
 ///                          B 4 x 8     b (t, group)
 ///                          C 8 x 8     c[0] (group, 2t)   c[1] (group, 2t + 1)
@@ -57,6 +58,27 @@ __device__ inline void mma_m8n8k4_f64(double (&c)[2], double a, double b) {
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                : "+d"(c[0]), "+d"(c[1])
                : "d"(a), "d"(b));
+}
+
+/// One instruction from sm_90 on, four of the smaller ones before.
+__device__ inline void mma_m16n8k8_f64(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+  double upper[2] = {c[0], c[1]}, lower[2] = {c[2], c[3]};
+  for (int k = 0; k < 2; ++k) {
+    mma_m8n8k4_f64(upper, a[2 * k], b[k]);
+    mma_m8n8k4_f64(lower, a[2 * k + 1], b[k]);
+  }
+  c[0] = upper[0];
+  c[1] = upper[1];
+  c[2] = lower[0];
+  c[3] = lower[1];
+#endif
 }
 
 }  // namespace bcsc::kernels::cuda

@@ -15,6 +15,10 @@ namespace bcsc::kernels::tables {
 enum class space : int { few = 0, tuned = 1, full = 2 };
 inline constexpr space built_space = static_cast<space>(BCSC_KERNEL_SPACE);
 
+/// What a row keeps of its values. full: results within the error bound of its type; tf32: values are rounded to 10
+/// bits of mantissa before they are multiplied, which only a caller may allow.
+enum class accuracy { full, tf32 };
+
 /// The most dynamic shared memory a thread block of sm_90 can ask for (227 KiB).
 inline constexpr std::int64_t max_shared_bytes = 227 * 1024;
 

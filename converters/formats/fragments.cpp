@@ -1,0 +1,188 @@
+#include "converters/formats/fragments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "converters/formats/parallel.hpp"
+#include "lib/core/checked.hpp"
+
+namespace bcsc::converters {
+
+namespace {
+
+using core::ceil_div;
+using core::fragment_columns;
+using core::fragment_rows;
+using core::fragment_values;
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+constexpr std::int64_t greatest_height = core::most_fragment_parts * fragment_rows;
+
+/// Which place `parts` has in the reflected Gray code. Along it one part comes or goes at a time, so that a group that
+/// takes in the last columns of one set of parts and the first of the next has one tile too many at most.
+unsigned gray_rank(unsigned parts) {
+  parts ^= parts >> 4;
+  parts ^= parts >> 2;
+  return parts ^ parts >> 1;
+}
+static_assert(core::most_fragment_parts <= 8);
+
+/// The columns of one row block, in the order in which they go into groups.
+template <value T, index I>
+class block_order {
+ public:
+  struct column {
+    std::int64_t index;  ///< in col_ind
+    std::int64_t entry;  ///< the first of its entries
+    unsigned parts;
+  };
+
+  explicit block_order(const compact_bcsc_view<T, I>& a) : a_(a) {}
+
+  const std::vector<column>& of(std::int64_t block) {
+    const std::int64_t first = a_.brow_ptr[at(block)], last = a_.brow_ptr[at(block) + 1];
+    found_.clear();
+    std::array<std::int64_t, 1 << core::most_fragment_parts> next{};
+    std::int64_t entry = a_.entry_ptr[at(block)];
+    for (std::int64_t j = first; j < last; ++j) {
+      column c{j, entry, 0};
+      entry += a_.col_count[at(j)] + 1;
+      for (std::int64_t k = c.entry; k < entry; ++k) c.parts |= 1u << a_.row_in_block[at(k)] / fragment_rows;
+      ++next[gray_rank(c.parts)];
+      found_.push_back(c);
+    }
+    std::int64_t before = 0;
+    for (std::int64_t& n : next) before += std::exchange(n, before);
+    ordered_.resize(found_.size());
+    for (const column& c : found_) ordered_[at(next[gray_rank(c.parts)]++)] = c;
+    return ordered_;
+  }
+
+ private:
+  const compact_bcsc_view<T, I>& a_;
+  std::vector<column> found_, ordered_;
+};
+
+template <class Column>
+unsigned parts_of_group(const std::vector<Column>& columns, std::size_t first) {
+  unsigned parts = 0;
+  for (std::size_t j = first; j < std::min(first + fragment_columns, columns.size()); ++j) parts |= columns[j].parts;
+  return parts;
+}
+
+void require_int32(std::int64_t value, const char* name) {
+  if (value > std::numeric_limits<std::int32_t>::max()) {
+    core::fail(errc::size_overflow, "fragments: {} {} do not fit 32-bit indices", value, name);
+  }
+}
+
+}  // namespace
+
+template <value T, index I>
+fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options) {
+  require_host(a.space, "compact bcsc");
+  if (a.m_block > greatest_height) {
+    core::fail(errc::invalid_argument, "m_block = {}: fragments take row blocks of at most {} rows", a.m_block,
+               greatest_height);
+  }
+  if (options.most_groups < 0) {
+    core::fail(errc::invalid_argument, "most_groups = {}: must be at least 0", options.most_groups);
+  }
+  require_int32(a.rows, "rows");
+  require_int32(a.cols, "columns");
+
+  fragments_matrix<T> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  while (out.height < a.m_block) out.height *= 2;
+
+  const std::int64_t num_blocks = a.num_row_blocks();
+  const auto weight = [&](std::int64_t b) { return std::int64_t{a.entry_ptr[at(b)]} + b; };
+  const std::vector<std::int64_t> cuts = num_blocks == 0
+                                             ? std::vector<std::int64_t>{0}
+                                             : even_cuts(num_blocks, worthwhile_pieces(weight(num_blocks)), weight);
+
+  auto first_group = storage<std::int64_t>(num_blocks + 1, "first groups");
+  auto first_tile = storage<std::int64_t>(num_blocks + 1, "first tiles");
+  for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
+    block_order<T, I> order(a);
+    for (std::int64_t b = first; b < last; ++b) {
+      const auto& columns = order.of(b);
+      first_group[at(b) + 1] = ceil_div(static_cast<std::int64_t>(columns.size()), std::int64_t{fragment_columns});
+      for (std::size_t j = 0; j < columns.size(); j += fragment_columns) {
+        first_tile[at(b) + 1] += std::popcount(parts_of_group(columns, j));
+      }
+    }
+  });
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
+    first_group[at(b) + 1] += first_group[at(b)];
+    first_tile[at(b) + 1] += first_tile[at(b)];
+  }
+  require_int32(first_group.back(), "groups");
+  require_int32(first_tile.back(), "tiles");
+
+  out.groups = storage<core::fragments_group>(first_group.back(), "groups");
+  out.col_ind = storage<std::int32_t>(first_group.back() * fragment_columns, "col_ind");
+  out.tiles = storage<T>(first_tile.back() * fragment_values, "tiles");
+  for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
+    block_order<T, I> order(a);
+    for (std::int64_t b = first; b < last; ++b) {
+      const auto& columns = order.of(b);
+      std::int64_t tile = first_tile[at(b)];
+      for (std::size_t j = 0; j < columns.size(); j += fragment_columns) {
+        const std::int64_t group = first_group[at(b)] + static_cast<std::int64_t>(j) / fragment_columns;
+        const unsigned parts = parts_of_group(columns, j);
+        out.groups[at(group)] = {static_cast<std::int32_t>(tile), parts};
+        for (int k = 0; k < fragment_columns; ++k) {
+          const auto& column = columns[std::min(j + static_cast<std::size_t>(k), columns.size() - 1)];
+          out.col_ind[at(group * fragment_columns + k)] = static_cast<std::int32_t>(a.column(column.index));
+          if (j + static_cast<std::size_t>(k) >= columns.size()) continue;
+          const std::int64_t end = column.entry + a.col_count[at(column.index)] + 1;
+          for (std::int64_t e = column.entry; e < end; ++e) {
+            const std::int64_t row = a.row_in_block[at(e)];
+            const unsigned lower_parts = (1u << row / fragment_rows) - 1;
+            const std::int64_t own_tile = tile + std::popcount(parts & lower_parts);
+            out.tiles[at(own_tile * fragment_values + row % fragment_rows * fragment_columns + k)] = a.values[at(e)];
+          }
+        }
+        tile += std::popcount(parts);
+      }
+    }
+  });
+
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
+    const auto row = static_cast<std::int32_t>(a.first_row(b));
+    const auto num_rows = static_cast<std::int32_t>(a.first_row(b + 1)) - row;
+    const std::int64_t begin = first_group[at(b)], count = first_group[at(b) + 1] - begin;
+    const bool split = options.most_groups > 0 && count > options.most_groups;
+    const std::int64_t pieces = split ? ceil_div(count, options.most_groups) : 1;
+    require_int32(out.num_slots + pieces, "pieces of row blocks");
+    if (split) {
+      out.sums.push_back({row, num_rows, static_cast<std::int32_t>(out.num_slots), static_cast<std::int32_t>(pieces)});
+    }
+    for (std::int64_t p = 0; p < pieces; ++p) {
+      const std::int64_t slot = split ? out.num_slots++ : -1;
+      out.items.push_back({static_cast<std::int32_t>(begin + count * p / pieces),
+                           static_cast<std::int32_t>(begin + count * (p + 1) / pieces),
+                           row,
+                           num_rows,
+                           static_cast<std::int32_t>(slot),
+                           {}});
+    }
+  }
+  return out;
+}
+
+#define BCSC_INSTANTIATE(T, I) \
+  template fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>&, const fragments_options&);
+BCSC_INSTANTIATE(float, std::int32_t)
+BCSC_INSTANTIATE(double, std::int32_t)
+BCSC_INSTANTIATE(float, std::int64_t)
+BCSC_INSTANTIATE(double, std::int64_t)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc::converters

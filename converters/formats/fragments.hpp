@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bcsc/formats.hpp"
+#include "lib/core/fragments.hpp"
+
+namespace bcsc::converters {
+
+/// A in fragments, on the host; lib/core/fragments.hpp says what they are.
+template <value T>
+struct fragments_matrix {
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t height = 8;
+  std::vector<core::fragments_item> items;    ///< by row
+  std::vector<core::fragments_group> groups;  ///< by row block
+  std::vector<std::int32_t> col_ind;          ///< [8 * groups]
+  std::vector<T> tiles;                       ///< [64 * tiles]
+  std::vector<core::fragments_sum> sums;      ///< the row blocks in several pieces
+  std::int64_t num_slots = 0;                 ///< the pieces of those
+
+  std::int64_t num_groups() const { return static_cast<std::int64_t>(groups.size()); }
+  std::int64_t num_tiles() const { return static_cast<std::int64_t>(tiles.size()) / core::fragment_values; }
+  /// Of all its arrays.
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(items.size() * sizeof(items[0]) + groups.size() * sizeof(groups[0]) +
+                                     col_ind.size() * sizeof(col_ind[0]) + tiles.size() * sizeof(T) +
+                                     sums.size() * sizeof(sums[0]));
+  }
+};
+
+/// A row block of more groups than this is split into even pieces; 0: none is.
+struct fragments_options {
+  std::int64_t most_groups = 0;
+};
+
+/// The row blocks are those of `a`, of at most 64 rows; height is the least of 8, 16, 32 and 64 that holds m_block.
+/// Parallel; the result does not depend on the threads. Throws error{invalid_argument | size_overflow | out_of_memory |
+/// wrong_memory_space}. `a` is believed to hold its format's invariants.
+template <value T, index I>
+fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options = {});
+
+}  // namespace bcsc::converters

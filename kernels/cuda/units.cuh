@@ -1,0 +1,650 @@
+#pragma once
+
+#include "bcsc/elements.hpp"
+#include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/dynamic_shared.cuh"
+#include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/fragments_operand.hpp"
+#include "kernels/tables/units.hpp"
+
+/// SpMM on the matrix units, A in fragments (lib/core/fragments.hpp).
+///
+/// The product is taken transposed: the 16 rows of an m16n8k8 product are columns of B, its 8 columns are the rows of a
+///   tile of A. So the zeros multiplied are those of 8 rows, not of 16, and A takes as little memory; what is fetched
+///   of B is shared by all parts of the row block all the same. FP64 has the same shape and the same code.
+/// Who owns what: a warp owns a row block and `slab` columns, its sums in registers; no barrier, but where warps_k
+///   warps share the groups of one row block: those add up through shared memory, in their order. The warps of a
+///   thread block have neighbouring row blocks (which meet the same rows of B in L1) or slabs (the same tiles of A).
+/// Which columns a lane owns: with g = lane / 4 and t = lane % 4, of each piece of 8 * 16 bytes of a row of B the g-th
+/// 16
+///   bytes, for the rows of columns 2t and 2t + 1 of the group. A warp's load then takes 128 bytes of each of four
+///   rows, and C is written in the same pieces of 16 bytes, to rows 2t and 2t + 1 of a part. The order of the columns
+///   within a product is our own to choose, likewise that of k: tiles are plain 8 x 8, row-major.
+/// What is loaded when: column numbers and the list of tiles one group before they are needed; tiles and rows of B
+///   `ahead` groups before. Straight to registers, each piece as soon as the one before it has been split: the
+///   registers of one group then hold the next one's data under way. Or through shared memory (`staged`): each lane
+///   copies what it will read itself, to places of its own: no swizzle, no bank conflict, no barrier, not even in the
+///   warp.
+/// Columns of C past n: a slab that is not full skips whole pieces; within one, lanes read B's last column in place of
+///   what is not there, and nothing of it is stored.
+///
+/// 3xTF32: x = high + low, high = x rounded to 11 bits of mantissa, low the exact rest, of which the unit takes the
+///   first 11 bits of at most 12: |x - high - low| <= 2^-23 |x|, and rounding low would not be better. A product is
+///   low * high + high * low + high * high, summed from zero over 8 columns and then added to the sums in fp32: the
+///   units' own sums are truncated, and would lose more over many groups.
+///   Infinities: the low part is infinity - infinity, so what an infinite or NaN value of A or B reaches becomes NaN,
+///   never a finite number; so does |x| >= 3.4027e38 (7f7ff000), whose high part is infinite.
+/// TF32: both factors rounded, one product, summed by the unit. Infinities and NaN stay what they are; |x| as above is
+///   infinite.
+/// All: the zeros of a tile are multiplied, so a NaN or infinity of B may reach all rows of a row block that has a
+///   non-zero in its column.
+///
+/// Bytes moved, for each slab: 64 values a tile, 32 bytes of column numbers and 8 more a group, 8 * slab values of B a
+///   group, C once (twice if beta is not 0). Row blocks in several pieces write 8 * parts * slab values a piece and
+///   read them once more.
+/// Preconditions: those of product_args and fragments_operand. Deterministic: every sum has one order.
+namespace bcsc::kernels::cuda {
+
+/// The numbers of one instance, and what follows from them.
+template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products>
+struct units_shape {
+  static constexpr int parts = Parts;
+  static constexpr int slab = Slab;
+  static constexpr int ahead = Ahead;
+  static constexpr int products = Products;
+  static constexpr auto keeps = Products == 1 && sizeof(T) == 4 ? tables::accuracy::tf32 : tables::accuracy::full;
+  static constexpr tables::units_row row{value_type_of<T>, keeps,  Parts, Slab,       WarpsM,
+                                         WarpsN,           WarpsK, Ahead, Staged != 0};
+
+  static constexpr int vector = 16 / static_cast<int>(sizeof(T));  // neighbouring columns of a lane
+  static constexpr int piece = 8 * vector;                         // columns of a piece
+  static constexpr int pieces = Slab / piece;
+  static constexpr int steps = vector / 2;  // products of a piece and a tile
+  static constexpr int stages = Ahead + 1;
+  static constexpr int stage_values = 8 * Slab + core::fragment_values * Parts;
+
+  using sums = T[Parts][pieces][steps][4];
+};
+
+// --- Products -------------------------------------------------------------------------------------------------------
+
+/// What the unit is given of a piece of two rows of B (left: the fragments of each step) and of a tile of A (right),
+/// and their product.
+template <class T, int Products>
+struct unit_product;
+
+/// Element i of the left fragment of a step.
+template <class T, int Vector>
+__device__ T left_element(const T (&b)[2][Vector], int step, int i) {
+  return b[i / 2][2 * step + i % 2];
+}
+
+__device__ inline unsigned high_bits(float x) { return (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
+__device__ inline unsigned low_bits(float x, unsigned high) { return __float_as_uint(x - __uint_as_float(high)); }
+
+template <>
+struct unit_product<float, 3> {
+  struct left {
+    unsigned high[2][4], low[2][4];
+  };
+  struct right {
+    unsigned high[2], low[2];
+  };
+  static __device__ left of_b(const float (&b)[2][4]) {
+    left to;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float x = left_element(b, step, i);
+        to.high[step][i] = high_bits(x);
+        to.low[step][i] = low_bits(x, to.high[step][i]);
+      }
+    }
+    return to;
+  }
+  static __device__ right of_a(const float (&a)[2]) {
+    right to;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      to.high[i] = high_bits(a[i]);
+      to.low[i] = low_bits(a[i], to.high[i]);
+    }
+    return to;
+  }
+  static __device__ void add(float (&sums)[2][4], const left& b, const right& a) {
+    float group[2][4] = {};
+#pragma unroll
+    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(group[step], b.low[step], a.high);
+#pragma unroll
+    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(group[step], b.high[step], a.low);
+#pragma unroll
+    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(group[step], b.high[step], a.high);
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[step][i] += group[step][i];
+    }
+  }
+};
+
+/// Rounded once the unit has left out the last bits. A NaN whose bits are all set would become a zero by the addition.
+__device__ inline unsigned rounded_bits(float x) { return __float_as_uint(x) + (x == x ? 0x1000u : 0u); }
+
+template <>
+struct unit_product<float, 1> {
+  struct left {
+    unsigned value[2][4];
+  };
+  struct right {
+    unsigned value[2];
+  };
+  static __device__ left of_b(const float (&b)[2][4]) {
+    left to;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) to.value[step][i] = rounded_bits(left_element(b, step, i));
+    }
+    return to;
+  }
+  static __device__ right of_a(const float (&a)[2]) { return {{rounded_bits(a[0]), rounded_bits(a[1])}}; }
+  static __device__ void add(float (&sums)[2][4], const left& b, const right& a) {
+#pragma unroll
+    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(sums[step], b.value[step], a.value);
+  }
+};
+
+template <>
+struct unit_product<double, 1> {
+  struct left {
+    double value[4];
+  };
+  struct right {
+    double value[2];
+  };
+  static __device__ left of_b(const double (&b)[2][2]) { return {{b[0][0], b[0][1], b[1][0], b[1][1]}}; }
+  static __device__ right of_a(const double (&a)[2]) { return {{a[0], a[1]}}; }
+  static __device__ void add(double (&sums)[1][4], const left& b, const right& a) {
+    mma_m16n8k8_f64(sums[0], b.value, a.value);
+  }
+};
+
+// --- Loads ----------------------------------------------------------------------------------------------------------
+
+template <class T, int Values>
+struct alignas(sizeof(T) * Values) unit_vector {
+  T at[Values];
+};
+
+/// Some neighbouring values from global memory that no one writes.
+__device__ inline void load_vector(float (&to)[4], const float* from) {
+  const float4 some = __ldg(reinterpret_cast<const float4*>(from));
+  to[0] = some.x;
+  to[1] = some.y;
+  to[2] = some.z;
+  to[3] = some.w;
+}
+__device__ inline void load_vector(double (&to)[2], const double* from) {
+  const double2 some = __ldg(reinterpret_cast<const double2*>(from));
+  to[0] = some.x;
+  to[1] = some.y;
+}
+__device__ inline void load_vector(float (&to)[2], const float* from) {
+  const float2 some = __ldg(reinterpret_cast<const float2*>(from));
+  to[0] = some.x;
+  to[1] = some.y;
+}
+
+/// The same from shared memory, or from C.
+template <class T, int Values>
+__device__ void read_vector(T (&to)[Values], const T* from) {
+  const auto some = *reinterpret_cast<const unit_vector<T, Values>*>(from);
+#pragma unroll
+  for (int v = 0; v < Values; ++v) to[v] = some.at[v];
+}
+template <class T, int Values>
+__device__ void write_vector(T* to, const T (&from)[Values]) {
+  unit_vector<T, Values> some;
+#pragma unroll
+  for (int v = 0; v < Values; ++v) some.at[v] = from[v];
+  *reinterpret_cast<unit_vector<T, Values>*>(to) = some;
+}
+
+__device__ inline bool has_part(unsigned parts, int part) { return (parts >> part & 1u) != 0; }
+
+/// A group of columns, as this lane needs it.
+struct unit_group {
+  int cols[2];  ///< columns 2t and 2t + 1
+  int first_tile;
+  unsigned parts;
+
+  __device__ int tile(int part) const { return first_tile + __popc(parts & ((1u << part) - 1)); }
+};
+
+/// What a warp multiplies, from where. Vector: B's address and ldb allow 16 bytes at a time. Whole: the slab is full.
+template <class T, class Shape, bool Vector, bool Whole>
+struct unit_source {
+  static constexpr int vector = Shape::vector;
+
+  const fragments_operand<T>& a;
+  const T* b;  ///< row 0, the first of this lane's columns
+  std::int64_t ldb;
+  int num_cols;  ///< of the slab
+  int last;      ///< its last column, counted from this lane's first; below 0 in lanes past it
+  int lane;
+
+  __device__ unit_source(const fragments_args<T>& args, std::int64_t first_col, int num_cols)
+      : a(args.a), ldb(args.ldb), num_cols(num_cols), lane(static_cast<int>(threadIdx.x) % 32) {
+    const int own_col = lane / 4 * vector;
+    b = args.b + first_col + own_col;
+    last = num_cols - 1 - own_col;
+  }
+
+  __device__ bool has_piece(int p) const { return Whole || p * Shape::piece < num_cols; }
+
+  __device__ unit_group group(int index) const {
+    const int2 cols = __ldg(reinterpret_cast<const int2*>(a.col_ind) + index * std::int64_t{4} + lane % 4);
+    if constexpr (Shape::parts == 1) {
+      return {{cols.x, cols.y}, index, 1u};
+    } else {
+      const int2 tiles = __ldg(reinterpret_cast<const int2*>(a.groups) + index);
+      return {{cols.x, cols.y}, tiles.x, static_cast<unsigned>(tiles.y)};
+    }
+  }
+
+  /// This lane's two values of the tile of a part.
+  __device__ const T* tile(const unit_group& group, int part) const {
+    return a.tiles + group.tile(part) * std::int64_t{core::fragment_values} + 2 * lane;
+  }
+
+  __device__ bool by_vector(int p) const { return Vector && (Whole || p * Shape::piece + vector - 1 <= last); }
+  __device__ int offset(int p, int v) const {
+    const int n = p * Shape::piece + v;
+    return Whole || n <= last ? n : last;
+  }
+
+  /// This lane's values of piece p of the row of B for column `col` of A.
+  __device__ void load(T (&to)[vector], int col, int p) const {
+    const T* row = b + col * ldb;
+    if (by_vector(p)) {
+      load_vector(to, row + p * Shape::piece);
+    } else {
+#pragma unroll
+      for (int v = 0; v < vector; ++v) to[v] = __ldg(row + offset(p, v));
+    }
+  }
+
+  __device__ void copy(T* to_shared, int col, int p) const {
+    const T* row = b + col * ldb;
+    if (by_vector(p)) {
+      copy_async<16>(to_shared, row + p * Shape::piece, 16);
+    } else {
+      constexpr int bytes = static_cast<int>(sizeof(T));
+#pragma unroll
+      for (int v = 0; v < vector; ++v) copy_async<bytes>(to_shared + v, row + offset(p, v), bytes);
+    }
+  }
+};
+
+// --- The groups of one row block ------------------------------------------------------------------------------------
+
+/// Adds a piece of B times the group's tiles to the sums.
+template <class Shape, class Product>
+__device__ void add_piece(typename Shape::sums& sums, int p, const typename Product::left& b, unsigned parts,
+                          const typename Product::right (&a)[Shape::parts]) {
+#pragma unroll
+  for (int part = 0; part < Shape::parts; ++part) {
+    if (Shape::parts == 1 || has_part(parts, part)) Product::add(sums[part][p], b, a[part]);
+  }
+}
+
+/// B straight from global memory to registers.
+template <class T, class Shape, class Source>
+__device__ void multiply_direct(const Source& from, int begin, int end, typename Shape::sums& sums) {
+  using product = unit_product<T, Shape::products>;
+  constexpr int ahead = Shape::ahead;
+  T b[ahead][Shape::pieces][2][Shape::vector] = {};
+  T tiles[ahead][Shape::parts][2] = {};
+  unsigned parts[ahead] = {};
+  unit_group next{};  // the one whose tiles and rows of B are loaded next
+
+  const auto load_tiles = [&](const unit_group& group, T(&to)[Shape::parts][2]) {
+#pragma unroll
+    for (int part = 0; part < Shape::parts; ++part) {
+      if (Shape::parts == 1 || has_part(group.parts, part)) load_vector(to[part], from.tile(group, part));
+    }
+  };
+  const auto load_piece = [&](const unit_group& group, int p, T(&to)[2][Shape::vector]) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) from.load(to[i], group.cols[i], p);
+  };
+
+#pragma unroll
+  for (int u = 0; u < ahead; ++u) {
+    if (begin + u >= end) break;
+    const unit_group group = from.group(begin + u);
+    parts[u] = group.parts;
+    load_tiles(group, tiles[u]);
+#pragma unroll
+    for (int p = 0; p < Shape::pieces; ++p) {
+      if (from.has_piece(p)) load_piece(group, p, b[u][p]);
+    }
+  }
+  if (begin + ahead < end) next = from.group(begin + ahead);
+
+  for (int first = begin; first < end; first += ahead) {
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const int index = first + u;
+      if (index >= end) break;
+      typename product::right a[Shape::parts];
+#pragma unroll
+      for (int part = 0; part < Shape::parts; ++part) a[part] = product::of_a(tiles[u][part]);
+      const unsigned now = parts[u];
+
+      const unit_group coming = next;
+      const bool more = index + ahead < end;
+      if (more) {
+        parts[u] = coming.parts;
+        load_tiles(coming, tiles[u]);
+        if (index + ahead + 1 < end) next = from.group(index + ahead + 1);
+      }
+#pragma unroll
+      for (int p = 0; p < Shape::pieces; ++p) {
+        if (!from.has_piece(p)) continue;
+        const typename product::left piece = product::of_b(b[u][p]);
+        if (more) load_piece(coming, p, b[u][p]);
+        add_piece<Shape, product>(sums, p, piece, now, a);
+      }
+    }
+  }
+}
+
+/// B and A through the warp's stages in shared memory, each lane through places of its own.
+template <class T, class Shape, class Source>
+__device__ void multiply_staged(const Source& from, int begin, int end, typename Shape::sums& sums, T* stages) {
+  using product = unit_product<T, Shape::products>;
+  constexpr int ahead = Shape::ahead;
+  const auto b_at = [&](int stage, int p, int i) {
+    return stages + stage * Shape::stage_values + ((2 * p + i) * 32 + from.lane) * Shape::vector;
+  };
+  const auto tile_at = [&](int stage, int part) {
+    return stages + stage * Shape::stage_values + 8 * Shape::slab + (part * 32 + from.lane) * 2;
+  };
+  const auto start = [&](const unit_group& group, int stage) {
+#pragma unroll
+    for (int part = 0; part < Shape::parts; ++part) {
+      if (Shape::parts > 1 && !has_part(group.parts, part)) continue;
+      constexpr int bytes = 2 * static_cast<int>(sizeof(T));
+      copy_async<bytes>(tile_at(stage, part), from.tile(group, part), bytes);
+    }
+#pragma unroll
+    for (int p = 0; p < Shape::pieces; ++p) {
+      if (!from.has_piece(p)) continue;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) from.copy(b_at(stage, p, i), group.cols[i], p);
+    }
+  };
+
+  unsigned parts[Shape::stages] = {};  // of the groups under way, the one to be multiplied first
+  unit_group next{};
+#pragma unroll
+  for (int u = 0; u < ahead; ++u) {
+    if (begin + u < end) {
+      const unit_group group = from.group(begin + u);
+      parts[u] = group.parts;
+      start(group, u);
+    }
+    commit_copies();
+  }
+  if (begin + ahead < end) next = from.group(begin + ahead);
+
+  int now = 0;
+  int free = ahead;  // the stage that was read last time
+  for (int index = begin; index < end; ++index) {
+    wait_for_all_but<ahead - 1>();
+    if (index + ahead < end) {
+      parts[ahead] = next.parts;
+      start(next, free);
+      if (index + ahead + 1 < end) next = from.group(index + ahead + 1);
+    }
+    commit_copies();
+
+    typename product::right a[Shape::parts];
+#pragma unroll
+    for (int part = 0; part < Shape::parts; ++part) {
+      if (Shape::parts > 1 && !has_part(parts[0], part)) continue;
+      T tile[2];
+      read_vector(tile, tile_at(now, part));
+      a[part] = product::of_a(tile);
+    }
+#pragma unroll
+    for (int p = 0; p < Shape::pieces; ++p) {
+      if (!from.has_piece(p)) continue;
+      T rows[2][Shape::vector];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) read_vector(rows[i], b_at(now, p, i));
+      add_piece<Shape, product>(sums, p, product::of_b(rows), parts[0], a);
+    }
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) parts[u] = parts[u + 1];
+    free = now;
+    now = now == Shape::stages - 1 ? 0 : now + 1;
+  }
+}
+
+// --- The way back to C ----------------------------------------------------------------------------------------------
+
+/// Where a warp's sums go: to C, or as they are to the slot of a piece of a row block.
+template <class T>
+struct unit_destination {
+  T* c;  ///< of row 0, column first_col
+  std::int64_t row_stride, col_stride;
+  const std::int32_t* row_of;
+  std::int64_t first_row;
+  int num_rows, num_cols;
+  scalars<T> by;
+  bool by_vector;
+
+  __device__ T* row(int m) const {
+    const std::int64_t row = row_of != nullptr ? row_of[first_row + m] : first_row + m;
+    return c + row * row_stride;
+  }
+};
+
+template <class T, int Vector>
+__device__ unit_destination<T> destination_of(const fragments_args<T>& args, const core::fragments_item& item,
+                                              std::int64_t first_col, int num_cols, const scalars<T>& by) {
+  unit_destination<T> to;
+  if (item.slot < 0) {
+    to = {args.c + first_col * args.c_col_stride,
+          args.c_row_stride,
+          args.c_col_stride,
+          args.a.row_of,
+          item.first_row,
+          item.num_rows,
+          num_cols,
+          by,
+          false};
+  } else {
+    T* slot = args.a.partial + item.slot * args.a.height * args.n;
+    to = {slot + first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {T{1}, T{0}}, false};
+  }
+  to.by_vector = to.col_stride == 1 && to.row_stride % Vector == 0 && reinterpret_cast<std::uintptr_t>(to.c) % 16 == 0;
+  return to;
+}
+
+template <class T, class Shape>
+__device__ void store_sums(const unit_destination<T>& to, const typename Shape::sums& sums) {
+  constexpr int vector = Shape::vector;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int part = 0; part < Shape::parts; ++part) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int m = 8 * part + 2 * (lane % 4) + i;
+      if (m >= to.num_rows) continue;
+      T* row = to.row(m);
+#pragma unroll
+      for (int p = 0; p < Shape::pieces; ++p) {
+        const int n = p * Shape::piece + lane / 4 * vector;
+        T sum[vector];
+#pragma unroll
+        for (int v = 0; v < vector; ++v) sum[v] = sums[part][p][v / 2][v % 2 * 2 + i];
+        if (to.by_vector && n + vector <= to.num_cols) {
+          T old[vector] = {};
+          if (to.by.beta != T{0}) read_vector(old, row + n);
+#pragma unroll
+          for (int v = 0; v < vector; ++v) {
+            sum[v] = to.by.beta == T{0} ? to.by.alpha * sum[v] : to.by.alpha * sum[v] + to.by.beta * old[v];
+          }
+          write_vector(row + n, sum);
+        } else {
+#pragma unroll
+          for (int v = 0; v < vector; ++v) {
+            if (n + v < to.num_cols) store(row + (n + v) * to.col_stride, to.by, sum[v]);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// The sums of the warps that share a row block, added by the first of them in their order. The whole thread block
+/// comes here.
+template <class T, class Shape, int WarpsK>
+__device__ void add_up_warps(typename Shape::sums& sums, T* handed_over, int warp) {
+  constexpr int values = Shape::parts * Shape::slab / 4;
+  const int k = warp % WarpsK;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  T* flat = &sums[0][0][0][0];
+  const auto place = [&](int from, int i) {
+    return handed_over + ((warp / WarpsK * (WarpsK - 1) + from - 1) * values + i) * 32 + lane;
+  };
+  __syncthreads();  // what was handed over for the last row block has been read
+  if (k > 0) {
+#pragma unroll
+    for (int i = 0; i < values; ++i) *place(k, i) = flat[i];
+  }
+  __syncthreads();
+  if (k == 0) {
+    for (int from = 1; from < WarpsK; ++from) {
+#pragma unroll
+      for (int i = 0; i < values; ++i) flat[i] += *place(from, i);
+    }
+  }
+}
+
+// --- The kernels ----------------------------------------------------------------------------------------------------
+
+/// Thread blocks along the items, then along the slabs: those that run together gather from the same columns of B.
+struct units_grid {
+  std::int64_t num_along_items;
+  std::int64_t num_blocks;
+  double slab_of_index;  // 1 / num_along_items
+};
+
+template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
+          int Vector>
+__global__ void __launch_bounds__(
+    32 * WarpsM * WarpsN * WarpsK,
+    units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>::row.blocks_by_registers())
+    units_kernel(const __grid_constant__ fragments_args<T> args, const __grid_constant__ units_grid grid) {
+  using shape = units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int k = warp % WarpsK;
+  const int n = warp / WarpsK % WarpsN;
+  const int m = warp / (WarpsK * WarpsN);
+  constexpr int stage_values = Staged != 0 ? shape::stages * shape::stage_values : 0;
+  T* const shared = dynamic_shared<T>();
+  T* const stages = shared + warp * stage_values;
+  const scalars<T> by = read_scalars(args);
+
+  for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
+    const std::int64_t along_slabs = divide(index, grid.num_along_items, grid.slab_of_index);
+    const std::int64_t item_index = (index - along_slabs * grid.num_along_items) * WarpsM + m;
+    const std::int64_t first_col = (along_slabs * WarpsN + n) * Slab;
+    const bool present = item_index < args.a.num_items && first_col < args.n;
+
+    typename shape::sums sums = {};
+    core::fragments_item item{};
+    int num_cols = 0;
+    if (present) {
+      item = args.a.items[item_index];
+      num_cols = args.n - first_col < Slab ? static_cast<int>(args.n - first_col) : Slab;
+      const int count = by.alpha == T{0} ? 0 : item.end_group - item.first_group;
+      const int begin = item.first_group + static_cast<int>(std::int64_t{count} * k / WarpsK);
+      const int end = item.first_group + static_cast<int>(std::int64_t{count} * (k + 1) / WarpsK);
+      const auto multiply = [&](const auto& source) {
+        if constexpr (Staged != 0) {
+          multiply_staged<T, shape>(source, begin, end, sums, stages);
+        } else {
+          multiply_direct<T, shape>(source, begin, end, sums);
+        }
+      };
+      if (num_cols == Slab) {
+        multiply(unit_source<T, shape, Vector != 0, true>(args, first_col, num_cols));
+      } else {
+        multiply(unit_source<T, shape, Vector != 0, false>(args, first_col, num_cols));
+      }
+    }
+    if constexpr (WarpsK > 1) {
+      constexpr int all_stages = WarpsM * WarpsN * WarpsK * stage_values;
+      add_up_warps<T, shape, WarpsK>(sums, shared + all_stages, warp);
+    }
+    if (present && k == 0) {
+      store_sums<T, shape>(destination_of<T, shape::vector>(args, item, first_col, num_cols, by), sums);
+    }
+  }
+}
+
+/// The row blocks that were multiplied in pieces: a thread block a row, adding up its slots in their order.
+template <class T>
+__global__ void __launch_bounds__(128)
+    units_sum_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t num_rows) {
+  const scalars<T> by = read_scalars(args);
+  for (std::int64_t index = blockIdx.x; index < num_rows; index += gridDim.x) {
+    const core::fragments_sum sum = args.a.sums[index / args.a.height];
+    const std::int64_t m = index % args.a.height;
+    if (m >= sum.num_rows) continue;
+    const std::int64_t row = args.a.row_of != nullptr ? args.a.row_of[sum.first_row + m] : sum.first_row + m;
+    for (std::int64_t n = threadIdx.x; n < args.n; n += blockDim.x) {
+      T total{0};
+      for (std::int64_t slot = sum.first_slot; slot < sum.first_slot + sum.num_slots; ++slot) {
+        total += args.a.partial[(slot * args.a.height + m) * args.n + n];
+      }
+      store(args.c + row * args.c_row_stride + n * args.c_col_stride, by, total);
+    }
+  }
+}
+
+template <>
+struct implementation<tables::units> {
+  template <int Row>
+  static int launch(const void* args, const launch_env& env) {
+    constexpr tables::units_row row = tables::units::rows[Row];
+    using T = value_of<row.type>;
+    const auto& spmm = *static_cast<const fragments_args<T>*>(args);
+    if (spmm.a.height != row.tile_rows()) return cudaErrorInvalidValue;
+
+    const std::int64_t along_items = ceil_div(spmm.a.num_items, row.warps_m);
+    const std::int64_t along_slabs = ceil_div(ceil_div(spmm.n, row.slab), row.warps_n);
+    const units_grid grid{along_items, along_items * along_slabs, 1.0 / static_cast<double>(along_items)};
+    constexpr int vector = 16 / static_cast<int>(sizeof(T));
+    const bool by_vector = reinterpret_cast<std::uintptr_t>(spmm.b) % 16 == 0 && spmm.ldb % vector == 0;
+    const auto kernel = by_vector ? &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k,
+                                                  row.ahead, row.staged, row.products(), 1>
+                                  : &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k,
+                                                  row.ahead, row.staged, row.products(), 0>;
+    const int started = start(kernel, grid.num_blocks, row.block_threads(), row.shared_bytes(), env.stream, spmm, grid);
+    if (started != cudaSuccess || spmm.a.num_sums == 0) return started;
+    const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
+    return start(&units_sum_kernel<T>, rows, 128, 0, env.stream, spmm, rows);
+  }
+};
+
+}  // namespace bcsc::kernels::cuda

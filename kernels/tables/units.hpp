@@ -1,0 +1,136 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/tables/row.hpp"
+
+/// Matrix units: A in fragments (lib/core/fragments.hpp); a warp multiplies one row block of 8 * parts rows by `slab`
+/// columns of B, all its sums in registers. fp32 by three TF32 products (full accuracy) or one (tf32), fp64 by FP64
+/// ones.
+namespace bcsc::kernels::tables {
+
+struct units_row {
+  value_type type;
+  accuracy keeps;
+  int parts;    ///< 8-row parts of a row block: 1, 2, 4 or 8
+  int slab;     ///< columns of C that a warp owns
+  int warps_m;  ///< warps of a thread block along the row blocks,
+  int warps_n;  ///< along the slabs,
+  int warps_k;  ///< and along the groups of columns of one row block: these add their sums up
+  int ahead;    ///< groups whose rows of B are under way while one is multiplied
+  bool staged;  ///< through shared memory (cp.async), or straight to registers
+
+  static constexpr int columns_of_piece(value_type type) { return 8 * 16 / static_cast<int>(size_of(type)); }
+
+  constexpr int tile_rows() const { return 8 * parts; }
+  constexpr int tile_cols() const { return slab; }
+  constexpr int warps() const { return warps_m * warps_n * warps_k; }
+  constexpr int block_threads() const { return 32 * warps(); }
+  constexpr int columns_at_once() const { return 8; }
+  constexpr int num_stages() const { return ahead + 1; }
+  constexpr int index_width() const { return 32; }
+  constexpr int products() const { return type == value_type::fp32 && keeps == accuracy::full ? 3 : 1; }
+
+  /// A warp's buffers of B and A: one more than are under way, so that the one being read is not written.
+  constexpr std::int64_t stage_bytes() const {
+    return staged ? std::int64_t{ahead + 1} * (8 * slab + 64 * parts) * size_of(type) : 0;
+  }
+  /// The sums that warps hand over.
+  constexpr std::int64_t sum_bytes() const {
+    return std::int64_t{warps_m} * warps_n * (warps_k - 1) * tile_rows() * slab * size_of(type);
+  }
+  constexpr std::int64_t shared_bytes() const { return warps() * stage_bytes() + sum_bytes(); }
+
+  /// Registers of a thread: sums; B under way and split; A under way and split; addresses and the rest.
+  constexpr int registers() const {
+    const int words = static_cast<int>(size_of(type)) / 4;
+    const int sums = tile_rows() * slab / 32 * words;
+    const int b = staged ? 8 : slab / 4 * words * ahead;
+    const int a = 2 * parts * words * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
+    const int rest = products() == 3 ? 56 : 48;
+    return sums + b + a + rest;
+  }
+  /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
+  constexpr int blocks_by_registers() const {
+    const int rounded = (registers() + 7) / 8 * 8;
+    const int blocks = 65536 / (rounded * block_threads());
+    return blocks < 32 ? blocks : 32;
+  }
+  std::string label() const {
+    const auto number = [](int n) { return std::to_string(n); };
+    std::string name = type == value_type::fp64 ? "units-f64" : keeps == accuracy::full ? "units-3xtf32" : "units-tf32";
+    name += "-m" + number(tile_rows()) + "-n" + number(slab) + "-w" + number(warps_m) + "x" + number(warps_n) + "x" +
+            number(warps_k) + (staged ? "-s" : "-r") + number(ahead);
+    return name;
+  }
+  constexpr bool valid() const {
+    return (type == value_type::fp32 || (type == value_type::fp64 && keeps == accuracy::full)) &&
+           (parts == 1 || parts == 2 || parts == 4 || parts == 8) && slab >= columns_of_piece(type) &&
+           slab % columns_of_piece(type) == 0 && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
+           ahead >= 1 && ahead <= 4 && registers() <= 255 && blocks_by_registers() >= 1 &&
+           shared_bytes() <= max_shared_bytes;
+  }
+};
+
+namespace units_rows {
+
+inline constexpr auto fp32 = value_type::fp32, fp64 = value_type::fp64;
+inline constexpr auto full = accuracy::full, tf32 = accuracy::tf32;
+
+}  // namespace units_rows
+
+consteval auto units_configs() {
+  using namespace units_rows;
+  if constexpr (built_space == space::few) {
+    return std::array<units_row, 4>{{{fp32, full, 2, 32, 2, 1, 2, 1, false},
+                                     {fp32, full, 4, 64, 2, 1, 1, 2, true},
+                                     {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
+                                     {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
+  } else {
+    return std::array<units_row, 30>{{//           parts slab m  n  k  ahead
+                                      // N up to 32: many warps, A's bytes count, so low parts
+                                      {fp32, full, 1, 32, 4, 1, 1, 2, false},
+                                      {fp32, full, 2, 32, 4, 1, 1, 2, false},
+                                      {fp32, full, 2, 32, 2, 1, 2, 2, false},
+                                      {fp32, full, 2, 32, 4, 1, 1, 3, true},
+                                      {fp32, full, 4, 32, 2, 1, 2, 2, false},
+                                      // 64 columns: B's slab stays in L2 where 128 would not
+                                      {fp32, full, 1, 64, 4, 1, 1, 2, false},
+                                      {fp32, full, 2, 64, 4, 1, 1, 1, false},
+                                      {fp32, full, 2, 64, 4, 1, 1, 2, false},
+                                      {fp32, full, 2, 64, 2, 2, 1, 1, false},  // two slabs share A
+                                      {fp32, full, 2, 64, 2, 1, 1, 2, true},
+                                      {fp32, full, 4, 64, 4, 1, 1, 1, false},
+                                      {fp32, full, 4, 64, 2, 1, 1, 2, true},
+                                      // 128 columns
+                                      {fp32, full, 1, 128, 4, 1, 1, 1, false},
+                                      {fp32, full, 2, 128, 1, 1, 1, 1, false},
+                                      {fp32, full, 2, 128, 4, 1, 1, 1, false},
+                                      {fp32, full, 2, 128, 12, 1, 1, 1, false},  // neighbours share B in L1
+                                      {fp32, full, 2, 128, 1, 4, 1, 1, false},   // four slabs share A: N = 512
+                                      {fp32, full, 2, 128, 2, 1, 1, 2, true},
+                                      {fp32, full, 4, 128, 2, 1, 1, 1, true},
+                                      // one product
+                                      {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
+                                      {fp32, tf32, 2, 64, 4, 1, 1, 1, false},
+                                      {fp32, tf32, 4, 64, 4, 1, 1, 1, false},
+                                      {fp32, tf32, 2, 128, 4, 1, 1, 1, false},
+                                      {fp32, tf32, 2, 128, 2, 1, 1, 2, true},
+                                      // fp64
+                                      {fp64, full, 1, 32, 4, 1, 1, 1, false},
+                                      {fp64, full, 2, 32, 2, 1, 2, 1, false},
+                                      {fp64, full, 2, 32, 4, 1, 1, 1, false},
+                                      {fp64, full, 2, 64, 4, 1, 1, 1, false},
+                                      {fp64, full, 2, 64, 2, 1, 1, 2, true},
+                                      {fp64, full, 4, 32, 2, 1, 1, 1, false}}};
+  }
+}
+
+struct units {
+  static constexpr const char* name = "units";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = units_configs();
+};
+
+}  // namespace bcsc::kernels::tables

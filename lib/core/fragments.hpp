@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+/// Fragments: the form of A that the matrix units multiply. It is made once (converters/formats/fragments.hpp) and read
+/// by the kernels (kernels/fragments_operand.hpp); what both have to know is here.
+///
+/// Row blocks of up to 64 consecutive rows; in each, the non-empty columns in groups of 8, ordered by which of the
+/// block's 8-row parts they reach. A group has its 8 column numbers and, for each 8-row part that one of them reaches,
+/// a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 64 rows of A, while
+/// only the zeros of 8 x 8 tiles are multiplied.
+///
+/// What is missing in the last group of a row block is filled up with its last column and zeros in the tiles: B is then
+/// read where the block reads it anyway, no kernel has to test, and a NaN or infinity of B reaches no row that it would
+/// not reach without (the zeros of its own column take it to the whole tile).
+namespace bcsc::core {
+
+inline constexpr int fragment_rows = 8;     ///< of a tile
+inline constexpr int fragment_columns = 8;  ///< of a group
+inline constexpr int fragment_values = fragment_rows * fragment_columns;
+inline constexpr int most_fragment_parts = 8;  ///< 8-row parts of a row block
+
+/// A group of columns: which parts it has a tile for (bit p: rows 8p .. 8p + 7 of the row block); the tiles follow each
+/// other from first_tile on.
+struct alignas(8) fragments_group {
+  std::int32_t first_tile;
+  std::uint32_t parts;
+};
+
+/// What one warp multiplies: a row block, or a piece of one that has many groups.
+struct alignas(16) fragments_item {
+  std::int32_t first_group, end_group;
+  std::int32_t first_row;
+  std::int32_t num_rows;  ///< of the row block
+  std::int32_t slot;      ///< -1: the item is the whole row block; else where its partial sums go
+  std::int32_t reserved[3];
+};
+
+/// A row block of which pieces have been multiplied: its result is the sum of slots first_slot, first_slot + 1, ...
+struct alignas(16) fragments_sum {
+  std::int32_t first_row, num_rows;
+  std::int32_t first_slot, num_slots;
+};
+
+}  // namespace bcsc::core
