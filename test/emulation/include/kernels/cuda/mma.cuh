@@ -23,9 +23,10 @@ struct position_in_matrix {
 };
 
 /// What a shape is, and which elements lane `lane` holds; g and t as the PTX ISA's groupID and threadID_in_group.
+template <class T>
 struct shape_m16n8k8 {
   static constexpr int m = 16, n = 8, k = 8;
-  using lane_part = fragments<float, 4, 2, 4>;
+  using lane_part = fragments<T, 4, 2, 4>;
   static position_in_matrix of_a(int lane, int i) {
     const int g = lane / 4, t = lane % 4;
     return {i % 2 == 0 ? g : g + 8, i < 2 ? t : t + 4};
@@ -45,7 +46,7 @@ struct shape_m16n8k16 {
     const int t = lane % 4;
     return {i < 2 ? t * 2 + i % 2 : t * 2 + i % 2 + 8, lane / 4};
   }
-  static position_in_matrix of_c(int lane, int i) { return shape_m16n8k8::of_c(lane, i); }
+  static position_in_matrix of_c(int lane, int i) { return shape_m16n8k8<float>::of_c(lane, i); }
 };
 
 struct shape_m8n8k4 {
@@ -121,11 +122,11 @@ inline unsigned round_to_tf32(float value) {
 
 inline void mma_m16n8k8_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                              std::source_location where = std::source_location::current()) {
-  detail::shape_m16n8k8::lane_part part;
+  detail::shape_m16n8k8<float>::lane_part part;
   for (int i = 0; i < 4; ++i) part.a[i] = detail::tf32_value(a[i]);
   for (int i = 0; i < 2; ++i) part.b[i] = detail::tf32_value(b[i]);
   for (int i = 0; i < 4; ++i) part.c[i] = c[i];
-  detail::multiply<detail::shape_m16n8k8>(part, "mma_m16n8k8_tf32", where);
+  detail::multiply<detail::shape_m16n8k8<float>>(part, "mma_m16n8k8_tf32", where);
   for (int i = 0; i < 4; ++i) c[i] = part.c[i];
 }
 
@@ -145,6 +146,13 @@ inline void mma_m8n8k4_f64(double (&c)[2], double a, double b,
   detail::multiply<detail::shape_m8n8k4>(part, "mma_m8n8k4_f64", where);
   c[0] = part.c[0];
   c[1] = part.c[1];
+}
+
+inline void mma_m16n8k8_f64(double (&c)[4], const double (&a)[4], const double (&b)[2],
+                            std::source_location where = std::source_location::current()) {
+  detail::shape_m16n8k8<double>::lane_part part{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}, {c[0], c[1], c[2], c[3]}};
+  detail::multiply<detail::shape_m16n8k8<double>>(part, "mma_m16n8k8_f64", where);
+  for (int i = 0; i < 4; ++i) c[i] = part.c[i];
 }
 
 }  // namespace bcsc::kernels::cuda

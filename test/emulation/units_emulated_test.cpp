@@ -1,0 +1,293 @@
+// Every row of the matrix units' table on the emulated GPU: exact on small integers for what the kernel meets, within
+// its error bound on reals, and never finite where an infinity or NaN comes in.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "bcsc/convert.hpp"
+#include "converters/formats/fragments.hpp"
+#include "kernels/cuda/units.cuh"
+#include "test/emulation/include/emulated_gpu.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using kernels::tables::accuracy;
+using kernels::tables::units;
+using kernels::tables::units_row;
+
+template <int... Rows>
+constexpr auto launchers_of(std::integer_sequence<int, Rows...>) {
+  return std::array<kernels::launch_fn, sizeof...(Rows)>{
+      &kernels::cuda::implementation<units>::template launch<Rows>...};
+}
+constexpr auto launchers = launchers_of(std::make_integer_sequence<int, int(units::rows.size())>{});
+
+/// How A is cut into row blocks and pieces, where B and C lie, what they are multiplied by, how the GPU goes about it.
+struct setting {
+  std::int64_t n = 1;
+  bool own_heights = false, permuted = false;
+  std::int64_t most_groups = 0;
+  placement for_b = {}, for_c = {};
+  double alpha = 1, beta = 0;
+  bool scalars_in_memory = false;
+  emulation::settings gpu = {};
+};
+
+/// The k-th of many that mix everything with everything.
+setting setting_of(std::size_t k) {
+  constexpr std::int64_t widths[] = {1, 7, 8, 31, 32, 33, 64, 100, 128, 130, 257};
+  constexpr std::pair<double, double> scalars[] = {{1, 0}, {2, -1}, {-1, 1}, {0, 2}, {0, 0}, {3, 0}, {1, 1}};
+  constexpr unsigned grids[] = {2147483647u, 3};
+  constexpr std::int64_t pieces[] = {0, 0, 1, 3};
+  test_random random(7000 + k);
+  const auto any = [&](const auto& of) { return of[static_cast<std::size_t>(random.below(std::ssize(of)))]; };
+  setting s;
+  s.n = any(widths);
+  s.own_heights = random.below(3) == 0;
+  s.permuted = random.below(3) == 0;
+  s.most_groups = any(pieces);
+  s.for_b = {layout::row_major, random.below(2) * random.below(9), random.below(2) * random.below(5)};
+  s.for_c = {random.below(2) == 0 ? layout::row_major : layout::col_major, random.below(2) * random.below(9),
+             random.below(2) * random.below(5)};
+  std::tie(s.alpha, s.beta) = any(scalars);
+  s.scalars_in_memory = random.below(4) == 0;
+  s.gpu = {static_cast<emulation::run_order>(random.below(3)), k, any(grids)};
+  return s;
+}
+
+std::string words(const setting& s) {
+  return "N = " + std::to_string(s.n) + (s.own_heights ? ", own heights" : "") + (s.permuted ? ", permuted" : "") +
+         ", most_groups " + std::to_string(s.most_groups) + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
+         std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
+         std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
+         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + (s.scalars_in_memory ? " in memory" : "") +
+         ", order " + std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " +
+         std::to_string(s.gpu.largest_grid);
+}
+
+std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
+  test_random random(static_cast<std::uint64_t>(rows + m_block));
+  std::vector<std::int64_t> begin{0};
+  while (begin.back() < rows) begin.push_back(std::min(rows, begin.back() + 1 + random.below(m_block)));
+  return begin;
+}
+
+std::vector<std::int32_t> permutation(std::int64_t rows) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(rows));
+  std::iota(order.begin(), order.end(), 0);
+  test_random random(static_cast<std::uint64_t>(rows));
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(std::int64_t(i)))]);
+  }
+  return order;
+}
+
+/// The matrix whose row m is row order[m] of `a`.
+sparse_case with_rows(const sparse_case& a, const std::vector<std::int32_t>& order) {
+  std::vector<std::int64_t> place(order.size());
+  for (std::size_t m = 0; m < order.size(); ++m) place[static_cast<std::size_t>(order[m])] = std::int64_t(m);
+  sparse_case other = a;
+  for (triplet& e : other.entries) e.row = place[static_cast<std::size_t>(e.row)];
+  std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+  return other;
+}
+
+/// C = alpha * A * B + beta * C0 by one row of the table.
+template <class T>
+dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
+                   const setting& s) {
+  const context here = context::cpu(1);
+  operand<T> on_b(here, b, s.for_b), on_c(here, c0, s.for_c);
+  const dense_view<T> b_view = on_b.view(), c_view = on_c.view();
+
+  const auto row_of = s.permuted ? permutation(a.rows) : std::vector<std::int32_t>{};
+  const std::int64_t height = units::rows[row].tile_rows();
+  const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, height) : std::vector<std::int64_t>{};
+  const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),
+                                 {.m_block = height, .boundaries = boundaries, .narrow_columns = a.cols % 2 == 0});
+  const auto f = converters::to_fragments(matrix.view(), {s.most_groups});
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  std::vector<T> partial(static_cast<std::size_t>(kernels::partial_values(f.num_slots, f.height, s.n)), nan);
+  const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(s.beta);
+  const bool in_memory = s.scalars_in_memory;
+  const kernels::fragments_args<T> args{
+      {f.rows, f.cols, f.height, std::ssize(f.items), f.items.data(), f.groups.data(), f.col_ind.data(), f.tiles.data(),
+       s.permuted ? row_of.data() : nullptr, std::ssize(f.sums), f.sums.data(), partial.data()},
+      b_view.data,
+      b_view.ld,
+      s.n,
+      c_view.data,
+      c_view.row_stride(),
+      c_view.col_stride(),
+      in_memory ? nan : alpha,
+      in_memory ? nan : beta,
+      in_memory ? &alpha : nullptr,
+      in_memory ? &beta : nullptr};
+  emulation::current_settings() = s.gpu;
+  EXPECT_EQ(launchers[row](&args, {1, nullptr, 1}), 0) << emulation::report();
+  return on_c.read();
+}
+
+class every_row : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  const units_row& row() const { return units::rows[GetParam()]; }
+
+  template <class Check>
+  void with_type(Check&& check) const {
+    if (row().type == value_type::fp32) {
+      check(float{});
+    } else {
+      check(double{});
+    }
+  }
+};
+
+TEST_P(every_row, is_exact_on_small_integers) {
+  with_type([&]<class T>(T) {
+    std::size_t k = GetParam() * 7919;
+    for (const sparse_case& a : battery(values::small_integers)) {
+      if (a.rows == 0) continue;  // nothing is launched then
+      for (int turn = 0; turn < 3; ++turn, ++k) {
+        const setting s = setting_of(k);
+        SCOPED_TRACE(a.name + ", " + words(s));
+        auto b = random_table<T>(a.cols, s.n, values::small_integers, k);
+        auto c0 = random_table<T>(a.rows, s.n, values::small_integers, k + 1);
+        const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);
+        // What must not be read is NaN.
+        if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+        if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
+        expect_exact<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+// Each sum one product of an integer of as many bits as the row keeps and a power of two.
+TEST_P(every_row, keeps_as_many_bits_as_it_says) {
+  with_type([&]<class T>(T) {
+    const int bits = row().keeps == accuracy::tf32 ? 11 : row().type == value_type::fp32 ? 22 : 52;
+    sparse_case a{"scattered", 70, 40, {}};
+    test_random random(5);
+    for (const auto& [i, j] : scatter(70, 40, 500, 11)) {
+      a.entries.push_back({i, j, std::ldexp(1.0, bits - 1) + static_cast<double>(random.below(1 << 9) * 2 + 1)});
+    }
+    setting s;
+    s.n = 33;
+    dense_table<T> b(40, s.n);
+    for (std::int64_t j = 0; j < s.n; ++j) b(j + 3, j) = j % 2 == 0 ? T{1} : T{-2};
+    const dense_table<T> c0(70, s.n, std::numeric_limits<T>::quiet_NaN());
+    expect_exact<T>(multiply<T>(a, false, 1, b, 0, c0), run<T>(GetParam(), a, b, c0, s), "");
+
+    if (row().keeps != accuracy::tf32) return;
+    const sparse_case one_bit_more{"one bit more", 1, 1, {{0, 0, 2049.0}}};
+    const auto rounded = run<T>(GetParam(), one_bit_more, dense_table<T>(1, 1, T{1}), dense_table<T>(1, 1), {});
+    EXPECT_EQ(rounded(0, 0), T{2050});
+  });
+}
+
+// By entry, with n terms: what rounding of the factors, their products and the sums can lose.
+TEST_P(every_row, stays_within_its_error_bound) {
+  with_type([&]<class T>(T) {
+    // 3xTF32: the product of the low parts, at most 2^-22, and twice the 2^-23 that a low part loses.
+    const long double of_factors = row().keeps == accuracy::tf32    ? 0x1p-10L + 0x1p-22L
+                                   : row().type == value_type::fp32 ? 0x1p-21L
+                                                                    : 0.0L;
+    std::size_t k = GetParam() * 104729;
+    long double worst = 0;
+    for (const sparse_case& a : battery(values::real)) {
+      if (a.rows == 0) continue;
+      setting s = setting_of(++k);
+      std::tie(s.alpha, s.beta) = std::pair(1.0, 0.0);
+      SCOPED_TRACE(a.name + ", " + words(s));
+      const auto b = random_table<T>(a.cols, s.n, values::real, k);
+      const dense_table<T> c0(a.rows, s.n, std::numeric_limits<T>::quiet_NaN());
+      const dense_table<T> got = run<T>(GetParam(), a, b, c0, s);
+      const product wanted = multiply<T>(a, false, 1, b, 0, c0);
+      sparse_case a_magnitude = a;
+      for (triplet& e : a_magnitude.entries) e.value = std::fabs(e.value);
+      dense_table<T> b_magnitude = b;
+      for (T& x : b_magnitude.at) x = std::fabs(x);
+      const product magnitude = multiply<T>(a_magnitude, false, 1, b_magnitude, 0, c0);
+      for (std::size_t i = 0; i < got.at.size(); ++i) {
+        const long double error = std::fabs(static_cast<long double>(got.at[i]) - wanted.value.at[i]);
+        const long double bound = wanted.bound.at[i] + of_factors * magnitude.value.at[i];
+        ASSERT_LE(error, bound) << "entry " << i;
+        if (magnitude.value.at[i] > 0) worst = std::max(worst, error / magnitude.value.at[i]);
+      }
+    }
+    if (row().type == value_type::fp32 && row().keeps == accuracy::full) {
+      EXPECT_LE(worst, 4e-7L);
+    }
+    RecordProperty("worst", std::to_string(static_cast<double>(worst * 1e9L)) + "e-9");
+  });
+}
+
+TEST_P(every_row, lets_no_infinity_or_nan_vanish) {
+  with_type([&]<class T>(T) {
+    using limits = std::numeric_limits<T>;
+    T all_bits_set;
+    std::memset(&all_bits_set, 0xff, sizeof(T));
+    const T positive_nan = std::copysign(all_bits_set, T{1});
+    const sparse_case pattern = make_case("pattern", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
+    setting s;
+    s.n = 37;
+    for (const T poison : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), all_bits_set, positive_nan}) {
+      for (const bool in_a : {false, true}) {
+        sparse_case a = pattern;
+        auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
+        triplet& e = a.entries[a.entries.size() / 2];
+        if (in_a) {
+          e.value = static_cast<double>(poison);
+        } else {
+          b(e.col, 33) = poison;
+        }
+        const dense_table<T> c = run<T>(GetParam(), a, b, dense_table<T>(a.rows, s.n, limits::quiet_NaN()), s);
+        for (std::int64_t i = 0; i < a.rows; ++i) {
+          for (std::int64_t j = 0; j < s.n; ++j) {
+            const bool reached =
+                in_a ? i == e.row : j == 33 && std::ranges::any_of(a.entries, [&](const triplet& other) {
+                                      return other.row == i && other.col == e.col;
+                                    });
+            const bool apart = in_a ? i != e.row : j != 33;
+            if (reached || apart) {
+              ASSERT_EQ(std::isfinite(c(i, j)), apart) << i << ", " << j << " by " << poison;
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(every_row, does_not_depend_on_the_order_of_threads) {
+  with_type([&]<class T>(T) {
+    const sparse_case a = make_case("scattered", 90, 200, scatter(90, 200, 3000, 5), values::real, 4);
+    setting s;
+    s.n = 70;
+    s.most_groups = 2;
+    const auto b = random_table<T>(a.cols, s.n, values::real, 1);
+    const dense_table<T> c0(a.rows, s.n);
+    const dense_table<T> first = run<T>(GetParam(), a, b, c0, s);
+    for (const auto order : {emulation::run_order::backward, emulation::run_order::random}) {
+      s.gpu = {order, 5, 7};
+      const dense_table<T> again = run<T>(GetParam(), a, b, c0, s);
+      EXPECT_EQ(std::memcmp(first.at.data(), again.at.data(), first.at.size() * sizeof(T)), 0);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(table, every_row, ::testing::Range(std::size_t{0}, units::rows.size()), [](const auto& info) {
+  std::string name = units::rows[info.param].label();
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace bcsc::test
