@@ -16,7 +16,7 @@ struct fragments_operand {
   const core::fragments_item* items;    ///< each row of A in one row block; a row block is one item, or several
   const core::fragments_group* groups;  ///< not read where height is 8: group g has tile g
   const std::int32_t* col_ind;          ///< [8 * groups]
-  const T* tiles;                       ///< [64 * tiles], aligned to 16 bytes
+  const T* tiles;                       ///< [64 * (tiles + core::spare_tiles)], aligned to 16 bytes
   const std::int32_t* row_of;           ///< the row of C that row m of A is; null: m
 
   // Row blocks in several pieces. None: 0 and null.

@@ -127,7 +127,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
 
   out.groups = storage<core::fragments_group>(first_group.back(), "groups");
   out.col_ind = storage<std::int32_t>(first_group.back() * fragment_columns, "col_ind");
-  out.tiles = storage<T>(first_tile.back() * fragment_values, "tiles");
+  out.tiles = storage<T>((first_tile.back() + core::spare_tiles) * fragment_values, "tiles");
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
     block_order<T, I> order(a);
     for (std::int64_t b = first; b < last; ++b) {

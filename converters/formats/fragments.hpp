@@ -16,12 +16,14 @@ struct fragments_matrix {
   std::vector<core::fragments_item> items;    ///< by row
   std::vector<core::fragments_group> groups;  ///< by row block
   std::vector<std::int32_t> col_ind;          ///< [8 * groups]
-  std::vector<T> tiles;                       ///< [64 * tiles]
+  std::vector<T> tiles;                       ///< [64 * (tiles + core::spare_tiles)]
   std::vector<core::fragments_sum> sums;      ///< the row blocks in several pieces
   std::int64_t num_slots = 0;                 ///< the pieces of those
 
   std::int64_t num_groups() const { return static_cast<std::int64_t>(groups.size()); }
-  std::int64_t num_tiles() const { return static_cast<std::int64_t>(tiles.size()) / core::fragment_values; }
+  std::int64_t num_tiles() const {
+    return static_cast<std::int64_t>(tiles.size()) / core::fragment_values - core::spare_tiles;
+  }
   /// Of all its arrays.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(items.size() * sizeof(items[0]) + groups.size() * sizeof(groups[0]) +

@@ -28,8 +28,8 @@
 ///   registers of one group then hold the next one's data under way. Or through shared memory (`staged`): each lane
 ///   copies what it will read itself, to places of its own: no swizzle, no bank conflict, no barrier, not even in the
 ///   warp.
-/// Columns of C past n: a slab that is not full skips whole pieces; within one, lanes read B's last column in place of
-///   what is not there, and nothing of it is stored.
+/// Columns of C past n: a slab that is not full skips whole pieces; within one, lanes read something else of the same
+///   row of B in place of what is not there, and nothing of it is stored.
 ///
 /// 3xTF32: x = high + low, high = x rounded to 11 bits of mantissa, low the exact rest, of which the unit takes the
 ///   first 11 bits of at most 12: |x - high - low| <= 2^-23 |x|, and rounding low would not be better. A product is
@@ -216,6 +216,27 @@ __device__ void write_vector(T* to, const T (&from)[Values]) {
 
 __device__ inline bool has_part(unsigned parts, int part) { return (parts >> part & 1u) != 0; }
 
+/// `from`, `count` times `bytes` on: one multiplication of 32 bits, added to the address.
+template <class P>
+__device__ const P* advance(const P* from, int count, int bytes) {
+  return reinterpret_cast<const P*>(reinterpret_cast<const char*>(from) +
+                                    std::uint64_t{static_cast<unsigned>(count)} * static_cast<unsigned>(bytes));
+}
+
+/// Which item and which columns a warp has.
+struct unit_place {
+  std::int64_t item, first_col;
+
+  template <class T>
+  __device__ bool lies_in(const fragments_args<T>& args) const {
+    return item < args.a.num_items && first_col < args.n;
+  }
+  template <int Slab, class T>
+  __device__ int num_cols(const fragments_args<T>& args) const {
+    return args.n - first_col < Slab ? static_cast<int>(args.n - first_col) : Slab;
+  }
+};
+
 /// A group of columns, as this lane needs it.
 struct unit_group {
   int cols[2];  ///< columns 2t and 2t + 1
@@ -225,67 +246,89 @@ struct unit_group {
   __device__ int tile(int part) const { return first_tile + __popc(parts & ((1u << part) - 1)); }
 };
 
-/// What a warp multiplies, from where. Vector: B's address and ldb allow 16 bytes at a time. Whole: the slab is full.
+/// What a warp multiplies, from where. Vector: B's address and ldb allow 16 bytes at a time, and n is no less. Whole:
+/// the slab is full.
 template <class T, class Shape, bool Vector, bool Whole>
 struct unit_source {
   static constexpr int vector = Shape::vector;
 
-  const fragments_operand<T>& a;
-  const T* b;  ///< row 0, the first of this lane's columns
-  std::int64_t ldb;
-  int num_cols;  ///< of the slab
-  int last;      ///< its last column, counted from this lane's first; below 0 in lanes past it
-  int lane;
+  const T* b;                     ///< row 0, the first of this lane's columns
+  const int2* cols;               ///< of group 0
+  const int2* groups;             ///< core::fragments_group
+  const T* tiles;                 ///< this lane's two values of tile 0
+  int row_bytes;                  ///< from one row of B to the next
+  int num_cols;                   ///< of the slab
+  int own_col;                    ///< the first of this lane's columns in the slab
+  mutable int last, last_vector;  ///< the slab's last column and its last whole 16 bytes, counted from own_col
 
   __device__ unit_source(const fragments_args<T>& args, std::int64_t first_col, int num_cols)
-      : a(args.a), ldb(args.ldb), num_cols(num_cols), lane(static_cast<int>(threadIdx.x) % 32) {
-    const int own_col = lane / 4 * vector;
+      : num_cols(num_cols), own_col(static_cast<int>(threadIdx.x) % 32 / 4 * vector) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
     b = args.b + first_col + own_col;
+    cols = reinterpret_cast<const int2*>(args.a.col_ind) + lane % 4;
+    groups = reinterpret_cast<const int2*>(args.a.groups);
+    tiles = args.a.tiles + 2 * lane;
+    row_bytes = static_cast<int>(args.ldb) * static_cast<int>(sizeof(T));
     last = num_cols - 1 - own_col;
+    last_vector = (num_cols / vector - 1) * vector - own_col;
   }
+
+  __device__ unit_group group(int index) const {
+    const int2 col = __ldg(advance(cols, index, core::fragment_columns * 4));
+    if constexpr (Shape::parts == 1) {
+      return {{col.x, col.y}, index, 1u};
+    } else {
+      const int2 tile = __ldg(advance(groups, index, 8));
+      return {{col.x, col.y}, tile.x, static_cast<unsigned>(tile.y)};
+    }
+  }
+
+  /// This lane's two values of a part's tile; of a part without one those of the tile after, or of the last in memory.
+  __device__ const T* tile(const unit_group& group, int part) const {
+    return advance(tiles, group.tile(part), core::fragment_values * static_cast<int>(sizeof(T)));
+  }
+
+  __device__ const T* row(int col) const { return advance(b, col, row_bytes); }
 
   __device__ bool has_piece(int p) const { return Whole || p * Shape::piece < num_cols; }
 
-  __device__ unit_group group(int index) const {
-    const int2 cols = __ldg(reinterpret_cast<const int2*>(a.col_ind) + index * std::int64_t{4} + lane % 4);
-    if constexpr (Shape::parts == 1) {
-      return {{cols.x, cols.y}, index, 1u};
+  /// What follows from `last` is computed anew for each group: kept, it would take a register for each load.
+  __device__ void forget_offsets() const {
+    if constexpr (!Whole) asm volatile("" : "+r"(last), "+r"(last_vector));
+  }
+
+  /// This lane's values of piece p of a row of B. Those past the slab are some others of the row.
+  __device__ void load(T (&to)[vector], const T* row, int p) const {
+    const int n = p * Shape::piece;
+    if constexpr (Vector && Whole) {
+      load_vector(to, row + n);
+    } else if constexpr (Vector) {
+      load_vector(to, row + (n < last_vector ? n : last_vector));
+      if (n > last_vector && n <= last) {  // the slab ends within these 16 bytes
+#pragma unroll
+        for (int v = 0; v < vector; ++v) {
+          if (n + v <= last) to[v] = __ldg(row + n + v);
+        }
+      }
     } else {
-      const int2 tiles = __ldg(reinterpret_cast<const int2*>(a.groups) + index);
-      return {{cols.x, cols.y}, tiles.x, static_cast<unsigned>(tiles.y)};
+#pragma unroll
+      for (int v = 0; v < vector; ++v) to[v] = __ldg(row + (Whole || n + v < last ? n + v : last));
     }
   }
 
-  /// This lane's two values of the tile of a part.
-  __device__ const T* tile(const unit_group& group, int part) const {
-    return a.tiles + group.tile(part) * std::int64_t{core::fragment_values} + 2 * lane;
-  }
-
-  __device__ bool by_vector(int p) const { return Vector && (Whole || p * Shape::piece + vector - 1 <= last); }
-  __device__ int offset(int p, int v) const {
-    const int n = p * Shape::piece + v;
-    return Whole || n <= last ? n : last;
-  }
-
-  /// This lane's values of piece p of the row of B for column `col` of A.
-  __device__ void load(T (&to)[vector], int col, int p) const {
-    const T* row = b + col * ldb;
-    if (by_vector(p)) {
-      load_vector(to, row + p * Shape::piece);
+  /// The same to shared memory, zeros in place of those past the slab.
+  __device__ void copy(T* to_shared, const T* row, int p) const {
+    constexpr int size = static_cast<int>(sizeof(T));
+    const int n = p * Shape::piece;
+    const int left = Whole ? vector : last + 1 - n;
+    if constexpr (Vector) {
+      const int present = left < 0 ? 0 : left < vector ? left : vector;
+      copy_async<16>(to_shared, present > 0 ? row + n : b, present * size);
     } else {
 #pragma unroll
-      for (int v = 0; v < vector; ++v) to[v] = __ldg(row + offset(p, v));
-    }
-  }
-
-  __device__ void copy(T* to_shared, int col, int p) const {
-    const T* row = b + col * ldb;
-    if (by_vector(p)) {
-      copy_async<16>(to_shared, row + p * Shape::piece, 16);
-    } else {
-      constexpr int bytes = static_cast<int>(sizeof(T));
-#pragma unroll
-      for (int v = 0; v < vector; ++v) copy_async<bytes>(to_shared + v, row + offset(p, v), bytes);
+      for (int v = 0; v < vector; ++v) {
+        copy_async<size>(to_shared + v, v < left ? row + n + v : b - own_col, v < left ? size : 0);
+      }
     }
   }
 };
@@ -302,62 +345,58 @@ __device__ void add_piece(typename Shape::sums& sums, int p, const typename Prod
   }
 }
 
-/// B straight from global memory to registers.
+/// B straight from global memory to registers. No load is conditional, for registers that are loaded only sometimes are
+/// copied always: past the end the last group is loaded again, and parts without a tile load another one.
 template <class T, class Shape, class Source>
 __device__ void multiply_direct(const Source& from, int begin, int end, typename Shape::sums& sums) {
   using product = unit_product<T, Shape::products>;
   constexpr int ahead = Shape::ahead;
-  T b[ahead][Shape::pieces][2][Shape::vector] = {};
-  T tiles[ahead][Shape::parts][2] = {};
-  unsigned parts[ahead] = {};
-  unit_group next{};  // the one whose tiles and rows of B are loaded next
+  if (begin == end) return;
+  const auto group_at = [&](int index) { return from.group(index < end ? index : end - 1); };
 
-  const auto load_tiles = [&](const unit_group& group, T(&to)[Shape::parts][2]) {
+  T b[ahead][Shape::pieces][2][Shape::vector];
+  T tiles[ahead][Shape::parts][2];
+  unsigned parts[ahead];
+  const auto load_tiles = [&](const unit_group& group, int u) {
+    parts[u] = group.parts;
 #pragma unroll
-    for (int part = 0; part < Shape::parts; ++part) {
-      if (Shape::parts == 1 || has_part(group.parts, part)) load_vector(to[part], from.tile(group, part));
-    }
+    for (int part = 0; part < Shape::parts; ++part) load_vector(tiles[u][part], from.tile(group, part));
   };
-  const auto load_piece = [&](const unit_group& group, int p, T(&to)[2][Shape::vector]) {
+  const auto load_piece = [&](const T* const(&rows)[2], int u, int p) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) from.load(to[i], group.cols[i], p);
+    for (int i = 0; i < 2; ++i) from.load(b[u][p][i], rows[i], p);
   };
 
+  unit_group next = from.group(begin);  // the one whose tiles and rows of B are loaded next
 #pragma unroll
   for (int u = 0; u < ahead; ++u) {
-    if (begin + u >= end) break;
-    const unit_group group = from.group(begin + u);
-    parts[u] = group.parts;
-    load_tiles(group, tiles[u]);
+    const T* const rows[2] = {from.row(next.cols[0]), from.row(next.cols[1])};
+    load_tiles(next, u);
 #pragma unroll
     for (int p = 0; p < Shape::pieces; ++p) {
-      if (from.has_piece(p)) load_piece(group, p, b[u][p]);
+      if (from.has_piece(p)) load_piece(rows, u, p);
     }
+    next = group_at(begin + u + 1);
   }
-  if (begin + ahead < end) next = from.group(begin + ahead);
 
   for (int first = begin; first < end; first += ahead) {
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
       const int index = first + u;
-      if (index >= end) break;
+      if (u > 0 && index >= end) break;
+      from.forget_offsets();
+      const unsigned now = parts[u];
       typename product::right a[Shape::parts];
 #pragma unroll
       for (int part = 0; part < Shape::parts; ++part) a[part] = product::of_a(tiles[u][part]);
-      const unsigned now = parts[u];
-
-      const unit_group coming = next;
-      const bool more = index + ahead < end;
-      if (more) {
-        parts[u] = coming.parts;
-        load_tiles(coming, tiles[u]);
-        if (index + ahead + 1 < end) next = from.group(index + ahead + 1);
-      }
+      const T* const rows[2] = {from.row(next.cols[0]), from.row(next.cols[1])};
+      load_tiles(next, u);
+      next = group_at(index + ahead + 1);
 #pragma unroll
       for (int p = 0; p < Shape::pieces; ++p) {
         if (!from.has_piece(p)) continue;
         const typename product::left piece = product::of_b(b[u][p]);
-        if (more) load_piece(coming, p, b[u][p]);
+        load_piece(rows, u, p);
         add_piece<Shape, product>(sums, p, piece, now, a);
       }
     }
@@ -369,50 +408,53 @@ template <class T, class Shape, class Source>
 __device__ void multiply_staged(const Source& from, int begin, int end, typename Shape::sums& sums, T* stages) {
   using product = unit_product<T, Shape::products>;
   constexpr int ahead = Shape::ahead;
+  if (begin == end) return;
+  const auto group_at = [&](int index) { return from.group(index < end ? index : end - 1); };
+
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  T* const own_b = stages + lane * Shape::vector;
+  T* const own_tiles = stages + 8 * Shape::slab + lane * 2;
   const auto b_at = [&](int stage, int p, int i) {
-    return stages + stage * Shape::stage_values + ((2 * p + i) * 32 + from.lane) * Shape::vector;
+    return own_b + stage * Shape::stage_values + (2 * p + i) * 32 * Shape::vector;
   };
   const auto tile_at = [&](int stage, int part) {
-    return stages + stage * Shape::stage_values + 8 * Shape::slab + (part * 32 + from.lane) * 2;
+    return own_tiles + stage * Shape::stage_values + part * core::fragment_values;
   };
   const auto start = [&](const unit_group& group, int stage) {
+    constexpr int bytes = 2 * static_cast<int>(sizeof(T));
 #pragma unroll
     for (int part = 0; part < Shape::parts; ++part) {
       if (Shape::parts > 1 && !has_part(group.parts, part)) continue;
-      constexpr int bytes = 2 * static_cast<int>(sizeof(T));
       copy_async<bytes>(tile_at(stage, part), from.tile(group, part), bytes);
     }
+    const T* const rows[2] = {from.row(group.cols[0]), from.row(group.cols[1])};
 #pragma unroll
     for (int p = 0; p < Shape::pieces; ++p) {
       if (!from.has_piece(p)) continue;
 #pragma unroll
-      for (int i = 0; i < 2; ++i) from.copy(b_at(stage, p, i), group.cols[i], p);
+      for (int i = 0; i < 2; ++i) from.copy(b_at(stage, p, i), rows[i], p);
     }
   };
 
   unsigned parts[Shape::stages] = {};  // of the groups under way, the one to be multiplied first
-  unit_group next{};
+  unit_group next = from.group(begin);
 #pragma unroll
   for (int u = 0; u < ahead; ++u) {
-    if (begin + u < end) {
-      const unit_group group = from.group(begin + u);
-      parts[u] = group.parts;
-      start(group, u);
-    }
+    parts[u] = next.parts;
+    if (begin + u < end) start(next, u);
     commit_copies();
+    next = group_at(begin + u + 1);
   }
-  if (begin + ahead < end) next = from.group(begin + ahead);
 
   int now = 0;
   int free = ahead;  // the stage that was read last time
   for (int index = begin; index < end; ++index) {
+    from.forget_offsets();
     wait_for_all_but<ahead - 1>();
-    if (index + ahead < end) {
-      parts[ahead] = next.parts;
-      start(next, free);
-      if (index + ahead + 1 < end) next = from.group(index + ahead + 1);
-    }
+    parts[ahead] = next.parts;
+    if (index + ahead < end) start(next, free);
     commit_copies();
+    next = group_at(index + ahead + 1);
 
     typename product::right a[Shape::parts];
 #pragma unroll
@@ -457,22 +499,22 @@ struct unit_destination {
 };
 
 template <class T, int Vector>
-__device__ unit_destination<T> destination_of(const fragments_args<T>& args, const core::fragments_item& item,
-                                              std::int64_t first_col, int num_cols, const scalars<T>& by) {
+__device__ unit_destination<T> destination_of(const fragments_args<T>& args, const unit_place& at, int num_cols) {
+  const core::fragments_item item = args.a.items[at.item];
   unit_destination<T> to;
   if (item.slot < 0) {
-    to = {args.c + first_col * args.c_col_stride,
+    to = {args.c + at.first_col * args.c_col_stride,
           args.c_row_stride,
           args.c_col_stride,
           args.a.row_of,
           item.first_row,
           item.num_rows,
           num_cols,
-          by,
+          read_scalars(args),
           false};
   } else {
     T* slot = args.a.partial + item.slot * args.a.height * args.n;
-    to = {slot + first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {T{1}, T{0}}, false};
+    to = {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {T{1}, T{0}}, false};
   }
   to.by_vector = to.col_stride == 1 && to.row_stride % Vector == 0 && reinterpret_cast<std::uintptr_t>(to.c) % 16 == 0;
   return to;
@@ -525,7 +567,6 @@ __device__ void add_up_warps(typename Shape::sums& sums, T* handed_over, int war
   const auto place = [&](int from, int i) {
     return handed_over + ((warp / WarpsK * (WarpsK - 1) + from - 1) * values + i) * 32 + lane;
   };
-  __syncthreads();  // what was handed over for the last row block has been read
   if (k > 0) {
 #pragma unroll
     for (int i = 0; i < values; ++i) *place(k, i) = flat[i];
@@ -541,64 +582,51 @@ __device__ void add_up_warps(typename Shape::sums& sums, T* handed_over, int war
 
 // --- The kernels ----------------------------------------------------------------------------------------------------
 
-/// Thread blocks along the items, then along the slabs: those that run together gather from the same columns of B.
-struct units_grid {
-  std::int64_t num_along_items;
-  std::int64_t num_blocks;
-  double slab_of_index;  // 1 / num_along_items
-};
-
+/// Thread blocks lie along the items (x), then along the slabs from first_slab on (y): those that run together gather
+/// from the same columns of B. Where a warp is, it works out again when its sums are complete, to have its registers
+/// meanwhile.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
           int Vector>
 __global__ void __launch_bounds__(
     32 * WarpsM * WarpsN * WarpsK,
     units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>::row.blocks_by_registers())
-    units_kernel(const __grid_constant__ fragments_args<T> args, const __grid_constant__ units_grid grid) {
+    units_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t first_slab) {
   using shape = units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int k = warp % WarpsK;
-  const int n = warp / WarpsK % WarpsN;
-  const int m = warp / (WarpsK * WarpsN);
   constexpr int stage_values = Staged != 0 ? shape::stages * shape::stage_values : 0;
   T* const shared = dynamic_shared<T>();
-  T* const stages = shared + warp * stage_values;
-  const scalars<T> by = read_scalars(args);
+  const auto place = [&] {
+    return unit_place{static_cast<std::int64_t>(blockIdx.x) * WarpsM + warp / (WarpsK * WarpsN),
+                      (first_slab + static_cast<std::int64_t>(blockIdx.y) * WarpsN + warp / WarpsK % WarpsN) * Slab};
+  };
 
-  for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
-    const std::int64_t along_slabs = divide(index, grid.num_along_items, grid.slab_of_index);
-    const std::int64_t item_index = (index - along_slabs * grid.num_along_items) * WarpsM + m;
-    const std::int64_t first_col = (along_slabs * WarpsN + n) * Slab;
-    const bool present = item_index < args.a.num_items && first_col < args.n;
-
-    typename shape::sums sums = {};
-    core::fragments_item item{};
-    int num_cols = 0;
-    if (present) {
-      item = args.a.items[item_index];
-      num_cols = args.n - first_col < Slab ? static_cast<int>(args.n - first_col) : Slab;
-      const int count = by.alpha == T{0} ? 0 : item.end_group - item.first_group;
-      const int begin = item.first_group + static_cast<int>(std::int64_t{count} * k / WarpsK);
-      const int end = item.first_group + static_cast<int>(std::int64_t{count} * (k + 1) / WarpsK);
-      const auto multiply = [&](const auto& source) {
-        if constexpr (Staged != 0) {
-          multiply_staged<T, shape>(source, begin, end, sums, stages);
-        } else {
-          multiply_direct<T, shape>(source, begin, end, sums);
-        }
-      };
-      if (num_cols == Slab) {
-        multiply(unit_source<T, shape, Vector != 0, true>(args, first_col, num_cols));
+  typename shape::sums sums = {};
+  if (const unit_place at = place(); at.lies_in(args) && read_scalars(args).alpha != T{0}) {
+    const int2 groups = __ldg(reinterpret_cast<const int2*>(args.a.items + at.item));
+    const std::int64_t count = groups.y - groups.x;
+    const int begin = groups.x + static_cast<int>(count * k / WarpsK);
+    const int end = groups.x + static_cast<int>(count * (k + 1) / WarpsK);
+    const int num_cols = at.template num_cols<Slab>(args);
+    const auto multiply = [&](const auto& source) {
+      if constexpr (Staged != 0) {
+        multiply_staged<T, shape>(source, begin, end, sums, shared + warp * stage_values);
       } else {
-        multiply(unit_source<T, shape, Vector != 0, false>(args, first_col, num_cols));
+        multiply_direct<T, shape>(source, begin, end, sums);
       }
+    };
+    if (num_cols == Slab) {
+      multiply(unit_source<T, shape, Vector != 0, true>(args, at.first_col, num_cols));
+    } else {
+      multiply(unit_source<T, shape, Vector != 0, false>(args, at.first_col, num_cols));
     }
-    if constexpr (WarpsK > 1) {
-      constexpr int all_stages = WarpsM * WarpsN * WarpsK * stage_values;
-      add_up_warps<T, shape, WarpsK>(sums, shared + all_stages, warp);
-    }
-    if (present && k == 0) {
-      store_sums<T, shape>(destination_of<T, shape::vector>(args, item, first_col, num_cols, by), sums);
-    }
+  }
+  if constexpr (WarpsK > 1) {
+    add_up_warps<T, shape, WarpsK>(sums, shared + WarpsM * WarpsN * WarpsK * stage_values, warp);
+  }
+  asm volatile("" ::: "memory");  // no value is kept from above
+  if (const unit_place at = place(); at.lies_in(args) && k == 0) {
+    store_sums<T, shape>(destination_of<T, shape::vector>(args, at, at.template num_cols<Slab>(args)), sums);
   }
 }
 
@@ -622,6 +650,10 @@ __global__ void __launch_bounds__(128)
   }
 }
 
+/// A row of B has its place by one multiplication of 32 bits.
+template <class T>
+inline constexpr std::int64_t most_units_ld = 2147483647 / static_cast<std::int64_t>(sizeof(T));
+
 template <>
 struct implementation<tables::units> {
   template <int Row>
@@ -629,13 +661,11 @@ struct implementation<tables::units> {
     constexpr tables::units_row row = tables::units::rows[Row];
     using T = value_of<row.type>;
     const auto& spmm = *static_cast<const fragments_args<T>*>(args);
-    if (spmm.a.height != row.tile_rows()) return cudaErrorInvalidValue;
+    if (spmm.a.height != row.tile_rows() || spmm.ldb > most_units_ld<T>) return cudaErrorInvalidValue;
 
-    const std::int64_t along_items = ceil_div(spmm.a.num_items, row.warps_m);
-    const std::int64_t along_slabs = ceil_div(ceil_div(spmm.n, row.slab), row.warps_n);
-    const units_grid grid{along_items, along_items * along_slabs, 1.0 / static_cast<double>(along_items)};
     constexpr int vector = 16 / static_cast<int>(sizeof(T));
-    const bool by_vector = reinterpret_cast<std::uintptr_t>(spmm.b) % 16 == 0 && spmm.ldb % vector == 0;
+    const bool by_vector =
+        reinterpret_cast<std::uintptr_t>(spmm.b) % 16 == 0 && spmm.ldb % vector == 0 && spmm.n >= vector;
     const auto kernel = by_vector ? &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k,
                                                   row.ahead, row.staged, row.products(), 1>
                                   : &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k,

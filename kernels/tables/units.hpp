@@ -48,7 +48,7 @@ struct units_row {
     const int sums = tile_rows() * slab / 32 * words;
     const int b = staged ? 8 : slab / 4 * words * ahead;
     const int a = 2 * parts * words * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
-    const int rest = products() == 3 ? 56 : 48;
+    const int rest = type == value_type::fp64 ? 72 : products() == 3 ? 56 : 52;
     return sums + b + a + rest;
   }
   /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.

@@ -20,6 +20,9 @@ inline constexpr int fragment_columns = 8;  ///< of a group
 inline constexpr int fragment_values = fragment_rows * fragment_columns;
 inline constexpr int most_fragment_parts = 8;  ///< 8-row parts of a row block
 
+/// The tiles are followed by one more that belongs to no group: what may be read for a part without a tile.
+inline constexpr int spare_tiles = 1;
+
 /// A group of columns: which parts it has a tile for (bit p: rows 8p .. 8p + 7 of the row block); the tiles follow each
 /// other from first_tile on.
 struct alignas(8) fragments_group {
