@@ -41,7 +41,7 @@ class block_order {
     unsigned parts;
   };
 
-  explicit block_order(const compact_bcsc_view<T, I>& a) : a_(a) {}
+  block_order(const compact_bcsc_view<T, I>& a, bool by_parts) : a_(a), by_parts_(by_parts) {}
 
   const std::vector<column>& of(std::int64_t block) {
     const std::int64_t first = a_.brow_ptr[at(block)], last = a_.brow_ptr[at(block) + 1];
@@ -55,6 +55,7 @@ class block_order {
       ++next[gray_rank(c.parts)];
       found_.push_back(c);
     }
+    if (!by_parts_) return found_;
     std::int64_t before = 0;
     for (std::int64_t& n : next) before += std::exchange(n, before);
     ordered_.resize(found_.size());
@@ -64,6 +65,7 @@ class block_order {
 
  private:
   const compact_bcsc_view<T, I>& a_;
+  bool by_parts_;
   std::vector<column> found_, ordered_;
 };
 
@@ -109,7 +111,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
   auto first_group = storage<std::int64_t>(num_blocks + 1, "first groups");
   auto first_tile = storage<std::int64_t>(num_blocks + 1, "first tiles");
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    block_order<T, I> order(a);
+    block_order<T, I> order(a, options.by_parts);
     for (std::int64_t b = first; b < last; ++b) {
       const auto& columns = order.of(b);
       first_group[at(b) + 1] = ceil_div(static_cast<std::int64_t>(columns.size()), std::int64_t{fragment_columns});
@@ -129,7 +131,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
   out.col_ind = storage<std::int32_t>(first_group.back() * fragment_columns, "col_ind");
   out.tiles = storage<T>((first_tile.back() + core::spare_tiles) * fragment_values, "tiles");
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    block_order<T, I> order(a);
+    block_order<T, I> order(a, options.by_parts);
     for (std::int64_t b = first; b < last; ++b) {
       const auto& columns = order.of(b);
       std::int64_t tile = first_tile[at(b)];

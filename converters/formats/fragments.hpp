@@ -32,9 +32,11 @@ struct fragments_matrix {
   }
 };
 
-/// A row block of more groups than this is split into even pieces; 0: none is.
 struct fragments_options {
-  std::int64_t most_groups = 0;
+  std::int64_t most_groups = 0;  ///< a row block of more groups than this is split into even pieces; 0: none is
+  /// Columns that reach the same parts of their row block stand together, which makes the fewest tiles. Else they stand
+  /// as in `a`: row blocks that are multiplied side by side then meet the same rows of B at about the same time.
+  bool by_parts = true;
 };
 
 /// The row blocks are those of `a`, of at most 64 rows; height is the least of 8, 16, 32 and 64 that holds m_block.

@@ -7,6 +7,7 @@
 #include "kernels/tables/naive.hpp"
 #include "kernels/tables/rowwise.hpp"
 #include "kernels/tables/tiled.hpp"
+#include "kernels/tables/units.hpp"
 #include "kernels/tables/warp.hpp"
 
 namespace bcsc::kernels::cuda {
@@ -31,6 +32,8 @@ template <>
 constexpr int num_shards<tables::tiled> = BCSC_TILED_SHARDS;
 template <>
 constexpr int num_shards<tables::rowwise> = BCSC_ROWWISE_SHARDS;
+template <>
+constexpr int num_shards<tables::units> = BCSC_UNITS_SHARDS;
 
 }  // namespace
 
@@ -44,5 +47,6 @@ template launch_fn launcher<tables::naive>(std::size_t);
 template launch_fn launcher<tables::warp>(std::size_t);
 template launch_fn launcher<tables::tiled>(std::size_t);
 template launch_fn launcher<tables::rowwise>(std::size_t);
+template launch_fn launcher<tables::units>(std::size_t);
 
 }  // namespace bcsc::kernels::cuda

@@ -11,8 +11,8 @@ namespace bcsc::kernels::cuda {
 template <class Algorithm, int Shard, int NumShards>
 void fill_launchers(launch_fn* table);
 
-/// The launcher of one row of Algorithm's table (tables::naive, warp, tiled, rowwise). What its args point to the table
-/// says: compact BCSC (spmm_args), or for rowwise a stream of row pieces (rows_args).
+/// The launcher of one row of Algorithm's table (kernels/tables). What its args point to the table says: compact BCSC
+/// (spmm_args), a stream of row pieces (rows_args) or fragments (fragments_args).
 template <class Algorithm>
 launch_fn launcher(std::size_t row);
 

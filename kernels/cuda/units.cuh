@@ -18,11 +18,11 @@
 /// Who owns what: a warp owns a row block and `slab` columns, its sums in registers; no barrier, but where warps_k
 ///   warps share the groups of one row block: those add up through shared memory, in their order. The warps of a
 ///   thread block have neighbouring row blocks (which meet the same rows of B in L1) or slabs (the same tiles of A).
-/// Which columns a lane owns: with g = lane / 4 and t = lane % 4, of each piece of 8 * 16 bytes of a row of B the g-th
-/// 16
-///   bytes, for the rows of columns 2t and 2t + 1 of the group. A warp's load then takes 128 bytes of each of four
-///   rows, and C is written in the same pieces of 16 bytes, to rows 2t and 2t + 1 of a part. The order of the columns
-///   within a product is our own to choose, likewise that of k: tiles are plain 8 x 8, row-major.
+/// Which columns a lane owns: with g = lane / 4 and t = lane % 4, of each piece of 8 * 16 bytes of a row of B the 16
+///   bytes number g, for the rows of columns 2t and 2t + 1 of the group. A warp's load then takes 128 bytes of each of
+///   four rows, and C is written in the same pieces of 16 bytes, to rows 2t and 2t + 1 of a part. Which column of B is
+///   which row of a product is our own to choose, and likewise which column of the group is which k: tiles are plain
+///   8 x 8, row-major. Where B or ldb is not aligned to 16 bytes, the same columns are loaded in more loads.
 /// What is loaded when: column numbers and the list of tiles one group before they are needed; tiles and rows of B
 ///   `ahead` groups before. Straight to registers, each piece as soon as the one before it has been split: the
 ///   registers of one group then hold the next one's data under way. Or through shared memory (`staged`): each lane
@@ -180,23 +180,27 @@ struct alignas(sizeof(T) * Values) unit_vector {
   T at[Values];
 };
 
-/// Some neighbouring values from global memory that no one writes.
-__device__ inline void load_vector(float (&to)[4], const float* from) {
+/// Some neighbouring values from global memory that no one writes, in one load.
+__device__ inline void load_values(float (&to)[4], const float* from) {
   const float4 some = __ldg(reinterpret_cast<const float4*>(from));
   to[0] = some.x;
   to[1] = some.y;
   to[2] = some.z;
   to[3] = some.w;
 }
-__device__ inline void load_vector(double (&to)[2], const double* from) {
+__device__ inline void load_values(float (&to)[2], const float* from) {
+  const float2 some = __ldg(reinterpret_cast<const float2*>(from));
+  to[0] = some.x;
+  to[1] = some.y;
+}
+__device__ inline void load_values(double (&to)[2], const double* from) {
   const double2 some = __ldg(reinterpret_cast<const double2*>(from));
   to[0] = some.x;
   to[1] = some.y;
 }
-__device__ inline void load_vector(float (&to)[2], const float* from) {
-  const float2 some = __ldg(reinterpret_cast<const float2*>(from));
-  to[0] = some.x;
-  to[1] = some.y;
+template <class T>
+__device__ void load_values(T (&to)[1], const T* from) {
+  to[0] = __ldg(from);
 }
 
 /// The same from shared memory, or from C.
@@ -246,20 +250,21 @@ struct unit_group {
   __device__ int tile(int part) const { return first_tile + __popc(parts & ((1u << part) - 1)); }
 };
 
-/// What a warp multiplies, from where. Vector: B's address and ldb allow 16 bytes at a time, and n is no less. Whole:
-/// the slab is full.
-template <class T, class Shape, bool Vector, bool Whole>
+/// What a warp multiplies, from where. Width: so many values of B are loaded at a time, as its address and ldb allow; n
+/// is no less. Whole: the slab is full.
+template <class T, class Shape, int Width, bool Whole>
 struct unit_source {
   static constexpr int vector = Shape::vector;
+  static constexpr int loads = vector / Width;  ///< for this lane's columns of a piece
 
-  const T* b;                     ///< row 0, the first of this lane's columns
-  const int2* cols;               ///< of group 0
-  const int2* groups;             ///< core::fragments_group
-  const T* tiles;                 ///< this lane's two values of tile 0
-  int row_bytes;                  ///< from one row of B to the next
-  int num_cols;                   ///< of the slab
-  int own_col;                    ///< the first of this lane's columns in the slab
-  mutable int last, last_vector;  ///< the slab's last column and its last whole 16 bytes, counted from own_col
+  const T* b;                   ///< row 0, the first of this lane's columns
+  const int2* cols;             ///< of group 0
+  const int2* groups;           ///< core::fragments_group
+  const T* tiles;               ///< this lane's two values of tile 0
+  int row_bytes;                ///< from one row of B to the next
+  int num_cols;                 ///< of the slab
+  int own_col;                  ///< the first of this lane's columns in the slab
+  mutable int last, last_load;  ///< the slab's last column and its last whole load, counted from own_col
 
   __device__ unit_source(const fragments_args<T>& args, std::int64_t first_col, int num_cols)
       : num_cols(num_cols), own_col(static_cast<int>(threadIdx.x) % 32 / 4 * vector) {
@@ -270,7 +275,7 @@ struct unit_source {
     tiles = args.a.tiles + 2 * lane;
     row_bytes = static_cast<int>(args.ldb) * static_cast<int>(sizeof(T));
     last = num_cols - 1 - own_col;
-    last_vector = (num_cols / vector - 1) * vector - own_col;
+    last_load = (num_cols / Width - 1) * Width - own_col;
   }
 
   __device__ unit_group group(int index) const {
@@ -294,41 +299,36 @@ struct unit_source {
 
   /// What follows from `last` is computed anew for each group: kept, it would take a register for each load.
   __device__ void forget_offsets() const {
-    if constexpr (!Whole) asm volatile("" : "+r"(last), "+r"(last_vector));
+    if constexpr (!Whole) asm volatile("" : "+r"(last), "+r"(last_load));
   }
 
   /// This lane's values of piece p of a row of B. Those past the slab are some others of the row.
   __device__ void load(T (&to)[vector], const T* row, int p) const {
-    const int n = p * Shape::piece;
-    if constexpr (Vector && Whole) {
-      load_vector(to, row + n);
-    } else if constexpr (Vector) {
-      load_vector(to, row + (n < last_vector ? n : last_vector));
-      if (n > last_vector && n <= last) {  // the slab ends within these 16 bytes
 #pragma unroll
-        for (int v = 0; v < vector; ++v) {
-          if (n + v <= last) to[v] = __ldg(row + n + v);
+    for (int i = 0; i < loads; ++i) {
+      const int n = p * Shape::piece + i * Width;
+      T some[Width];
+      load_values(some, row + (Whole || n < last_load ? n : last_load));
+      if (!Whole && Width > 1 && n > last_load && n <= last) {  // the slab ends within these values
+#pragma unroll
+        for (int v = 0; v < Width; ++v) {
+          if (n + v <= last) some[v] = __ldg(row + n + v);
         }
       }
-    } else {
 #pragma unroll
-      for (int v = 0; v < vector; ++v) to[v] = __ldg(row + (Whole || n + v < last ? n + v : last));
+      for (int v = 0; v < Width; ++v) to[i * Width + v] = some[v];
     }
   }
 
   /// The same to shared memory, zeros in place of those past the slab.
   __device__ void copy(T* to_shared, const T* row, int p) const {
     constexpr int size = static_cast<int>(sizeof(T));
-    const int n = p * Shape::piece;
-    const int left = Whole ? vector : last + 1 - n;
-    if constexpr (Vector) {
-      const int present = left < 0 ? 0 : left < vector ? left : vector;
-      copy_async<16>(to_shared, present > 0 ? row + n : b, present * size);
-    } else {
 #pragma unroll
-      for (int v = 0; v < vector; ++v) {
-        copy_async<size>(to_shared + v, v < left ? row + n + v : b - own_col, v < left ? size : 0);
-      }
+    for (int i = 0; i < loads; ++i) {
+      const int n = p * Shape::piece + i * Width;
+      const int left = Whole ? Width : last + 1 - n;
+      const int present = left < 0 ? 0 : left < Width ? left : Width;
+      copy_async<Width * size>(to_shared + i * Width, present > 0 ? row + n : b - own_col, present * size);
     }
   }
 };
@@ -360,7 +360,7 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
   const auto load_tiles = [&](const unit_group& group, int u) {
     parts[u] = group.parts;
 #pragma unroll
-    for (int part = 0; part < Shape::parts; ++part) load_vector(tiles[u][part], from.tile(group, part));
+    for (int part = 0; part < Shape::parts; ++part) load_values(tiles[u][part], from.tile(group, part));
   };
   const auto load_piece = [&](const T* const(&rows)[2], int u, int p) {
 #pragma unroll
@@ -586,7 +586,7 @@ __device__ void add_up_warps(typename Shape::sums& sums, T* handed_over, int war
 /// from the same columns of B. Where a warp is, it works out again when its sums are complete, to have its registers
 /// meanwhile.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
-          int Vector>
+          int Width>
 __global__ void __launch_bounds__(
     32 * WarpsM * WarpsN * WarpsK,
     units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>::row.blocks_by_registers())
@@ -616,9 +616,9 @@ __global__ void __launch_bounds__(
       }
     };
     if (num_cols == Slab) {
-      multiply(unit_source<T, shape, Vector != 0, true>(args, at.first_col, num_cols));
+      multiply(unit_source<T, shape, Width, true>(args, at.first_col, num_cols));
     } else {
-      multiply(unit_source<T, shape, Vector != 0, false>(args, at.first_col, num_cols));
+      multiply(unit_source<T, shape, Width, false>(args, at.first_col, num_cols));
     }
   }
   if constexpr (WarpsK > 1) {
@@ -656,6 +656,21 @@ inline constexpr std::int64_t most_units_ld = 2147483647 / static_cast<std::int6
 
 template <>
 struct implementation<tables::units> {
+  /// The instance that loads as many values of B at a time as may be.
+  template <class T, int Row, int Width = 16 / static_cast<int>(sizeof(T))>
+  static auto by_width(const fragments_args<T>& args) {
+    constexpr tables::units_row row = tables::units::rows[Row];
+    const auto kernel = &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k, row.ahead,
+                                      row.staged, row.products(), Width>;
+    if constexpr (Width > 1) {
+      const bool fits = reinterpret_cast<std::uintptr_t>(args.b) % (Width * sizeof(T)) == 0 && args.ldb % Width == 0 &&
+                        args.n >= Width;
+      return fits ? kernel : by_width<T, Row, Width / 2>(args);
+    } else {
+      return kernel;
+    }
+  }
+
   template <int Row>
   static int launch(const void* args, const launch_env& env) {
     constexpr tables::units_row row = tables::units::rows[Row];
@@ -663,15 +678,18 @@ struct implementation<tables::units> {
     const auto& spmm = *static_cast<const fragments_args<T>*>(args);
     if (spmm.a.height != row.tile_rows() || spmm.ldb > most_units_ld<T>) return cudaErrorInvalidValue;
 
-    constexpr int vector = 16 / static_cast<int>(sizeof(T));
-    const bool by_vector =
-        reinterpret_cast<std::uintptr_t>(spmm.b) % 16 == 0 && spmm.ldb % vector == 0 && spmm.n >= vector;
-    const auto kernel = by_vector ? &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k,
-                                                  row.ahead, row.staged, row.products(), 1>
-                                  : &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k,
-                                                  row.ahead, row.staged, row.products(), 0>;
-    const int started = start(kernel, grid.num_blocks, row.block_threads(), row.shared_bytes(), env.stream, spmm, grid);
-    if (started != cudaSuccess || spmm.a.num_sums == 0) return started;
+    const auto kernel = by_width<T, Row>(spmm);
+    const auto along_items = static_cast<unsigned>(ceil_div(spmm.a.num_items, row.warps_m));
+    const std::int64_t num_slabs = ceil_div(spmm.n, row.slab);
+    constexpr std::int64_t slabs_at_once = std::int64_t{row.warps_n} * 65535;
+    for (std::int64_t slab = 0; slab < num_slabs; slab += slabs_at_once) {
+      const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
+      const auto along_slabs = static_cast<unsigned>(ceil_div(count, row.warps_n));
+      const int started = start(kernel, dim3(along_items, along_slabs), dim3(row.block_threads()), row.shared_bytes(),
+                                env.stream, spmm, slab);
+      if (started != cudaSuccess) return started;
+    }
+    if (spmm.a.num_sums == 0) return cudaSuccess;
     const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
     return start(&units_sum_kernel<T>, rows, 128, 0, env.stream, spmm, rows);
   }

@@ -88,7 +88,7 @@ consteval auto units_configs() {
                                      {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
                                      {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
   } else {
-    return std::array<units_row, 30>{{//           parts slab m  n  k  ahead
+    return std::array<units_row, 31>{{//           parts slab m  n  k  ahead
                                       // N up to 32: many warps, A's bytes count, so low parts
                                       {fp32, full, 1, 32, 4, 1, 1, 2, false},
                                       {fp32, full, 2, 32, 4, 1, 1, 2, false},
@@ -105,9 +105,10 @@ consteval auto units_configs() {
                                       {fp32, full, 4, 64, 2, 1, 1, 2, true},
                                       // 128 columns
                                       {fp32, full, 1, 128, 4, 1, 1, 1, false},
+                                      {fp32, full, 1, 128, 16, 1, 1, 1, false},  // neighbours share B in L1
                                       {fp32, full, 2, 128, 1, 1, 1, 1, false},
                                       {fp32, full, 2, 128, 4, 1, 1, 1, false},
-                                      {fp32, full, 2, 128, 12, 1, 1, 1, false},  // neighbours share B in L1
+                                      {fp32, full, 2, 128, 12, 1, 1, 1, false},  // the same
                                       {fp32, full, 2, 128, 1, 4, 1, 1, false},   // four slabs share A: N = 512
                                       {fp32, full, 2, 128, 2, 1, 1, 2, true},
                                       {fp32, full, 4, 128, 2, 1, 1, 1, true},

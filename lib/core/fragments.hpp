@@ -5,7 +5,7 @@
 /// Fragments: the form of A that the matrix units multiply. It is made once (converters/formats/fragments.hpp) and read
 /// by the kernels (kernels/fragments_operand.hpp); what both have to know is here.
 ///
-/// Row blocks of up to 64 consecutive rows; in each, the non-empty columns in groups of 8, ordered by which of the
+/// Row blocks of up to 64 consecutive rows; in each, the non-empty columns in groups of 8, best ordered by which of the
 /// block's 8-row parts they reach. A group has its 8 column numbers and, for each 8-row part that one of them reaches,
 /// a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 64 rows of A, while
 /// only the zeros of 8 x 8 tiles are multiplied.

@@ -128,6 +128,17 @@ dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& 
       in_memory ? &alpha : nullptr,
       in_memory ? &beta : nullptr};
   emulation::current_settings() = s.gpu;
+  auto& there = emulation::current_settings().global_memory;
+  const auto readable = [&](const auto& array) {
+    there.push_back({array.data(), array.size() * sizeof(array[0])});
+  };
+  readable(f.items), readable(f.groups), readable(f.col_ind), readable(f.tiles), readable(f.sums), readable(row_of);
+  there.push_back({partial.data(), partial.size() * sizeof(T), true});
+  // Of B's last row no more than n values: nothing behind it need be there.
+  const std::int64_t b_values = a.cols > 0 ? (a.cols - 1) * b_view.ld + s.n : 0;
+  there.push_back({b_view.data, static_cast<std::size_t>(b_values) * sizeof(T)});
+  const std::int64_t c_lines = c_view.order == layout::row_major ? a.rows : s.n;
+  there.push_back({c_view.data, static_cast<std::size_t>(c_lines * c_view.ld) * sizeof(T), true});
   EXPECT_EQ(launchers[row](&args, {1, nullptr, 1}), 0) << emulation::report();
   return on_c.read();
 }

@@ -73,12 +73,12 @@ std::set<std::int64_t> columns_of(const sparse_case& a, std::int64_t first, std:
 
 template <class T, class I>
 void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool narrow, std::int64_t dense_from,
-           std::int64_t most_groups) {
+           std::int64_t most_groups, bool by_parts) {
   SCOPED_TRACE(a.name + ", m_block " + std::to_string(m_block) + (own_heights ? " at most" : "") + ", most_groups " +
                std::to_string(most_groups));
   const auto boundaries = own_heights ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
   const auto compact = to_compact(csr_of<T, I>(a), {m_block, boundaries, dense_from, narrow && a.cols <= 65536});
-  const auto f = converters::to_fragments(compact.view(), {most_groups});
+  const auto f = converters::to_fragments(compact.view(), {most_groups, by_parts});
 
   EXPECT_EQ(f.rows, a.rows);
   EXPECT_EQ(f.cols, a.cols);
@@ -148,9 +148,9 @@ TEST(fragments, hold_the_matrix) {
         const bool own_heights = turn % 2 == 1, narrow = turn % 3 == 0;
         const std::int64_t dense_from = turn % 4 == 3 ? 3 : 0;
         if (turn % 5 < 3) {
-          check<float, std::int32_t>(a, m_block, own_heights, narrow, dense_from, most_groups);
+          check<float, std::int32_t>(a, m_block, own_heights, narrow, dense_from, most_groups, turn % 7 != 0);
         } else {
-          check<double, std::int64_t>(a, m_block, own_heights, narrow, dense_from, most_groups);
+          check<double, std::int64_t>(a, m_block, own_heights, narrow, dense_from, most_groups, turn % 7 != 0);
         }
         ++turn;
         if (::testing::Test::HasFailure()) return;
@@ -178,6 +178,9 @@ TEST(fragments, have_no_tiles_for_rows_without_entries) {
   const auto f = converters::to_fragments(to_compact(csr_of<double>(a), {.m_block = 16}).view());
   EXPECT_EQ(f.num_groups(), 11);
   EXPECT_EQ(f.num_tiles(), 12);
+  // In the order of the columns the halves alternate: every group reaches both.
+  const auto by_column = converters::to_fragments(to_compact(csr_of<double>(a), {.m_block = 16}).view(), {0, false});
+  EXPECT_EQ(by_column.num_tiles(), 22);
 }
 
 TEST(fragments, refuse_what_they_cannot_hold) {
