@@ -25,6 +25,7 @@ struct fragments_operand {
   T* partial;  ///< [slots][height][n]: workspace, written and read by each run
 };
 
+/// What the kernels take beyond what product_args says: ldb is less than 2^31 bytes.
 template <class T>
 using fragments_args = product_args<T, fragments_operand<T>>;
 

@@ -72,7 +72,8 @@ struct units_shape {
 // --- Products -------------------------------------------------------------------------------------------------------
 
 /// What the unit is given of a piece of two rows of B (left: the fragments of each step) and of a tile of A (right),
-/// and their product.
+/// and their product. splits: left has registers of its own, else those of the piece, which are then loaded anew after
+/// it only.
 template <class T, int Products>
 struct unit_product;
 
@@ -87,6 +88,7 @@ __device__ inline unsigned low_bits(float x, unsigned high) { return __float_as_
 
 template <>
 struct unit_product<float, 3> {
+  static constexpr bool splits = true;
   struct left {
     unsigned high[2][4], low[2][4];
   };
@@ -136,6 +138,7 @@ __device__ inline unsigned rounded_bits(float x) { return __float_as_uint(x) + (
 
 template <>
 struct unit_product<float, 1> {
+  static constexpr bool splits = true;
   struct left {
     unsigned value[2][4];
   };
@@ -160,6 +163,7 @@ struct unit_product<float, 1> {
 
 template <>
 struct unit_product<double, 1> {
+  static constexpr bool splits = false;
   struct left {
     double value[4];
   };
@@ -379,6 +383,7 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
     next = group_at(begin + u + 1);
   }
 
+#pragma unroll 1
   for (int first = begin; first < end; first += ahead) {
 #pragma unroll
     for (int u = 0; u < ahead; ++u) {
@@ -396,8 +401,9 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
       for (int p = 0; p < Shape::pieces; ++p) {
         if (!from.has_piece(p)) continue;
         const typename product::left piece = product::of_b(b[u][p]);
-        load_piece(rows, u, p);
+        if constexpr (product::splits) load_piece(rows, u, p);
         add_piece<Shape, product>(sums, p, piece, now, a);
+        if constexpr (!product::splits) load_piece(rows, u, p);
       }
     }
   }
@@ -448,6 +454,7 @@ __device__ void multiply_staged(const Source& from, int begin, int end, typename
 
   int now = 0;
   int free = ahead;  // the stage that was read last time
+#pragma unroll 1
   for (int index = begin; index < end; ++index) {
     from.forget_offsets();
     wait_for_all_but<ahead - 1>();

@@ -48,7 +48,7 @@ struct units_row {
     const int sums = tile_rows() * slab / 32 * words;
     const int b = staged ? 8 : slab / 4 * words * ahead;
     const int a = 2 * parts * words * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
-    const int rest = type == value_type::fp64 ? 72 : products() == 3 ? 56 : 52;
+    const int rest = products() == 3 ? 56 : 50;
     return sums + b + a + rest;
   }
   /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
@@ -88,7 +88,7 @@ consteval auto units_configs() {
                                      {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
                                      {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
   } else {
-    return std::array<units_row, 31>{{//           parts slab m  n  k  ahead
+    return std::array<units_row, 32>{{//           parts slab m  n  k  ahead
                                       // N up to 32: many warps, A's bytes count, so low parts
                                       {fp32, full, 1, 32, 4, 1, 1, 2, false},
                                       {fp32, full, 2, 32, 4, 1, 1, 2, false},
@@ -119,12 +119,13 @@ consteval auto units_configs() {
                                       {fp32, tf32, 2, 128, 4, 1, 1, 1, false},
                                       {fp32, tf32, 2, 128, 2, 1, 1, 2, true},
                                       // fp64
-                                      {fp64, full, 1, 32, 4, 1, 1, 1, false},
+                                      {fp64, full, 1, 32, 4, 1, 1, 2, false},
                                       {fp64, full, 2, 32, 2, 1, 2, 1, false},
                                       {fp64, full, 2, 32, 4, 1, 1, 1, false},
                                       {fp64, full, 2, 64, 4, 1, 1, 1, false},
                                       {fp64, full, 2, 64, 2, 1, 1, 2, true},
-                                      {fp64, full, 4, 32, 2, 1, 1, 1, false}}};
+                                      {fp64, full, 4, 32, 2, 1, 1, 1, false},
+                                      {fp64, full, 4, 64, 2, 1, 1, 2, true}}};
   }
 }
 

@@ -129,9 +129,7 @@ dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& 
       in_memory ? &beta : nullptr};
   emulation::current_settings() = s.gpu;
   auto& there = emulation::current_settings().global_memory;
-  const auto readable = [&](const auto& array) {
-    there.push_back({array.data(), array.size() * sizeof(array[0])});
-  };
+  const auto readable = [&](const auto& array) { there.push_back({array.data(), array.size() * sizeof(array[0])}); };
   readable(f.items), readable(f.groups), readable(f.col_ind), readable(f.tiles), readable(f.sums), readable(row_of);
   there.push_back({partial.data(), partial.size() * sizeof(T), true});
   // Of B's last row no more than n values: nothing behind it need be there.
@@ -287,6 +285,34 @@ TEST_P(every_row, does_not_depend_on_the_order_of_threads) {
       EXPECT_EQ(std::memcmp(first.at.data(), again.at.data(), first.at.size() * sizeof(T)), 0);
     }
   });
+}
+
+// A grid is at most 65535 thread blocks high.
+TEST(units_rows, cover_more_slabs_than_a_grid_is_high) {
+  const auto columns_of_block = [](std::size_t row) { return units::rows[row].slab * units::rows[row].warps_n; };
+  std::size_t narrowest = 0;
+  for (std::size_t row = 0; row < units::rows.size(); ++row) {
+    if (units::rows[row].type == value_type::fp32 && columns_of_block(row) < columns_of_block(narrowest)) {
+      narrowest = row;
+    }
+  }
+  setting s;
+  s.n = std::int64_t{65535} * columns_of_block(narrowest) + 5;
+  std::tie(s.alpha, s.beta) = std::pair(0.0, 2.0);  // A and B would take too long
+  const sparse_case a{"1x1", 1, 1, {{0, 0, 1.0}}};
+  const dense_table<float> b(1, s.n);
+  const auto c0 = random_table<float>(1, s.n, values::small_integers, 6);
+  expect_exact<float>(multiply<float>(a, false, 0, b, 2, c0), run<float>(narrowest, a, b, c0, s), "");
+}
+
+TEST(units_rows, refuse_what_they_cannot_address) {
+  kernels::fragments_args<float> args{};
+  args.a.height = units::rows[0].tile_rows();
+  args.ldb = std::int64_t{1} << 29;  // 2^31 bytes
+  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  args.ldb = 1;
+  args.a.height *= 2;
+  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_row, ::testing::Range(std::size_t{0}, units::rows.size()), [](const auto& info) {
