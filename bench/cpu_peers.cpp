@@ -1,0 +1,451 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/error.hpp"
+#include "bench/harness/check.hpp"
+#include "bench/harness/contender.hpp"
+#include "bench/harness/inputs.hpp"
+#include "bench/harness/machine.hpp"
+#include "bench/harness/own_kernels.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/harness/stage.hpp"
+#include "bench/harness/timing.hpp"
+#include "lib/core/fail.hpp"
+
+/// The CPU plan beside Eigen and MKL, row-major. Everything is checked against a reference in higher precision before
+/// it is timed; then all take turns, so that whatever else the machine does meets them alike.
+namespace {
+
+using namespace bcsc;
+using bench::launch;
+using json = nlohmann::ordered_json;
+
+constexpr std::uint64_t seed = 1;
+constexpr std::string_view schema = "bcsc-cpu-peers-1";
+
+constexpr std::string_view usage = R"(usage: cpu_peers [OPTIONS] MATRIX...
+  MATRIX               a file, a folder, a name of the catalogue or a generator's specification
+  --mkl LIBRARY        libmkl_rt, to compare with MKL
+  --mkl-threading gnu|intel   (gnu)
+  --threads NUMBER     of everybody (all CPUs)
+  --cols N,...         (1,8,32,128)
+  --types TYPE,...     (fp32,fp64)
+  --least-nnz NUMBER   passes over files in a folder with fewer non-zeros (20000)
+  --rounds NUMBER      samples of each (11)
+  --rows               times every row of the kernel tables too, in 3 rounds of their own
+  --out FILE           JSON; what it holds of the same build stays, cases of the same name are replaced
+)";
+
+struct options {
+  std::string mkl, out;
+  bench::mkl_threading threading = bench::mkl_threading::gnu;
+  int threads = 0, rounds = 11;
+  bool rows = false;
+  std::int64_t least_nnz = 20000;
+  std::vector<std::int64_t> cols = {1, 8, 32, 128};
+  std::vector<std::string> types = {"fp32", "fp64"}, matrices;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    parts.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+std::int64_t whole(const std::string& option, const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc{} || end != text.data() + text.size() || number < 0) {
+    core::fail(errc::invalid_argument, "{} \"{}\": not a number", option, text);
+  }
+  return number;
+}
+
+options parse(int argc, char** argv) {
+  options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 == argc) core::fail(errc::invalid_argument, "{} needs a value", argument);
+      return argv[++i];
+    };
+    const auto number = [&] { return whole(argument, value()); };
+    if (argument == "--mkl") {
+      o.mkl = value();
+    } else if (argument == "--mkl-threading") {
+      const std::string name = value();
+      if (name != "gnu" && name != "intel") core::fail(errc::invalid_argument, "{} \"{}\"", argument, name);
+      o.threading = name == "gnu" ? bench::mkl_threading::gnu : bench::mkl_threading::intel;
+    } else if (argument == "--threads") {
+      o.threads = static_cast<int>(number());
+    } else if (argument == "--cols") {
+      o.cols.clear();
+      for (const std::string& text : split(value())) o.cols.push_back(whole(argument, text));
+    } else if (argument == "--types") {
+      o.types = split(value());
+    } else if (argument == "--least-nnz") {
+      o.least_nnz = number();
+    } else if (argument == "--rounds") {
+      o.rounds = static_cast<int>(number());
+    } else if (argument == "--rows") {
+      o.rows = true;
+    } else if (argument == "--out") {
+      o.out = value();
+    } else if (argument.starts_with("--")) {
+      core::fail(errc::invalid_argument, "{}: no such option", argument);
+    } else {
+      o.matrices.push_back(argument);
+    }
+  }
+  return o;
+}
+
+/// Somebody who computes the product.
+struct contender {
+  std::string name, group;
+  bench::prepared ready;
+  double prepare_seconds = 0;
+  bench::accuracy accuracy;
+  std::vector<double> seconds;  ///< of one product, a sample each
+  std::int64_t launches = 1;
+};
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double seconds_of(const launch& work, std::int64_t count) {
+  const double begin = now();
+  for (std::int64_t i = 0; i < count; ++i) work();
+  return now() - begin;
+}
+
+/// A sample is as many products as last this long.
+constexpr double sample_seconds = 2e-3;
+
+/// Each takes one sample after the other, `rounds` times around. Before a short one comes a product that is not timed,
+/// for the others have used the cache.
+void take_turns(std::vector<contender>& all, int rounds) {
+  for (contender& c : all) {
+    seconds_of(c.ready.start, 1);
+    const double once = std::max(1e-7, seconds_of(c.ready.start, 2) / 2);
+    c.launches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(sample_seconds / once)));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (contender& c : all) {
+      if (c.launches > 1) c.ready.start();
+      c.seconds.push_back(seconds_of(c.ready.start, c.launches) / static_cast<double>(c.launches));
+    }
+  }
+}
+
+json to_json(const contender& c) {
+  const bench::time_statistics t = bench::summarise(c.seconds, c.launches);
+  json j = {{"name", c.name},
+            {"group", c.group},
+            {"median", t.median},
+            {"min", t.min},
+            {"p10", t.p10},
+            {"p90", t.p90},
+            {"samples", t.num_samples},
+            {"launches_per_sample", t.launches_per_sample},
+            {"prepare_seconds", c.prepare_seconds},
+            {"bound_share", c.accuracy.max_bound_share}};
+  if (!c.ready.kernel.empty()) {
+    j["kernel"] = c.ready.kernel;
+    j["m_block"] = c.ready.m_block;
+  }
+  return j;
+}
+
+struct peers {
+  std::vector<std::unique_ptr<bench::rivals>> libraries;
+};
+
+/// The least median of a case's entries in `group`; 0 if there is none.
+double best_of(const json& c, std::string_view group) {
+  double best = 0;
+  for (const json& e : c["entries"]) {
+    if (e["group"] == group && (best == 0 || e["median"] < best)) best = e["median"];
+  }
+  return best;
+}
+
+template <value T>
+json measure_case(const context& ctx, bench::stage& where, peers& others, const options& o, const std::string& name,
+                  const csr_view<T, std::int32_t>& a, std::int64_t cols) {
+  const bench::stage_array<T> b_data(where, a.cols * cols), c_data(where, a.rows * cols);
+  const dense_view<T> b(b_data.data(), a.cols, cols), c(c_data.data(), a.rows, cols);
+  bench::fill_seeded<T>(b, seed);
+  const bench::expectation<T> expected(a, b);
+
+  json failures = json::array();
+  const auto admit = [&](std::vector<contender>& to, contender it, const std::function<bench::prepared()>& prepare) {
+    try {
+      const double begin = now();
+      it.ready = prepare();
+      it.prepare_seconds = now() - begin;
+      where.poison(c_data.data(), c_data.bytes());
+      it.ready.start();
+    } catch (const error& e) {
+      if (e.code() != errc::unsupported) throw;
+      return;
+    }
+    it.accuracy = expected.compare(dense_view<const T>(c));
+    if (it.accuracy.passed()) {
+      to.push_back(std::move(it));
+    } else {
+      failures.push_back({{"name", it.name}, {"message", it.accuracy.describe(a.rows * cols)}});
+    }
+  };
+
+  bench::own_kernels<T> ours(ctx, where, a, a);
+  std::vector<contender> contenders, rows;
+  admit(contenders, {.name = "plan", .group = "plan"}, [&] { return ours.chosen(b, c); });
+  const bench::problem<T> task{a, a};
+  for (const auto& library : others.libraries) {
+    for (const auto& rival : library->on(task)) {
+      if (rival.group == "reference") continue;
+      admit(contenders, {.name = rival.name, .group = rival.group}, [&] { return rival.prepare(b, c); });
+    }
+  }
+  take_turns(contenders, o.rounds);
+  if (o.rows) {
+    for (const auto& algorithm : ours.rows_by_algorithm(false)) {
+      for (const kernel_info& row : algorithm) {
+        // Wider tiles than the least that holds all columns do the same.
+        const bool is_wide = std::ranges::any_of(algorithm, [&](const kernel_info& other) {
+          return other.m_tile == row.m_tile && other.n_tile < row.n_tile && other.n_tile >= cols;
+        });
+        if (is_wide) continue;
+        admit(rows, {.name = row.name, .group = "row"}, [&] { return ours.row_from_host(row.name, b, c); });
+      }
+    }
+    take_turns(rows, 3);
+  }
+
+  json result = {{"matrix", name}, {"cols", cols}, {"type", to_string(value_type_of<T>)}, {"nnz", a.nnz()}};
+  json entries = json::array();
+  for (const contender& it : contenders) entries.push_back(to_json(it));
+  for (const contender& it : rows) entries.push_back(to_json(it));
+  result["entries"] = std::move(entries);
+  result["failures"] = std::move(failures);
+  for (const char* group : {"eigen", "mkl"}) {
+    const double plan = best_of(result, "plan"), other = best_of(result, group);
+    if (plan > 0 && other > 0) result[fmt::format("{}_over_plan", group)] = other / plan;
+  }
+  return result;
+}
+
+std::string key_of(const json& c) {
+  return fmt::format("{} N={} {}", c["matrix"].get<std::string>(), c["cols"].get<std::int64_t>(),
+                     c["type"].get<std::string>());
+}
+
+void print_case(const json& c) {
+  const double flops = 2 * c["nnz"].get<double>() * c["cols"].get<double>();
+  const auto gflops = [&](const char* group) {
+    const double seconds = best_of(c, group);
+    return seconds > 0 ? fmt::format("{:8.2f}", flops / seconds * 1e-9) : fmt::format("{:>8}", "-");
+  };
+  const auto ratio = [&](const char* key) {
+    return c.contains(key) ? fmt::format("{:6.2f}", c[key].get<double>()) : fmt::format("{:>6}", "-");
+  };
+  std::string kernel, best_row;
+  double least = 0;
+  for (const json& e : c["entries"]) {
+    if (e["group"] == "plan") kernel = e["kernel"];
+    if (e["group"] == "row" && (least == 0 || e["median"] < least)) {
+      least = e["median"];
+      best_row = fmt::format("  best {} {:.2f}", e["name"].get<std::string>(), best_of(c, "plan") / least);
+    }
+  }
+  fmt::print("{:<34.34} {:>4} {} | {} {:<18} | {} {} | {} {}{}\n", c["matrix"].get<std::string>(),
+             c["cols"].get<std::int64_t>(), c["type"].get<std::string>(), gflops("plan"), kernel, gflops("eigen"),
+             ratio("eigen_over_plan"), gflops("mkl"), ratio("mkl_over_plan"), best_row);
+  for (const json& f : c["failures"]) {
+    fmt::print("  FAILED: {}: {}\n", f["name"].get<std::string>(), f["message"].get<std::string>());
+  }
+  std::fflush(stdout);
+}
+
+/// Geometric mean, worst and shares of `key` over the cases that `keep` keeps.
+template <class Keep>
+json summarise(const json& cases, const std::string& key, const Keep& keep) {
+  double log_sum = 0, worst = 0;
+  std::int64_t count = 0, below_one = 0, below_08 = 0;
+  std::string worst_case;
+  for (const json& c : cases) {
+    if (!c.contains(key) || !keep(c)) continue;
+    const double ratio = c[key];
+    log_sum += std::log(ratio);
+    below_one += ratio < 1;
+    below_08 += ratio < 0.8;
+    if (count++ == 0 || ratio < worst) {
+      worst = ratio;
+      worst_case = key_of(c);
+    }
+  }
+  if (count == 0) return nullptr;
+  return {{"cases", count},
+          {"geometric_mean", std::exp(log_sum / static_cast<double>(count))},
+          {"worst", worst},
+          {"worst_case", worst_case},
+          {"share_below_1", static_cast<double>(below_one) / static_cast<double>(count)},
+          {"share_below_0.8", static_cast<double>(below_08) / static_cast<double>(count)}};
+}
+
+json summarise(const json& cases) {
+  std::map<std::pair<std::string, std::int64_t>, bool> kinds;
+  for (const json& c : cases) kinds[{c["type"], c["cols"]}] = true;
+  json summary = json::object();
+  for (const char* group : {"eigen", "mkl"}) {
+    const std::string key = fmt::format("{}_over_plan", group);
+    json of_group = {{"all", summarise(cases, key, [](const json&) { return true; })}};
+    for (const auto& [kind, unused] : kinds) {
+      const auto& [type, cols] = kind;
+      of_group[fmt::format("{} N={}", type, cols)] = summarise(
+          cases, key, [&, type = type, cols = cols](const json& c) { return c["type"] == type && c["cols"] == cols; });
+    }
+    summary[group] = std::move(of_group);
+  }
+  return summary;
+}
+
+void print_summary(const json& summary) {
+  for (const auto& [group, of_group] : summary.items()) {
+    for (const auto& [kind, s] : of_group.items()) {
+      if (s.is_null()) continue;
+      fmt::print(
+          "{:>5} / plan, {:<11} geometric mean {:.2f} over {} cases; below 1: {:.0f} %, below 0.8: {:.0f} %; "
+          "worst {:.2f} ({})\n",
+          group, kind, s["geometric_mean"].get<double>(), s["cases"].get<int>(), 100 * s["share_below_1"].get<double>(),
+          100 * s["share_below_0.8"].get<double>(), s["worst"].get<double>(), s["worst_case"].get<std::string>());
+    }
+  }
+}
+
+json describe(const bench::machine_facts& m) {
+  return {{"git_hash", m.git_hash},   {"library_version", m.library_version},
+          {"compiler", m.compiler},   {"context", m.context},
+          {"cpu_model", m.cpu_model}, {"num_cpus", m.num_cpus},
+          {"threads", m.threads},     {"last_level_cache_bytes", m.last_level_cache_bytes},
+          {"versions", m.versions}};
+}
+
+/// What the file holds from before, if it was measured by the same build on the same machine.
+json begin_results(const std::string& path, const json& machine) {
+  const json fresh = {{"schema", schema},       {"machine", machine},         {"seed", seed},
+                      {"dates", json::array()}, {"matrices", json::object()}, {"cases", json::array()}};
+  if (path.empty() || !std::filesystem::exists(path)) return fresh;
+  json found = json::parse(std::ifstream(path));
+  if (found["schema"] != schema || found["machine"] != machine) {
+    core::fail(errc::invalid_argument, "--out {}: holds results of another build or machine", path);
+  }
+  return found;
+}
+
+void put_case(json& cases, json c) {
+  const std::string key = key_of(c);
+  for (json& old : cases) {
+    if (key_of(old) == key) {
+      old = std::move(c);
+      return;
+    }
+  }
+  cases.push_back(std::move(c));
+}
+
+/// Whether everything asked for was right.
+bool measure_all(const context& ctx, const options& o) {
+  const auto where = bench::make_cpu_stage(ctx.threads());
+  peers others;
+  others.libraries.push_back(bench::open_cpu_rivals(ctx.threads()));
+  if (!o.mkl.empty()) others.libraries.push_back(bench::open_mkl_rivals(o.mkl, o.threading, ctx.threads()));
+  bench::machine_facts machine = bench::describe_machine(ctx);
+  for (const auto& library : others.libraries) library->describe(machine);
+
+  json results = begin_results(o.out, describe(machine));
+  results["dates"].push_back(machine.date);
+  fmt::print("{}; {}\n", machine.context, machine.git_hash);
+  for (const auto& [name, version] : machine.versions) fmt::print("{}: {}\n", name, version);
+  fmt::print(
+      "{:<34} {:>4} type |   GFLOP/s of the plan       | Eigen's, over it | MKL's, over it (above 1: the plan "
+      "is faster)\n",
+      "matrix", "N");
+
+  bool all_right = true;
+  const auto run_case = [&]<value T>(const bench::loaded_matrix& m, const csr_matrix<T>& a, std::int64_t cols) {
+    json c = measure_case<T>(ctx, *where, others, o, m.from.name, a.view(), cols);
+    all_right = all_right && c["failures"].empty();
+    print_case(c);
+    put_case(results["cases"], std::move(c));
+  };
+  for (const bench::input& from : bench::expand_inputs(o.matrices)) {
+    bench::loaded_matrix m;
+    try {
+      m = bench::load(from, seed);
+    } catch (const error& e) {
+      if (!from.from_folder) throw;
+      fmt::print("passed over: {}: {}\n", from.name, e.what());
+      continue;
+    }
+    if (from.from_folder && m.a.nnz() <= o.least_nnz) continue;
+    results["matrices"][m.from.name] = {{"source", from.is_file ? from.name : from.source},
+                                        {"rows", m.a.rows()},
+                                        {"cols", m.a.cols()},
+                                        {"nnz", m.a.nnz()},
+                                        {"max_row", m.max_row},
+                                        {"checksum", fmt::format("{:016x}", m.checksum)},
+                                        {"seeded_values", m.seeded_values},
+                                        {"pattern_class", m.pattern_class}};
+    for (const std::string& type : o.types) {
+      for (const std::int64_t cols : o.cols) {
+        if (type == "fp32") {
+          run_case(m, cast<float, std::int32_t>(m.a), cols);
+        } else if (type == "fp64") {
+          run_case(m, m.a, cols);
+        } else {
+          core::fail(errc::invalid_argument, "--types \"{}\": fp32 or fp64", type);
+        }
+      }
+    }
+    results["summary"] = summarise(results["cases"]);
+    if (!o.out.empty()) bench::write_text(results.dump(1) + '\n', o.out);
+  }
+  print_summary(summarise(results["cases"]));
+  return all_right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const options o = parse(argc, argv);
+    if (o.matrices.empty()) {
+      fmt::print("{}", usage);
+      return 2;
+    }
+    return measure_all(context::cpu(o.threads), o) ? 0 : 3;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "cpu_peers: {}\n", e.what());
+    return 1;
+  }
+}
