@@ -28,6 +28,8 @@ struct bcsc_operand {
   small_array row_in_block;
   const T* values;
   const I* row_of;  ///< the row of C that row m of A is; null: m
+  /// CPU: neighbouring non-zeros need rows of B that lie in no order, so that no hardware foresees them.
+  bool scattered = false;
 };
 
 /// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads.

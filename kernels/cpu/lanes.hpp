@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -21,120 +22,164 @@ inline constexpr int vector_bytes = 16;
 inline constexpr int num_registers = 16;
 #endif
 
-typedef float float_vector __attribute__((vector_size(vector_bytes)));
-typedef double double_vector __attribute__((vector_size(vector_bytes)));
-
-template <class T>
-struct vector_of;
-template <>
-struct vector_of<float> {
-  using type = float_vector;
+/// A vector of T that takes `Bytes`: the whole register, or for a few columns of C a half or a quarter of it, which
+/// costs less to load.
+inline constexpr int least_bytes = 16;
+template <class T, int Bytes>
+struct vector_of {
+  typedef T type __attribute__((vector_size(Bytes)));
 };
-template <>
-struct vector_of<double> {
-  using type = double_vector;
-};
-template <class T>
-using vec = typename vector_of<T>::type;
+template <class T, int Bytes = vector_bytes>
+using vec = typename vector_of<T, Bytes>::type;
 
-template <class T>
-inline constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
+template <class T, int Bytes = vector_bytes>
+inline constexpr int width = Bytes / static_cast<int>(sizeof(T));
 
-template <class T>
-[[gnu::always_inline]] inline vec<T> load(const T* from) {
-  vec<T> v;
+template <int Bytes = vector_bytes, class T>
+[[gnu::always_inline]] inline vec<T, Bytes> load(const T* from) {
+  vec<T, Bytes> v;
   __builtin_memcpy(&v, from, sizeof v);
   return v;
 }
 
-template <class T>
-[[gnu::always_inline]] inline void store(T* to, vec<T> v) {
+template <class T, class Vector>
+[[gnu::always_inline]] inline void store(T* to, Vector v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-/// The first `count` lanes of a vector, 1 <= count <= width: nothing beyond them is read or written.
+/// The first `count` lanes of a vector, 0 <= count <= width: nothing beyond them is read or written.
+template <class T, int Bytes = vector_bytes>
+struct part;
+
 #if defined(__AVX512F__)
 
-template <class T>
+template <class T, int Bytes>
 struct part {
   std::uint32_t mask;
   explicit part(std::int64_t count) : mask((1U << count) - 1) {}
 };
-[[gnu::always_inline]] inline float_vector load(const float* from, part<float> lanes) {
+[[gnu::always_inline]] inline vec<float, 64> load(const float* from, part<float, 64> lanes) {
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes.mask), from);
 }
-[[gnu::always_inline]] inline double_vector load(const double* from, part<double> lanes) {
+[[gnu::always_inline]] inline vec<double, 64> load(const double* from, part<double, 64> lanes) {
   return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes.mask), from);
 }
-[[gnu::always_inline]] inline void store(float* to, float_vector v, part<float> lanes) {
+[[gnu::always_inline]] inline vec<float, 32> load(const float* from, part<float, 32> lanes) {
+  return _mm256_maskz_loadu_ps(static_cast<__mmask8>(lanes.mask), from);
+}
+[[gnu::always_inline]] inline vec<double, 32> load(const double* from, part<double, 32> lanes) {
+  return _mm256_maskz_loadu_pd(static_cast<__mmask8>(lanes.mask), from);
+}
+[[gnu::always_inline]] inline vec<float, 16> load(const float* from, part<float, 16> lanes) {
+  return _mm_maskz_loadu_ps(static_cast<__mmask8>(lanes.mask), from);
+}
+[[gnu::always_inline]] inline vec<double, 16> load(const double* from, part<double, 16> lanes) {
+  return _mm_maskz_loadu_pd(static_cast<__mmask8>(lanes.mask), from);
+}
+[[gnu::always_inline]] inline void store(float* to, vec<float, 64> v, part<float, 64> lanes) {
   _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes.mask), v);
 }
-[[gnu::always_inline]] inline void store(double* to, double_vector v, part<double> lanes) {
+[[gnu::always_inline]] inline void store(double* to, vec<double, 64> v, part<double, 64> lanes) {
   _mm512_mask_storeu_pd(to, static_cast<__mmask8>(lanes.mask), v);
+}
+[[gnu::always_inline]] inline void store(float* to, vec<float, 32> v, part<float, 32> lanes) {
+  _mm256_mask_storeu_ps(to, static_cast<__mmask8>(lanes.mask), v);
+}
+[[gnu::always_inline]] inline void store(double* to, vec<double, 32> v, part<double, 32> lanes) {
+  _mm256_mask_storeu_pd(to, static_cast<__mmask8>(lanes.mask), v);
+}
+[[gnu::always_inline]] inline void store(float* to, vec<float, 16> v, part<float, 16> lanes) {
+  _mm_mask_storeu_ps(to, static_cast<__mmask8>(lanes.mask), v);
+}
+[[gnu::always_inline]] inline void store(double* to, vec<double, 16> v, part<double, 16> lanes) {
+  _mm_mask_storeu_pd(to, static_cast<__mmask8>(lanes.mask), v);
 }
 
 #elif defined(__AVX2__)
 
-template <class T>
-struct part;
 template <>
-struct part<float> {
+struct part<float, 32> {
   __m256i mask;
   explicit part(std::int64_t count)
       : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
 };
 template <>
-struct part<double> {
+struct part<double, 32> {
   __m256i mask;
   explicit part(std::int64_t count)
       : mask(_mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3))) {}
 };
-[[gnu::always_inline]] inline float_vector load(const float* from, part<float> lanes) {
+template <>
+struct part<float, 16> {
+  __m128i mask;
+  explicit part(std::int64_t count)
+      : mask(_mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_setr_epi32(0, 1, 2, 3))) {}
+};
+template <>
+struct part<double, 16> {
+  __m128i mask;
+  explicit part(std::int64_t count) : mask(_mm_cmpgt_epi64(_mm_set1_epi64x(count), _mm_set_epi64x(1, 0))) {}
+};
+[[gnu::always_inline]] inline vec<float, 32> load(const float* from, part<float, 32> lanes) {
   return _mm256_maskload_ps(from, lanes.mask);
 }
-[[gnu::always_inline]] inline double_vector load(const double* from, part<double> lanes) {
+[[gnu::always_inline]] inline vec<double, 32> load(const double* from, part<double, 32> lanes) {
   return _mm256_maskload_pd(from, lanes.mask);
 }
-[[gnu::always_inline]] inline void store(float* to, float_vector v, part<float> lanes) {
+[[gnu::always_inline]] inline vec<float, 16> load(const float* from, part<float, 16> lanes) {
+  return _mm_maskload_ps(from, lanes.mask);
+}
+[[gnu::always_inline]] inline vec<double, 16> load(const double* from, part<double, 16> lanes) {
+  return _mm_maskload_pd(from, lanes.mask);
+}
+[[gnu::always_inline]] inline void store(float* to, vec<float, 32> v, part<float, 32> lanes) {
   _mm256_maskstore_ps(to, lanes.mask, v);
 }
-[[gnu::always_inline]] inline void store(double* to, double_vector v, part<double> lanes) {
+[[gnu::always_inline]] inline void store(double* to, vec<double, 32> v, part<double, 32> lanes) {
   _mm256_maskstore_pd(to, lanes.mask, v);
+}
+[[gnu::always_inline]] inline void store(float* to, vec<float, 16> v, part<float, 16> lanes) {
+  _mm_maskstore_ps(to, lanes.mask, v);
+}
+[[gnu::always_inline]] inline void store(double* to, vec<double, 16> v, part<double, 16> lanes) {
+  _mm_maskstore_pd(to, lanes.mask, v);
 }
 
 #else
 
-template <class T>
+template <class T, int Bytes>
 struct part {
   std::int64_t count;
   explicit part(std::int64_t lanes) : count(lanes) {}
 };
-template <class T>
-[[gnu::always_inline]] inline vec<T> load(const T* from, part<T> lanes) {
-  vec<T> v{};
-  for (int i = 0; i < width<T>; ++i) {
+template <class T, int Bytes>
+[[gnu::always_inline]] inline vec<T, Bytes> load(const T* from, part<T, Bytes> lanes) {
+  vec<T, Bytes> v{};
+  for (int i = 0; i < width<T, Bytes>; ++i) {
     if (i < lanes.count) v[i] = from[i];
   }
   return v;
 }
-template <class T>
-[[gnu::always_inline]] inline void store(T* to, vec<T> v, part<T> lanes) {
-  for (int i = 0; i < width<T>; ++i) {
+template <class T, int Bytes>
+[[gnu::always_inline]] inline void store(T* to, vec<T, Bytes> v, part<T, Bytes> lanes) {
+  for (int i = 0; i < width<T, Bytes>; ++i) {
     if (i < lanes.count) to[i] = v[i];
   }
 }
 
 #endif
 
-/// A store past the caches, where there is one: `to` is aligned to vector_bytes. fence_streams() orders such stores.
+/// A store past the caches, where there is one: `to` is aligned to the vector. fence_streams() orders such stores.
 #if defined(__AVX512F__)
-[[gnu::always_inline]] inline void stream(float* to, float_vector v) { _mm512_stream_ps(to, v); }
-[[gnu::always_inline]] inline void stream(double* to, double_vector v) { _mm512_stream_pd(to, v); }
-[[gnu::always_inline]] inline void fence_streams() { _mm_sfence(); }
-#elif defined(__AVX2__)
-[[gnu::always_inline]] inline void stream(float* to, float_vector v) { _mm256_stream_ps(to, v); }
-[[gnu::always_inline]] inline void stream(double* to, double_vector v) { _mm256_stream_pd(to, v); }
+[[gnu::always_inline]] inline void stream(float* to, vec<float, 64> v) { _mm512_stream_ps(to, v); }
+[[gnu::always_inline]] inline void stream(double* to, vec<double, 64> v) { _mm512_stream_pd(to, v); }
+#endif
+#if defined(__AVX2__)
+[[gnu::always_inline]] inline void stream(float* to, vec<float, 32> v) { _mm256_stream_ps(to, v); }
+[[gnu::always_inline]] inline void stream(double* to, vec<double, 32> v) { _mm256_stream_pd(to, v); }
+[[gnu::always_inline]] inline void stream(float* to, vec<float, 16> v) { _mm_stream_ps(to, v); }
+[[gnu::always_inline]] inline void stream(double* to, vec<double, 16> v) { _mm_stream_pd(to, v); }
 [[gnu::always_inline]] inline void fence_streams() { _mm_sfence(); }
 #else
 template <class T>
@@ -143,5 +188,44 @@ template <class T>
 }
 [[gnu::always_inline]] inline void fence_streams() {}
 #endif
+
+/// from[index[i * stride]] in lane i.
+template <int Bytes = vector_bytes, class T, class I>
+[[gnu::always_inline]] inline vec<T, Bytes> gather(const T* from, const I* index, std::int64_t stride) {
+  // Element by element: faster than the gather instruction on what was measured (AMD Zen 4).
+  if constexpr (Bytes > least_bytes) {
+    constexpr int half = Bytes / 2;
+    const vec<T, half> parts[2] = {gather<half>(from, index, stride),
+                                   gather<half>(from, index + width<T, half>, stride)};
+    vec<T, Bytes> both;
+    __builtin_memcpy(&both, parts, sizeof both);
+    return both;
+  } else if constexpr (sizeof(T) == 4) {
+    return vec<T, Bytes>{from[index[0] * stride], from[index[1] * stride], from[index[2] * stride],
+                         from[index[3] * stride]};
+  } else {
+    return vec<T, Bytes>{from[index[0] * stride], from[index[1] * stride]};
+  }
+}
+
+/// lane i of the result = lane (i & Bit ? i - Bit : i) of a or b (Upper: one Bit further on), b where i & Bit.
+template <int Bit, bool Upper, class Vector, int... Lanes>
+[[gnu::always_inline]] inline Vector interleave(Vector a, Vector b, std::integer_sequence<int, Lanes...>) {
+  constexpr int count = sizeof...(Lanes);
+  return __builtin_shufflevector(a, b, ((Lanes & Bit) != 0 ? count + Lanes - Bit : Lanes) + (Upper ? Bit : 0)...);
+}
+
+/// Lane i of the result is the sum of the lanes of rows[i]. Changes `rows`.
+template <class T, int Bit = 1>
+[[gnu::always_inline]] inline vec<T> sums_of_lanes(vec<T>* rows) {
+  constexpr std::make_integer_sequence<int, width<T>> lanes{};
+#pragma GCC unroll 8
+  for (int i = 0; i < width<T> / (2 * Bit); ++i) {
+    rows[i] = interleave<Bit, false>(rows[2 * i], rows[2 * i + 1], lanes) +
+              interleave<Bit, true>(rows[2 * i], rows[2 * i + 1], lanes);
+  }
+  if constexpr (2 * Bit < width<T>) return sums_of_lanes<T, 2 * Bit>(rows);
+  return rows[0];
+}
 
 }  // namespace bcsc::kernels::cpu::BCSC_ISA

@@ -7,6 +7,9 @@
 //                 the result does not depend on the number of threads.
 // rows, blocks    for 16 rows of C at a time, for each pass of as many vector registers as there are: the accumulators
 //                 stay in registers while a block's non-zeros go by once; a row of B serves all m_tile rows of C.
+// rows, N = 1     the products of some hundred rows go to a scratch in L1 as they come, whatever row they belong to;
+// then
+//                 as many rows as a vector has lanes are summed together.
 // columns         the tile of C lies in a scratch in L1; for each non-empty column a slice of the row of B is loaded
 //                 into registers and added to the tile's rows of all its non-zeros. Also takes every m_block that
 //                 rows and blocks are not made for.
@@ -15,6 +18,10 @@
 // Preconditions   a valid BCSC operand, rows > 0, n > 0; any alignment and strides.
 
 #include "kernels/cpu/lanes.hpp"
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 #include <utility>
 
@@ -30,9 +37,13 @@ constexpr int max_pass = 8;     // vectors of a row of C that one pass covers at
 constexpr int group_rows = 16;  // rows of C done between two passes: their part of A stays in L1
 constexpr int64_t scratch_bytes = tables::max_cpu_scratch_bytes;
 constexpr int64_t stream_from = int64_t{24} << 20;  // bytes of C from which it would only displace B in the caches
-constexpr int prefetch_distance = 8;                // non-empty columns between asking for a row of B and using it
-constexpr int prefetch_from = 4;                    // vectors of a pass below which asking costs more than it brings
+constexpr int near_distance = 8;                    // non-empty columns between asking for a row of B and using it
+constexpr int near_from = 4;                        // vectors of a pass below which asking costs more than it brings
+constexpr int far_distance = 16;                    // the same where rows of B come from far away
+constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
 constexpr int64_t work_of_a_thread = 16 * 1024;     // multiply-adds below which another thread costs more than it does
+constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
+constexpr int64_t pieces_of_a_thread = 16;          // at most
 
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -43,7 +54,7 @@ struct target {
   T* c;
   int64_t row_stride, col_stride;
   T alpha, beta;
-  bool streamed;
+  int streamed;     ///< bytes of the widest vector that may be stored past the caches; 0: none
   const I* row_of;  ///< the row of C that a row of A is; null: the same
 
   /// C[row of A's row `row`, column].
@@ -64,6 +75,7 @@ struct job {
   bcsc_operand<T, I> a;
   const T* b;
   int64_t ldb, n;
+  bool far;  ///< rows of B are met in no order, and hardly any is still in the caches
   target<T, I> out;
 
   explicit job(const spmm_args<T, I>& args)
@@ -71,17 +83,20 @@ struct job {
         b(args.b),
         ldb(args.ldb),
         n(args.n),
+        far(args.a.scattered && args.a.cols * args.n * static_cast<int64_t>(sizeof(T)) >= far_from),
         out{args.c,
             args.c_row_stride,
             args.c_col_stride,
             args.alpha_at ? *args.alpha_at : args.alpha,
             args.beta_at ? *args.beta_at : args.beta,
-            false,
+            0,
             args.a.row_of} {
-    const int64_t values_of_vector = width<T>;
-    out.streamed = out.beta == T{0} && out.col_stride == 1 && out.row_stride % values_of_vector == 0 &&
-                   reinterpret_cast<std::uintptr_t>(out.c) % vector_bytes == 0 &&
-                   a.rows * n * static_cast<int64_t>(sizeof(T)) >= stream_from;
+    const int64_t value_bytes = sizeof(T);
+    if (out.beta != T{0} || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
+    const auto aligned_to = [&](int bytes) {
+      return reinterpret_cast<std::uintptr_t>(out.c) % bytes == 0 && out.row_stride * value_bytes % bytes == 0;
+    };
+    for (int bytes = least_bytes; bytes <= vector_bytes && aligned_to(bytes); bytes *= 2) out.streamed = bytes;
   }
 
   /// Where a row block begins.
@@ -108,18 +123,18 @@ struct job {
 };
 
 /// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous.
-template <int Vectors, bool Part, class T, class I>
-[[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T> (&sum)[Vectors],
-                                              part<T> edge) {
+template <bool Part, int Vectors, int Bytes, class T, class I>
+[[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T, Bytes> (&sum)[Vectors],
+                                              part<T, Bytes> edge) {
 #pragma GCC unroll 8
   for (int v = 0; v < Vectors; ++v) {
-    T* at = c + v * width<T>;
-    vec<T> result = out.alpha * sum[v];
+    T* at = c + v * width<T, Bytes>;
+    vec<T, Bytes> result = out.alpha * sum[v];
     const bool partial = Part && v == Vectors - 1;
-    if (out.beta != T{0}) result += out.beta * (partial ? load(at, edge) : load(at));
+    if (out.beta != T{0}) result += out.beta * (partial ? load(at, edge) : load<Bytes>(at));
     if (partial) {
       store(at, result, edge);
-    } else if (out.streamed) {
+    } else if (out.streamed >= Bytes) {
       stream(at, result);
     } else {
       store(at, result);
@@ -137,11 +152,11 @@ void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t v = 0; v < whole; ++v) {
         const vec<T> sum[1] = {load(tile + i * ld + v * width<T>)};
-        finish_row<1, false>(out, out.at(row + i, column) + v * width<T>, sum, edge);
+        finish_row<false>(out, out.at(row + i, column) + v * width<T>, sum, edge);
       }
       if (rest != 0) {
         const vec<T> sum[1] = {load(tile + i * ld + whole * width<T>)};
-        finish_row<1, true>(out, out.at(row + i, column) + whole * width<T>, sum, edge);
+        finish_row<true>(out, out.at(row + i, column) + whole * width<T>, sum, edge);
       }
     }
     return;
@@ -164,19 +179,28 @@ struct successor {
   const I* col_ind;
   const T* b;  ///< at the next pass's first column
   const I* last_col_ind;
+  bool far;
 };
 
-/// Prefetches the part of a row of B that is needed prefetch_distance columns after position k of `count`.
-template <int Vectors, class T, class I>
+/// Prefetches the part of a row of B that is needed some columns after position k of `count`: from near into L1; from
+/// far earlier and only into L2, which can wait for more lines at a time.
+template <int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void prefetch_ahead(const I* col_ind, int64_t k, int64_t count, const T* b, int64_t ldb,
                                                   const successor<T, I>& next) {
-  if constexpr (Vectors >= prefetch_from) {
-    const int64_t ahead = k + prefetch_distance;
+  const auto row_ahead = [&](int64_t distance) {
+    const int64_t ahead = k + distance;
     const I* index = ahead < count ? col_ind + ahead : next.col_ind + (ahead - count);
-    const T* row = (ahead < count ? b : next.b) +
-                   static_cast<int64_t>(*(index < next.last_col_ind ? index : next.last_col_ind)) * ldb;
+    return (ahead < count ? b : next.b) +
+           static_cast<int64_t>(*(index < next.last_col_ind ? index : next.last_col_ind)) * ldb;
+  };
+  if (next.far) {
+    const T* row = row_ahead(far_distance);
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T>);
+    for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>, 0, 2);
+  } else if constexpr (Vectors >= near_from) {
+    const T* row = row_ahead(near_distance);
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>);
   }
 }
 
@@ -184,31 +208,33 @@ template <int Vectors, class T, class I>
 
 /// sum[:] = A[row, :] * B[:, pass], `b` at the pass's first column. Short rows of C take several non-zeros at once, so
 /// that an addition need not wait for the one before.
-template <int Vectors, bool Part, class T, class I>
+template <bool Part, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void sum_row(const T* values, const I* col_ind, int64_t count, const T* b, int64_t ldb,
-                                           const successor<T, I>& next, part<T> edge, vec<T> (&sum)[Vectors]) {
+                                           const successor<T, I>& next, part<T, Bytes> edge,
+                                           vec<T, Bytes> (&sum)[Vectors]) {
   constexpr int chains = Vectors >= 4 ? 1 : 4 / Vectors;
-  vec<T> partial[chains][Vectors] = {};
+  vec<T, Bytes> partial[chains][Vectors] = {};
   int64_t k = 0;
   for (; k + chains <= count; k += chains) {
-    prefetch_ahead<Vectors>(col_ind, k, count, b, ldb, next);
 #pragma GCC unroll 4
     for (int u = 0; u < chains; ++u) {
+      prefetch_ahead<Vectors, Bytes>(col_ind, k + u, count, b, ldb, next);
       const T* b_row = b + static_cast<int64_t>(col_ind[k + u]) * ldb;
       const T value = values[k + u];
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) {
-        const T* at = b_row + v * width<T>;
-        partial[u][v] += value * (Part && v == Vectors - 1 ? load(at, edge) : load(at));
+        const T* at = b_row + v * width<T, Bytes>;
+        partial[u][v] += value * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
       }
     }
   }
   for (; k < count; ++k) {
+    prefetch_ahead<Vectors, Bytes>(col_ind, k, count, b, ldb, next);
     const T* b_row = b + static_cast<int64_t>(col_ind[k]) * ldb;
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
-      const T* at = b_row + v * width<T>;
-      partial[0][v] += values[k] * (Part && v == Vectors - 1 ? load(at, edge) : load(at));
+      const T* at = b_row + v * width<T, Bytes>;
+      partial[0][v] += values[k] * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
     }
   }
 #pragma GCC unroll 8
@@ -223,21 +249,21 @@ template <int Vectors, bool Part, class T, class I>
 
 /// sum[r][:] = A[r-th row of the block, :] * B[:, pass] over the block's `count` non-empty columns from `column` on,
 /// whose non-zeros begin at `entry`. A row block of 2 to 256 rows has indices of one byte.
-template <int Rows, int Vectors, bool Part, class T, class I>
+template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void sum_block(const bcsc_operand<T, I>& a, int64_t entry, int64_t column, int64_t count,
-                                             const T* b, int64_t ldb, const successor<T, I>& next, part<T> edge,
-                                             vec<T> (&sum)[Rows][Vectors]) {
+                                             const T* b, int64_t ldb, const successor<T, I>& next, part<T, Bytes> edge,
+                                             vec<T, Bytes> (&sum)[Rows][Vectors]) {
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = vec<T>{};
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = vec<T, Bytes>{};
   }
   const I* col_ind = a.col_ind + column;
   const auto* lengths = static_cast<const std::uint8_t*>(a.col_count.data) + column;
   const auto* rows = static_cast<const std::uint8_t*>(a.row_in_block.data);
   T expanded[Rows];
   for (int64_t i = 0; i < count; ++i) {
-    prefetch_ahead<Vectors>(col_ind, i, count, b, ldb, next);
+    prefetch_ahead<Vectors, Bytes>(col_ind, i, count, b, ldb, next);
     const T* b_row = b + static_cast<int64_t>(col_ind[i]) * ldb;
     const int64_t first = entry, last = entry + lengths[i] + 1;
     entry = last;
@@ -249,8 +275,8 @@ template <int Rows, int Vectors, bool Part, class T, class I>
     }
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
-      const T* at = b_row + v * width<T>;
-      const vec<T> b_part = Part && v == Vectors - 1 ? load(at, edge) : load(at);
+      const T* at = b_row + v * width<T, Bytes>;
+      const vec<T, Bytes> b_part = Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) sum[r][v] += dense[r] * b_part;
     }
@@ -259,45 +285,129 @@ template <int Rows, int Vectors, bool Part, class T, class I>
 
 /// One pass over the blocks [block, end) of height Rows: `columns` columns of C from `column` on; after it comes the
 /// pass at column `next_column`, over the same block if that lies further on.
-template <int Rows, int Vectors, bool Part, class T, class I>
+template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
 void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t column, int64_t columns,
                        int64_t next_column) {
   const bcsc_operand<T, I>& a = work.a;
-  const part<T> edge(columns - (Vectors - 1) * width<T>);
+  const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
   const bool contiguous = work.out.col_stride == 1;
-  alignas(64) T tile[group_rows * Vectors * width<T>];
+  alignas(64) T tile[group_rows * Vectors * width<T, Bytes>];
   const int64_t num_columns = a.brow_ptr[a.num_row_blocks];
   const I* last_col_ind = num_columns > 0 ? a.col_ind + (num_columns - 1) : a.col_ind;
   const int64_t first_row = work.row_of_block(block), end_row = work.row_of_block(end);
   for (; block < end; ++block) {
     const int64_t row = work.row_of_block(block), rows = work.row_of_block(block + 1) - row;
     const int64_t from = a.brow_ptr[block], to = a.brow_ptr[block + 1];
-    const successor<T, I> next{a.col_ind + (next_column > column ? from : to), work.b + next_column, last_col_ind};
-    vec<T> sum[Rows][Vectors];
+    const successor<T, I> next{a.col_ind + (next_column > column ? from : to), work.b + next_column, last_col_ind,
+                               work.far};
+    vec<T, Bytes> sum[Rows][Vectors];
     if constexpr (Rows == 1) {
-      sum_row<Vectors, Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge,
-                             sum[0]);
+      sum_row<Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge, sum[0]);
     } else {
-      sum_block<Rows, Vectors, Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, edge,
-                                     sum);
+      sum_block<Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, edge, sum);
     }
     if (contiguous) {
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
-        if (r < rows) finish_row<Vectors, Part>(work.out, work.out.at(row + r, column), sum[r], edge);
+        if (r < rows) finish_row<Part>(work.out, work.out.at(row + r, column), sum[r], edge);
       }
     } else {
       // A lower row block's other sums are zeros, and lie where the next block's go, or beyond what is written out.
-      T* to_tile = tile + (row - first_row) * Vectors * width<T>;
+      T* to_tile = tile + (row - first_row) * Vectors * width<T, Bytes>;
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 8
-        for (int v = 0; v < Vectors; ++v) store(to_tile + (r * Vectors + v) * width<T>, sum[r][v]);
+        for (int v = 0; v < Vectors; ++v) store(to_tile + (r * Vectors + v) * width<T, Bytes>, sum[r][v]);
       }
     }
   }
   if (!contiguous) {
-    finish_tile(work.out, tile, Vectors * width<T>, first_row, end_row - first_row, column, columns);
+    finish_tile(work.out, tile, Vectors * width<T, Bytes>, first_row, end_row - first_row, column, columns);
+  }
+}
+
+// --- rows, N = 1: products first, then sums -------------------------------------------------------------------------
+
+constexpr int64_t num_products = 1024;  // whose products lie in L1 between being made and being summed
+
+/// to[0 .. count) = values * x[col_ind], element by element.
+template <class T, class I>
+[[gnu::always_inline]] inline void multiply_entries(const T* values, const I* col_ind, int64_t count, const T* x,
+                                                    int64_t stride, T* to) {
+  int64_t k = 0;
+  for (; k + width<T> <= count; k += width<T>) store(to + k, load(values + k) * gather(x, col_ind + k, stride));
+  for (; k < count; ++k) to[k] = values[k] * x[col_ind[k] * stride];
+}
+
+/// The sum of a row's products, one in each lane: lane i has those of entries i, i + width, ...
+template <class T>
+[[gnu::always_inline]] inline vec<T> sum_products(const T* products, int64_t count) {
+  vec<T> sum{};
+  for (; count > width<T>; count -= width<T>, products += width<T>) sum += load(products);
+  return sum + load(products, part<T>(count));
+}
+
+/// The same for a row of any length, from its entries.
+template <class T, class I>
+vec<T> sum_long_row(const T* values, const I* col_ind, int64_t count, const T* x, int64_t stride) {
+  alignas(64) T products[num_products];
+  vec<T> sum{};
+  for (int64_t k = 0; k < count; k += num_products) {
+    const int64_t some = least(num_products, count - k);
+    multiply_entries(values + k, col_ind + k, some, x, stride, products);
+    sum += sum_products(products, some);
+  }
+  return sum;
+}
+
+/// C[row .. row + rows of it] = alpha * sums + beta * C for one column, at most as many rows as a vector has lanes.
+template <class T, class I>
+[[gnu::always_inline]] inline void finish_column(const target<T, I>& out, vec<T> sums, int64_t row, int64_t rows) {
+  if (out.row_stride == 1 && !out.row_of) {
+    T* c = out.at(row, 0);
+    const part<T> lanes(rows);
+    vec<T> result = out.alpha * sums;
+    if (out.beta != T{0}) result += out.beta * load(c, lanes);
+    store(c, result, lanes);
+    return;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    T& c = *out.at(row + i, 0);
+    const T sum = out.alpha * sums[i];
+    c = out.beta != T{0} ? sum + out.beta * c : sum;
+  }
+}
+
+/// C[first .. end) for m_block = 1 and N = 1. A variable number of entries in a row costs a mispredicted branch a row
+/// where each row is a loop of its own, and one vector in 4 to 16 is full.
+template <class T, class I>
+void share_of_vector(const job<T, I>& work, int64_t first, int64_t end) {
+  const I* row_ptr = work.a.brow_ptr;
+  const I* col_ind = work.a.col_ind;
+  const T* values = work.a.values;
+  alignas(64) T products[num_products];
+  while (first < end) {
+    const int64_t entry = row_ptr[first];
+    int64_t last = first + 1;
+    while (last < end && last - first < num_products / 8 && row_ptr[last + 1] - entry <= num_products) ++last;
+    const int64_t count = row_ptr[last] - entry;
+    if (count > num_products) {  // then it is one row
+      vec<T> sums[width<T>] = {sum_long_row(values + entry, col_ind + entry, count, work.b, work.ldb)};
+      finish_column(work.out, sums_of_lanes<T>(sums), first, 1);
+      first = last;
+      continue;
+    }
+    multiply_entries(values + entry, col_ind + entry, count, work.b, work.ldb, products);
+    for (int64_t row = first; row < last; row += width<T>) {
+      vec<T> sums[width<T>];
+#pragma GCC unroll 16
+      for (int i = 0; i < width<T>; ++i) {
+        const int64_t at = least(row + i, last - 1);
+        sums[i] = sum_products(products + (row_ptr[at] - entry), row_ptr[at + 1] - row_ptr[at]);
+      }
+      finish_column(work.out, sums_of_lanes<T>(sums), row, least(width<T>, last - row));
+    }
+    first = last;
   }
 }
 
@@ -305,17 +415,18 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
 
 /// tile[:, pass] += A[rows of the block from `first_row` on, `rows` of them, :] * B[:, pass] for one row block, `tile`
 /// and `b` at the pass's first column. Non-zeros of rows outside are skipped by one unsigned compare.
-template <int Vectors, bool Part, class T, class I>
+template <int Vectors, int Bytes, bool Part, class T, class I>
 void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_row, int64_t rows, const T* b,
-                     int64_t ldb, part<T> edge, T* tile, int64_t ld) {
+                     int64_t ldb, part<T, Bytes> edge, T* tile, int64_t ld) {
   const int64_t end = a.brow_ptr[block + 1];
   int64_t k = a.entry_ptr[block];
   for (int64_t column = a.brow_ptr[block]; column < end; ++column) {
     const T* b_row = b + static_cast<int64_t>(a.col_ind[column]) * ldb;
-    vec<T> b_part[Vectors];
+    vec<T, Bytes> b_part[Vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
-      b_part[v] = Part && v == Vectors - 1 ? load(b_row + v * width<T>, edge) : load(b_row + v * width<T>);
+      const T* at = b_row + v * width<T, Bytes>;
+      b_part[v] = Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at);
     }
     for (const int64_t last = k + small_at(a.col_count, column) + 1; k < last; ++k) {
       const int64_t row = small_at(a.row_in_block, k) - first_row;
@@ -323,7 +434,10 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
       T* c = tile + row * ld;
       const T value = a.values[k];
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) store(c + v * width<T>, load(c + v * width<T>) + value * b_part[v]);
+      for (int v = 0; v < Vectors; ++v) {
+        T* at = c + v * width<T, Bytes>;
+        store(at, load<Bytes>(at) + value * b_part[v]);
+      }
     }
   }
 }
@@ -336,25 +450,28 @@ constexpr int widest_pass(int rows) {
   return fit > max_pass ? max_pass : fit < 1 ? 1 : fit;
 }
 
-template <int Vectors>
+template <int Vectors, int Bytes>
 struct pass_width {
-  static constexpr int vectors = Vectors;
+  static constexpr int vectors = Vectors, bytes = Bytes;
 };
 template <bool Part>
 struct pass_edge {
   static constexpr bool part = Part;
 };
 
-/// Calls body(pass_width<ceil(columns / width)>, pass_edge<whether the last vector is a part>).
-template <int Most, class T, class Body>
+/// Calls body(pass_width<vectors, their bytes>, pass_edge<whether the last vector is a part>): as few vectors as hold
+/// the columns, and a single one no wider than need be.
+template <int Most, class T, int Bytes = vector_bytes, class Body>
 [[gnu::always_inline]] inline void with_pass(int64_t columns, const Body& body) {
   if constexpr (Most > 1) {
     if (columns <= (Most - 1) * width<T>) return with_pass<Most - 1, T>(columns, body);
+  } else if constexpr (Bytes > least_bytes) {
+    if (columns <= width<T, Bytes / 2>) return with_pass<1, T, Bytes / 2>(columns, body);
   }
-  if (columns % width<T> == 0) {
-    body(pass_width<Most>{}, pass_edge<false>{});
+  if (columns % width<T, Bytes> == 0) {
+    body(pass_width<Most, Bytes>{}, pass_edge<false>{});
   } else {
-    body(pass_width<Most>{}, pass_edge<true>{});
+    body(pass_width<Most, Bytes>{}, pass_edge<true>{});
   }
 }
 
@@ -377,7 +494,7 @@ void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64
     for_each_pass<most, T>(from, to, [&](int64_t column, int64_t columns) {
       with_pass<most, T>(columns, [&](auto pass, auto edge) {
         const int64_t next = group_end - block > 1 ? column : column + columns < to ? column + columns : from;
-        pass_in_registers<Rows, pass.vectors, edge.part>(work, block, group_end, column, columns, next);
+        pass_in_registers<Rows, pass.vectors, pass.bytes, edge.part>(work, block, group_end, column, columns, next);
       });
     });
   }
@@ -395,9 +512,9 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
       for (int64_t i = 0; i < rows * ld; i += width<T>) store(tile + i, vec<T>{});
       for_each_pass<max_pass, T>(from, to, [&](int64_t column, int64_t columns) {
         with_pass<max_pass, T>(columns, [&](auto pass, auto edge) {
-          const part<T> lanes(columns - (pass.vectors - 1) * width<T>);
-          pass_in_scratch<pass.vectors, edge.part>(a, block, row, rows, work.b + column, work.ldb, lanes,
-                                                   tile + (column - from), ld);
+          const part<T, pass.bytes> lanes(columns - (pass.vectors - 1) * width<T, pass.bytes>);
+          pass_in_scratch<pass.vectors, pass.bytes, edge.part>(a, block, row, rows, work.b + column, work.ldb, lanes,
+                                                               tile + (column - from), ld);
         });
       });
       finish_tile(work.out, tile, ld, block_row + row, rows, from, to - from);
@@ -407,32 +524,64 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
 
 // --- shares: who does what ------------------------------------------------------------------------------------------
 
-/// Cuts C into tiles of at most n_tile columns and all their row blocks into a share for each thread, and calls
-/// share(first block, end, first column, end) for every piece.
+/// What is left of a thread's pieces, in a cache line of its own.
+struct alignas(64) piece_queue {
+  int64_t next, end;
+};
+
+/// Calls run(piece) for 0 <= piece < pieces. Each thread has its own pieces, neighbours all, so that what it used in
+/// the last product is still in its cache; who is done helps the others, for a thread that has to share its core would
+/// keep all waiting.
+template <class Run>
+void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
+  if (threads == 1) {
+    for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
+    return;
+  }
+  constexpr int64_t most_queues = 128;
+  piece_queue queues[most_queues];
+  const int64_t num_queues = least(threads, most_queues);
+  for (int64_t q = 0; q < num_queues; ++q) queues[q] = {pieces * q / num_queues, pieces * (q + 1) / num_queues};
+#pragma omp parallel num_threads(static_cast <int>(threads))
+  {
+#if defined(_OPENMP)
+    const int64_t thread = omp_get_thread_num();
+#else
+    const int64_t thread = 0;
+#endif
+    for (int64_t i = 0; i < num_queues; ++i) {
+      piece_queue& queue = queues[(thread + i) % num_queues];
+      while (true) {
+        const int64_t piece = __atomic_fetch_add(&queue.next, 1, __ATOMIC_RELAXED);
+        if (piece >= queue.end) break;
+        run(piece);
+      }
+    }
+  }
+}
+
+/// Cuts C into tiles of at most n_tile columns and all their row blocks into pieces of equal work, some for each
+/// thread, and calls share(first block, end, first column, end) for each part of a piece.
 template <class T, class I, class Share>
 void for_each_share(const job<T, I>& work, int64_t n_tile, int max_threads, const Share& share) {
   const int64_t num_tiles = ceil_div(work.n, n_tile);
   const int64_t tile_columns = ceil_div(ceil_div(work.n, num_tiles), 16) * 16;
   const int64_t tile_work = work.work_before(work.a.num_row_blocks), total = tile_work * num_tiles;
-  const int64_t threads = least(max_threads > 1 ? max_threads : 1, 1 + tile_work * (work.n + 3) / work_of_a_thread);
+  const int64_t updates = tile_work * (work.n + 3);
+  const int64_t threads = least(max_threads > 1 ? max_threads : 1, 1 + updates / work_of_a_thread);
+  const int64_t pieces =
+      threads == 1 ? 1 : threads * least(pieces_of_a_thread, 1 + updates / threads / work_of_a_piece);
 
-  const auto run_thread = [&](int64_t thread) {
-    const auto start_of = [&](int64_t t) { return total / threads * t + total % threads * t / threads; };
-    const int64_t begin = start_of(thread), end = start_of(thread + 1);
+  run_pieces(pieces, threads, [&](int64_t piece) {
+    const auto start_of = [&](int64_t p) { return total / pieces * p + total % pieces * p / pieces; };
+    const int64_t begin = start_of(piece), end = start_of(piece + 1);
     for (int64_t tile = begin / tile_work; tile * tile_work < end; ++tile) {
       const int64_t from = tile * tile_columns, to = least(from + tile_columns, work.n);
       const int64_t first = work.block_at(begin - tile * tile_work), last = work.block_at(end - tile * tile_work);
       if (from < to && first < last) share(first, last, from, to);
     }
     if (work.out.streamed) fence_streams();
-  };
-
-  if (threads == 1) {
-    run_thread(0);
-    return;
-  }
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(threads))
-  for (int64_t thread = 0; thread < threads; ++thread) run_thread(thread);
+  });
 }
 
 /// C = beta * C: what is left when alpha = 0.
@@ -469,6 +618,9 @@ void run_registers(const job<T, I>& work, int64_t n_tile, int threads) {
     return;
   }
   for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
+    if constexpr (Rows == 1) {
+      if (work.n == 1) return share_of_vector(work, first, last);
+    }
     share_in_registers<Rows>(work, first, last, from, to);
   });
 }

@@ -79,7 +79,7 @@ double predict_cpu(const problem& p, const kernel_info& kernel, const block_stat
 
   double steps = 0;
   if (kernel.algorithm == "rows" && s.m_block == 1) {
-    steps = nnz * (cols + per_entry);
+    steps = nnz * (cols > 1 ? cols + per_entry : 6);
   } else if (kernel.algorithm == "blocks" && s.m_block == kernel.m_tile) {
     // The row of B is loaded once for m_tile multiply-adds, zeros of the expanded column included.
     steps = columns * (cols * (0.65 * kernel.m_tile + 0.35) + per_entry);

@@ -22,6 +22,7 @@
 #include "lib/core/context_state.hpp"
 #include "lib/core/fail.hpp"
 #include "lib/plan/choice.hpp"
+#include "lib/plan/locality.hpp"
 #include "lib/plan/run_checks.hpp"
 
 #if BCSC_WITH_OPENMP
@@ -180,6 +181,7 @@ struct spmm_plan<T>::impl {
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   double refused_reuse = 0;              // of an order that was found and left
   row_permutation row_of;
+  bool scattered = false;  // is_scattered(); only known, and needed, on the CPU
 
   // Only for a column-major B: it is made row-major in slabs of slab_cols columns before each product.
   std::int64_t slab_cols = 0;
@@ -284,6 +286,7 @@ struct spmm_plan<T>::impl {
       csr = owner->view();
     }
     if (decide_first) cut_rows(csr);
+    if (decide_first && !on_gpu()) scattered = plan::is_scattered(csr);
     return settle(csr);
   }
 
@@ -545,12 +548,13 @@ struct spmm_plan<T>::impl {
 #endif
   }
 
-  /// A thread that is woken for less than some 10 us of work costs more than it brings.
+  /// A thread that is woken for less than some us of work costs more than it brings.
   int threads_for(const dense_view<T>& c) const {
-    constexpr double updates_a_thread = 65536;
-    const double updates = static_cast<double>(facts.nnz + facts.rows) * static_cast<double>(c.cols);
+    constexpr double seconds_a_thread = 5e-6, seconds_an_entry = 0.4e-9, bytes_a_second = 100e9;
+    const double bytes = static_cast<double>(c.cols) * sizeof(T);
+    const double seconds = static_cast<double>(facts.nnz + facts.rows) * (seconds_an_entry + bytes / bytes_a_second);
     return static_cast<int>(
-        std::clamp(updates / updates_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
+        std::clamp(seconds / seconds_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
   }
 
   void multiply(scalar<T> alpha, const T* b, std::int64_t ldb, scalar<T> beta, const dense_view<T>& c,
@@ -567,7 +571,7 @@ struct spmm_plan<T>::impl {
               {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.block_row.empty() ? nullptr : v.block_row.data(),
                v.brow_ptr.data(), v.entry_ptr.data(), v.col_ind.data(),
                v.col_ind16.empty() ? nullptr : v.col_ind16.data(), small(v.col_count), small(v.row_in_block),
-               v.values.data(), row_of.template data<std::remove_const_t<I>>(on_gpu())},
+               v.values.data(), row_of.template data<std::remove_const_t<I>>(on_gpu()), scattered},
               b,
               ldb,
               c.cols,

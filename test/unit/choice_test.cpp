@@ -9,7 +9,9 @@
 #include <set>
 
 #include "bcsc/error.hpp"
+#include "bcsc/generate.hpp"
 #include "bcsc/tune.hpp"
+#include "lib/plan/locality.hpp"
 #include "test/support/battery.hpp"
 
 namespace bcsc {
@@ -37,6 +39,22 @@ TEST(registry, has_wide_indices_on_both_backends) {
     const auto rows = kernel_table(where, value_type::fp64);
     EXPECT_TRUE(std::ranges::any_of(rows, [](const kernel_info& k) { return k.index_bits == 64; }));
   }
+}
+
+TEST(locality, tells_graphs_from_meshes) {
+  const auto is_scattered = [](const std::string& specification) {
+    return plan::is_scattered(generate::from_specification<float>(specification).view());
+  };
+  EXPECT_FALSE(is_scattered("banded:5000,7,seed=1"));
+  EXPECT_FALSE(is_scattered("stencil5:80,80"));
+  EXPECT_FALSE(is_scattered("stencil7:20,20,20"));
+  EXPECT_TRUE(is_scattered("rmat:14,8,seed=1"));
+  EXPECT_TRUE(is_scattered("uniform:3000,30000,0.999,seed=1"));
+}
+
+TEST(locality, copes_with_what_is_hardly_there) {
+  EXPECT_FALSE(plan::is_scattered(csr_matrix<float>(3, 0, {0, 0, 0, 0}, {}, {}).view()));
+  EXPECT_FALSE(plan::is_scattered(csr_matrix<double>(1, 9, {0, 2}, {0, 8}, {1, 1}).view()));
 }
 
 plan::problem cpu_problem() {

@@ -1,0 +1,49 @@
+#include "lib/plan/locality.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace bcsc::plan {
+
+namespace {
+
+constexpr std::int64_t window = 2048;       // entries after which a row of B has left the near caches
+constexpr std::int64_t piece = 4 * window;  // entries looked at in a row
+constexpr std::int64_t most_pieces = 64;
+constexpr double least_share = 1.0 / 3;
+
+}  // namespace
+
+template <element T, index I>
+bool is_scattered(const csr_view<T, I>& a) {
+  const std::int64_t nnz = a.nnz();
+  if (nnz == 0) return false;
+  const std::int64_t pieces = std::clamp<std::int64_t>(nnz / piece, 1, most_pieces);
+  // When a column was last used, on a clock that goes on from piece to piece; at first long ago.
+  std::vector<std::int64_t> used(static_cast<std::size_t>(a.cols), -window - 1);
+  const auto is_recent = [&](std::int64_t column, std::int64_t now) {
+    return column >= 0 && column < a.cols && now - used[static_cast<std::size_t>(column)] <= window;
+  };
+  std::int64_t now = 0, scattered = 0, counted = 0;
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    now += window + 1;
+    const std::int64_t begin = nnz / pieces * p, end = std::min(begin + piece, nnz);
+    for (std::int64_t k = begin; k < end; ++k, ++now) {
+      const std::int64_t column = a.col_ind[static_cast<std::size_t>(k)];
+      const bool known = is_recent(column, now) || is_recent(column - 1, now) || is_recent(column + 1, now);
+      used[static_cast<std::size_t>(column)] = now;
+      if (k - begin < window) continue;  // too early to tell
+      scattered += !known;
+      ++counted;
+    }
+  }
+  return counted > 0 && static_cast<double>(scattered) > least_share * static_cast<double>(counted);
+}
+
+template bool is_scattered(const csr_view<float, std::int32_t>&);
+template bool is_scattered(const csr_view<float, std::int64_t>&);
+template bool is_scattered(const csr_view<double, std::int32_t>&);
+template bool is_scattered(const csr_view<double, std::int64_t>&);
+
+}  // namespace bcsc::plan
