@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -10,13 +11,16 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bcsc/analysis.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
+#include "bcsc/registry.hpp"
 #include "bench/harness/check.hpp"
 #include "bench/harness/contender.hpp"
 #include "bench/harness/inputs.hpp"
@@ -36,6 +40,7 @@ using bench::launch;
 using json = nlohmann::ordered_json;
 
 constexpr std::uint64_t seed = 1;
+constexpr std::array rival_groups{"eigen", "mkl", "mkl-mv"};
 constexpr std::string_view schema = "bcsc-cpu-peers-1";
 
 constexpr std::string_view usage = R"(usage: cpu_peers [OPTIONS] MATRIX...
@@ -179,6 +184,16 @@ struct peers {
   std::vector<std::unique_ptr<bench::rivals>> libraries;
 };
 
+/// Non-empty columns at the block heights of the kernel tables.
+json non_empty_columns(const csr_matrix<double>& a) {
+  std::set<std::int64_t> heights;
+  for (const kernel_info& row : kernel_table(backend::cpu, value_type::fp64)) heights.insert(row.m_tile);
+  const std::vector<std::int64_t> m_blocks(heights.begin(), heights.end());
+  json counts = json::object();
+  for (const block_statistics& s : analyse_blocks(a.view(), m_blocks)) counts[std::to_string(s.m_block)] = s.nnzc;
+  return counts;
+}
+
 /// The least median of a case's entries in `group`; 0 if there is none.
 double best_of(const json& c, std::string_view group) {
   double best = 0;
@@ -247,7 +262,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
   for (const contender& it : rows) entries.push_back(to_json(it));
   result["entries"] = std::move(entries);
   result["failures"] = std::move(failures);
-  for (const char* group : {"eigen", "mkl"}) {
+  for (const char* group : rival_groups) {
     const double plan = best_of(result, "plan"), other = best_of(result, group);
     if (plan > 0 && other > 0) result[fmt::format("{}_over_plan", group)] = other / plan;
   }
@@ -316,7 +331,7 @@ json summarise(const json& cases) {
   std::map<std::pair<std::string, std::int64_t>, bool> kinds;
   for (const json& c : cases) kinds[{c["type"], c["cols"]}] = true;
   json summary = json::object();
-  for (const char* group : {"eigen", "mkl"}) {
+  for (const char* group : rival_groups) {
     const std::string key = fmt::format("{}_over_plan", group);
     json of_group = {{"all", summarise(cases, key, [](const json&) { return true; })}};
     for (const auto& [kind, unused] : kinds) {
@@ -413,6 +428,7 @@ bool measure_all(const context& ctx, const options& o) {
                                         {"cols", m.a.cols()},
                                         {"nnz", m.a.nnz()},
                                         {"max_row", m.max_row},
+                                        {"nnzc", non_empty_columns(m.a)},
                                         {"checksum", fmt::format("{:016x}", m.checksum)},
                                         {"seeded_values", m.seeded_values},
                                         {"pattern_class", m.pattern_class}};

@@ -166,10 +166,10 @@ class mkl_rivals final : public rivals {
             }};
   }
 
-  /// N = 1 has a function of its own.
+  /// N = 1 has a function of its own, which keeps A in a form that nothing else can use: a group of its own.
   template <value T>
   rival<T> vector_product(const problem<T>& p) const {
-    return {.name = "mkl-mv", .group = "mkl", .prepare = [this, a = p.host](dense_view<const T> b, dense_view<T> c) {
+    return {.name = "mkl-mv", .group = "mkl-mv", .prepare = [this, a = p.host](dense_view<const T> b, dense_view<T> c) {
               const bool packed = b.cols == 1 && (b.order == layout::col_major || (b.ld == 1 && c.ld == 1));
               if (!packed) core::fail(errc::unsupported, "only for one packed column");
               const auto matrix = std::make_shared<sparse_matrix<T>>(mkl_, a);

@@ -2,14 +2,13 @@
 // that instruction set's namespace; nothing of the standard library's is called, for an inline function of theirs could
 // be linked from the copy for a better machine.
 //
-// Who owns what   C is cut into tiles of n_tile columns, and the row blocks of each tile into shares of equal work (as
-//                 many non-zeros), one share for each thread: whole entries of C, summed in the order of storage, so
-//                 the result does not depend on the number of threads.
-// rows, blocks    for 16 rows of C at a time, for each pass of as many vector registers as there are: the accumulators
-//                 stay in registers while a block's non-zeros go by once; a row of B serves all m_tile rows of C.
-// rows, N = 1     the products of some hundred rows go to a scratch in L1 as they come, whatever row they belong to;
-// then
-//                 as many rows as a vector has lanes are summed together.
+// Who owns what   C is cut into tiles of n_tile columns, and the row blocks of each tile into pieces of equal work (as
+//                 many non-zeros), some for each thread, which helps the others when it is done: whole entries of C,
+//                 summed in the order of storage, so the result depends neither on the number of threads nor on chance.
+// rows, blocks    for one row or block after the other, in passes of as many vector registers as there are: the
+//                 accumulators stay in registers while the non-zeros go by; a row of B serves all m_tile rows of C.
+// rows, N = 1     the products of some hundred rows go to a scratch in L1 as they come, whatever row they belong to.
+//                 Then as many rows as a vector has lanes are summed together.
 // columns         the tile of C lies in a scratch in L1; for each non-empty column a slice of the row of B is loaded
 //                 into registers and added to the tile's rows of all its non-zeros. Also takes every m_block that
 //                 rows and blocks are not made for.
@@ -33,7 +32,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr int max_pass = 8;     // vectors of a row of C that one pass covers at most
+constexpr int max_pass = 8;     // vectors of a row of C that one pass covers at most, several rows at a time
 constexpr int group_rows = 16;  // rows of C done between two passes: their part of A stays in L1
 constexpr int64_t scratch_bytes = tables::max_cpu_scratch_bytes;
 constexpr int64_t stream_from = int64_t{24} << 20;  // bytes of C from which it would only displace B in the caches
@@ -126,7 +125,7 @@ struct job {
 template <bool Part, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T, Bytes> (&sum)[Vectors],
                                               part<T, Bytes> edge) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int v = 0; v < Vectors; ++v) {
     T* at = c + v * width<T, Bytes>;
     vec<T, Bytes> result = out.alpha * sum[v];
@@ -195,11 +194,11 @@ template <int Vectors, int Bytes, class T, class I>
   };
   if (next.far) {
     const T* row = row_ahead(far_distance);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>, 0, 2);
   } else if constexpr (Vectors >= near_from) {
     const T* row = row_ahead(near_distance);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>);
   }
 }
@@ -212,7 +211,7 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void sum_row(const T* values, const I* col_ind, int64_t count, const T* b, int64_t ldb,
                                            const successor<T, I>& next, part<T, Bytes> edge,
                                            vec<T, Bytes> (&sum)[Vectors]) {
-  constexpr int chains = Vectors >= 4 ? 1 : 4 / Vectors;
+  constexpr int chains = Vectors <= 2 ? 2 : 1;
   vec<T, Bytes> partial[chains][Vectors] = {};
   int64_t k = 0;
   for (; k + chains <= count; k += chains) {
@@ -221,7 +220,7 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
       prefetch_ahead<Vectors, Bytes>(col_ind, k + u, count, b, ldb, next);
       const T* b_row = b + static_cast<int64_t>(col_ind[k + u]) * ldb;
       const T value = values[k + u];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < Vectors; ++v) {
         const T* at = b_row + v * width<T, Bytes>;
         partial[u][v] += value * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
@@ -231,13 +230,13 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
   for (; k < count; ++k) {
     prefetch_ahead<Vectors, Bytes>(col_ind, k, count, b, ldb, next);
     const T* b_row = b + static_cast<int64_t>(col_ind[k]) * ldb;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const T* at = b_row + v * width<T, Bytes>;
       partial[0][v] += values[k] * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int v = 0; v < Vectors; ++v) {
     sum[v] = partial[0][v];
 #pragma GCC unroll 4
@@ -245,39 +244,117 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
   }
 }
 
+/// C[first .. end) of a contiguous C, for m_block = 1: `columns` columns from `column` on. Everything is held in
+/// registers, for where rows are short what surrounds their sums takes longer than the sums.
+template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
+void rows_of_contiguous(const job<T, I>& work, int64_t first, int64_t end, int64_t column, int64_t columns) {
+  constexpr bool ahead = Far || Vectors >= near_from;
+  constexpr int64_t distance = Far ? far_distance : near_distance;
+  const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
+  const target<T, I> out = work.out;
+  const T* const b = work.b + column;
+  const T* const values = work.a.values;
+  const I* const col_ind = work.a.col_ind;
+  const I* const row_ptr = work.a.brow_ptr;
+  const int64_t ldb = work.ldb, last_entry = row_ptr[work.a.num_row_blocks] - 1;
+
+  const auto add = [&](vec<T, Bytes>(&sum)[Vectors], int64_t k) __attribute__((always_inline)) {
+    if constexpr (ahead) {
+      const T* row = b + static_cast<int64_t>(col_ind[least(k + distance, last_entry)]) * ldb;
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>, 0, Far ? 2 : 3);
+    }
+    const T* b_row = b + static_cast<int64_t>(col_ind[k]) * ldb;
+#pragma GCC unroll 16
+    for (int v = 0; v < Vectors; ++v) {
+      const T* at = b_row + v * width<T, Bytes>;
+      sum[v] += values[k] * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
+    }
+  };
+  int64_t k = row_ptr[first];
+  for (int64_t row = first; row < end; ++row) {
+    const int64_t last = row_ptr[row + 1];
+    vec<T, Bytes> sum[Vectors] = {};
+    if constexpr (Vectors <= 2) {  // two sums, so that an addition need not wait for the one before
+      vec<T, Bytes> other[Vectors] = {};
+      for (; k + 2 <= last; k += 2) {
+        add(sum, k);
+        add(other, k + 1);
+      }
+      if (k < last) add(sum, k++);
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) sum[v] += other[v];
+    } else {
+      for (; k < last; ++k) add(sum, k);
+    }
+    finish_row<Part>(out, out.at(row, column), sum, edge);
+  }
+}
+
 // --- blocks: m_tile rows of C in registers --------------------------------------------------------------------------
+
+template <class T>
+struct bits_of;
+template <>
+struct bits_of<float> {
+  using type = std::uint32_t;
+};
+template <>
+struct bits_of<double> {
+  using type = std::uint64_t;
+};
+
+/// to[r] = the value in row r of a column whose entries are [first, last], or 0. Without a branch: which rows a column
+/// has is what no predictor can know. Worth it for up to three rows.
+template <int Rows, class T>
+[[gnu::always_inline]] inline void expand_column(const T* values, const std::uint8_t* rows, int64_t first, int64_t last,
+                                                 T* to) {
+  using bits = typename bits_of<T>::type;
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    const bool is_there = rows[first] == r;
+    bits value;
+    __builtin_memcpy(&value, values + first, sizeof value);
+    value &= bits{0} - bits{is_there};
+    __builtin_memcpy(to + r, &value, sizeof value);
+    first += static_cast<int64_t>(is_there) & static_cast<int64_t>(first < last);
+  }
+}
 
 /// sum[r][:] = A[r-th row of the block, :] * B[:, pass] over the block's `count` non-empty columns from `column` on,
 /// whose non-zeros begin at `entry`. A row block of 2 to 256 rows has indices of one byte.
 template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void sum_block(const bcsc_operand<T, I>& a, int64_t entry, int64_t column, int64_t count,
-                                             const T* b, int64_t ldb, const successor<T, I>& next, part<T, Bytes> edge,
-                                             vec<T, Bytes> (&sum)[Rows][Vectors]) {
-#pragma GCC unroll 8
+                                             const T* b, int64_t ldb, const successor<T, I>& next, bool mostly_full,
+                                             part<T, Bytes> edge, vec<T, Bytes> (&sum)[Rows][Vectors]) {
+#pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) sum[r][v] = vec<T, Bytes>{};
   }
   const I* col_ind = a.col_ind + column;
   const auto* lengths = static_cast<const std::uint8_t*>(a.col_count.data) + column;
   const auto* rows = static_cast<const std::uint8_t*>(a.row_in_block.data);
-  T expanded[Rows];
+  alignas(least_bytes) T expanded[Rows];
   for (int64_t i = 0; i < count; ++i) {
     prefetch_ahead<Vectors, Bytes>(col_ind, i, count, b, ldb, next);
     const T* b_row = b + static_cast<int64_t>(col_ind[i]) * ldb;
-    const int64_t first = entry, last = entry + lengths[i] + 1;
-    entry = last;
+    const int64_t first = entry, last = entry + lengths[i];
+    entry = last + 1;
     const T* dense = a.values + first;
-    if (last - first != Rows) {
+    if (Rows <= 3 && !mostly_full) {
+      expand_column<Rows>(a.values, rows, first, last, expanded);
+      dense = expanded;
+    } else if (last - first != Rows - 1) {
       for (int r = 0; r < Rows; ++r) expanded[r] = T{0};
-      for (int64_t k = first; k < last; ++k) expanded[rows[k]] = a.values[k];
+      for (int64_t k = first; k <= last; ++k) expanded[rows[k]] = a.values[k];
       dense = expanded;
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const T* at = b_row + v * width<T, Bytes>;
       const vec<T, Bytes> b_part = Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) sum[r][v] += dense[r] * b_part;
     }
   }
@@ -288,41 +365,44 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
 template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
 void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t column, int64_t columns,
                        int64_t next_column) {
-  const bcsc_operand<T, I>& a = work.a;
+  const bcsc_operand<T, I> a = work.a;
   const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
-  const bool contiguous = work.out.col_stride == 1;
+  const target<T, I> out = work.out;  // a copy, which no store to C can change
+  const bool contiguous = out.col_stride == 1;
   alignas(64) T tile[group_rows * Vectors * width<T, Bytes>];
   const int64_t num_columns = a.brow_ptr[a.num_row_blocks];
+  // Where columns are full but for a few, to look is cheaper than to expand.
+  const bool mostly_full = 10 * static_cast<int64_t>(a.entry_ptr[a.num_row_blocks]) >= 9 * Rows * num_columns;
   const I* last_col_ind = num_columns > 0 ? a.col_ind + (num_columns - 1) : a.col_ind;
   const int64_t first_row = work.row_of_block(block), end_row = work.row_of_block(end);
-  for (; block < end; ++block) {
-    const int64_t row = work.row_of_block(block), rows = work.row_of_block(block + 1) - row;
-    const int64_t from = a.brow_ptr[block], to = a.brow_ptr[block + 1];
+  for (int64_t row = first_row, next_row = row; block < end; ++block, row = next_row) {
+    next_row = work.row_of_block(block + 1);
+    const int64_t rows = next_row - row, from = a.brow_ptr[block], to = a.brow_ptr[block + 1];
     const successor<T, I> next{a.col_ind + (next_column > column ? from : to), work.b + next_column, last_col_ind,
                                work.far};
     vec<T, Bytes> sum[Rows][Vectors];
     if constexpr (Rows == 1) {
       sum_row<Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge, sum[0]);
     } else {
-      sum_block<Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, edge, sum);
+      sum_block<Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, mostly_full, edge, sum);
     }
     if (contiguous) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        if (r < rows) finish_row<Part>(work.out, work.out.at(row + r, column), sum[r], edge);
+        if (r < rows) finish_row<Part>(out, out.at(row + r, column), sum[r], edge);
       }
     } else {
       // A lower row block's other sums are zeros, and lie where the next block's go, or beyond what is written out.
       T* to_tile = tile + (row - first_row) * Vectors * width<T, Bytes>;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int v = 0; v < Vectors; ++v) store(to_tile + (r * Vectors + v) * width<T, Bytes>, sum[r][v]);
       }
     }
   }
   if (!contiguous) {
-    finish_tile(work.out, tile, Vectors * width<T, Bytes>, first_row, end_row - first_row, column, columns);
+    finish_tile(out, tile, Vectors * width<T, Bytes>, first_row, end_row - first_row, column, columns);
   }
 }
 
@@ -330,13 +410,20 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
 
 constexpr int64_t num_products = 1024;  // whose products lie in L1 between being made and being summed
 
-/// to[0 .. count) = values * x[col_ind], element by element.
 template <class T, class I>
-[[gnu::always_inline]] inline void multiply_entries(const T* values, const I* col_ind, int64_t count, const T* x,
+[[gnu::always_inline]] inline void multiply_strided(const T* values, const I* col_ind, int64_t count, const T* x,
                                                     int64_t stride, T* to) {
   int64_t k = 0;
   for (; k + width<T> <= count; k += width<T>) store(to + k, load(values + k) * gather(x, col_ind + k, stride));
   for (; k < count; ++k) to[k] = values[k] * x[col_ind[k] * stride];
+}
+
+/// to[0 .. count) = values * x[col_ind * stride], element by element.
+template <class T, class I>
+void multiply_entries(const T* values, const I* col_ind, int64_t count, const T* x, int64_t stride, T* to) {
+  // A multiplication for each index takes as long as all the rest.
+  stride == 1 ? multiply_strided(values, col_ind, count, x, 1, to)
+              : multiply_strided(values, col_ind, count, x, stride, to);
 }
 
 /// The sum of a row's products, one in each lane: lane i has those of entries i, i + width, ...
@@ -398,14 +485,24 @@ void share_of_vector(const job<T, I>& work, int64_t first, int64_t end) {
       continue;
     }
     multiply_entries(values + entry, col_ind + entry, count, work.b, work.ldb, products);
-    for (int64_t row = first; row < last; row += width<T>) {
+    int64_t row = first;
+    for (; row + width<T> <= last; row += width<T>) {
       vec<T> sums[width<T>];
+      int64_t from = row_ptr[row];
 #pragma GCC unroll 16
       for (int i = 0; i < width<T>; ++i) {
-        const int64_t at = least(row + i, last - 1);
-        sums[i] = sum_products(products + (row_ptr[at] - entry), row_ptr[at + 1] - row_ptr[at]);
+        const int64_t to = row_ptr[row + i + 1];
+        sums[i] = sum_products(products + (from - entry), to - from);
+        from = to;
       }
-      finish_column(work.out, sums_of_lanes<T>(sums), row, least(width<T>, last - row));
+      finish_column(work.out, sums_of_lanes<T>(sums), row, width<T>);
+    }
+    if (row < last) {
+      vec<T> sums[width<T>] = {};
+      for (int64_t i = row; i < last; ++i) {
+        sums[i - row] = sum_products(products + (row_ptr[i] - entry), row_ptr[i + 1] - row_ptr[i]);
+      }
+      finish_column(work.out, sums_of_lanes<T>(sums), row, last - row);
     }
     first = last;
   }
@@ -423,7 +520,7 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
   for (int64_t column = a.brow_ptr[block]; column < end; ++column) {
     const T* b_row = b + static_cast<int64_t>(a.col_ind[column]) * ldb;
     vec<T, Bytes> b_part[Vectors];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const T* at = b_row + v * width<T, Bytes>;
       b_part[v] = Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at);
@@ -433,7 +530,7 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
       if (static_cast<std::uint64_t>(row) >= static_cast<std::uint64_t>(rows)) continue;
       T* c = tile + row * ld;
       const T value = a.values[k];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < Vectors; ++v) {
         T* at = c + v * width<T, Bytes>;
         store(at, load<Bytes>(at) + value * b_part[v]);
@@ -444,8 +541,10 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
 
 // --- passes: as many vectors at a time as the registers hold --------------------------------------------------------
 
-/// The widest pass whose accumulators, a slice of B and the values of a column fit the registers.
+/// The widest pass whose accumulators, a slice of B and the values of a column fit the registers. A single row takes
+/// half of them: what is added to it comes straight from memory, and a second pass would read A and pages of B again.
 constexpr int widest_pass(int rows) {
+  if (rows == 1) return num_registers / 2;
   const int fit = (num_registers - rows - 1) / rows;
   return fit > max_pass ? max_pass : fit < 1 ? 1 : fit;
 }
@@ -475,24 +574,45 @@ template <int Most, class T, int Bytes = vector_bytes, class Body>
   }
 }
 
-/// Splits columns [from, to) into passes of at most `Most` vectors, as even as may be, and calls body(column, columns).
-template <int Most, class T, class Body>
-[[gnu::always_inline]] inline void for_each_pass(int64_t from, int64_t to, const Body& body) {
-  const int64_t vectors = ceil_div(to - from, width<T>);
-  const int64_t step = ceil_div(vectors, ceil_div(vectors, Most)) * width<T>;
-  for (int64_t column = from; column < to; column += step) body(column, least(step, to - column));
-}
+/// Columns [from, to) in passes of at most `Most` vectors, as even as may be.
+template <int Most, class T>
+struct pass_list {
+  int64_t from, to, count, step;  ///< step: columns of a pass
+
+  pass_list(int64_t from_column, int64_t to_column) : from(from_column), to(to_column) {
+    const int64_t vectors = ceil_div(to - from, width<T>);
+    count = ceil_div(vectors, Most);
+    step = ceil_div(vectors, count) * width<T>;
+  }
+  /// Calls body(column, columns) for each.
+  template <class Body>
+  [[gnu::always_inline]] void for_each(const Body& body) const {
+    for (int64_t column = from; column < to; column += step) body(column, least(step, to - column));
+  }
+};
 
 /// A share of a tile: the row blocks [block, end), the columns [from, to) of C.
 template <int Rows, class T, class I>
 void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
-  // A contiguous C is written as it comes; otherwise some rows are gathered, to fill its cache lines.
-  const int64_t step = work.out.col_stride == 1 ? 1 : group_rows / Rows;
   constexpr int most = widest_pass(Rows);
+  const pass_list<most, T> passes(from, to);
+  const bool contiguous = work.out.col_stride == 1;
+  // A contiguous C is written as it comes; of a strided one some rows are gathered, to fill its cache lines.
+  const int64_t step = !contiguous ? group_rows / Rows : passes.count == 1 ? end - block : 1;
   for (; block < end; block += step) {
     const int64_t group_end = least(block + step, end);
-    for_each_pass<most, T>(from, to, [&](int64_t column, int64_t columns) {
+    passes.for_each([&](int64_t column, int64_t columns) {
       with_pass<most, T>(columns, [&](auto pass, auto edge) {
+        if constexpr (Rows == 1) {
+          if (contiguous && work.far) {
+            rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, group_end, column, columns);
+            return;
+          }
+          if (contiguous) {
+            rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, group_end, column, columns);
+            return;
+          }
+        }
         const int64_t next = group_end - block > 1 ? column : column + columns < to ? column + columns : from;
         pass_in_registers<Rows, pass.vectors, pass.bytes, edge.part>(work, block, group_end, column, columns, next);
       });
@@ -505,12 +625,13 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
   alignas(64) T tile[scratch_bytes / sizeof(T)];
   const bcsc_operand<T, I>& a = work.a;
   const int64_t ld = ceil_div(to - from, width<T>) * width<T>;
+  const pass_list<max_pass, T> passes(from, to);
   for (; block < end; ++block) {
     const int64_t block_row = work.row_of_block(block), height = work.row_of_block(block + 1) - block_row;
     for (int64_t row = 0; row < height; row += m_tile) {
       const int64_t rows = least(m_tile, height - row);
       for (int64_t i = 0; i < rows * ld; i += width<T>) store(tile + i, vec<T>{});
-      for_each_pass<max_pass, T>(from, to, [&](int64_t column, int64_t columns) {
+      passes.for_each([&](int64_t column, int64_t columns) {
         with_pass<max_pass, T>(columns, [&](auto pass, auto edge) {
           const part<T, pass.bytes> lanes(columns - (pass.vectors - 1) * width<T, pass.bytes>);
           pass_in_scratch<pass.vectors, pass.bytes, edge.part>(a, block, row, rows, work.b + column, work.ldb, lanes,
