@@ -7,6 +7,13 @@ struct CUstream_st;
 /// What every SpMM kernel, CPU or CUDA, is given: plain pointers and 64-bit sizes. Kernels never allocate.
 namespace bcsc::kernels {
 
+/// The form of A that an algorithm reads.
+enum class operand_form {
+  compact,    ///< compact BCSC (bcsc_operand), of any m_block
+  rows,       ///< a stream of pieces of rows (kernels/rows_operand.hpp)
+  fragments,  ///< for the matrix units (kernels/fragments_operand.hpp), of the row's own m_block
+};
+
 /// Indices inside a row block: 1 or 2 bytes each; 0 bytes: all are zero.
 struct small_array {
   const void* data;

@@ -11,7 +11,7 @@ namespace bcsc {
 /// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;       ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
-  std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled" (CUDA)
+  std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled", "rowwise", "units" (CUDA)
   backend where = backend::cpu;
   value_type type = value_type::fp32;
   int m_tile = 0;                 ///< rows of C a tile holds: the m_block the kernel is made for
@@ -22,6 +22,8 @@ struct kernel_info {
   int index_bits = 32;            ///< width of the indices it reads
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory
   bool deterministic = true;      ///< bit-equal from run to run
+  bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone
+  bool rounds_values = false;     ///< to TF32 before they are multiplied: only taken when asked for by its name
   bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)
 };
 

@@ -99,19 +99,19 @@ consteval auto cpu_columns_configs() {
   }
 }
 
-struct cpu_rows {
+struct cpu_rows : algorithm {
   static constexpr const char* name = "rows";
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(cpu_rows_configs())>(cpu_rows_configs());
 };
 
-struct cpu_blocks {
+struct cpu_blocks : algorithm {
   static constexpr const char* name = "blocks";
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(cpu_blocks_configs())>(cpu_blocks_configs());
 };
 
-struct cpu_columns {
+struct cpu_columns : algorithm {
   static constexpr const char* name = "columns";
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(cpu_columns_configs())>(cpu_columns_configs());

@@ -66,7 +66,7 @@ consteval auto naive_configs() {
   }
 }
 
-struct naive {
+struct naive : algorithm {
   static constexpr const char* name = "naive";
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(naive_configs())>(naive_configs());

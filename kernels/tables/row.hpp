@@ -6,10 +6,17 @@
 
 #include "bcsc/types.hpp"
 #include "bcsc_config.h"
+#include "kernels/spmm_args.hpp"
 
 /// What the tables have in common. One table per algorithm; a row is a tuned instance; everything that enumerates
 /// kernels (instantiation shards, registry, tuner, tests, benchmarks, docs) reads these arrays.
 namespace bcsc::kernels::tables {
+
+/// What the tag of a table says of all its rows.
+struct algorithm {
+  static constexpr operand_form form = operand_form::compact;
+  static constexpr bool by_name_only = false;  ///< the plan's choice has no model of it
+};
 
 /// Which part of the parameter space is built (meson option kernel_space).
 enum class space : int { few = 0, tuned = 1, full = 2 };

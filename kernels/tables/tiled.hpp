@@ -134,7 +134,7 @@ consteval auto tiled_configs() {
   }
 }
 
-struct tiled {
+struct tiled : algorithm {
   static constexpr const char* name = "tiled";
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(tiled_configs())>(tiled_configs());

@@ -60,7 +60,7 @@ consteval auto warp_configs() {
   }
 }
 
-struct warp {
+struct warp : algorithm {
   static constexpr const char* name = "warp";
   static constexpr bool deterministic = false;  // the order of the atomic additions varies
   static constexpr auto rows = expand_rows<count_rows(warp_configs())>(warp_configs());

@@ -107,19 +107,22 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
     const bool runs = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
                       (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
     if (!runs || k.info.index_bits < p.index_bits || (p.deterministic && !k.info.deterministic)) continue;
+    // Only compact BCSC is made for any height.
+    if (options.m_block > 0 && !k.info.any_m_block && options.m_block != k.info.m_tile) continue;
     runnable.push_back(&k);
     // Wider indices than needed only cost bytes: they are taken when asked for by name.
     const bool fits = k.info.index_bits == p.index_bits;
-    if (options.kernel == k.info.name || (fits && (options.kernel.empty() || options.kernel == k.info.algorithm))) {
-      named.push_back(&k);
-    }
+    const bool asked_for = options.kernel.empty() ? !k.by_name_only : options.kernel == k.info.algorithm;
+    if (options.kernel == k.info.name || (fits && !k.info.rounds_values && asked_for)) named.push_back(&k);
   }
   if (named.empty()) {
     core::fail(
         errc::no_such_kernel,
-        "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}; algorithms that run: {}",
+        "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}; algorithms that run: {}",
         options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
-        p.deterministic ? " that is deterministic" : "", runnable.empty() ? "none" : names_of(runnable));
+        p.deterministic ? " that is deterministic" : "",
+        options.m_block > 0 ? fmt::format(" and m_block = {}", options.m_block) : "",
+        runnable.empty() ? "none" : names_of(runnable));
   }
   return named;
 }

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <tuple>
-#include <variant>
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/convert.hpp"
@@ -22,8 +20,8 @@
 #include "lib/core/context_state.hpp"
 #include "lib/core/fail.hpp"
 #include "lib/plan/choice.hpp"
-#include "lib/plan/locality.hpp"
 #include "lib/plan/run_checks.hpp"
+#include "lib/plan/stored.hpp"
 
 #if BCSC_WITH_OPENMP
 #include <omp.h>
@@ -33,13 +31,6 @@
 namespace bcsc {
 
 namespace {
-
-using converters::device_compact;
-
-/// A as a plan holds it: where the context computes, with indices as wide as its kernel reads them.
-template <class T>
-using stored_matrix = std::variant<compact_bcsc_matrix<T, std::int32_t>, compact_bcsc_matrix<T, std::int64_t>,
-                                   device_compact<T, std::int32_t>, device_compact<T, std::int64_t>>;
 
 constexpr std::size_t workspace_alignment = 256;
 constexpr std::int64_t greatest_m_block = 65536;  // what an index of two bytes tells apart
@@ -89,67 +80,6 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
   return rows < most && cols < most && nnz < most ? 32 : 64;
 }
 
-/// A stored matrix's index arrays, on the host.
-template <class T, class I>
-auto index_arrays(const compact_bcsc_view<T, I>& a) {
-  const auto bytes = [](const small_indices& array) {
-    return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
-  };
-  const auto on_host = [&](auto from) {
-    using X = std::remove_const_t<typename decltype(from)::element_type>;
-    return a.space == memory_space::device ? copy_to_host<X>(from) : std::vector<X>(from.begin(), from.end());
-  };
-  return std::tuple(on_host(a.block_row), on_host(a.brow_ptr), on_host(a.entry_ptr), on_host(a.col_ind),
-                    on_host(a.col_ind16), on_host(bytes(a.col_count)), on_host(bytes(a.row_in_block)));
-}
-
-template <class T>
-bool same_pattern(const stored_matrix<T>& a, const stored_matrix<T>& b) {
-  if (a.index() != b.index()) return false;
-  const auto compare = [&]<class Matrix>(const Matrix& x) {
-    const auto& y = std::get<Matrix>(b);
-    const auto v = x.view(), w = y.view();
-    if (v.rows != w.rows || v.cols != w.cols || v.nnz() != w.nnz() || v.nnzc() != w.nnzc()) return false;
-    return index_arrays(v) == index_arrays(w);
-  };
-  return std::visit(compare, a);
-}
-
-/// Which row of C each stored row is, as the kernel reads it; null pointers where rows keep their order.
-struct row_permutation {
-  std::vector<std::int32_t> host32;
-  std::vector<std::int64_t> host64;
-  core::device_buffer<std::int32_t> device32;
-  core::device_buffer<std::int64_t> device64;
-
-  row_permutation() = default;
-  row_permutation(std::span<const std::int64_t> order, int index_bits, std::optional<int> device) {
-    if (index_bits == 32) {
-      host32.assign(order.begin(), order.end());
-      if (device) device32 = {*device, std::span<const std::int32_t>(host32)};
-    } else {
-      host64.assign(order.begin(), order.end());
-      if (device) device64 = {*device, std::span<const std::int64_t>(host64)};
-    }
-    if (device) {
-      host32 = {};
-      host64 = {};
-    }
-  }
-
-  template <class I>
-  const I* data(bool on_gpu) const {
-    if constexpr (sizeof(I) == 4) {
-      return on_gpu ? device32.data() : host32.empty() ? nullptr : host32.data();
-    } else {
-      return on_gpu ? device64.data() : host64.empty() ? nullptr : host64.data();
-    }
-  }
-  std::int64_t bytes() const {
-    return static_cast<std::int64_t>(host32.size() * 4 + host64.size() * 8 + device32.bytes() + device64.bytes());
-  }
-};
-
 /// The converters take as many threads as OpenMP gives: inside a plan's making that is the context's number.
 class threads_guard {
  public:
@@ -176,14 +106,14 @@ struct spmm_plan<T>::impl {
   plan_options options;
   plan_facts facts;
   kernels::launch_fn launch = nullptr;
-  stored_matrix<T> a;
+  kernels::operand_form form = kernels::operand_form::compact;
+  plan::stored_matrix<T> a;
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   double refused_reuse = 0;              // of an order that was found and left
-  row_permutation row_of;
-  bool scattered = false;  // is_scattered(); only known, and needed, on the CPU
 
-  // Only for a column-major B: it is made row-major in slabs of slab_cols columns before each product.
+  // Only for a column-major B, which is made row-major, and for kernels that leave partial sums: products are made in
+  // slabs of slab_cols columns.
   std::int64_t slab_cols = 0;
   std::size_t workspace_bytes = 0;
   std::vector<std::byte> host_workspace;
@@ -240,6 +170,7 @@ struct spmm_plan<T>::impl {
     const std::vector<block_statistics> statistics = analyse(plan::heights(possible, options));
     const plan::decision d = plan::choose(p, options, possible, statistics);
     launch = d.kernel->launch;
+    form = d.kernel->form;
     facts.kernel = d.kernel->info;
     facts.reason = d.reason;
     facts.m_block = d.m_block;
@@ -250,25 +181,20 @@ struct spmm_plan<T>::impl {
         fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block, options.cols, d.reason));
   }
 
-  /// BCSC at the chosen height, made on the host with indices as the kernel reads them, moved to where it computes.
+  /// A in the form that the kernel reads, made on the host, moved to where it computes.
   template <class I>
-  stored_matrix<T> settle(const csr_view<T, I>& csr) const {
-    const auto place = [&]<class I2>(const csr_view<T, I2>& a) -> stored_matrix<T> {
-      compact_bcsc_matrix<T, I2> b =
-          to_compact(a, {.m_block = facts.m_block, .boundaries = boundaries, .narrow_columns = on_gpu()});
-      if (on_gpu()) return converters::upload(device(), b.view());
-      return b;
-    };
-    if (facts.kernel.index_bits == static_cast<int>(sizeof(I) * 8)) return place(csr);
-    if constexpr (sizeof(I) == 8) {
-      return place(cast<T, std::int32_t>(csr).view());
-    } else {
-      return place(cast<T, std::int64_t>(csr).view());
-    }
+  plan::stored_matrix<T> settle(const csr_view<T, I>& csr) const {
+    return {csr,
+            {.form = form,
+             .index_bits = facts.kernel.index_bits,
+             .m_block = facts.m_block,
+             .boundaries = boundaries,
+             .order = order,
+             .device = on_gpu() ? std::optional(device()) : std::nullopt}};
   }
 
   template <class I>
-  stored_matrix<T> convert_on_host(const csr_view<T, I>& given, bool decide_first) {
+  plan::stored_matrix<T> convert_on_host(const csr_view<T, I>& given, bool decide_first) {
     std::optional<csr_matrix<T, I>> owner;
     csr_view<T, I> csr = canonical(given, options.check, owner);
     if (options.transpose == op::transpose) {
@@ -286,7 +212,6 @@ struct spmm_plan<T>::impl {
       csr = owner->view();
     }
     if (decide_first) cut_rows(csr);
-    if (decide_first && !on_gpu()) scattered = plan::is_scattered(csr);
     return settle(csr);
   }
 
@@ -324,7 +249,7 @@ struct spmm_plan<T>::impl {
   bool keeps_rows() const { return !options.reorder_rows && options.boundaries == row_blocks::uniform; }
 
   template <class I>
-  stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
+  plan::stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::host) return convert_on_host(given, decide_first);
     require_device_source();
     if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
@@ -332,20 +257,23 @@ struct spmm_plan<T>::impl {
     const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4 &&
                        index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(device());
-    if (!plain || (!decide_first && facts.kernel.index_bits != 32)) {
+    if (!plain || (!decide_first && !made_on_device())) {
       return convert_on_host(download(given).view(), decide_first);
     }
     if (decide_first) {
       decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
         return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
       });
-      if (facts.kernel.index_bits != 32) return convert_on_host(download(given).view(), false);
+      if (!made_on_device()) return convert_on_host(download(given).view(), false);
     }
-    return converters::to_compact_on_device(device(), given, facts.m_block, true);
+    return plan::stored_matrix<T>(converters::to_compact_on_device(device(), given, facts.m_block, true));
   }
 
+  /// Whether the form that the kernel reads is made on a GPU; the others are made on the host.
+  bool made_on_device() const { return form == kernels::operand_form::compact && facts.kernel.index_bits == 32; }
+
   template <class I>
-  stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
+  plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::device) {
       require_device_source();
       if (options.check == trust::validate) converters::validate_on_device(device(), given);
@@ -357,9 +285,9 @@ struct spmm_plan<T>::impl {
         });
         facts.reblocked = facts.m_block != given.m_block;
       }
-      if (plain && facts.kernel.index_bits == 32) {
-        return converters::to_compact_on_device(
-            device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true);
+      if (plain && made_on_device()) {
+        return plan::stored_matrix<T>(converters::to_compact_on_device(
+            device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
       }
       return convert_on_host(download(given).view(), decide_first && !plain);
     }
@@ -368,7 +296,7 @@ struct spmm_plan<T>::impl {
   }
 
   template <class I>
-  stored_matrix<T> convert_on_host(const bcsc_view<T, I>& given, bool decide_first) {
+  plan::stored_matrix<T> convert_on_host(const bcsc_view<T, I>& given, bool decide_first) {
     const csr_matrix<T, I> csr = to_csr(given);
     auto stored = convert_on_host(csr.view(), decide_first);
     if (decide_first) facts.reblocked = options.transpose == op::none && facts.m_block != given.m_block;
@@ -399,32 +327,39 @@ struct spmm_plan<T>::impl {
   void build(const View& given) {
     const auto begin = std::chrono::steady_clock::now();
     a = convert(given, true);
-    row_of = row_permutation(order, facts.kernel.index_bits, on_gpu() ? std::optional(device()) : std::nullopt);
     if (on_gpu()) {
       const core::gpu::device_guard guard(device());
       core::gpu::synchronize();
     }
     facts.convert_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::visit(
-        [&](const auto& m) {
-          const auto v = m.view();
-          facts.nnzc = v.nnzc();
-          facts.format_bytes = v.bytes() + row_of.bytes();
-          facts.num_row_blocks = v.num_row_blocks();
-        },
-        a);
+    const plan::stored_facts stored = a.facts();
+    facts.nnzc = stored.nnzc;
+    facts.format_bytes = stored.bytes;
+    facts.num_row_blocks = stored.num_row_blocks;
     facts.reuse = facts.nnzc > 0 ? static_cast<double>(facts.nnz) / static_cast<double>(facts.nnzc) : 0.0;
     make_workspace();
   }
 
+  bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
+
+  /// Values of workspace that B made row-major takes, of `width` columns; the partial sums follow.
+  std::int64_t packed_values(std::int64_t width) const {
+    if (!packs_b()) return 0;
+    const std::int64_t values = core::checked_product(facts.cols, width, "workspace");
+    constexpr std::int64_t grain = workspace_alignment / sizeof(T);
+    return a.partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
+  }
+  std::int64_t slab_bytes(std::int64_t width) const {
+    return core::checked_product(packed_values(width) + a.partial_values(width), sizeof(T), "workspace");
+  }
+
   void make_workspace() {
-    if (options.b_layout == layout::row_major || facts.cols == 0) return;
-    const std::int64_t tile_bytes = core::checked_product(facts.cols, facts.kernel.n_tile * sizeof(T), "workspace");
+    if (!packs_b() && a.partial_values(1) == 0) return;
     const std::int64_t wanted_tiles = core::ceil_div(options.cols, facts.kernel.n_tile);
-    const std::int64_t allowed_tiles = std::max<std::int64_t>(1, options.max_workspace_bytes / tile_bytes);
+    const std::int64_t allowed_tiles =
+        std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(facts.kernel.n_tile));
     slab_cols = std::min(wanted_tiles, allowed_tiles) * facts.kernel.n_tile;
-    const std::int64_t elements = core::checked_product(facts.cols, slab_cols, "workspace");
-    workspace_bytes = static_cast<std::size_t>(core::checked_product(elements, sizeof(T), "workspace"));
+    workspace_bytes = static_cast<std::size_t>(slab_bytes(slab_cols));
     if (on_gpu()) {
       device_workspace = core::device_buffer<std::byte>(device(), static_cast<std::int64_t>(workspace_bytes));
     } else {
@@ -435,7 +370,7 @@ struct spmm_plan<T>::impl {
   template <class View>
   void update(const View& given) {
     auto renewed = convert(given, false);
-    if (!same_pattern<T>(a, renewed)) fail_pattern();
+    if (!a.same_pattern(renewed)) fail_pattern();
     a = std::move(renewed);
   }
   [[noreturn]] static void fail_pattern() {
@@ -522,16 +457,19 @@ struct spmm_plan<T>::impl {
     core::guarded(ctx.state(), "a run", [&] { check_spaces(b, c, alpha, beta, reads_b, run); });
     if (facts.rows == 0 || c.cols == 0) return;
 
-    if (b.order == layout::row_major || !reads_b) {
-      multiply(alpha, b.data, b.ld, beta, c, run.stream);
+    const bool packs = packs_b() && reads_b;
+    if (!packs && a.partial_values(1) == 0) {
+      multiply(alpha, b.data, b.ld, beta, c, nullptr, run.stream);
       return;
     }
     const workspace_lease workspace(*this, run);
+    T* const partials = workspace.data() + packed_values(slab_cols);
     for (std::int64_t j = 0; j < c.cols; j += slab_cols) {
       const std::int64_t width = std::min(slab_cols, c.cols - j);
-      pack(b.data + j * b.ld, b.ld, width, workspace.data(), run.stream);
+      if (packs) pack(b.data + j * b.ld, b.ld, width, workspace.data(), run.stream);
+      const T* const b_slab = packs ? workspace.data() : b.data + (reads_b ? j : 0);
       const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
-      multiply(alpha, workspace.data(), slab_cols, beta, c_slab, run.stream);
+      multiply(alpha, b_slab, packs ? slab_cols : b.ld, beta, c_slab, partials, run.stream);
     }
   }
 
@@ -557,35 +495,21 @@ struct spmm_plan<T>::impl {
         std::clamp(seconds / seconds_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
   }
 
-  void multiply(scalar<T> alpha, const T* b, std::int64_t ldb, scalar<T> beta, const dense_view<T>& c,
+  void multiply(scalar<T> alpha, const T* b, std::int64_t ldb, scalar<T> beta, const dense_view<T>& c, T* partials,
                 cuda_stream stream) const {
     const kernels::launch_env env{threads_for(c), stream, ctx.device().num_multiprocessors};
-    const int status = std::visit(
-        [&]<class M>(const M& matrix) {
-          using I = typename decltype(matrix.view().col_ind)::value_type;
-          const auto v = matrix.view();
-          const auto small = [](const small_indices& array) {
-            return kernels::small_array{array.data(), array.bytes()};
-          };
-          const kernels::spmm_args<T, I> args{
-              {v.rows, v.cols, v.m_block, v.num_row_blocks(), v.block_row.empty() ? nullptr : v.block_row.data(),
-               v.brow_ptr.data(), v.entry_ptr.data(), v.col_ind.data(),
-               v.col_ind16.empty() ? nullptr : v.col_ind16.data(), small(v.col_count), small(v.row_in_block),
-               v.values.data(), row_of.template data<std::remove_const_t<I>>(on_gpu()), scattered},
-              b,
-              ldb,
-              c.cols,
-              c.data,
-              c.row_stride(),
-              c.col_stride(),
-              alpha.value(),
-              beta.value(),
-              alpha.pointer(),
-              beta.pointer()};
-          return launch(&args, env);
-        },
-        a);
-    core::check_launch(ctx.state(), status, facts.kernel.name.c_str());
+    const plan::dense_side<T> product{b,
+                                      ldb,
+                                      c.cols,
+                                      c.data,
+                                      c.row_stride(),
+                                      c.col_stride(),
+                                      alpha.value(),
+                                      beta.value(),
+                                      alpha.pointer(),
+                                      beta.pointer(),
+                                      partials};
+    core::check_launch(ctx.state(), a.start(launch, product, env), facts.kernel.name.c_str());
   }
 
   /// What was done with the rows, and what it brought.

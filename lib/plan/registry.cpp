@@ -7,7 +7,9 @@
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/naive.hpp"
+#include "kernels/tables/rowwise.hpp"
 #include "kernels/tables/tiled.hpp"
+#include "kernels/tables/units.hpp"
 #include "kernels/tables/warp.hpp"
 
 namespace bcsc::plan {
@@ -31,7 +33,13 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.info.index_bits = row.index_width();
     entry.info.shared_bytes = row.shared_bytes();
     entry.info.deterministic = Algorithm::deterministic;
+    entry.info.any_m_block = Algorithm::form == kernels::operand_form::compact;
+    if constexpr (requires { row.keeps; }) {
+      entry.info.rounds_values = row.keeps == kernels::tables::accuracy::tf32;
+    }
     entry.info.built = built;
+    entry.form = Algorithm::form;
+    entry.by_name_only = Algorithm::by_name_only;
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
   }
@@ -64,6 +72,8 @@ std::vector<registered_kernel> concatenate() {
   append_cuda<tables::naive>(list);
   append_cuda<tables::warp>(list);
   append_cuda<tables::tiled>(list);
+  append_cuda<tables::rowwise>(list);
+  append_cuda<tables::units>(list);
   return list;
 }
 

@@ -11,6 +11,8 @@ namespace bcsc::plan {
 struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
+  kernels::operand_form form = kernels::operand_form::compact;
+  bool by_name_only = false;  ///< the plan does not choose it by itself
 };
 
 /// All tables, concatenated.

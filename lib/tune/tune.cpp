@@ -156,7 +156,9 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
     const bool wanted =
         options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
-    const bool allowed = fits(ctx, k) && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic);
+    const bool allowed = fits(ctx, k) && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
+                         (!k.rounds_values || options.plan.kernel == k.name) &&
+                         (k.any_m_block || options.plan.m_block == 0 || options.plan.m_block == k.m_tile);
     if (!wanted || !allowed) continue;
     plan_options forced = options.plan;
     forced.kernel = k.name;

@@ -22,9 +22,11 @@ void touch(const context& ctx, const kernel_info& kernel) {
     const auto wanted = multiply<T>(a, false, 2, b, 1, c0);
     // Column-major B sends the data through the packing kernel as well; some m_blocks need several slices.
     const layout order = turn % 2 == 0 ? layout::col_major : layout::row_major;
-    const spmm_plan<T> plan(
-        ctx, csr_of<T>(a),
-        {.cols = n, .b_layout = order, .kernel = kernel.name, .m_block = turn == 3 ? kernel.m_tile + 5 : 0});
+    const spmm_plan<T> plan(ctx, csr_of<T>(a),
+                            {.cols = n,
+                             .b_layout = order,
+                             .kernel = kernel.name,
+                             .m_block = turn == 3 && kernel.any_m_block ? kernel.m_tile + 5 : 0});
     operand<T> on_b(ctx, b, {order, 1, 0}), on_c(ctx, c0, {order, 0, 1});
     plan.run(T{2}, on_b.view(), T{1}, on_c.view());
     expect_exact<T>(wanted, on_c.read(), a.name);

@@ -42,8 +42,9 @@ void run_battery(const context& ctx, const instance& one, values kind) {
   std::size_t turn = 0;
   for (const sparse_case& a : battery(kind)) {
     const auto csr = csr_of<T>(a);
-    // Three heights in turn: the kernel's own, a smaller one, one that needs several slices.
+    // Three heights in turn, if A is stored for any: the kernel's own, a smaller one, one that needs several slices.
     const std::int64_t heights[] = {0, std::max(1, one.kernel.m_tile / 2 - 1), 2 * one.kernel.m_tile + 3};
+    const auto height = [&] { return one.kernel.any_m_block ? heights[turn % 3] : 0; };
     for (std::size_t w = 0; w < widths.size(); ++w, ++turn) {
       const scalars s = choices[turn % 5];
       const placement for_b{layout::row_major, static_cast<std::int64_t>(turn % 3),
@@ -52,12 +53,12 @@ void run_battery(const context& ctx, const instance& one, values kind) {
                             static_cast<std::int64_t>((turn / 2) % 2)};
       auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
-      const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);
+      const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0, one.kernel.rounds_values ? 0x1p-10L : 0);
       // What must not be read is NaN.
       if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
       if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
 
-      const spmm_plan<T> plan(ctx, csr, {.cols = widths[w], .kernel = one.kernel.name, .m_block = heights[turn % 3]});
+      const spmm_plan<T> plan(ctx, csr, {.cols = widths[w], .kernel = one.kernel.name, .m_block = height()});
       ASSERT_EQ(plan.facts().kernel.name, one.kernel.name);
       operand<T> on_b(ctx, b, for_b), on_c(ctx, c0, for_c);
       plan.run(static_cast<T>(s.alpha), on_b.view(), static_cast<T>(s.beta), on_c.view());

@@ -1,0 +1,248 @@
+#include "lib/plan/stored.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "bcsc/convert.hpp"
+#include "lib/core/checked.hpp"
+#include "lib/core/fail.hpp"
+#include "lib/plan/locality.hpp"
+
+namespace bcsc::plan {
+
+namespace {
+
+template <class X>
+std::vector<X> on_host(std::span<const X> array, memory_space space) {
+  std::vector<X> copy(array.size());
+  if (space == memory_space::host) {
+    std::ranges::copy(array, copy.begin());
+  } else if (!copy.empty()) {
+    core::gpu::copy_to_host(copy.data(), array.data(), array.size_bytes());
+  }
+  return copy;
+}
+
+/// A stored matrix's index arrays, on the host.
+template <class T, class I>
+auto index_arrays(const compact_bcsc_view<T, I>& a) {
+  const auto bytes = [](const small_indices& array) {
+    return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
+  };
+  return std::tuple(on_host(a.block_row, a.space), on_host(a.brow_ptr, a.space), on_host(a.entry_ptr, a.space),
+                    on_host(a.col_ind, a.space), on_host(a.col_ind16, a.space), on_host(bytes(a.col_count), a.space),
+                    on_host(bytes(a.row_in_block), a.space));
+}
+
+/// The same for the same pattern, whatever the width of its indices.
+template <class T, class I>
+pattern_digest digest_of(const csr_view<T, I>& a) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  std::array<std::int64_t, 1024> wide;
+  const auto take = [&](std::span<const I> array) {
+    for (std::size_t first = 0; first < array.size(); first += wide.size()) {
+      const std::size_t count = std::min(wide.size(), array.size() - first);
+      std::ranges::copy(array.subspan(first, count), wide.begin());
+      XXH3_128bits_update(&state, wide.data(), count * sizeof(wide[0]));
+    }
+  };
+  const std::array<std::int64_t, 2> shape{a.rows, a.cols};
+  XXH3_128bits_update(&state, shape.data(), sizeof shape);
+  take(a.row_ptr);
+  take(a.col_ind);
+  const XXH128_hash_t hash = XXH3_128bits_digest(&state);
+  return {hash.low64, hash.high64};
+}
+
+template <class T, class Operand>
+kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p) {
+  return {a, p.b, p.ldb, p.n, p.c, p.c_row_stride, p.c_col_stride, p.alpha, p.beta, p.alpha_at, p.beta_at};
+}
+
+template <class X>
+core::device_buffer<X> uploaded(int device, const std::vector<X>& from) {
+  return {device, std::span<const X>(from)};
+}
+
+template <value T, class I>
+stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
+  converters::rows_stream<T> stream = converters::to_rows_stream(csr);
+  if (!how.order.empty()) {
+    for (core::row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
+      const auto row = static_cast<std::size_t>(piece.row_and_odd >> 1);
+      piece.row_and_odd = static_cast<std::uint32_t>(how.order[row]) << 1 | (piece.row_and_odd & 1);
+    }
+  }
+  return {converters::upload(*how.device, stream), digest_of(csr)};
+}
+
+template <value T, class I>
+stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
+  const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
+  const converters::fragments_matrix<T> a = converters::to_fragments(blocks.view());
+  const int device = *how.device;
+  return {.rows = a.rows,
+          .cols = a.cols,
+          .height = a.height,
+          .nnzc = blocks.nnzc(),
+          .num_slots = a.num_slots,
+          .num_row_blocks = blocks.view().num_row_blocks(),
+          .items = uploaded(device, a.items),
+          .groups = uploaded(device, a.groups),
+          .col_ind = uploaded(device, a.col_ind),
+          .tiles = uploaded(device, a.tiles),
+          .sums = uploaded(device, a.sums),
+          .row_of = row_permutation<std::int32_t>(how),
+          .pattern = digest_of(csr)};
+}
+
+}  // namespace
+
+template <class I>
+row_permutation<I>::row_permutation(const storing& how) : on_host_(how.order.begin(), how.order.end()) {
+  if (!how.device) return;
+  on_device_ = {*how.device, std::span<const I>(on_host_)};
+  on_host_ = {};
+}
+
+template <class T, class I, class Matrix>
+stored_facts stored_compact<T, I, Matrix>::facts() const {
+  const auto v = matrix.view();
+  return {v.nnzc(), v.bytes() + row_of.bytes(), v.num_row_blocks()};
+}
+
+template <class T, class I, class Matrix>
+bool stored_compact<T, I, Matrix>::same_pattern(const stored_compact& other) const {
+  const auto v = matrix.view(), w = other.matrix.view();
+  if (v.rows != w.rows || v.cols != w.cols || v.nnz() != w.nnz() || v.nnzc() != w.nnzc()) return false;
+  return index_arrays(v) == index_arrays(w);
+}
+
+template <class T, class I, class Matrix>
+int stored_compact<T, I, Matrix>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                                        const kernels::launch_env& env) const {
+  const auto v = matrix.view();
+  const auto small = [](const small_indices& array) { return kernels::small_array{array.data(), array.bytes()}; };
+  const auto present = [](const auto& array) { return array.empty() ? nullptr : array.data(); };
+  const kernels::bcsc_operand<T, I> a{v.rows,
+                                      v.cols,
+                                      v.m_block,
+                                      v.num_row_blocks(),
+                                      present(v.block_row),
+                                      v.brow_ptr.data(),
+                                      v.entry_ptr.data(),
+                                      v.col_ind.data(),
+                                      present(v.col_ind16),
+                                      small(v.col_count),
+                                      small(v.row_in_block),
+                                      v.values.data(),
+                                      row_of.data(),
+                                      scattered};
+  const auto args = with(a, product);
+  return launch(&args, env);
+}
+
+template <class T>
+stored_facts stored_rows<T>::facts() const {
+  return {stream.nnz, stream.bytes(), stream.rows};
+}
+
+template <class T>
+kernels::rows_operand<T> stored_rows<T>::operand(T* partials) const {
+  return {stream.rows,
+          stream.cols,
+          stream.num_pieces(),
+          stream.num_partials,
+          stream.num_heavy(),
+          stream.pieces.data(),
+          stream.pairs.data(),
+          stream.heavy_ptr.data(),
+          partials};
+}
+
+template <class T>
+std::int64_t stored_rows<T>::partial_values(std::int64_t n) const {
+  return kernels::rows_workspace_bytes(operand(nullptr), n) / static_cast<std::int64_t>(sizeof(T));
+}
+
+template <class T>
+int stored_rows<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                          const kernels::launch_env& env) const {
+  const auto args = with(operand(product.partials), product);
+  return launch(&args, env);
+}
+
+template <class T>
+stored_facts stored_fragments<T>::facts() const {
+  const std::size_t bytes = items.bytes() + groups.bytes() + col_ind.bytes() + tiles.bytes() + sums.bytes();
+  return {nnzc, static_cast<std::int64_t>(bytes) + row_of.bytes(), num_row_blocks};
+}
+
+template <class T>
+std::int64_t stored_fragments<T>::partial_values(std::int64_t n) const {
+  return kernels::partial_values(num_slots, height, n);
+}
+
+template <class T>
+int stored_fragments<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                               const kernels::launch_env& env) const {
+  const kernels::fragments_operand<T> a{rows,          cols,          height,         items.size(),
+                                        items.data(),  groups.data(), col_ind.data(), tiles.data(),
+                                        row_of.data(), sums.size(),   sums.data(),    product.partials};
+  const auto args = with(a, product);
+  return launch(&args, env);
+}
+
+template <value T>
+template <index I>
+stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
+  switch (how.form) {
+    case kernels::operand_form::rows:
+      form_ = make_rows(csr, how);
+      return;
+    case kernels::operand_form::fragments:
+      form_ = make_fragments(csr, how);
+      return;
+    case kernels::operand_form::compact:
+      break;
+  }
+  const auto place = [&]<class I2>(const csr_view<T, I2>& a) {
+    const bool on_gpu = how.device.has_value();
+    auto made = to_compact(a, {.m_block = how.m_block, .boundaries = how.boundaries, .narrow_columns = on_gpu});
+    if (on_gpu) {
+      form_ = device_compact<T, I2>{converters::upload(*how.device, made.view()), row_permutation<I2>(how)};
+    } else {
+      form_ = host_compact<T, I2>{std::move(made), row_permutation<I2>(how), is_scattered(a)};
+    }
+  };
+  if (how.index_bits == static_cast<int>(sizeof(I) * 8)) {
+    place(csr);
+  } else if constexpr (sizeof(I) == 8) {
+    place(cast<T, std::int32_t>(csr).view());
+  } else {
+    place(cast<T, std::int64_t>(csr).view());
+  }
+}
+
+#define BCSC_INSTANTIATE(T)                                                                     \
+  template struct stored_compact<T, std::int32_t, compact_bcsc_matrix<T, std::int32_t>>;        \
+  template struct stored_compact<T, std::int64_t, compact_bcsc_matrix<T, std::int64_t>>;        \
+  template struct stored_compact<T, std::int32_t, converters::device_compact<T, std::int32_t>>; \
+  template struct stored_compact<T, std::int64_t, converters::device_compact<T, std::int64_t>>; \
+  template struct stored_rows<T>;                                                               \
+  template struct stored_fragments<T>;                                                          \
+  template class stored_matrix<T>;                                                              \
+  template stored_matrix<T>::stored_matrix(const csr_view<T, std::int32_t>&, const storing&);   \
+  template stored_matrix<T>::stored_matrix(const csr_view<T, std::int64_t>&, const storing&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc::plan
