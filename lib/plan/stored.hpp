@@ -126,8 +126,8 @@ class stored_matrix {
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
   /// Made on the device, rows in A's order.
-  explicit stored_matrix(converters::device_compact<T, std::int32_t> made)
-      : form_(device_compact<T, std::int32_t>{std::move(made), {}}) {}
+  template <index I>
+  explicit stored_matrix(converters::device_compact<T, I> made) : form_(device_compact<T, I>{std::move(made), {}}) {}
 
   stored_facts facts() const {
     return std::visit([](const auto& form) { return form.facts(); }, form_);
