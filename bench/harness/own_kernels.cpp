@@ -47,6 +47,10 @@ launch own_kernels<T>::row(const std::string& kernel, dense_view<const T> b, den
   // A plan for column-major B holds a workspace as large as B: made for the moment only.
   if (b.order == layout::col_major) return start(make(placed_, kernel, b.cols, b.order, trust::trusted), b, c);
   if (const auto found = kept_.find(kernel); found != kept_.end()) return start(found->second, b, c);
+  for (const auto& [name, made] : kept_) {
+    if (auto shared = made->sharing(kernel))
+      return start(std::make_shared<const spmm_plan<T>>(std::move(*shared)), b, c);
+  }
   const shared_plan plan = make(placed_, kernel, b.cols, b.order, trust::trusted);
   if (kept_bytes_ + plan->facts().format_bytes > keep_bytes) {
     kept_.clear();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,6 +119,10 @@ class spmm_plan {
   /// Bytes run() needs beside its operands; 0 for most plans.
   std::size_t workspace_bytes() const;
 
+  /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
+  /// the stored matrix until one of them is given new values. None if that kernel reads it otherwise, or runs not here.
+  std::optional<spmm_plan> sharing(const std::string& kernel) const;
+
   /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay.
   /// Not to be called while a run is in flight. Throws error{pattern_mismatch}.
   void update_values(const csr_view<T, std::int32_t>& a);
@@ -132,6 +137,7 @@ class spmm_plan {
 
  private:
   struct impl;
+  explicit spmm_plan(std::unique_ptr<impl> made);
   std::unique_ptr<impl> impl_;
 };
 

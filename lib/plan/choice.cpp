@@ -93,38 +93,43 @@ double predict_cpu(const problem& p, const kernel_info& kernel, const block_stat
   return steps * static_cast<double>(size_of(p.type)) / 80e9 + 1e-9;
 }
 
-std::string names_of(const std::vector<const registered_kernel*>& kernels) {
-  std::set<std::string> names;
-  for (const auto* k : kernels) names.insert(k->info.algorithm);
-  return fmt::format("{}", fmt::join(names, ", "));
+/// Whether `k` can compute `p` at all.
+bool runs(const registered_kernel& k, const problem& p, const plan_options& options) {
+  const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
+                    (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
+  // Only compact BCSC is made for any height.
+  const bool of_height = options.m_block == 0 || k.info.any_m_block || options.m_block == k.info.m_tile;
+  return here && of_height && k.info.index_bits >= p.index_bits && (!p.deterministic || k.info.deterministic);
 }
 
 }  // namespace
 
-std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
-  std::vector<const registered_kernel*> runnable, named;
+std::vector<const registered_kernel*> named(const problem& p, const plan_options& options) {
+  std::vector<const registered_kernel*> chosen;
   for (const registered_kernel& k : registry()) {
-    const bool runs = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
-                      (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
-    if (!runs || k.info.index_bits < p.index_bits || (p.deterministic && !k.info.deterministic)) continue;
-    // Only compact BCSC is made for any height.
-    if (options.m_block > 0 && !k.info.any_m_block && options.m_block != k.info.m_tile) continue;
-    runnable.push_back(&k);
+    if (!runs(k, p, options)) continue;
     // Wider indices than needed only cost bytes: they are taken when asked for by name.
     const bool fits = k.info.index_bits == p.index_bits;
     const bool asked_for = options.kernel.empty() ? !k.by_name_only : options.kernel == k.info.algorithm;
-    if (options.kernel == k.info.name || (fits && !k.info.rounds_values && asked_for)) named.push_back(&k);
+    if (options.kernel == k.info.name || (fits && !k.info.rounds_values && asked_for)) chosen.push_back(&k);
   }
-  if (named.empty()) {
-    core::fail(
-        errc::no_such_kernel,
-        "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}; algorithms that run: {}",
-        options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
-        p.deterministic ? " that is deterministic" : "",
-        options.m_block > 0 ? fmt::format(" and m_block = {}", options.m_block) : "",
-        runnable.empty() ? "none" : names_of(runnable));
+  return chosen;
+}
+
+std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
+  auto chosen = named(p, options);
+  if (!chosen.empty()) return chosen;
+  std::set<std::string> names;
+  for (const registered_kernel& k : registry()) {
+    if (runs(k, p, options)) names.insert(k.info.algorithm);
   }
-  return named;
+  core::fail(
+      errc::no_such_kernel,
+      "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}; algorithms that run: {}",
+      options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
+      p.deterministic ? " that is deterministic" : "",
+      options.m_block > 0 ? fmt::format(" and m_block = {}", options.m_block) : "",
+      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options) {

@@ -107,7 +107,7 @@ struct spmm_plan<T>::impl {
   plan_facts facts;
   kernels::launch_fn launch = nullptr;
   kernels::operand_form form = kernels::operand_form::compact;
-  plan::stored_matrix<T> a;
+  std::shared_ptr<const plan::stored_matrix<T>> a;
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   double refused_reuse = 0;              // of an order that was found and left
@@ -130,6 +130,40 @@ struct spmm_plan<T>::impl {
                  options.m_block, greatest_m_block);
     }
     core::require_healthy(ctx.state());
+  }
+
+  /// The same matrix, by another kernel.
+  impl(const impl& other, const plan::registered_kernel& kernel)
+      : ctx(other.ctx),
+        options(other.options),
+        facts(other.facts),
+        launch(kernel.launch),
+        form(kernel.form),
+        a(other.a),
+        order(other.order),
+        boundaries(other.boundaries),
+        refused_reuse(other.refused_reuse) {
+    options.kernel = kernel.info.name;
+    facts.kernel = kernel.info;
+    facts.reason = "asked for by name, with the matrix of another plan";
+    facts.convert_seconds = 0;
+    make_workspace();
+  }
+
+  /// Whether a plan made for `kernel` would store A as it is here.
+  bool would_share(const plan::registered_kernel& kernel) const {
+    const bool same_height = options.m_block > 0 || kernel.info.m_tile == facts.m_block;
+    const bool same_width = form != kernels::operand_form::compact || kernel.info.index_bits == facts.kernel.index_bits;
+    return kernel.form == form && same_height && same_width;
+  }
+
+  std::unique_ptr<impl> sharing(const std::string& name) const {
+    plan_options wanted = options;
+    wanted.kernel = name;
+    for (const plan::registered_kernel* kernel : plan::named(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
+      if (kernel->info.name == name && would_share(*kernel)) return std::make_unique<impl>(*this, *kernel);
+    }
+    return nullptr;
   }
 
   /// Converting, with the context's threads.
@@ -326,13 +360,13 @@ struct spmm_plan<T>::impl {
   template <class View>
   void build(const View& given) {
     const auto begin = std::chrono::steady_clock::now();
-    a = convert(given, true);
+    a = std::make_shared<const plan::stored_matrix<T>>(convert(given, true));
     if (on_gpu()) {
       const core::gpu::device_guard guard(device());
       core::gpu::synchronize();
     }
     facts.convert_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const plan::stored_facts stored = a.facts();
+    const plan::stored_facts stored = a->facts();
     facts.nnzc = stored.nnzc;
     facts.format_bytes = stored.bytes;
     facts.num_row_blocks = stored.num_row_blocks;
@@ -347,14 +381,14 @@ struct spmm_plan<T>::impl {
     if (!packs_b()) return 0;
     const std::int64_t values = core::checked_product(facts.cols, width, "workspace");
     constexpr std::int64_t grain = workspace_alignment / sizeof(T);
-    return a.partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
+    return a->partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
   }
   std::int64_t slab_bytes(std::int64_t width) const {
-    return core::checked_product(packed_values(width) + a.partial_values(width), sizeof(T), "workspace");
+    return core::checked_product(packed_values(width) + a->partial_values(width), sizeof(T), "workspace");
   }
 
   void make_workspace() {
-    if (!packs_b() && a.partial_values(1) == 0) return;
+    if (!packs_b() && a->partial_values(1) == 0) return;
     const std::int64_t wanted_tiles = core::ceil_div(options.cols, facts.kernel.n_tile);
     const std::int64_t allowed_tiles =
         std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(facts.kernel.n_tile));
@@ -370,8 +404,8 @@ struct spmm_plan<T>::impl {
   template <class View>
   void update(const View& given) {
     auto renewed = convert(given, false);
-    if (!a.same_pattern(renewed)) fail_pattern();
-    a = std::move(renewed);
+    if (!a->same_pattern(renewed)) fail_pattern();
+    a = std::make_shared<const plan::stored_matrix<T>>(std::move(renewed));
   }
   [[noreturn]] static void fail_pattern() {
     throw error(errc::pattern_mismatch, "update_values: the sparsity pattern is not the one the plan was made for");
@@ -458,7 +492,7 @@ struct spmm_plan<T>::impl {
     if (facts.rows == 0 || c.cols == 0) return;
 
     const bool packs = packs_b() && reads_b;
-    if (!packs && a.partial_values(1) == 0) {
+    if (!packs && a->partial_values(1) == 0) {
       multiply(alpha, b.data, b.ld, beta, c, nullptr, run.stream);
       return;
     }
@@ -509,7 +543,7 @@ struct spmm_plan<T>::impl {
                                       alpha.pointer(),
                                       beta.pointer(),
                                       partials};
-    core::check_launch(ctx.state(), a.start(launch, product, env), facts.kernel.name.c_str());
+    core::check_launch(ctx.state(), a->start(launch, product, env), facts.kernel.name.c_str());
   }
 
   /// What was done with the rows, and what it brought.
@@ -599,6 +633,17 @@ template <value T>
 void spmm_plan<T>::run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c,
                        const run_options& options) const {
   impl_->run(alpha, b, beta, c, options);
+}
+
+template <value T>
+spmm_plan<T>::spmm_plan(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
+
+template <value T>
+std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel) const {
+  std::unique_ptr<impl> made;
+  impl_->convert_guarded([&] { made = impl_->sharing(kernel); });
+  if (made == nullptr) return std::nullopt;
+  return spmm_plan(std::move(made));
 }
 
 template <value T>

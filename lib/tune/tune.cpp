@@ -153,6 +153,18 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   const bool transposed = options.plan.transpose == op::transpose;
   trial_operands<T> operands(ctx, transposed ? a.cols : a.rows, transposed ? a.rows : a.cols, options.plan);
   std::vector<tune_timing> timings;
+  std::vector<spmm_plan<T>> plans;  // for the last ways in which A was stored
+  constexpr std::size_t most_plans = 4;
+  const auto plan_of = [&](const std::string& kernel) {
+    for (const spmm_plan<T>& made : plans) {
+      if (auto shared = made.sharing(kernel)) return std::move(*shared);
+    }
+    plan_options forced = options.plan;
+    forced.kernel = kernel;
+    if (plans.size() == most_plans) plans.erase(plans.begin());
+    plans.emplace_back(ctx, a, forced);
+    return std::move(*plans.back().sharing(kernel));
+  };
   for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
     const bool wanted =
         options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
@@ -160,9 +172,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
                          (!k.rounds_values || options.plan.kernel == k.name) &&
                          (k.any_m_block || options.plan.m_block == 0 || options.plan.m_block == k.m_tile);
     if (!wanted || !allowed) continue;
-    plan_options forced = options.plan;
-    forced.kernel = k.name;
-    const spmm_plan<T> plan(ctx, a, forced);
+    const spmm_plan<T> plan = plan_of(k.name);
     (void)operands.seconds_of_one(plan);
     std::vector<double> samples;
     for (int r = 0; r < options.repetitions; ++r) samples.push_back(operands.seconds_of_one(plan));

@@ -287,6 +287,39 @@ TEST_P(plan_on, takes_64_bit_indices) {
   }
 }
 
+TEST_P(plan_on, shares_its_matrix_with_the_kernels_that_read_it) {
+  const sparse_case& a = case_named("ragged");
+  auto csr = csr_of<float>(a);
+  std::size_t shared = 0, others = 0;
+  for (const kernel_info& kernel : kernel_table(GetParam(), value_type::fp32)) {
+    spmm_plan<float> plan(ctx(), csr, {.cols = 9, .kernel = kernel.name});
+    for (const kernel_info& other : kernel_table(GetParam(), value_type::fp32)) {
+      auto made = plan.sharing(other.name);
+      if (!made) {
+        ++others;
+        continue;
+      }
+      ++shared;
+      EXPECT_EQ(made->facts().kernel.name, other.name);
+      EXPECT_EQ(made->facts().m_block, plan.facts().m_block);
+      EXPECT_EQ(made->facts().format_bytes, plan.facts().format_bytes);
+      expect_product(*made, a, false, 9, {}, {}, 2, -1);
+    }
+    if (kernel.algorithm == "naive" || kernel.algorithm == "rows") {
+      // New values are those of one plan alone.
+      auto made = plan.sharing(kernel.name);
+      sparse_case doubled = a;
+      for (triplet& e : doubled.entries) e.value *= 2;
+      plan.update_values(csr_of<float>(doubled));
+      expect_product(plan, doubled, false, 9, {}, {});
+      expect_product(*made, a, false, 9, {}, {});
+    }
+  }
+  EXPECT_GT(shared, 0u);
+  EXPECT_GT(others, 0u);
+  EXPECT_FALSE(spmm_plan(ctx(), csr).sharing("no-such-kernel").has_value());
+}
+
 TEST_P(plan_on, update_values_keeps_the_pattern_and_the_choice) {
   sparse_case a = case_named("power_law");
   auto csr = csr_of<float>(a);
