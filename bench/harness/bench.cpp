@@ -139,8 +139,16 @@ class matrix_bench {
   }
 
   void add_own(const expectation<T>& expected, const operands<T>& on) {
-    for (const auto& rows : own_.rows_by_algorithm(room_.options.full)) {
-      if (room_.options.full) {
+    const auto& named = room_.options.kernels;
+    const auto wanted = [&](const kernel_info& row) {
+      return std::ranges::count(named, row.name) + std::ranges::count(named, row.algorithm) > 0;
+    };
+    for (const auto& rows : own_.rows_by_algorithm(room_.options.full || !named.empty())) {
+      if (!named.empty()) {
+        for (const kernel_info& row : rows) {
+          if (wanted(row)) add_shared_row(row, expected, on);
+        }
+      } else if (room_.options.full) {
         for (const kernel_info& row : rows) add_row(row, expected, on);
       } else {
         add_best_row(rows, expected, on);
@@ -150,9 +158,20 @@ class matrix_bench {
     add(std::move(plan), expected, on, [&] { return own_.chosen(on.b(), on.c()); });
   }
 
+  static candidate entry_of(const kernel_info& row, const operands<T>& on) {
+    return {.result = {.name = row.name,
+                       .group = row.algorithm,
+                       .ours = true,
+                       .order = on.order(),
+                       .bounded = !row.rounds_values}};
+  }
+
+  void add_shared_row(const kernel_info& row, const expectation<T>& expected, const operands<T>& on) {
+    add(entry_of(row, on), expected, on, [&] { return own_.row_prepared(row.name, on.b(), on.c()); });
+  }
+
   bool add_row(const kernel_info& row, const expectation<T>& expected, const operands<T>& on) {
-    candidate entry{.result = {.name = row.name, .group = row.algorithm, .ours = true, .order = on.order()}};
-    return add(std::move(entry), expected, on, [&] { return own_.row_from_host(row.name, on.b(), on.c()); });
+    return add(entry_of(row, on), expected, on, [&] { return own_.row_from_host(row.name, on.b(), on.c()); });
   }
 
   /// Times all rows quickly and takes the fastest; should its result be wrong, that is kept as a failure and the next
@@ -361,6 +380,11 @@ std::vector<std::string> algorithms_of(backend where) {
 run_result measure_all(const context& ctx, const bench_options& options,
                        const std::function<void(const run_result&)>& on_case) {
   require_valid(options);
+  for (const std::string& name : options.kernels) {
+    const auto called_so = [&](const kernel_info& row) { return row.name == name || row.algorithm == name; };
+    if (std::ranges::any_of(kernel_table(), called_so)) continue;
+    core::fail(errc::no_such_kernel, "bench: kernels holds \"{}\": no kernel and no algorithm is called so", name);
+  }
   const auto inputs = expand_inputs(options.matrices);
   const auto begin = std::chrono::steady_clock::now();
   bench_room room(ctx, options);

@@ -23,6 +23,9 @@ struct bench_options {
   std::vector<value_type> types = {value_type::fp32};
   layout order = layout::row_major;  ///< of B and C
   bool full = false;                 ///< every row of every table, not only each algorithm's best
+  /// Rows, or algorithms with all their rows: only these of the library's own, beside the plan. Their times of
+  /// conversion are not measured: rows that read A in the same form share it. Empty: as `full` says.
+  std::vector<std::string> kernels;
   timing_options timing;
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files
   read_options reading;    ///< what the files are, where they do not say so themselves

@@ -43,33 +43,46 @@ launch own_kernels<T>::start(shared_plan plan, dense_view<const T> b, dense_view
 }
 
 template <value T>
-launch own_kernels<T>::row(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
+typename own_kernels<T>::shared_plan own_kernels<T>::plan_of(const std::string& kernel, dense_view<const T> b) {
   // A plan for column-major B holds a workspace as large as B: made for the moment only.
-  if (b.order == layout::col_major) return start(make(placed_, kernel, b.cols, b.order, trust::trusted), b, c);
-  if (const auto found = kept_.find(kernel); found != kept_.end()) return start(found->second, b, c);
+  if (b.order == layout::col_major) return make(placed_, kernel, b.cols, b.order, trust::trusted);
+  if (const auto found = kept_.find(kernel); found != kept_.end()) return found->second;
   for (const auto& [name, made] : kept_) {
-    if (auto shared = made->sharing(kernel))
-      return start(std::make_shared<const spmm_plan<T>>(std::move(*shared)), b, c);
+    if (auto shared = made->sharing(kernel)) return std::make_shared<const spmm_plan<T>>(std::move(*shared));
   }
-  const shared_plan plan = make(placed_, kernel, b.cols, b.order, trust::trusted);
+  shared_plan plan = make(placed_, kernel, b.cols, b.order, trust::trusted);
   if (kept_bytes_ + plan->facts().format_bytes > keep_bytes) {
     kept_.clear();
     kept_bytes_ = 0;
   }
   kept_bytes_ += plan->facts().format_bytes;
   kept_.emplace(kernel, plan);
-  return start(plan, b, c);
+  return plan;
 }
 
 template <value T>
-prepared own_kernels<T>::row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const {
-  const shared_plan plan = make(host_, kernel, b.cols, b.order, trust::validate);
+prepared own_kernels<T>::prepare(const shared_plan& plan, dense_view<const T> b, dense_view<T> c) const {
   const plan_facts& facts = plan->facts();
   return {.start = start(plan, b, c),
           .kernel = facts.kernel.name,
           .reason = facts.reason,
           .m_block = facts.m_block,
           .convert_seconds = facts.convert_seconds};
+}
+
+template <value T>
+launch own_kernels<T>::row(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
+  return start(plan_of(kernel, b), b, c);
+}
+
+template <value T>
+prepared own_kernels<T>::row_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
+  return prepare(plan_of(kernel, b), b, c);
+}
+
+template <value T>
+prepared own_kernels<T>::row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const {
+  return prepare(make(host_, kernel, b.cols, b.order, trust::validate), b, c);
 }
 
 template class own_kernels<float>;

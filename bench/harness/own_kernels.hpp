@@ -26,6 +26,9 @@ class own_kernels {
   /// The named row on these operands, from CSR where the stage is. Throws what spmm_plan throws.
   launch row(const std::string& kernel, dense_view<const T> b, dense_view<T> c);
 
+  /// The same, with what the plan is.
+  prepared row_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c);
+
   /// The same with the time of its conversion, from CSR on the host.
   prepared row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const;
   /// The plan's own choice, from CSR on the host.
@@ -35,6 +38,8 @@ class own_kernels {
   using shared_plan = std::shared_ptr<const spmm_plan<T>>;
   shared_plan make(const csr_view<T, std::int32_t>& a, const std::string& kernel, std::int64_t cols, layout order,
                    trust check) const;
+  shared_plan plan_of(const std::string& kernel, dense_view<const T> b);
+  prepared prepare(const shared_plan& plan, dense_view<const T> b, dense_view<T> c) const;
   launch start(shared_plan plan, dense_view<const T> b, dense_view<T> c) const;
 
   context ctx_;

@@ -1,5 +1,6 @@
 #include "bench/harness/bench.hpp"
 
+#include <chrono>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -29,9 +30,15 @@ int run_bench_command(const bench_command_options& options, output& out) {
   progress_bar bar = out.progress("bench");
   measured.progress = [&](double done, std::string_view next) { bar.show(done, next); };
   bench::table_printer table(std::cout);
+  auto last_written = std::chrono::steady_clock::now();
   const auto on_case = [&](const bench::run_result& run) {
     bar.clear();
     if (!options.json) table.print_case(run, run.cases.back());
+    // What has been measured is not lost should a long run be ended.
+    const auto now = std::chrono::steady_clock::now();
+    if (measured.out.empty() || now - last_written < std::chrono::seconds(20)) return;
+    bench::write_json(run, measured.out);
+    last_written = now;
   };
   const bench::run_result run = bench::measure_all(make_context(options.device), measured, on_case);
   bar.clear();
@@ -55,7 +62,8 @@ command add_bench(CLI::App& app) {
       "  bcsc bench bcsstk17.mtx.gz\n"
       "  bcsc bench elasticity:30,30,30 rmat:17,16,seed=1 --cols 8,128 --type fp32,fp64\n"
       "  bcsc bench folder/of/matrices --out results.json\n"
-      "  bcsc bench catalogue --full --layout col",
+      "  bcsc bench catalogue --full --layout col\n"
+      "  bcsc bench rmat:17,16,seed=1 --kernel rowwise,tiled --warm-only",
       run_bench_command);
   CLI::App& parser = *cmd.parser;
   bench::bench_options& measured = options->measured;
@@ -79,6 +87,11 @@ command add_bench(CLI::App& app) {
   add_choice<layout>(parser, "--layout", measured.order, {{"row", layout::row_major}, {"col", layout::col_major}},
                      "Layout of B and C; the libraries compared with are measured in both");
   parser.add_flag("--full", measured.full, "Every row of every table, not only each algorithm's best");
+  parser
+      .add_option("--kernel", measured.kernels,
+                  "Of our own only these rows, or all rows of these algorithms, beside the plan (see bcsc kernels)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   parser.add_flag("--warm-only", options->warm_only, "No runs with a cold cache");
   parser.add_option("--seconds", measured.timing.seconds, "Aimed at for the samples of one entry")
       ->check(CLI::PositiveNumber)
