@@ -125,8 +125,10 @@ consteval auto rowwise_configs() {
   }
 }
 
-struct rowwise {
+struct rowwise : algorithm {
   static constexpr const char* name = "rowwise";
+  static constexpr operand_form form = operand_form::rows;
+  static constexpr bool by_name_only = true;
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(rowwise_configs())>(rowwise_configs());
 };
