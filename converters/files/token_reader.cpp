@@ -25,7 +25,8 @@ bool token_reader::refill(std::size_t keep) {
   std::memmove(buffer_.data(), buffer_.data() + keep, end_ - keep);
   end_ -= keep;
   at_ -= keep;
-  if (end_ == buffer_.size()) buffer_.resize(2 * end_);  // a token longer than the buffer, and shorter than buffer_bytes
+  if (end_ == buffer_.size())
+    buffer_.resize(2 * end_);  // a token longer than the buffer, and shorter than buffer_bytes
   const std::size_t size = in_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += size;
   return size > 0;
