@@ -154,7 +154,10 @@ struct spmm_plan<T>::impl {
   bool would_share(const plan::registered_kernel& kernel) const {
     const bool same_height = options.m_block > 0 || kernel.info.m_tile == facts.m_block;
     const bool same_width = form != kernels::operand_form::compact || kernel.info.index_bits == facts.kernel.index_bits;
-    return kernel.form == form && same_height && same_width;
+    // Where long rows are cut follows the kernel's steps.
+    const bool same_pieces =
+        form != kernels::operand_form::rows || kernel.info.columns_at_once == facts.kernel.columns_at_once;
+    return kernel.form == form && same_height && same_width && same_pieces;
   }
 
   std::unique_ptr<impl> sharing(const std::string& name) const {
@@ -222,6 +225,7 @@ struct spmm_plan<T>::impl {
             {.form = form,
              .index_bits = facts.kernel.index_bits,
              .m_block = facts.m_block,
+             .columns_at_once = facts.kernel.columns_at_once,
              .boundaries = boundaries,
              .order = order,
              .device = on_gpu() ? std::optional(device()) : std::nullopt}};

@@ -73,7 +73,8 @@ core::device_buffer<X> uploaded(int device, const std::vector<X>& from) {
 
 template <value T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
-  converters::rows_stream<T> stream = converters::to_rows_stream(csr);
+  const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
+  converters::rows_stream<T> stream = converters::to_rows_stream(csr, {.split = split});
   if (!how.order.empty()) {
     for (core::row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
       const auto row = static_cast<std::size_t>(piece.row_and_odd >> 1);
@@ -86,7 +87,10 @@ stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
 template <value T, class I>
 stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
   const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
-  const converters::fragments_matrix<T> a = converters::to_fragments(blocks.view());
+  // A row block of many groups would be multiplied by one warp long after the others are done.
+  const std::int64_t groups = core::ceil_div(blocks.nnzc(), std::int64_t{core::fragment_columns});
+  const converters::fragments_matrix<T> a =
+      converters::to_fragments(blocks.view(), {.most_groups = std::max<std::int64_t>(16, groups / 2000)});
   const int device = *how.device;
   return {.rows = a.rows,
           .cols = a.cols,

@@ -31,6 +31,7 @@ struct storing {
   kernels::operand_form form = kernels::operand_form::compact;
   int index_bits = 32;  ///< that the kernel reads
   std::int64_t m_block = 1;
+  int columns_at_once = 1;                        ///< entries that the kernel multiplies in one step
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
   std::optional<int> device = {};                 ///< none: on the host
