@@ -46,7 +46,6 @@ constexpr std::string_view schema = "bcsc-cpu-peers-1";
 constexpr std::string_view usage = R"(usage: cpu_peers [OPTIONS] MATRIX...
   MATRIX               a file, a folder, a name of the catalogue or a generator's specification
   --mkl LIBRARY        libmkl_rt, to compare with MKL
-  --mkl-threading gnu|intel   (gnu)
   --threads NUMBER     of everybody (all CPUs)
   --cols N,...         (1,8,32,128)
   --types TYPE,...     (fp32,fp64)
@@ -58,7 +57,6 @@ constexpr std::string_view usage = R"(usage: cpu_peers [OPTIONS] MATRIX...
 
 struct options {
   std::string mkl, out;
-  bench::mkl_threading threading = bench::mkl_threading::gnu;
   int threads = 0, rounds = 11;
   bool rows = false;
   std::int64_t least_nnz = 20000;
@@ -96,10 +94,6 @@ options parse(int argc, char** argv) {
     const auto number = [&] { return whole(argument, value()); };
     if (argument == "--mkl") {
       o.mkl = value();
-    } else if (argument == "--mkl-threading") {
-      const std::string name = value();
-      if (name != "gnu" && name != "intel") core::fail(errc::invalid_argument, "{} \"{}\"", argument, name);
-      o.threading = name == "gnu" ? bench::mkl_threading::gnu : bench::mkl_threading::intel;
     } else if (argument == "--threads") {
       o.threads = static_cast<int>(number());
     } else if (argument == "--cols") {
@@ -393,7 +387,7 @@ bool measure_all(const context& ctx, const options& o) {
   const auto where = bench::make_cpu_stage(ctx.threads());
   peers others;
   others.libraries.push_back(bench::open_cpu_rivals(ctx.threads()));
-  if (!o.mkl.empty()) others.libraries.push_back(bench::open_mkl_rivals(o.mkl, o.threading, ctx.threads()));
+  if (!o.mkl.empty()) others.libraries.push_back(bench::open_mkl_rivals(o.mkl, ctx.threads()));
   bench::machine_facts machine = bench::describe_machine(ctx);
   for (const auto& library : others.libraries) library->describe(machine);
 

@@ -18,7 +18,7 @@ namespace bcsc::bench {
 namespace {
 
 constexpr int interface_lp64 = 0;
-constexpr int threading_intel = 0, threading_gnu = 3;
+constexpr int threading_gnu = 3;  // libiomp5 in one process with libgomp ends in a crash
 constexpr int status_success = 0;
 constexpr int index_base_zero = 0;
 constexpr int operation_non_transpose = 10;
@@ -124,15 +124,15 @@ constexpr int expected_calls = 1000;
 
 class mkl_rivals final : public rivals {
  public:
-  mkl_rivals(const std::string& library, mkl_threading threading, int threads) : mkl_(load_mkl(library)) {
+  mkl_rivals(const std::string& library, int threads) : mkl_(load_mkl(library)) {
     mkl_.set_interface_layer(interface_lp64);
-    mkl_.set_threading_layer(threading == mkl_threading::gnu ? threading_gnu : threading_intel);
+    mkl_.set_threading_layer(threading_gnu);
     mkl_.set_num_threads(threads);
     std::array<char, 256> text{};
     mkl_.get_version_string(text.data(), static_cast<int>(text.size()) - 1);
     version_ = text.data();
     while (!version_.empty() && version_.back() == ' ') version_.pop_back();
-    version_ += threading == mkl_threading::gnu ? ", GNU threads" : ", Intel threads";
+    version_ += ", GNU threads";
   }
 
   std::string main_group() const override { return "mkl"; }
@@ -192,8 +192,8 @@ class mkl_rivals final : public rivals {
 
 }  // namespace
 
-std::unique_ptr<rivals> open_mkl_rivals(const std::string& library, mkl_threading threading, int threads) {
-  return std::make_unique<mkl_rivals>(library, threading, threads);
+std::unique_ptr<rivals> open_mkl_rivals(const std::string& library, int threads) {
+  return std::make_unique<mkl_rivals>(library, threads);
 }
 
 }  // namespace bcsc::bench

@@ -59,12 +59,9 @@ class rivals {
 
 /// bench/baselines: Eigen (if it was found) and the serial reference.
 std::unique_ptr<rivals> open_cpu_rivals(int threads);
-/// Whose threads MKL works with: those of libgomp, which our own code uses too, or of libiomp5. With the latter each
-/// library's threads wait for work where the other's compute.
-enum class mkl_threading { gnu, intel };
-/// bench/baselines: MKL, from `library` (the path of libmkl_rt). Once in a process. Throws error{io_error} if it cannot
-/// be loaded.
-std::unique_ptr<rivals> open_mkl_rivals(const std::string& library, mkl_threading threading, int threads);
+/// bench/baselines: MKL, from `library` (the path of libmkl_rt), on the threads of libgomp, which our own code uses
+/// too. Once in a process. Throws error{io_error} if it cannot be loaded.
+std::unique_ptr<rivals> open_mkl_rivals(const std::string& library, int threads);
 /// bench/baselines: cuSPARSE and cuBLAS.
 std::unique_ptr<rivals> open_cuda_rivals(stage& where);
 

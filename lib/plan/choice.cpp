@@ -68,29 +68,39 @@ double predict_gpu(const problem& p, const kernel_info& kernel, const block_stat
   return 1e-6 * (2.0 + std::max({full, in_turn, heaviest}));
 }
 
-/// What a CPU kernel's time is made of, in multiply-adds of a row of B with accumulators in registers (the unit of
-/// `rows`). Fitted to measurements against Eigen, docs/performance.md; the number of threads does not change the order.
-double predict_cpu(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  const double cols = static_cast<double>(p.cols);
-  const double slices = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
-  const double columns = static_cast<double>(s.nnzc) * slices;
-  const double nnz = static_cast<double>(p.nnz);
-  constexpr double per_entry = 8;  // decoding an index, starting a row of B
+/// Registers of 64 bytes that hold `bytes` of a row of C; a single one counts by the half or quarter that is used.
+double vectors_for(double bytes) { return bytes <= 16 ? 0.25 : bytes <= 32 ? 0.5 : std::ceil(bytes / 64); }
 
-  double steps = 0;
-  if (kernel.algorithm == "rows" && s.m_block == 1) {
-    steps = nnz * (cols > 1 ? cols + per_entry : 6);
+/// What a CPU kernel's time is made of, in ns of two threads: for each entry, non-empty column, row block and row, once
+/// a pass over the columns of C and once for each vector of a row of C. Fitted to measurements on two cores
+/// (docs/performance.md says how well); the number of threads does not change the order.
+double predict_cpu(const problem& p, const kernel_info& kernel, const block_statistics& s) {
+  const double n = static_cast<double>(p.cols), value_bytes = static_cast<double>(size_of(p.type));
+  const double rows = static_cast<double>(p.rows), nnz = static_cast<double>(p.nnz);
+  const double columns = static_cast<double>(s.nnzc), blocks = static_cast<double>(s.num_row_blocks);
+  const double passes = std::ceil(n / kernel.n_tile), vectors = vectors_for(n * value_bytes);
+  constexpr double near_cache_bytes = 1 << 20;
+  const double far = static_cast<double>(p.inner) * n * value_bytes > near_cache_bytes ? vectors : 0;
+
+  double ns = 0;
+  if (kernel.algorithm == "rows" && s.m_block == 1 && p.cols == 1) {
+    ns = nnz * (0.14 + 0.016 * value_bytes) + 1.04 * rows;
+  } else if (kernel.algorithm == "rows" && s.m_block == 1) {
+    ns = nnz * (0.0915 * passes + 0.262 * vectors + 0.0546 * far) + rows * (1.94 * vectors);
   } else if (kernel.algorithm == "blocks" && s.m_block == kernel.m_tile) {
-    // The row of B is loaded once for m_tile multiply-adds, zeros of the expanded column included.
-    steps = columns * (cols * (0.65 * kernel.m_tile + 0.35) + per_entry);
+    // Columns with fewer entries than rows have to be expanded.
+    const double expanded = columns * kernel.m_tile > nnz ? nnz : 0;
+    ns =
+        columns * (1.57 * passes + 0.158 * kernel.m_tile * vectors) + 0.077 * expanded * passes + 2.51 * rows * vectors;
   } else {
     // C is read and written in L1 for each non-zero; every slice walks all columns of its block.
-    steps = nnz * slices * (2 * cols + per_entry) + columns * cols;
+    const double slices = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
+    ns =
+        slices * (nnz * (0.413 * passes + 0.265 * vectors) + columns * (0.972 * passes + 0.278 * vectors + 0.2 * far)) +
+        3.12 * (rows * vectors + blocks * passes);
   }
-  // Each further pass over the columns of C reads A again and B in shorter rows; a wider tile than N is mere waste.
-  const double passes = std::ceil(cols / kernel.n_tile);
-  steps *= 1 + 0.4 * (passes - 1) + 1e-5 * kernel.n_tile;
-  return steps * static_cast<double>(size_of(p.type)) / 80e9 + 1e-9;
+  // A wider tile than N is mere waste.
+  return 1e-9 * (ns * (1 + 1e-5 * kernel.n_tile) + 1);
 }
 
 /// Whether `k` can compute `p` at all.

@@ -20,6 +20,7 @@
 #include "lib/core/context_state.hpp"
 #include "lib/core/fail.hpp"
 #include "lib/plan/choice.hpp"
+#include "lib/plan/locality.hpp"
 #include "lib/plan/run_checks.hpp"
 #include "lib/plan/stored.hpp"
 
@@ -111,6 +112,7 @@ struct spmm_plan<T>::impl {
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   double refused_reuse = 0;              // of an order that was found and left
+  bool by_length = false;                // the order is that of order_rows_by_length()
 
   // Only for a column-major B, which is made row-major, and for kernels that leave partial sums: products are made in
   // slabs of slab_cols columns.
@@ -142,7 +144,8 @@ struct spmm_plan<T>::impl {
         a(other.a),
         order(other.order),
         boundaries(other.boundaries),
-        refused_reuse(other.refused_reuse) {
+        refused_reuse(other.refused_reuse),
+        by_length(other.by_length) {
     options.kernel = kernel.info.name;
     facts.kernel = kernel.info;
     facts.reason = "asked for by name, with the matrix of another plan";
@@ -244,6 +247,10 @@ struct spmm_plan<T>::impl {
     if (decide_first) {
       if (options.reorder_rows) order = order_rows_by_similarity(csr);
       decide_on_host(csr);
+      if (gains_by_equal_rows()) {
+        order = plan::order_rows_by_length(csr);
+        facts.reordered = by_length = !order.empty();
+      }
     }
     if (!order.empty()) {
       owner = permute_rows(csr, order);
@@ -273,6 +280,13 @@ struct spmm_plan<T>::impl {
     if (keeps_rows()) return;
     const std::int64_t heights[] = {facts.m_block};
     facts.reuse_given = analyse_blocks(given, heights).front().reuse;
+  }
+
+  /// Whether the kernel's loop over a row is short enough for its length to matter, and nobody else orders the rows.
+  bool gains_by_equal_rows() const {
+    constexpr std::int64_t most_bytes = 256;  // of a row of C
+    return !on_gpu() && keeps_rows() && facts.kernel.algorithm == "rows" && facts.m_block == 1 && options.cols > 1 &&
+           options.cols * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
   }
 
   /// Finds the boundaries of the row blocks, in the rows' final order.
@@ -552,6 +566,7 @@ struct spmm_plan<T>::impl {
 
   /// What was done with the rows, and what it brought.
   std::string explain_rows() const {
+    if (by_length) return "\nrows: equally long ones beside each other, within 256 rows";
     if (keeps_rows()) return {};
     std::string text = "\nrows: ";
     if (facts.reordered) {

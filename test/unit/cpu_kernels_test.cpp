@@ -209,7 +209,7 @@ constexpr double sentinel = -12345;
 /// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
 template <class T, class I>
 std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix<T, I>& a, layout c_order, bool whole,
-                   int threads) {
+                   int threads, bool scattered = false) {
   const compact_bcsc_view<T, I> view = a.view();
   const std::int64_t ldb = std::max(1, p.n + p.ld_excess);
   // B ends with its last entry; what ld spans between its rows is NaN.
@@ -243,7 +243,8 @@ std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix
                                        {view.col_count.data(), view.col_count.bytes()},
                                        {view.row_in_block.data(), view.row_in_block.bytes()},
                                        view.values.data(),
-                                       nullptr},
+                                       nullptr,
+                                       scattered},
                                       b.data(),
                                       ldb,
                                       p.n,
@@ -408,6 +409,35 @@ TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
 
 INSTANTIATE_TEST_SUITE_P(tables, cpu_kernel, testing::ValuesIn(every_kernel()),
                          [](const auto& test) { return test.param.name; });
+
+// --- A B so large that its rows are asked for from far away
+
+TEST(scattered_operand, is_exact_where_b_is_large) {
+  for (const int n : {1, 9, 23, 130}) {
+    product p{.name = "scattered", .rows = 45, .cols = 1'100'000 / n, .n = n, .entries = {}};
+    for (int i = 0; i < p.rows; ++i) {
+      for (int k = 0; k < i; ++k) p.entries.push_back({i, static_cast<int>(p.cols / i * k + i % 7), 0});
+    }
+    std::vector<float> exact;
+    for (int i = 0; i < p.rows; ++i) {
+      for (int j = 0; j < n; ++j) {
+        double sum = 0;
+        for (const triplet& t : p.entries) sum += t.row == i ? value_of(t, true) * b_of(t.col, j, true) : 0;
+        exact.push_back(static_cast<float>(sum));
+      }
+    }
+    for (const core::cpu_isa isa : available_isas()) {
+      for (layout order : {layout::row_major, layout::col_major}) {
+        const auto rows = bcsc_of<float, std::int32_t>(p, 1, true);
+        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, 2, true), exact)
+            << "rows, N = " << n << ", " << to_string(isa);
+        const auto blocks = bcsc_of<float, std::int32_t>(p, tables::cpu_blocks::rows[0].m_tile, true);
+        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, 2, true), exact)
+            << "blocks, N = " << n << ", " << to_string(isa);
+      }
+    }
+  }
+}
 
 // --- A C so large that it is written past the caches
 // -------------------------------------------------------------------
