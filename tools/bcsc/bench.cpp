@@ -57,8 +57,7 @@ int run_bench_command(const bench_command_options& options, output& out) {
 
 command add_bench(CLI::App& app) {
   auto [cmd, options] = make_command<bench_command_options>(
-      app, "bench",
-      "Time the kernels on your matrices beside cuSPARSE and cuBLAS (GPU) or Eigen (CPU), each result checked first",
+      app, "bench", bench_description,
       "  bcsc bench bcsstk17.mtx.gz\n"
       "  bcsc bench elasticity:30,30,30 rmat:17,16,seed=1 --cols 8,128 --type fp32,fp64\n"
       "  bcsc bench folder/of/matrices --out results.json\n"

@@ -82,6 +82,8 @@ command add_solve(CLI::App& app);
 command add_devices(CLI::App& app);
 command add_kernels(CLI::App& app);
 #if BCSC_WITH_BENCHMARK
+inline constexpr const char* bench_description =
+    "Time the kernels on your matrices beside cuSPARSE and cuBLAS (GPU) or Eigen (CPU), each result checked first";
 command add_bench(CLI::App& app);
 #endif
 

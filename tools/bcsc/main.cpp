@@ -1,12 +1,36 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <exception>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "bcsc/version.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/run.hpp"
+
+namespace {
+
+/// Becomes the program of a command that is one of its own, beside this one. Returns only if that fails.
+int become(const char* program, char** argv) {
+  std::error_code unknown;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::filesystem::path path = self.parent_path() / program;
+  ::execv(path.c_str(), argv);
+  fmt::print(stderr, "error: {}: {}\n", path.string(), std::strerror(errno));
+  return bcsc::cli::exit_error;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace bcsc::cli;
+#if BCSC_WITH_BENCHMARK
+  if (argc > 1 && std::string_view(argv[1]) == "bench") return become("bcsc-bench", argv);
+#endif
   CLI::App app{"bcsc: sparse matrix times dense matrix around the block compressed sparse column format"};
   app.set_version_flag("--version", bcsc::version);
   app.require_subcommand(1);
@@ -16,31 +40,11 @@ int main(int argc, char** argv) {
       "converge.\n`bcsc COMMAND --help` shows a command's options and examples.");
 
   // Every command is one file beside this one; a new one is listed here.
-  const std::vector<command> commands {
-    add_info(app), add_spmm(app), add_solve(app), add_convert(app), add_formats(app), add_generate(app), add_fetch(app),
-        add_devices(app), add_kernels(app),
+  const std::vector<command> commands{add_info(app),    add_spmm(app),    add_solve(app),
+                                      add_convert(app), add_formats(app), add_generate(app),
+                                      add_fetch(app),   add_devices(app), add_kernels(app)};
 #if BCSC_WITH_BENCHMARK
-        add_bench(app),
+  app.add_subcommand("bench", bench_description);
 #endif
-  };
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? exit_ok : exit_usage;
-  }
-
-  for (const command& chosen : commands) {
-    if (!chosen.parser->parsed()) continue;
-    output out(*chosen.shown);
-    try {
-      const int code = chosen.run(out);
-      out.finish();
-      return code;
-    } catch (const std::exception& problem) {
-      out.fail(problem);
-      return exit_error;
-    }
-  }
-  return exit_usage;
+  return run_command(app, commands, argc, argv);
 }
