@@ -14,6 +14,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/pattern_values.hpp"
 #include "converters/files/within_memory.hpp"
+#include "converters/formats/instantiate.hpp"
 #include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
 
@@ -264,16 +265,17 @@ any_matrix copied(const dense_view<const T>& a) {
 
 // --- For those who ask for one format and type ----------------------------------------------------------------------
 
+template <value T>
+void seed(std::span<T> values, const read_options& options) {
+  std::int64_t k = 0;
+  for (T& value : values) value = pattern_value<T>(options.pattern_seed, k++);
+}
+
 /// Gives a matrix that was a pattern its values.
 template <value T>
 void seed_values(any_matrix& rows, const read_options& options) {
-  const auto fill = [&](auto* a) {
-    if (a == nullptr) return;
-    std::int64_t k = 0;
-    for (T& value : a->values()) value = pattern_value<T>(options.pattern_seed, k++);
-  };
-  fill(rows.get_if<csr_matrix<T, std::int32_t>>());
-  fill(rows.get_if<csr_matrix<T, std::int64_t>>());
+  if (auto* const narrow = rows.get_if<csr_matrix<T, std::int32_t>>()) seed(std::span<T>(narrow->values()), options);
+  if (auto* const wide = rows.get_if<csr_matrix<T, std::int64_t>>()) seed(std::span<T>(wide->values()), options);
 }
 
 /// COO as COO of other types, in the memory of its entries: through CSR it would take pointers for every row, of which
@@ -284,8 +286,7 @@ coo_matrix<T2, I2> cast_entries(const coo_view<T, I>& a, [[maybe_unused]] const 
   (void)core::narrow<I2>(a.cols, "cols");
   std::vector<T2> values(a.values.size());
   if constexpr (std::same_as<T, pattern>) {
-    std::int64_t k = 0;
-    for (T2& value : values) value = pattern_value<T2>(options.pattern_seed, k++);
+    seed(std::span(values), options);
   } else {
     std::ranges::transform(a.values, values.begin(), [](T value) { return static_cast<T2>(value); });
   }
@@ -397,10 +398,7 @@ any_matrix read_any(source& in, const container_read_options& options) {
   template csr_matrix<T, I> read_csr<T, I>(source&);
 template dense_matrix<float> read_dense<float>(source&);
 template dense_matrix<double> read_dense<double>(source&);
-BCSC_INSTANTIATE(float, std::int32_t)
-BCSC_INSTANTIATE(float, std::int64_t)
-BCSC_INSTANTIATE(double, std::int32_t)
-BCSC_INSTANTIATE(double, std::int64_t)
+BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace files::container

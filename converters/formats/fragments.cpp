@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 
@@ -76,12 +77,6 @@ unsigned parts_of_group(const std::vector<Column>& columns, std::size_t first) {
   return parts;
 }
 
-void require_int32(std::int64_t value, const char* name) {
-  if (value > std::numeric_limits<std::int32_t>::max()) {
-    core::fail(errc::size_overflow, "fragments: {} {} do not fit 32-bit indices", value, name);
-  }
-}
-
 }  // namespace
 
 template <value T, index I>
@@ -94,8 +89,8 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
   if (options.most_groups < 0) {
     core::fail(errc::invalid_argument, "most_groups = {}: must be at least 0", options.most_groups);
   }
-  require_int32(a.rows, "rows");
-  require_int32(a.cols, "columns");
+  (void)core::narrow<std::int32_t>(a.rows, "rows");
+  (void)core::narrow<std::int32_t>(a.cols, "columns");
 
   fragments_matrix<T> out;
   out.rows = a.rows;
@@ -103,10 +98,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
   while (out.height < a.m_block) out.height *= 2;
 
   const std::int64_t num_blocks = a.num_row_blocks();
-  const auto weight = [&](std::int64_t b) { return std::int64_t{a.entry_ptr[at(b)]} + b; };
-  const std::vector<std::int64_t> cuts = num_blocks == 0
-                                             ? std::vector<std::int64_t>{0}
-                                             : even_cuts(num_blocks, worthwhile_pieces(weight(num_blocks)), weight);
+  const std::vector<std::int64_t> cuts = even_segment_cuts(a.entry_ptr, num_blocks);
 
   auto first_group = storage<std::int64_t>(num_blocks + 1, "first groups");
   auto first_tile = storage<std::int64_t>(num_blocks + 1, "first tiles");
@@ -124,8 +116,8 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
     first_group[at(b) + 1] += first_group[at(b)];
     first_tile[at(b) + 1] += first_tile[at(b)];
   }
-  require_int32(first_group.back(), "groups");
-  require_int32(first_tile.back(), "tiles");
+  (void)core::narrow<std::int32_t>(first_group.back(), "groups");
+  (void)core::narrow<std::int32_t>(first_tile.back(), "tiles");
 
   out.groups = storage<core::fragments_group>(first_group.back(), "groups");
   out.col_ind = storage<std::int32_t>(first_group.back() * fragment_columns, "col_ind");
@@ -162,7 +154,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
     const std::int64_t begin = first_group[at(b)], count = first_group[at(b) + 1] - begin;
     const bool split = options.most_groups > 0 && count > options.most_groups;
     const std::int64_t pieces = split ? ceil_div(count, options.most_groups) : 1;
-    require_int32(out.num_slots + pieces, "pieces of row blocks");
+    (void)core::narrow<std::int32_t>(out.num_slots + pieces, "pieces of row blocks");
     if (split) {
       out.sums.push_back({row, num_rows, static_cast<std::int32_t>(out.num_slots), static_cast<std::int32_t>(pieces)});
     }
@@ -181,10 +173,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
 
 #define BCSC_INSTANTIATE(T, I) \
   template fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>&, const fragments_options&);
-BCSC_INSTANTIATE(float, std::int32_t)
-BCSC_INSTANTIATE(double, std::int32_t)
-BCSC_INSTANTIATE(float, std::int64_t)
-BCSC_INSTANTIATE(double, std::int64_t)
+BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::converters

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bcsc/formats.hpp"
+#include "lib/core/buffer.hpp"
 #include "lib/core/fragments.hpp"
 
 namespace bcsc::converters {
@@ -44,5 +46,34 @@ struct fragments_options {
 /// wrong_memory_space}. `a` is believed to hold its format's invariants.
 template <value T, index I>
 fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options = {});
+
+/// Fragments on a GPU.
+template <value T>
+struct device_fragments {
+  std::int64_t rows = 0, cols = 0, height = 8, num_slots = 0;
+  core::device_buffer<core::fragments_item> items;
+  core::device_buffer<core::fragments_group> groups;
+  core::device_buffer<std::int32_t> col_ind;
+  core::device_buffer<T> tiles;
+  core::device_buffer<core::fragments_sum> sums;
+
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(items.bytes() + groups.bytes() + col_ind.bytes() + tiles.bytes() + sums.bytes());
+  }
+};
+
+/// Returns when the copy is done.
+template <value T>
+device_fragments<T> upload(int device, const fragments_matrix<T>& a) {
+  return {a.rows,
+          a.cols,
+          a.height,
+          a.num_slots,
+          {device, std::span<const core::fragments_item>(a.items)},
+          {device, std::span<const core::fragments_group>(a.groups)},
+          {device, std::span<const std::int32_t>(a.col_ind)},
+          {device, std::span<const T>(a.tiles)},
+          {device, std::span<const core::fragments_sum>(a.sums)}};
+}
 
 }  // namespace bcsc::converters

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 
@@ -153,10 +154,7 @@ rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options
 
 #define BCSC_INSTANTIATE(T, I) \
   template rows_stream<T> to_rows_stream(const csr_view<T, I>&, const rows_stream_options&);
-BCSC_INSTANTIATE(float, std::int32_t)
-BCSC_INSTANTIATE(float, std::int64_t)
-BCSC_INSTANTIATE(double, std::int32_t)
-BCSC_INSTANTIATE(double, std::int64_t)
+BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::converters

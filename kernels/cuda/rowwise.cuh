@@ -9,6 +9,7 @@
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/vectors.cuh"
 #include "kernels/rows_operand.hpp"
 #include "kernels/tables/rowwise.hpp"
 
@@ -80,49 +81,6 @@ struct fetched_piece {
   unsigned row_and_odd;
 };
 
-template <class T, int Width>
-struct loaded_as;
-template <>
-struct loaded_as<float, 1> {
-  using type = float;
-};
-template <>
-struct loaded_as<float, 2> {
-  using type = float2;
-};
-template <>
-struct loaded_as<float, 4> {
-  using type = float4;
-};
-template <>
-struct loaded_as<double, 1> {
-  using type = double;
-};
-template <>
-struct loaded_as<double, 2> {
-  using type = double2;
-};
-
-template <class T, int Width>
-struct alignas(sizeof(T) * Width) aligned_values {
-  T at[Width];
-};
-
-template <int Width, class T>
-__device__ void load_values(T* to, const T* from) {
-  const auto some = __ldg(reinterpret_cast<const typename loaded_as<T, Width>::type*>(from));
-  if constexpr (Width == 1) {
-    to[0] = some;
-  } else {
-    to[0] = some.x;
-    to[1] = some.y;
-    if constexpr (Width == 4) {
-      to[2] = some.z;
-      to[3] = some.w;
-    }
-  }
-}
-
 __device__ inline core::entry_pair<float> load_pair(const core::entry_pair<float>* from) {
   const int4 some = __ldg(reinterpret_cast<const int4*>(from));
   return {{some.x, some.y}, {__int_as_float(some.z), __int_as_float(some.w)}};
@@ -132,38 +90,11 @@ __device__ inline core::entry_pair<double> load_pair(const core::entry_pair<doub
   return {{cols.x, cols.y}, {__ldg(&from->value[0]), __ldg(&from->value[1])}};
 }
 
-template <int Width, class T>
-__device__ void store_values(T* to, const T* from) {
-  typename loaded_as<T, Width>::type some;
-  if constexpr (Width == 1) {
-    some = from[0];
-  } else {
-    some.x = from[0];
-    some.y = from[1];
-    if constexpr (Width == 4) {
-      some.z = from[2];
-      some.w = from[3];
-    }
-  }
-  *reinterpret_cast<typename loaded_as<T, Width>::type*>(to) = some;
-}
-
 /// The epilogue for Width neighbours of one row of C; at once if they may be.
 template <int Width, class T>
 __device__ void store_row(T* c, std::int64_t stride, bool at_once, const scalars<T>& by, const T* sums) {
   if constexpr (Width > 1) {
-    if (at_once) {
-      T results[Width];
-#pragma unroll
-      for (int i = 0; i < Width; ++i) results[i] = by.alpha * sums[i];
-      if (by.beta != T{0}) {
-        const auto former = *reinterpret_cast<const aligned_values<T, Width>*>(c);
-#pragma unroll
-        for (int i = 0; i < Width; ++i) results[i] += by.beta * former.at[i];
-      }
-      store_values<Width>(c, results);
-      return;
-    }
+    if (at_once) return store_vector<Width>(c, by, sums);
   }
 #pragma unroll
   for (int i = 0; i < Width; ++i) store(c + i * stride, by, sums[i]);
@@ -297,7 +228,7 @@ __global__ void __launch_bounds__(Warps * 32,
             if (valid(k, e)) {
 #pragma unroll
               for (int j = 0; j < shape::vectors; ++j) {
-                load_values<Width>(&values[k][e][j * Width],
+                load_vector<Width>(&values[k][e][j * Width],
                                    reinterpret_cast<const T*>(from[k][e]) + (column(j) - column(0)));
               }
             }
@@ -335,7 +266,7 @@ __global__ void __launch_bounds__(Warps * 32,
         const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
         if (!writes || col >= num_cols) continue;
         if (partial) {
-          store_values<shape::stored>(args.a.workspace + (mine - args.a.pieces) * grid.ld_partials + first_col + col,
+          write_vector<shape::stored>(args.a.workspace + (mine - args.a.pieces) * grid.ld_partials + first_col + col,
                                       &sums[i]);
         } else if (grid.staged) {
 #pragma unroll

@@ -6,6 +6,7 @@
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/vectors.cuh"
 #include "kernels/tables/tiled.hpp"
 
 /// Tiled SpMM over BCSC: the structure of a dense product.
@@ -70,12 +71,6 @@ struct tiled_shape {
     T a[KTile][m_tile];
     T b[KTile][n_tile];
   };
-};
-
-/// Some neighbouring values that move as one.
-template <class T, int Values>
-struct alignas(sizeof(T) * Values) piece {
-  T at[Values];
 };
 
 /// The first non-zero that this lane drops into each of its columns of A, fetched early.
@@ -178,7 +173,7 @@ struct tiled_block {
 
   /// Expands the group's columns of A: zeros, then what `start` fetched and the rest of each column.
   __device__ void expand(const column_group& group, stage_t& to, fetched& mine) const {
-    using zeros = piece<T, Shape::zero_piece>;
+    using zeros = aligned_values<T, Shape::zero_piece>;
     const int lane = static_cast<int>(threadIdx.x) % Shape::lanes;
     const int column = static_cast<int>(threadIdx.x) / Shape::lanes;
 #pragma unroll
@@ -207,9 +202,7 @@ template <int Piece, int Threads, int Items, class T>
 __device__ void load_fragment(T (&fragment)[Items], const T* line, int thread) {
 #pragma unroll
   for (int i = 0; i < Items; i += Piece) {
-    const auto some = *reinterpret_cast<const piece<T, Piece>*>(line + i * Threads + thread * Piece);
-#pragma unroll
-    for (int j = 0; j < Piece; ++j) fragment[i + j] = some.at[j];
+    read_vector<Piece>(fragment + i, line + i * Threads + thread * Piece);
   }
 }
 
@@ -227,7 +220,7 @@ __global__ void __launch_bounds__(
   const int y = static_cast<int>(threadIdx.x) / ThreadsX;
   const bool vector_b = reinterpret_cast<std::uintptr_t>(args.b) % 16 == 0 && args.ldb % shape::largest_piece == 0;
   const bool vector_c = piece_x > 1 && args.c_col_stride == 1 && args.c_row_stride % piece_x == 0 &&
-                        reinterpret_cast<std::uintptr_t>(args.c) % sizeof(piece<T, piece_x>) == 0;
+                        reinterpret_cast<std::uintptr_t>(args.c) % sizeof(aligned_values<T, piece_x>) == 0;
 
   T sums[ItemsY][ItemsX];
   const auto multiply = [&](const column_group& group, const typename shape::stage& from) {
@@ -294,14 +287,7 @@ __global__ void __launch_bounds__(
         const int n = j * ThreadsX + x * piece_x;
         T* c = c_at(args, at, m, n);
         if (vector_c && n + piece_x <= at.num_cols) {
-          auto& whole = *reinterpret_cast<piece<T, piece_x>*>(c);
-          piece<T, piece_x> result = by.beta == T{0} ? piece<T, piece_x>{} : whole;
-#pragma unroll
-          for (int k = 0; k < piece_x; ++k) {
-            const T sum = by.alpha * sums[i][j + k];
-            result.at[k] = by.beta == T{0} ? sum : sum + by.beta * result.at[k];
-          }
-          whole = result;
+          store_vector<piece_x>(c, by, &sums[i][j]);
         } else {
 #pragma unroll
           for (int k = 0; k < piece_x; ++k) {

@@ -7,6 +7,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/vectors.cuh"
 #include "kernels/fragments_operand.hpp"
 #include "kernels/tables/units.hpp"
 
@@ -179,49 +180,6 @@ struct unit_product<double, 1> {
 
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
-template <class T, int Values>
-struct alignas(sizeof(T) * Values) unit_vector {
-  T at[Values];
-};
-
-/// Some neighbouring values from global memory that no one writes, in one load.
-__device__ inline void load_values(float (&to)[4], const float* from) {
-  const float4 some = __ldg(reinterpret_cast<const float4*>(from));
-  to[0] = some.x;
-  to[1] = some.y;
-  to[2] = some.z;
-  to[3] = some.w;
-}
-__device__ inline void load_values(float (&to)[2], const float* from) {
-  const float2 some = __ldg(reinterpret_cast<const float2*>(from));
-  to[0] = some.x;
-  to[1] = some.y;
-}
-__device__ inline void load_values(double (&to)[2], const double* from) {
-  const double2 some = __ldg(reinterpret_cast<const double2*>(from));
-  to[0] = some.x;
-  to[1] = some.y;
-}
-template <class T>
-__device__ void load_values(T (&to)[1], const T* from) {
-  to[0] = __ldg(from);
-}
-
-/// The same from shared memory, or from C.
-template <class T, int Values>
-__device__ void read_vector(T (&to)[Values], const T* from) {
-  const auto some = *reinterpret_cast<const unit_vector<T, Values>*>(from);
-#pragma unroll
-  for (int v = 0; v < Values; ++v) to[v] = some.at[v];
-}
-template <class T, int Values>
-__device__ void write_vector(T* to, const T (&from)[Values]) {
-  unit_vector<T, Values> some;
-#pragma unroll
-  for (int v = 0; v < Values; ++v) some.at[v] = from[v];
-  *reinterpret_cast<unit_vector<T, Values>*>(to) = some;
-}
-
 __device__ inline bool has_part(unsigned parts, int part) { return (parts >> part & 1u) != 0; }
 
 /// `from`, `count` times `bytes` on: one multiplication of 32 bits, added to the address.
@@ -312,7 +270,7 @@ struct unit_source {
     for (int i = 0; i < loads; ++i) {
       const int n = p * Shape::piece + i * Width;
       T some[Width];
-      load_values(some, row + (Whole || n < last_load ? n : last_load));
+      load_vector<Width>(some, row + (Whole || n < last_load ? n : last_load));
       if (!Whole && Width > 1 && n > last_load && n <= last) {  // the slab ends within these values
 #pragma unroll
         for (int v = 0; v < Width; ++v) {
@@ -364,7 +322,7 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
   const auto load_tiles = [&](const unit_group& group, int u) {
     parts[u] = group.parts;
 #pragma unroll
-    for (int part = 0; part < Shape::parts; ++part) load_values(tiles[u][part], from.tile(group, part));
+    for (int part = 0; part < Shape::parts; ++part) load_vector<2>(tiles[u][part], from.tile(group, part));
   };
   const auto load_piece = [&](const T* const(&rows)[2], int u, int p) {
 #pragma unroll
@@ -468,7 +426,7 @@ __device__ void multiply_staged(const Source& from, int begin, int end, typename
     for (int part = 0; part < Shape::parts; ++part) {
       if (Shape::parts > 1 && !has_part(parts[0], part)) continue;
       T tile[2];
-      read_vector(tile, tile_at(now, part));
+      read_vector<2>(tile, tile_at(now, part));
       a[part] = product::of_a(tile);
     }
 #pragma unroll
@@ -476,7 +434,7 @@ __device__ void multiply_staged(const Source& from, int begin, int end, typename
       if (!from.has_piece(p)) continue;
       T rows[2][Shape::vector];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) read_vector(rows[i], b_at(now, p, i));
+      for (int i = 0; i < 2; ++i) read_vector<Shape::vector>(rows[i], b_at(now, p, i));
       add_piece<Shape, product>(sums, p, product::of_b(rows), parts[0], a);
     }
 #pragma unroll
@@ -545,13 +503,7 @@ __device__ void store_sums(const unit_destination<T>& to, const typename Shape::
 #pragma unroll
         for (int v = 0; v < vector; ++v) sum[v] = sums[part][p][v / 2][v % 2 * 2 + i];
         if (to.by_vector && n + vector <= to.num_cols) {
-          T old[vector] = {};
-          if (to.by.beta != T{0}) read_vector(old, row + n);
-#pragma unroll
-          for (int v = 0; v < vector; ++v) {
-            sum[v] = to.by.beta == T{0} ? to.by.alpha * sum[v] : to.by.alpha * sum[v] + to.by.beta * old[v];
-          }
-          write_vector(row + n, sum);
+          store_vector<vector>(row + n, to.by, sum);
         } else {
 #pragma unroll
           for (int v = 0; v < vector; ++v) {

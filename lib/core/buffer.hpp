@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "bcsc/types.hpp"
 #include "lib/core/gpu.hpp"
 
 namespace bcsc::core {
@@ -70,5 +72,17 @@ class device_buffer {
   int device_ = 0;
   std::int64_t size_ = 0;
 };
+
+/// A copy on the host of an array that lies there or on the current device; done on return.
+template <class T>
+std::vector<T> copy_to_host(std::span<const T> array, memory_space space) {
+  std::vector<T> copy(array.size());
+  if (space == memory_space::host) {
+    std::ranges::copy(array, copy.begin());
+  } else if (!copy.empty()) {
+    gpu::copy_to_host(copy.data(), array.data(), array.size_bytes());
+  }
+  return copy;
+}
 
 }  // namespace bcsc::core

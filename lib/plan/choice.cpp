@@ -114,20 +114,21 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
 
 }  // namespace
 
-std::vector<const registered_kernel*> named(const problem& p, const plan_options& options) {
+std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options) {
   std::vector<const registered_kernel*> chosen;
   for (const registered_kernel& k : registry()) {
     if (!runs(k, p, options)) continue;
     // Wider indices than needed only cost bytes: they are taken when asked for by name.
     const bool fits = k.info.index_bits == p.index_bits;
-    const bool asked_for = options.kernel.empty() ? !k.by_name_only : options.kernel == k.info.algorithm;
+    const bool asked_for = options.kernel.empty() || options.kernel == k.info.algorithm;
     if (options.kernel == k.info.name || (fits && !k.info.rounds_values && asked_for)) chosen.push_back(&k);
   }
   return chosen;
 }
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
-  auto chosen = named(p, options);
+  auto chosen = allowed(p, options);
+  if (options.kernel.empty()) std::erase_if(chosen, [](const auto* k) { return k->by_name_only; });
   if (!chosen.empty()) return chosen;
   std::set<std::string> names;
   for (const registered_kernel& k : registry()) {

@@ -31,10 +31,11 @@ struct decision {
   std::string reason;
 };
 
-/// The kernels that run `p` and that `options` names; none if there is none.
-std::vector<const registered_kernel*> named(const problem& p, const plan_options& options);
+/// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow, those that a plan
+/// takes by name only among them; none if there is none.
+std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options);
 
-/// The candidates that `options` (a kernel's name, an algorithm's, or nothing) leave for `p`.
+/// Those that a plan chooses among.
 /// Throws error{no_such_kernel} that says what there is, if none is left.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "converters/formats/instantiate.hpp"
+
 namespace bcsc::plan {
 
 namespace {
@@ -68,10 +70,7 @@ std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>& a) {
 #define BCSC_INSTANTIATE(T, I)                       \
   template bool is_scattered(const csr_view<T, I>&); \
   template std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>&);
-BCSC_INSTANTIATE(float, std::int32_t)
-BCSC_INSTANTIATE(float, std::int64_t)
-BCSC_INSTANTIATE(double, std::int32_t)
-BCSC_INSTANTIATE(double, std::int64_t)
+BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::plan

@@ -36,29 +36,17 @@ namespace {
 constexpr std::size_t workspace_alignment = 256;
 constexpr std::int64_t greatest_m_block = 65536;  // what an index of two bytes tells apart
 
-template <class T>
-std::vector<T> copy_to_host(std::span<const T> from) {
-  std::vector<T> to(from.size());
-  if (!to.empty()) core::gpu::copy_to_host(to.data(), from.data(), from.size_bytes());
-  return to;
-}
-
 template <class T, class I>
 csr_matrix<T, I> download(const csr_view<T, I>& a) {
-  return {a.rows, a.cols, copy_to_host(a.row_ptr), copy_to_host(a.col_ind), copy_to_host(a.values), trust::trusted};
+  const auto here = [&]<class X>(std::span<const X> array) { return core::copy_to_host(array, a.space); };
+  return {a.rows, a.cols, here(a.row_ptr), here(a.col_ind), here(a.values), trust::trusted};
 }
 
 template <class T, class I>
 bcsc_matrix<T, I> download(const bcsc_view<T, I>& a) {
-  return {a.rows,
-          a.cols,
-          a.m_block,
-          copy_to_host(a.brow_ptr),
-          copy_to_host(a.col_ind),
-          copy_to_host(a.col_ptr),
-          copy_to_host(a.row_ind),
-          copy_to_host(a.values),
-          trust::trusted};
+  const auto here = [&]<class X>(std::span<const X> array) { return core::copy_to_host(array, a.space); };
+  return {a.rows,          a.cols,          a.m_block,      here(a.brow_ptr), here(a.col_ind),
+          here(a.col_ptr), here(a.row_ind), here(a.values), trust::trusted};
 }
 
 /// The CSR itself if its rows are in order, else a sorted and summed copy kept in `owner`.
@@ -166,7 +154,7 @@ struct spmm_plan<T>::impl {
   std::unique_ptr<impl> sharing(const std::string& name) const {
     plan_options wanted = options;
     wanted.kernel = name;
-    for (const plan::registered_kernel* kernel : plan::named(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
+    for (const plan::registered_kernel* kernel : plan::allowed(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
       if (kernel->info.name == name && would_share(*kernel)) return std::make_unique<impl>(*this, *kernel);
     }
     return nullptr;

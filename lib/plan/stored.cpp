@@ -18,26 +18,15 @@ namespace bcsc::plan {
 
 namespace {
 
-template <class X>
-std::vector<X> on_host(std::span<const X> array, memory_space space) {
-  std::vector<X> copy(array.size());
-  if (space == memory_space::host) {
-    std::ranges::copy(array, copy.begin());
-  } else if (!copy.empty()) {
-    core::gpu::copy_to_host(copy.data(), array.data(), array.size_bytes());
-  }
-  return copy;
-}
-
 /// A stored matrix's index arrays, on the host.
 template <class T, class I>
 auto index_arrays(const compact_bcsc_view<T, I>& a) {
+  const auto here = [&]<class X>(std::span<const X> array) { return core::copy_to_host(array, a.space); };
   const auto bytes = [](const small_indices& array) {
     return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
   };
-  return std::tuple(on_host(a.block_row, a.space), on_host(a.brow_ptr, a.space), on_host(a.entry_ptr, a.space),
-                    on_host(a.col_ind, a.space), on_host(a.col_ind16, a.space), on_host(bytes(a.col_count), a.space),
-                    on_host(bytes(a.row_in_block), a.space));
+  return std::tuple(here(a.block_row), here(a.brow_ptr), here(a.entry_ptr), here(a.col_ind), here(a.col_ind16),
+                    here(bytes(a.col_count)), here(bytes(a.row_in_block)));
 }
 
 /// The same for the same pattern, whatever the width of its indices.
@@ -66,11 +55,6 @@ kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p)
   return {a, p.b, p.ldb, p.n, p.c, p.c_row_stride, p.c_col_stride, p.alpha, p.beta, p.alpha_at, p.beta_at};
 }
 
-template <class X>
-core::device_buffer<X> uploaded(int device, const std::vector<X>& from) {
-  return {device, std::span<const X>(from)};
-}
-
 template <value T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
@@ -91,18 +75,9 @@ stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how
   const std::int64_t groups = core::ceil_div(blocks.nnzc(), std::int64_t{core::fragment_columns});
   const converters::fragments_matrix<T> a =
       converters::to_fragments(blocks.view(), {.most_groups = std::max<std::int64_t>(16, groups / 2000)});
-  const int device = *how.device;
-  return {.rows = a.rows,
-          .cols = a.cols,
-          .height = a.height,
+  return {.fragments = converters::upload(*how.device, a),
           .nnzc = blocks.nnzc(),
-          .num_slots = a.num_slots,
           .num_row_blocks = blocks.view().num_row_blocks(),
-          .items = uploaded(device, a.items),
-          .groups = uploaded(device, a.groups),
-          .col_ind = uploaded(device, a.col_ind),
-          .tiles = uploaded(device, a.tiles),
-          .sums = uploaded(device, a.sums),
           .row_of = row_permutation<std::int32_t>(how),
           .pattern = digest_of(csr)};
 }
@@ -185,21 +160,21 @@ int stored_rows<T>::start(kernels::launch_fn launch, const dense_side<T>& produc
 
 template <class T>
 stored_facts stored_fragments<T>::facts() const {
-  const std::size_t bytes = items.bytes() + groups.bytes() + col_ind.bytes() + tiles.bytes() + sums.bytes();
-  return {nnzc, static_cast<std::int64_t>(bytes) + row_of.bytes(), num_row_blocks};
+  return {nnzc, fragments.bytes() + row_of.bytes(), num_row_blocks};
 }
 
 template <class T>
 std::int64_t stored_fragments<T>::partial_values(std::int64_t n) const {
-  return kernels::partial_values(num_slots, height, n);
+  return kernels::partial_values(fragments.num_slots, fragments.height, n);
 }
 
 template <class T>
 int stored_fragments<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                const kernels::launch_env& env) const {
-  const kernels::fragments_operand<T> a{rows,          cols,          height,         items.size(),
-                                        items.data(),  groups.data(), col_ind.data(), tiles.data(),
-                                        row_of.data(), sums.size(),   sums.data(),    product.partials};
+  const auto& f = fragments;
+  const kernels::fragments_operand<T> a{f.rows,         f.cols,          f.height,         f.items.size(),
+                                        f.items.data(), f.groups.data(), f.col_ind.data(), f.tiles.data(),
+                                        row_of.data(),  f.sums.size(),   f.sums.data(),    product.partials};
   const auto args = with(a, product);
   return launch(&args, env);
 }

@@ -104,12 +104,8 @@ struct stored_rows {
 /// Fragments for the matrix units, on a GPU.
 template <class T>
 struct stored_fragments {
-  std::int64_t rows = 0, cols = 0, height = 8, nnzc = 0, num_slots = 0, num_row_blocks = 0;
-  core::device_buffer<core::fragments_item> items;
-  core::device_buffer<core::fragments_group> groups;
-  core::device_buffer<std::int32_t> col_ind;
-  core::device_buffer<T> tiles;
-  core::device_buffer<core::fragments_sum> sums;
+  converters::device_fragments<T> fragments;
+  std::int64_t nnzc = 0, num_row_blocks = 0;
   row_permutation<std::int32_t> row_of;
   pattern_digest pattern;
 

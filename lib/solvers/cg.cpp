@@ -82,19 +82,6 @@ memory_space locate(const context& ctx, const dense_view<T>& view, std::string_v
 
 // --- Jacobi ---------------------------------------------------------------------------------------------------------
 
-template <class Element>
-std::vector<Element> on_host(std::span<const Element> array, memory_space space, const context& ctx) {
-  std::vector<Element> copy(array.size());
-  if (array.empty()) return copy;
-  if (space == memory_space::host) {
-    std::copy(array.begin(), array.end(), copy.begin());
-  } else {
-    const core::gpu::device_guard guard(ctx.device().device);
-    core::gpu::copy_to_host(copy.data(), array.data(), array.size_bytes());
-  }
-  return copy;
-}
-
 /// The diagonal of a CSR matrix on the host, 0 where no entry is stored.
 template <value T, index I>
 std::vector<T> diagonal_of(const csr_view<T, I>& a) {
@@ -111,9 +98,10 @@ std::vector<T> diagonal_of(const csr_view<T, I>& a) {
 template <value T, index I>
 std::vector<T> diagonal_of(const csr_view<T, I>& a, const context& ctx) {
   if (a.space == memory_space::host) return diagonal_of(a);
-  const auto row_ptr = on_host(a.row_ptr, a.space, ctx);
-  const auto col_ind = on_host(a.col_ind, a.space, ctx);
-  const auto values = on_host(a.values, a.space, ctx);
+  const core::gpu::device_guard guard(ctx.device().device);
+  const auto row_ptr = core::copy_to_host(a.row_ptr, a.space);
+  const auto col_ind = core::copy_to_host(a.col_ind, a.space);
+  const auto values = core::copy_to_host(a.values, a.space);
   return diagonal_of(csr_view<T, I>{a.rows, a.cols, row_ptr, col_ind, values, memory_space::host});
 }
 

@@ -6,67 +6,38 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "converters/formats/rows_stream.hpp"
-#include "test/emulation/include/emulated_gpu.hpp"
-#include "test/support/battery.hpp"
-#include "test/support/operands.hpp"
+#include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_product.hpp"
 
 namespace bcsc::test {
 namespace {
 
 using table = kernels::tables::rowwise;
+constexpr auto launchers = emulated_launchers<table>();
 
-template <int... Rows>
-constexpr auto launchers_of(std::integer_sequence<int, Rows...>) {
-  return std::array<kernels::launch_fn, sizeof...(Rows)>{
-      &kernels::cuda::implementation<table>::template launch<Rows>...};
-}
-constexpr auto launchers = launchers_of(std::make_integer_sequence<int, int(table::rows.size())>{});
-
-/// One product: how A is cut, where B and C lie, what they are multiplied by, and how the GPU goes about it.
-struct setting {
-  std::int64_t n;
-  converters::rows_stream_options stream;
-  placement for_b, for_c;
-  double alpha, beta;
-  bool scalars_in_memory;
-  int multiprocessors;  ///< few: long thread blocks
-  emulation::settings gpu;
+/// A product, and how A is cut for it.
+struct setting : dense_setting {
+  converters::rows_stream_options stream = {16, 8};
+  int multiprocessors = 1;  ///< few: long thread blocks
 };
 
-/// The k-th of many that mix everything with everything.
 setting setting_of(std::size_t k, std::int64_t n) {
   constexpr std::int64_t splits[] = {2, 6, 32, 512};
   constexpr std::int64_t grains[] = {1, 8, 1000};
-  constexpr std::pair<double, double> scalars[] = {{1, 0}, {2, -1}, {-1, 1}, {0, 2}, {0, 0}, {3, 0}, {1, 1}};
   constexpr int multiprocessors[] = {0, 1, 132};
-  constexpr unsigned grids[] = {2147483647u, 3};
   test_random random(1000 + k);
-  const auto any = [&](const auto& of) { return of[static_cast<std::size_t>(random.below(std::ssize(of)))]; };
-  setting s{};
-  s.n = n;
-  s.stream = {any(splits), any(grains)};
-  s.for_b = {layout::row_major, random.below(2) * random.below(5), random.below(2) * random.below(4)};
-  s.for_c = {random.below(2) == 0 ? layout::row_major : layout::col_major, random.below(2) * random.below(5),
-             random.below(2) * random.below(4)};
-  std::tie(s.alpha, s.beta) = any(scalars);
-  s.scalars_in_memory = random.below(4) == 0;
-  s.multiprocessors = any(multiprocessors);
-  s.gpu = {static_cast<emulation::run_order>(random.below(3)), k, any(grids)};
+  setting s{draw_dense(random, n, true)};
+  s.stream.split = one_of(random, splits);
+  s.stream.grain = one_of(random, grains);
+  s.multiprocessors = one_of(random, multiprocessors);
   return s;
 }
 
 std::string words(const setting& s) {
-  return "N = " + std::to_string(s.n) + ", split " + std::to_string(s.stream.split) + ", grain " +
-         std::to_string(s.stream.grain) + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
-         std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
-         std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
-         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + (s.scalars_in_memory ? " in memory" : "") +
-         ", multiprocessors " + std::to_string(s.multiprocessors) + ", order " +
-         std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " + std::to_string(s.gpu.largest_grid);
+  return words(static_cast<const dense_setting&>(s)) + ", split " + std::to_string(s.stream.split) + ", grain " +
+         std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors);
 }
 
 /// The product C of `c0`, as the kernel leaves it. The workspace holds NaN before, so that who reads what nobody wrote
@@ -74,12 +45,11 @@ std::string words(const setting& s) {
 template <class T>
 dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const setting& s, const dense_table<T>& b,
                    const dense_table<T>& c0) {
-  const std::string what = a.name + ", " + words(s);
-  const context here = context::cpu(1);
-  operand<T> on_b(here, b, s.for_b), on_c(here, c0, s.for_c);
-  const dense_view<T> b_view = on_b.view(), c_view = on_c.view();
+  SCOPED_TRACE(a.name + ", " + words(s));
+  emulated_product<T> there(s, b, c0);
   const auto csr = csr_of<T>(a);
   const auto stream = converters::to_rows_stream(csr.view(), s.stream);
+  there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
   kernels::rows_operand<T> rows{stream.rows,
                                 stream.cols,
                                 stream.num_pieces(),
@@ -94,53 +64,18 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
   struct alignas(16) vector {
     T at[16 / sizeof(T)];
   };
-  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   vector unwritten;
-  std::ranges::fill(unwritten.at, nan);
+  std::ranges::fill(unwritten.at, std::numeric_limits<T>::quiet_NaN());
   std::vector<vector> workspace(static_cast<std::size_t>(bytes / 16) + 1, unwritten);
   rows.workspace = workspace.data()->at;
-
-  const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(s.beta);
-  const bool in_memory = s.scalars_in_memory;
-  const kernels::rows_args<T> args{rows,
-                                   b_view.data,
-                                   b_view.ld,
-                                   s.n,
-                                   c_view.data,
-                                   c_view.row_stride(),
-                                   c_view.col_stride(),
-                                   in_memory ? nan : alpha,
-                                   in_memory ? nan : beta,
-                                   in_memory ? &alpha : nullptr,
-                                   in_memory ? &beta : nullptr};
-  emulation::current_settings() = s.gpu;
-  // What is there, to the last element: a matrix may end where its last row or column does.
-  auto& there = emulation::current_settings().global_memory;
-  const auto readable = [&]<class X>(const std::vector<X>& array) {
-    there.push_back({array.data(), array.size() * sizeof(X)});
-  };
-  readable(stream.pieces), readable(stream.pairs), readable(stream.heavy_ptr);
-  const auto extent = [](std::int64_t lines, std::int64_t ld, std::int64_t length) {
-    return lines == 0 ? 0 : static_cast<std::size_t>((lines - 1) * ld + length) * sizeof(T);
-  };
-  there.push_back({b_view.data, extent(a.cols, b_view.ld, s.n)});
-  const bool by_rows = c_view.order == layout::row_major;
-  there.push_back({c_view.data, extent(by_rows ? a.rows : s.n, c_view.ld, by_rows ? s.n : a.rows), true});
-  there.push_back({workspace.data(), static_cast<std::size_t>(bytes), true});
-  if (in_memory) there.push_back({&alpha, sizeof(T)}), there.push_back({&beta, sizeof(T)});
-  EXPECT_EQ(launch(&args, {1, nullptr, s.multiprocessors}), 0) << what << "\n" << emulation::report();
-  return on_c.read();
+  there.may_write_bytes(workspace.data(), static_cast<std::size_t>(bytes));
+  return there.run(launch, rows, s.multiprocessors);
 }
 
 template <class T>
 void run_and_check(kernels::launch_fn launch, const sparse_case& a, const setting& s, std::size_t seed) {
-  auto b = random_table<T>(a.cols, s.n, values::small_integers, seed);
-  auto c0 = random_table<T>(a.rows, s.n, values::small_integers, seed + 1);
-  const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);
-  // What must not be read is NaN.
-  if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
-  if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
-  expect_exact<T>(wanted, run<T>(launch, a, s, b, c0), a.name + ", " + words(s));
+  const integer_product<T> task(a, s, seed);
+  expect_exact<T>(task.wanted, run<T>(launch, a, s, task.b, task.c0), a.name + ", " + words(s));
 }
 
 /// Rows of every length from none to 40, a row of all columns, and empty ones at both ends.
@@ -202,10 +137,8 @@ TEST_P(every_row, gives_the_same_bits_in_every_order) {
   for (const std::int64_t n : {1, 8, 130}) {
     setting s{};
     s.n = n;
-    s.stream = {16, 8};
     s.alpha = 1.5;
     s.beta = -0.25;
-    s.multiprocessors = 1;
     with_type([&]<class T>() {
       const auto b = random_table<T>(a.cols, n, values::real, 1);
       const auto c0 = random_table<T>(a.rows, n, values::real, 2);
@@ -228,9 +161,7 @@ TEST_P(every_row, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_fur
         constexpr T infinity = std::numeric_limits<T>::infinity();
         setting s{};
         s.n = n;
-        s.stream = {split, 8};
-        s.alpha = 1;
-        s.multiprocessors = 1;
+        s.stream.split = split;
         auto b = random_table<T>(a.cols, n, values::small_integers, 4);
         for (std::int64_t j = 0; j < n; ++j) b(bad, j) = infinity;
         const auto c = run<T>(launch(), a, s, b, dense_table<T>(a.rows, n));

@@ -3,16 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <numeric>
-#include <utility>
 
 #include "bcsc/convert.hpp"
 #include "converters/formats/fragments.hpp"
 #include "kernels/cuda/units.cuh"
-#include "test/emulation/include/emulated_gpu.hpp"
-#include "test/support/battery.hpp"
-#include "test/support/operands.hpp"
+#include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_product.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -20,125 +16,61 @@ namespace {
 using kernels::tables::accuracy;
 using kernels::tables::units;
 using kernels::tables::units_row;
+constexpr auto launchers = emulated_launchers<units>();
 
-template <int... Rows>
-constexpr auto launchers_of(std::integer_sequence<int, Rows...>) {
-  return std::array<kernels::launch_fn, sizeof...(Rows)>{
-      &kernels::cuda::implementation<units>::template launch<Rows>...};
-}
-constexpr auto launchers = launchers_of(std::make_integer_sequence<int, int(units::rows.size())>{});
-
-/// How A is cut into row blocks and pieces, where B and C lie, what they are multiplied by, how the GPU goes about it.
-struct setting {
-  std::int64_t n = 1;
+/// A product, and how A is cut into row blocks and pieces for it.
+struct setting : dense_setting {
   bool own_heights = false, permuted = false;
   std::int64_t most_groups = 0;
-  placement for_b = {}, for_c = {};
-  double alpha = 1, beta = 0;
-  bool scalars_in_memory = false;
-  emulation::settings gpu = {};
 };
 
-/// The k-th of many that mix everything with everything.
 setting setting_of(std::size_t k) {
   constexpr std::int64_t widths[] = {1, 7, 8, 31, 32, 33, 64, 100, 128, 130, 257};
-  constexpr std::pair<double, double> scalars[] = {{1, 0}, {2, -1}, {-1, 1}, {0, 2}, {0, 0}, {3, 0}, {1, 1}};
   constexpr std::int64_t pieces[] = {0, 0, 1, 3};
   test_random random(7000 + k);
-  const auto any = [&](const auto& of) { return of[static_cast<std::size_t>(random.below(std::ssize(of)))]; };
-  setting s;
-  s.n = any(widths);
+  const std::int64_t n = one_of(random, widths);
+  setting s{draw_dense(random, n, false)};
   s.own_heights = random.below(3) == 0;
   s.permuted = random.below(3) == 0;
-  s.most_groups = any(pieces);
-  s.for_b = {layout::row_major, random.below(2) * random.below(9), random.below(2) * random.below(5)};
-  s.for_c = {random.below(2) == 0 ? layout::row_major : layout::col_major, random.below(2) * random.below(9),
-             random.below(2) * random.below(5)};
-  std::tie(s.alpha, s.beta) = any(scalars);
-  s.scalars_in_memory = random.below(4) == 0;
-  s.gpu = {static_cast<emulation::run_order>(random.below(3)), k};
+  s.most_groups = one_of(random, pieces);
   return s;
 }
 
 std::string words(const setting& s) {
-  return "N = " + std::to_string(s.n) + (s.own_heights ? ", own heights" : "") + (s.permuted ? ", permuted" : "") +
-         ", most_groups " + std::to_string(s.most_groups) + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
-         std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
-         std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
-         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + (s.scalars_in_memory ? " in memory" : "") +
-         ", order " + std::to_string(static_cast<int>(s.gpu.order));
-}
-
-std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
-  test_random random(static_cast<std::uint64_t>(rows + m_block));
-  std::vector<std::int64_t> begin{0};
-  while (begin.back() < rows) begin.push_back(std::min(rows, begin.back() + 1 + random.below(m_block)));
-  return begin;
-}
-
-std::vector<std::int32_t> permutation(std::int64_t rows) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(rows));
-  std::iota(order.begin(), order.end(), 0);
-  test_random random(static_cast<std::uint64_t>(rows));
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(std::int64_t(i)))]);
-  }
-  return order;
-}
-
-/// The matrix whose row m is row order[m] of `a`.
-sparse_case with_rows(const sparse_case& a, const std::vector<std::int32_t>& order) {
-  std::vector<std::int64_t> place(order.size());
-  for (std::size_t m = 0; m < order.size(); ++m) place[static_cast<std::size_t>(order[m])] = std::int64_t(m);
-  sparse_case other = a;
-  for (triplet& e : other.entries) e.row = place[static_cast<std::size_t>(e.row)];
-  std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
-  return other;
+  return words(static_cast<const dense_setting&>(s)) + (s.own_heights ? ", own heights" : "") +
+         (s.permuted ? ", permuted" : "") + ", most_groups " + std::to_string(s.most_groups);
 }
 
 /// C = alpha * A * B + beta * C0 by one row of the table.
 template <class T>
 dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
                    const setting& s) {
-  const context here = context::cpu(1);
-  operand<T> on_b(here, b, s.for_b), on_c(here, c0, s.for_c);
-  const dense_view<T> b_view = on_b.view(), c_view = on_c.view();
-
-  const auto row_of = s.permuted ? permutation(a.rows) : std::vector<std::int32_t>{};
+  emulated_product<T> there(s, b, c0);
+  const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
   const std::int64_t height = units::rows[row].tile_rows();
   const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, height) : std::vector<std::int64_t>{};
   const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),
                                  {.m_block = height, .boundaries = boundaries, .narrow_columns = a.cols % 2 == 0});
   const auto f = converters::to_fragments(matrix.view(), {s.most_groups});
-  const T nan = std::numeric_limits<T>::quiet_NaN();
-  std::vector<T> partial(static_cast<std::size_t>(kernels::partial_values(f.num_slots, f.height, s.n)), nan);
-  const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(s.beta);
-  const bool in_memory = s.scalars_in_memory;
-  const kernels::fragments_args<T> args{
-      {f.rows, f.cols, f.height, std::ssize(f.items), f.items.data(), f.groups.data(), f.col_ind.data(), f.tiles.data(),
-       s.permuted ? row_of.data() : nullptr, std::ssize(f.sums), f.sums.data(), partial.data()},
-      b_view.data,
-      b_view.ld,
-      s.n,
-      c_view.data,
-      c_view.row_stride(),
-      c_view.col_stride(),
-      in_memory ? nan : alpha,
-      in_memory ? nan : beta,
-      in_memory ? &alpha : nullptr,
-      in_memory ? &beta : nullptr};
-  emulation::current_settings() = s.gpu;
-  auto& there = emulation::current_settings().global_memory;
-  const auto readable = [&](const auto& array) { there.push_back({array.data(), array.size() * sizeof(array[0])}); };
-  readable(f.items), readable(f.groups), readable(f.col_ind), readable(f.tiles), readable(f.sums), readable(row_of);
-  there.push_back({partial.data(), partial.size() * sizeof(T), true});
-  // Of B's last row no more than n values: nothing behind it need be there.
-  const std::int64_t b_values = a.cols > 0 ? (a.cols - 1) * b_view.ld + s.n : 0;
-  there.push_back({b_view.data, static_cast<std::size_t>(b_values) * sizeof(T)});
-  const std::int64_t c_lines = c_view.order == layout::row_major ? a.rows : s.n;
-  there.push_back({c_view.data, static_cast<std::size_t>(c_lines * c_view.ld) * sizeof(T), true});
-  EXPECT_EQ(launchers[row](&args, {1, nullptr, 1}), 0) << emulation::report();
-  return on_c.read();
+  there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles);
+  there.may_read(f.sums), there.may_read(row_of);
+  // What nobody has written is NaN.
+  std::vector<T> partial(static_cast<std::size_t>(kernels::partial_values(f.num_slots, f.height, s.n)),
+                         std::numeric_limits<T>::quiet_NaN());
+  there.may_write_bytes(partial.data(), partial.size() * sizeof(T));
+  const kernels::fragments_operand<T> stored{f.rows,
+                                             f.cols,
+                                             f.height,
+                                             std::ssize(f.items),
+                                             f.items.data(),
+                                             f.groups.data(),
+                                             f.col_ind.data(),
+                                             f.tiles.data(),
+                                             s.permuted ? row_of.data() : nullptr,
+                                             std::ssize(f.sums),
+                                             f.sums.data(),
+                                             partial.data()};
+  return there.run(launchers[row], stored);
 }
 
 class every_row : public ::testing::TestWithParam<std::size_t> {
@@ -163,13 +95,8 @@ TEST_P(every_row, is_exact_on_small_integers) {
       for (int turn = 0; turn < 3; ++turn, ++k) {
         const setting s = setting_of(k);
         SCOPED_TRACE(a.name + ", " + words(s));
-        auto b = random_table<T>(a.cols, s.n, values::small_integers, k);
-        auto c0 = random_table<T>(a.rows, s.n, values::small_integers, k + 1);
-        const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0);
-        // What must not be read is NaN.
-        if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
-        if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
-        expect_exact<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
+        const integer_product<T> task(a, s, k);
+        expect_exact<T>(task.wanted, run<T>(GetParam(), a, task.b, task.c0, s), "");
         if (HasFailure()) return;
       }
     }
@@ -280,7 +207,8 @@ TEST_P(every_row, does_not_depend_on_the_order_of_threads) {
     const dense_table<T> c0(a.rows, s.n);
     const dense_table<T> first = run<T>(GetParam(), a, b, c0, s);
     for (const auto order : {emulation::run_order::backward, emulation::run_order::random}) {
-      s.gpu = {order, 5};
+      s.gpu.order = order;
+      s.gpu.seed = 5;
       const dense_table<T> again = run<T>(GetParam(), a, b, c0, s);
       EXPECT_EQ(std::memcmp(first.at.data(), again.at.data(), first.at.size() * sizeof(T)), 0);
     }

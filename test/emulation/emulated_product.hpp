@@ -1,0 +1,164 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "kernels/spmm_args.hpp"
+#include "test/emulation/include/emulated_gpu.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
+
+/// What tests of all kernels on the emulated GPU share: everything about a product but the form of A.
+namespace bcsc::test {
+
+/// Where B and C lie, what they are multiplied by, and how the GPU goes about it.
+struct dense_setting {
+  std::int64_t n = 1;
+  placement for_b = {}, for_c = {};
+  double alpha = 1, beta = 0;
+  bool scalars_in_memory = false;
+  emulation::settings gpu = {};
+};
+
+template <class List>
+auto one_of(test_random& random, const List& list) {
+  return list[static_cast<std::size_t>(random.below(std::ssize(list)))];
+}
+
+/// Everything mixed with everything but n. `strides`: the kernels make up for a grid that is cut short.
+inline dense_setting draw_dense(test_random& random, std::int64_t n, bool strides) {
+  constexpr std::pair<double, double> scalars[] = {{1, 0}, {2, -1}, {-1, 1}, {0, 2}, {0, 0}, {3, 0}, {1, 1}};
+  constexpr unsigned grids[] = {2147483647u, 3};
+  dense_setting s;
+  s.n = n;
+  s.for_b = {layout::row_major, random.below(2) * random.below(9), random.below(2) * random.below(5)};
+  s.for_c = {random.below(2) == 0 ? layout::row_major : layout::col_major, random.below(2) * random.below(9),
+             random.below(2) * random.below(5)};
+  std::tie(s.alpha, s.beta) = one_of(random, scalars);
+  s.scalars_in_memory = random.below(4) == 0;
+  s.gpu.order = static_cast<emulation::run_order>(random.below(3));
+  s.gpu.seed = random.bits();
+  if (strides) s.gpu.largest_grid = one_of(random, grids);
+  return s;
+}
+
+inline std::string words(const dense_setting& s) {
+  return "N = " + std::to_string(s.n) + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
+         std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
+         std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
+         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + (s.scalars_in_memory ? " in memory" : "") +
+         ", order " + std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " +
+         std::to_string(s.gpu.largest_grid);
+}
+
+/// Where row blocks of at most `m_block` rows begin.
+inline std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
+  test_random random(static_cast<std::uint64_t>(rows + m_block));
+  std::vector<std::int64_t> begin{0};
+  while (begin.back() < rows) begin.push_back(std::min(rows, begin.back() + 1 + random.below(m_block)));
+  return begin;
+}
+
+template <class I>
+std::vector<I> permutation(std::int64_t rows) {
+  std::vector<I> order(static_cast<std::size_t>(rows));
+  std::iota(order.begin(), order.end(), I{0});
+  test_random random(static_cast<std::uint64_t>(rows));
+  for (std::int64_t i = rows - 1; i > 0; --i) {
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.below(i + 1))]);
+  }
+  return order;
+}
+
+/// The matrix whose row m is row order[m] of `a`.
+template <class I>
+sparse_case with_rows(const sparse_case& a, const std::vector<I>& order) {
+  std::vector<std::int64_t> place(order.size());
+  for (std::size_t m = 0; m < order.size(); ++m) place[static_cast<std::size_t>(order[m])] = std::int64_t(m);
+  sparse_case other = a;
+  for (triplet& e : other.entries) e.row = place[static_cast<std::size_t>(e.row)];
+  std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+  return other;
+}
+
+/// B, C and the two scalars in memory as a setting says, and the memory that a kernel may touch: to the last element,
+/// for a matrix may end where its last row or column does.
+template <class T>
+class emulated_product {
+ public:
+  emulated_product(const dense_setting& s, const dense_table<T>& b, const dense_table<T>& c0)
+      : setting_(s),
+        alpha_(static_cast<T>(s.alpha)),
+        beta_(static_cast<T>(s.beta)),
+        b_(context::cpu(1), b, s.for_b),
+        c_(context::cpu(1), c0, s.for_c) {}
+  emulated_product(const emulated_product&) = delete;
+  emulated_product& operator=(const emulated_product&) = delete;
+
+  template <class Array>
+  void may_read(const Array& array) {
+    memory_.push_back({array.data(), array.size() * sizeof(array[0])});
+  }
+  void may_read_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes}); }
+  void may_write_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes, true}); }
+
+  /// C as the kernel leaves it. Fails if the launch does.
+  template <class Operand>
+  dense_table<T> run(kernels::launch_fn launch, const Operand& a, int num_multiprocessors = 1) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+    const dense_view<T> b = b_.view(), c = c_.view();
+    const bool in_memory = setting_.scalars_in_memory;
+    const kernels::product_args<T, Operand> args{a,
+                                                 b.data,
+                                                 b.ld,
+                                                 setting_.n,
+                                                 c.data,
+                                                 c.row_stride(),
+                                                 c.col_stride(),
+                                                 in_memory ? nan : alpha_,
+                                                 in_memory ? nan : beta_,
+                                                 in_memory ? &alpha_ : nullptr,
+                                                 in_memory ? &beta_ : nullptr};
+    may_read_bytes(b.data, extent(b));
+    may_write_bytes(c.data, extent(c));
+    if (in_memory) may_read_bytes(&alpha_, sizeof(T)), may_read_bytes(&beta_, sizeof(T));
+    emulation::current_settings() = setting_.gpu;
+    emulation::current_settings().global_memory = memory_;
+    EXPECT_EQ(launch(&args, {1, nullptr, num_multiprocessors}), 0) << emulation::report();
+    return c_.read();
+  }
+
+ private:
+  static std::size_t extent(const dense_view<T>& x) {
+    const bool by_rows = x.order == layout::row_major;
+    const std::int64_t lines = by_rows ? x.rows : x.cols, length = by_rows ? x.cols : x.rows;
+    return lines == 0 ? 0 : static_cast<std::size_t>((lines - 1) * x.ld + length) * sizeof(T);
+  }
+
+  dense_setting setting_;
+  T alpha_, beta_;
+  operand<T> b_, c_;
+  std::vector<emulation::memory_range> memory_;
+};
+
+/// B and C0 of small integers for a product, NaN where nothing must be read, and what comes out.
+template <class T>
+struct integer_product {
+  dense_table<T> b, c0;
+  product wanted;
+
+  integer_product(const sparse_case& a, const dense_setting& s, std::size_t seed)
+      : b(random_table<T>(a.cols, s.n, values::small_integers, seed)),
+        c0(random_table<T>(a.rows, s.n, values::small_integers, seed + 1)),
+        wanted(multiply<T>(a, false, s.alpha, b, s.beta, c0)) {
+    if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+    if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
+  }
+};
+
+}  // namespace bcsc::test
