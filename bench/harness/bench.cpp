@@ -212,7 +212,7 @@ class matrix_bench {
       r.convert_seconds = ready.convert_seconds;
       room_.where->poison(on.c().data, on.c_bytes());
       entry.estimate = room_.where->seconds(ready.start, 1);
-      r.error = compare(expected, on);
+      r.error = compare(expected, on, ready.bound);
       if (!accepted(r)) {
         r.status = entry_status::failed;
         r.message = r.error.describe(expected.rows() * expected.cols());
@@ -232,9 +232,9 @@ class matrix_bench {
   /// Reduced precision is no excuse for a NaN or for an element that was never written.
   static bool accepted(const entry_result& r) { return r.bounded ? r.error.passed() : r.error.not_finite == 0; }
 
-  accuracy compare(const expectation<T>& expected, const operands<T>& on) const {
+  accuracy compare(const expectation<T>& expected, const operands<T>& on, const error_bound& bound) const {
     const void* data = room_.where->fetch(on.c().data, on.c_bytes());
-    return expected.compare({static_cast<const T*>(data), on.c().rows, on.c().cols, on.c().order});
+    return expected.compare({static_cast<const T*>(data), on.c().rows, on.c().cols, on.c().order}, bound);
   }
 
   /// After a sticky CUDA error nothing that follows would mean anything.

@@ -98,7 +98,7 @@ expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const
 }
 
 template <value T>
-accuracy expectation<T>::compare(dense_view<const T> c) const {
+accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allowed) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   accuracy total;
   const double* const values = value_.data();
@@ -139,7 +139,7 @@ accuracy expectation<T>::compare(dense_view<const T> c) const {
     for (std::int64_t panel = 0; panel < num_panels; ++panel) {
       const std::int64_t first = panel * panel_rows, last = std::min(rows_, first + panel_rows);
       bounds.clear();
-      for (std::int64_t i = first; i < last; ++i) bounds.emplace_back(terms_[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = first; i < last; ++i) bounds.emplace_back(terms_[static_cast<std::size_t>(i)], 1, allowed);
       const auto compare_at = [&](std::int64_t i, std::int64_t j) {
         compare_entry(i, j, bounds[static_cast<std::size_t>(i - first)], found);
       };

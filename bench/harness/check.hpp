@@ -7,6 +7,7 @@
 
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
+#include "bcsc/registry.hpp"
 
 /// Nothing is timed before its result has been compared, entry by entry, with a reference in higher precision.
 namespace bcsc::bench {
@@ -34,8 +35,9 @@ class expectation {
   /// A and B on the host. O(nnz * cols), parallel; holds 12 (fp32) or 16 (fp64) bytes an entry.
   expectation(const csr_view<T, std::int32_t>& a, dense_view<const T> b);
 
-  /// Compares every entry of `c` (rows x cols, on the host, any layout).
-  accuracy compare(dense_view<const T> c) const;
+  /// Compares every entry of `c` (rows x cols, on the host, any layout), which may err by `allowed`.
+  accuracy compare(dense_view<const T> c, const error_bound& allowed = {}) const;
+  more_terms : row_bound's. accuracy compare(dense_view<const T> c, int more_terms = 3) const;
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }

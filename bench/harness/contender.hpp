@@ -8,6 +8,7 @@
 
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
+#include "bcsc/registry.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/harness/stage.hpp"
 
@@ -19,6 +20,7 @@ struct prepared {
   std::string kernel;          ///< ours: the name in the registry
   std::string reason;          ///< ours: why the plan chose it
   std::int64_t m_block = 0;    ///< ours
+  error_bound bound;           ///< of its result
   double convert_seconds = 0;  ///< CSR on the host -> ready; 0 where CSR itself is multiplied
 };
 

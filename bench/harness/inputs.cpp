@@ -4,6 +4,8 @@
 #include <bit>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "bcsc/files.hpp"
 #include "bcsc/generate.hpp"
@@ -26,6 +28,20 @@ input from_file(const fs::path& path, bool from_folder) {
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
   return {.name = name, .source = path.string(), .is_file = true, .from_folder = from_folder};
+}
+
+void expand_manifest(const fs::path& path, std::vector<input>& inputs) {
+  try {
+    std::ifstream file(path);
+    for (const nlohmann::json& one : nlohmann::json::parse(file).at("matrices")) {
+      const std::string specification = one.at("specification");
+      inputs.push_back({.name = specification,
+                        .source = specification,
+                        .checksum = std::stoull(one.at("checksum").get<std::string>(), nullptr, 16)});
+    }
+  } catch (const std::exception& e) {  // of the parser, or of stoull
+    core::fail(errc::parse_error, "{}: not a manifest of matrices: {}", path.string(), e.what());
+  }
 }
 
 void expand_folder(const fs::path& folder, std::vector<input>& inputs) {
@@ -59,6 +75,8 @@ std::vector<input> expand_inputs(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (fs::is_directory(name)) {
       expand_folder(name, inputs);
+    } else if (name.ends_with(".json")) {
+      expand_manifest(name, inputs);
     } else if (fs::exists(name)) {
       inputs.push_back(from_file(name, false));
     } else if (name == "catalogue") {
@@ -89,6 +107,10 @@ loaded_matrix load(const input& from, std::uint64_t seed, const read_options& re
   }
   const auto view = m.a.view();
   m.checksum = checksum(view);
+  if (from.checksum && *from.checksum != m.checksum) {
+    core::fail(errc::invalid_format, "{}: checksum {:016x}, the manifest says {:016x}", from.name, m.checksum,
+               *from.checksum);
+  }
   for (std::size_t i = 0; i + 1 < view.row_ptr.size(); ++i) {
     m.max_row = std::max<std::int64_t>(m.max_row, view.row_ptr[i + 1] - view.row_ptr[i]);
   }

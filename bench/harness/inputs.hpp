@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,11 +19,13 @@ struct input {
   std::string kind;    ///< of the catalogue; empty otherwise
   bool is_file = false;
   bool from_folder = false;  ///< found in a folder, not named: what cannot be read as real is then passed over
+  std::optional<std::uint64_t> checksum;  ///< that a manifest promises
 };
 
 /// What the user names, spelled out: a file of any format that is read; a folder (every .mtx and .mtx.gz in it, by
-/// name); a name of the catalogue; "catalogue" (all of it); a specification for generate::from_specification. Throws
-/// error{io_error} for a folder without such files.
+/// name); a name of the catalogue; "catalogue" (all of it); a manifest (a .json file: {"matrices": [{"specification",
+/// "checksum"}, ...]}, such as bench/large.json); a specification for generate::from_specification. Throws
+/// error{io_error} for a folder without such files, error{parse_error} for a manifest that is none.
 std::vector<input> expand_inputs(std::span<const std::string> names);
 
 struct loaded_matrix {
@@ -36,7 +39,7 @@ struct loaded_matrix {
 };
 
 /// Reads (as `reading` says) or makes it. Pattern files get values drawn from `seed`.
-/// Throws what read_csr and from_specification throw.
+/// Throws what read_csr and from_specification throw, and error{invalid_format} where a manifest's checksum is another.
 loaded_matrix load(const input& from, std::uint64_t seed, const read_options& reading = {});
 
 /// FNV-1a, 64 bits, over row_ptr and col_ind as 64-bit and the values as fp64, all little-endian.

@@ -46,9 +46,9 @@ template <value T>
 typename own_kernels<T>::shared_plan own_kernels<T>::plan_of(const std::string& kernel, dense_view<const T> b) {
   // A plan for column-major B holds a workspace as large as B: made for the moment only.
   if (b.order == layout::col_major) return make(placed_, kernel, b.cols, b.order, trust::trusted);
-  if (const auto found = kept_.find(kernel); found != kept_.end()) return found->second;
+  // The workspace is for one N.
   for (const auto& [name, made] : kept_) {
-    if (auto shared = made->sharing(kernel)) return std::make_shared<const spmm_plan<T>>(std::move(*shared));
+    if (auto shared = made->sharing(kernel, b.cols)) return std::make_shared<const spmm_plan<T>>(std::move(*shared));
   }
   shared_plan plan = make(placed_, kernel, b.cols, b.order, trust::trusted);
   if (kept_bytes_ + plan->facts().format_bytes > keep_bytes) {
@@ -67,6 +67,7 @@ prepared own_kernels<T>::prepare(const shared_plan& plan, dense_view<const T> b,
           .kernel = facts.kernel.name,
           .reason = facts.reason,
           .m_block = facts.m_block,
+          .bound = facts.kernel.bound,
           .convert_seconds = facts.convert_seconds};
 }
 

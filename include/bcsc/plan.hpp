@@ -120,8 +120,9 @@ class spmm_plan {
   std::size_t workspace_bytes() const;
 
   /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
-  /// the stored matrix until one of them is given new values. None if that kernel reads it otherwise, or runs not here.
-  std::optional<spmm_plan> sharing(const std::string& kernel) const;
+  /// the stored matrix until one of them is given new values. `cols`: for so many columns of B; 0: for as many. None if
+  /// that kernel reads it otherwise, or runs not here.
+  std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
 
   /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay.
   /// Not to be called while a run is in flight. Throws error{pattern_mismatch}.

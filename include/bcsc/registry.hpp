@@ -8,6 +8,13 @@
 
 namespace bcsc {
 
+/// How far an entry of a product may lie from the exact one: within gamma_{n+more_terms}(u) |A||B| for n terms, and
+/// r (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied.
+struct error_bound {
+  int more_terms = 3;   ///< 16 where three TF32 products make one
+  double rounding = 0;  ///< r
+};
+
 /// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;       ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
@@ -24,6 +31,7 @@ struct kernel_info {
   bool deterministic = true;      ///< bit-equal from run to run
   bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone
   bool rounds_values = false;     ///< to TF32 before they are multiplied: only taken when asked for by its name
+  error_bound bound;              ///< of its results
   bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)
 };
 

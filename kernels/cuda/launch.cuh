@@ -8,7 +8,10 @@
 
 namespace bcsc::kernels::cuda {
 
+using core::begins;
+using core::let_next_begin;
 using core::start;
+using core::wait_for_previous;
 
 /// The value type that a table's row names.
 template <value_type Type>

@@ -20,7 +20,9 @@
 ///   turn, two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams
 ///   take neighbouring pieces, `depth` of them each. There is no barrier (but for a column-major C), no atomic, and no
 ///   multiplication that A has no entry for.
-/// What is loaded when: `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;
+/// What is loaded when: the first pieces and entries while the kernel before this one still ends, for A does not
+/// change;
+///   all else after it. `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;
 ///   behind them the next step's entries, be they the next piece's, and once a piece the one after the next: the three
 ///   loads that depend on each other (piece, entries, rows of B) belong to three different pieces or steps. The last
 ///   step of a piece is as long as the others, with what is not there neither loaded nor multiplied: shorter steps
@@ -142,8 +144,6 @@ __global__ void __launch_bounds__(Warps * 32,
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
   const int team = static_cast<int>(threadIdx.x) / shape::team;
-  const scalars<T> by = read_scalars(args);
-  const bool reads_a = by.alpha != T{0};
 
   // This group's pairs of the step that begins at pair `base` of a piece. Behind the end of the piece the last pair is
   // read again, so that no branch parts the loads; it is not multiplied.
@@ -159,9 +159,7 @@ __global__ void __launch_bounds__(Warps * 32,
     }
     return some;
   };
-  const auto pairs_of = [&](const fetched_piece& piece) {
-    return reads_a ? static_cast<int>(piece.end_pair - piece.first_pair) : 0;
-  };
+  const auto pairs_in = [](const fetched_piece& piece) { return static_cast<int>(piece.end_pair - piece.first_pair); };
   T* staged_sums = grid.staged ? dynamic_shared<T>() : nullptr;                             // [teams][stage_ld]
   int* staged_rows = reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld);  // [teams]
 
@@ -169,6 +167,7 @@ __global__ void __launch_bounds__(Warps * 32,
   const auto any_team = [](bool yes) { return shape::team == 32 ? yes : __any_sync(0xffffffffu, yes) != 0; };
   const auto all_teams = [](bool yes) { return shape::team == 32 ? yes : __all_sync(0xffffffffu, yes) != 0; };
 
+  scalars<T> by{};
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
     const std::int64_t chunk = index - col_tile * grid.num_chunks;
@@ -193,7 +192,14 @@ __global__ void __launch_bounds__(Warps * 32,
     };
     fetched_piece piece = fetch_piece(team, mine);
     fetched_piece next = fetch_piece(team + shape::teams, mine + shape::teams);
-    fetched_pairs ahead = fetch_pairs(piece.first_pair, pairs_of(piece), 0);
+    fetched_pairs ahead = fetch_pairs(piece.first_pair, pairs_in(piece), 0);
+    if (index == blockIdx.x) {  // all else may be what the kernel before has written
+      wait_for_previous();
+      let_next_begin();
+      by = read_scalars(args);
+    }
+    const bool reads_a = by.alpha != T{0};
+    const auto pairs_of = [&](const fetched_piece& piece) { return reads_a ? pairs_in(piece) : 0; };
     for (int round = 0; round < num_pieces; round += shape::teams, mine += shape::teams) {
       const int p = round + team;
       const fetched_piece after_next = fetch_piece(p + 2 * shape::teams, mine + 2 * shape::teams);
@@ -306,6 +312,8 @@ __global__ void __launch_bounds__(256)
   __shared__ T sums[slices][width];
   const int x = static_cast<int>(threadIdx.x) % width;
   const int slice = static_cast<int>(threadIdx.x) / width;
+  wait_for_previous();
+  let_next_begin();
   const scalars<T> by = read_scalars(args);
   for (std::int64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const std::int64_t heavy = tile % args.a.num_heavy;
@@ -353,7 +361,8 @@ struct implementation<tables::rowwise> {
     const int status = launch_width<Row, widest>(product, env, load_width(product, widest));
     if (status != cudaSuccess || product.a.num_heavy == 0) return status;
     const std::int64_t num_tiles = product.a.num_heavy * ceil_div(product.n, 32);
-    return start(&add_partials_kernel<T>, num_tiles, 256, 0, env.stream, product, partials_ld<T>(product.n), num_tiles);
+    return start(begins::while_previous_ends, &add_partials_kernel<T>, num_tiles, 256, 0, env.stream, product,
+                 partials_ld<T>(product.n), num_tiles);
   }
 
  private:
@@ -391,7 +400,8 @@ struct implementation<tables::rowwise> {
                             partials_ld<T>(args.n),
                             vector_c,
                             staged};
-    return start(&rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>, grid.num_blocks,
+    return start(begins::while_previous_ends,
+                 &rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>, grid.num_blocks,
                  row.block_threads(), staged ? row.shared_bytes() : 0, env.stream, args, grid);
   }
 };

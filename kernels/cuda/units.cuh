@@ -561,8 +561,13 @@ __global__ void __launch_bounds__(
   };
 
   typename shape::sums sums = {};
+  int2 groups{0, 0};
+  if (const unit_place at = place(); at.lies_in(args)) {
+    groups = __ldg(reinterpret_cast<const int2*>(args.a.items + at.item));
+  }
+  wait_for_previous();
+  let_next_begin();
   if (const unit_place at = place(); at.lies_in(args) && read_scalars(args).alpha != T{0}) {
-    const int2 groups = __ldg(reinterpret_cast<const int2*>(args.a.items + at.item));
     const std::int64_t count = groups.y - groups.x;
     const int begin = groups.x + static_cast<int>(count * k / WarpsK);
     const int end = groups.x + static_cast<int>(count * (k + 1) / WarpsK);
@@ -593,6 +598,8 @@ __global__ void __launch_bounds__(
 template <class T>
 __global__ void __launch_bounds__(128)
     units_sum_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t num_rows) {
+  wait_for_previous();
+  let_next_begin();
   const scalars<T> by = read_scalars(args);
   for (std::int64_t index = blockIdx.x; index < num_rows; index += gridDim.x) {
     const core::fragments_sum sum = args.a.sums[index / args.a.height];
@@ -644,13 +651,13 @@ struct implementation<tables::units> {
     for (std::int64_t slab = 0; slab < num_slabs; slab += slabs_at_once) {
       const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
       const auto along_slabs = static_cast<unsigned>(ceil_div(count, row.warps_n));
-      const int started = start(kernel, dim3(along_items, along_slabs), dim3(row.block_threads()), row.shared_bytes(),
-                                env.stream, spmm, slab);
+      const int started = start(begins::while_previous_ends, kernel, dim3(along_items, along_slabs),
+                                dim3(row.block_threads()), row.shared_bytes(), env.stream, spmm, slab);
       if (started != cudaSuccess) return started;
     }
     if (spmm.a.num_sums == 0) return cudaSuccess;
     const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
-    return start(&units_sum_kernel<T>, rows, 128, 0, env.stream, spmm, rows);
+    return start(begins::while_previous_ends, &units_sum_kernel<T>, rows, 128, 0, env.stream, spmm, rows);
   }
 };
 

@@ -15,7 +15,6 @@ namespace bcsc::kernels::tables {
 /// What the tag of a table says of all its rows.
 struct algorithm {
   static constexpr operand_form form = operand_form::compact;
-  static constexpr bool by_name_only = false;  ///< the plan's choice has no model of it
 };
 
 /// Which part of the parameter space is built (meson option kernel_space).

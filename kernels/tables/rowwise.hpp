@@ -72,7 +72,7 @@ consteval auto rowwise_configs() {
                                        {32, 8, 1, 4, 4, 2, {}},
                                        {16, 1, 2, 4, 4, 1, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_row, 26>{{
+    return std::array<rowwise_row, 40>{{
         // lanes, items, groups, unroll, warps, depth
         // N = 1: rows of a few entries, short, medium, long ones
         {1, 1, 1, 4, 4, 4, {}},
@@ -94,21 +94,35 @@ consteval auto rowwise_configs() {
         {8, 4, 2, 4, 8, 8, {}},
         {8, 4, 4, 4, 4, 4, {}},
         {8, 4, 4, 8, 4, 1, {}},
+        {4, 8, 1, 4, 4, 8, {}},
+        {4, 8, 2, 4, 4, 4, {}},
+        {4, 8, 8, 4, 4, 2, {}},
         // odd N, where loads of B are of one value
         {8, 1, 4, 4, 4, 4, {}},
         {32, 1, 1, 8, 4, 4, {}},
         // N = 64: short, long, fp64
         {16, 4, 1, 8, 4, 4, {}},
+        {16, 4, 1, 8, 16, 2, {}},
         {16, 4, 2, 8, 4, 2, {}},
+        {8, 8, 1, 4, 4, 8, {}},
+        {8, 8, 4, 4, 4, 2, {}},
         {32, 2, 1, 8, 4, 4, {}},
         // N = 128: short, any, neighbours that share an L1, few and long
         {32, 4, 1, 4, 8, 8, {}},
+        {32, 4, 1, 4, 16, 8, {}},
         {32, 4, 1, 8, 4, 4, {}},
+        {32, 4, 1, 8, 8, 2, {}},
         {32, 4, 1, 8, 16, 2, {}},
         {32, 4, 1, 16, 4, 1, {}},
+        {16, 8, 1, 4, 8, 8, {}},
+        {16, 8, 1, 8, 4, 2, {}},
+        {16, 8, 2, 4, 4, 2, {}},
         // N >= 256: short, long
         {32, 8, 1, 4, 4, 4, {}},
+        {32, 8, 1, 4, 8, 2, {}},
+        {32, 8, 1, 4, 16, 2, {}},
         {32, 8, 1, 8, 4, 2, {}},
+        {32, 16, 1, 2, 4, 4, {}},
     }};
   } else {
     std::array<rowwise_row, 9 * 4 * 4 * 2> all{};
@@ -128,7 +142,6 @@ consteval auto rowwise_configs() {
 struct rowwise : algorithm {
   static constexpr const char* name = "rowwise";
   static constexpr operand_form form = operand_form::rows;
-  static constexpr bool by_name_only = true;
   static constexpr bool deterministic = true;
   static constexpr auto rows = expand_rows<count_rows(rowwise_configs())>(rowwise_configs());
 };

@@ -132,7 +132,6 @@ consteval auto units_configs() {
 struct units : algorithm {
   static constexpr const char* name = "units";
   static constexpr operand_form form = operand_form::fragments;
-  static constexpr bool by_name_only = true;
   static constexpr bool deterministic = true;
   static constexpr auto rows = units_configs();
 };

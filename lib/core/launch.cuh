@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 
 /// How every kernel of the library is started.
 namespace bcsc::core {
@@ -14,12 +15,41 @@ inline constexpr std::int64_t max_grid = 2147483647;
 /// Dynamic shared memory that a thread block gets without asking.
 inline constexpr std::int64_t default_shared_bytes = 48 * 1024;
 
+/// The least architecture that this is compiled for; whatever runs it is no older.
+#ifdef __CUDA_ARCH_LIST__
+inline constexpr int least_arch = std::min({__CUDA_ARCH_LIST__});
+#else
+inline constexpr int least_arch = 0;
+#endif
+
+/// When a kernel's thread blocks may be placed.
+enum class begins {
+  after_previous,       ///< when all that was started before on the stream is done
+  while_previous_ends,  ///< from where the kernel before says let_next_begin(); this one says wait_for_previous(). Only
+                        ///< where all code is for sm_90 or later, else as above
+};
+
+/// Said by a thread block: those of a kernel that begins while this one ends may be placed once all have said it.
+__device__ inline void let_next_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (least_arch >= 900) cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// Until all that the kernels before have written is there. Every kernel that begins while another ends says it, before
+/// it reads or writes.
+__device__ inline void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (least_arch >= 900) cudaGridDependencySynchronize();
+#endif
+}
+
 /// Starts `kernel(args...)` on `grid` thread blocks of `block` threads. Neither allocates nor synchronises, and is
 /// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so what
 /// others left behind for cudaGetLastError is neither taken for ours nor cleared; our own failure is cleared there, for
 /// the caller has it in hand.
 template <class... Params, class... Args>
-int start(void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
+int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
           const Args&... args) {
   cudaError_t error = cudaSuccess;
   if (shared_bytes > default_shared_bytes) {
@@ -31,18 +61,35 @@ int start(void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_
     config.blockDim = block;
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     config.stream = stream;
+    cudaLaunchAttribute overlap{};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &overlap;
+    config.numAttrs = when == begins::while_previous_ends && least_arch >= 900 ? 1 : 0;
     error = cudaLaunchKernelEx(&config, kernel, args...);
   }
   if (error != cudaSuccess) (void)cudaGetLastError();
   return static_cast<int>(error);
 }
 
+template <class... Params, class... Args>
+int start(void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
+          const Args&... args) {
+  return start(begins::after_previous, kernel, grid, block, shared_bytes, stream, args...);
+}
+
 /// The same along one dimension, in `blocks` thread blocks, at most max_grid of them.
+template <class... Params, class... Args>
+int start(begins when, void (*kernel)(Params...), std::int64_t blocks, int threads, std::int64_t shared_bytes,
+          CUstream_st* stream, const Args&... args) {
+  return start(when, kernel, dim3(static_cast<unsigned>(std::min(blocks, max_grid))),
+               dim3(static_cast<unsigned>(threads)), shared_bytes, stream, args...);
+}
+
 template <class... Params, class... Args>
 int start(void (*kernel)(Params...), std::int64_t blocks, int threads, std::int64_t shared_bytes, CUstream_st* stream,
           const Args&... args) {
-  return start(kernel, dim3(static_cast<unsigned>(std::min(blocks, max_grid))), dim3(static_cast<unsigned>(threads)),
-               shared_bytes, stream, args...);
+  return start(begins::after_previous, kernel, blocks, threads, shared_bytes, stream, args...);
 }
 
 }  // namespace bcsc::core

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
+#include "lib/plan/cost_terms.hpp"
 
 namespace bcsc::plan {
 
 namespace {
+
+/// Rows that meet the same L1, more or less.
+constexpr std::int64_t shared_height = 16;
 
 /// A GPU kernel's inner loop in numbers: a thread block takes its row block in units (a non-zero; a column of a warp; a
 /// group of columns), one after another.
@@ -103,6 +109,12 @@ double predict_cpu(const problem& p, const kernel_info& kernel, const block_stat
   return 1e-9 * (ns * (1 + 1e-5 * kernel.n_tile) + 1);
 }
 
+double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  const product_shape shape{p.rows, p.inner, p.nnz, p.cols, static_cast<std::int64_t>(size_of(p.type)), p.shared_nnzc};
+  const cost_terms terms = cost_terms_of(shape, kernel.info, s);
+  return 1e-6 * std::inner_product(terms.begin(), terms.end(), kernel.costs->begin(), 0.0);
+}
+
 /// Whether `k` can compute `p` at all.
 bool runs(const registered_kernel& k, const problem& p, const plan_options& options) {
   const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
@@ -128,7 +140,10 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  if (options.kernel.empty()) std::erase_if(chosen, [](const auto* k) { return k->by_name_only; });
+  const auto is_measured = [](const registered_kernel* k) { return k->costs != nullptr; };
+  if (options.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
+    std::erase_if(chosen, std::not_fn(is_measured));
+  }
   if (!chosen.empty()) return chosen;
   std::set<std::string> names;
   for (const registered_kernel& k : registry()) {
@@ -146,23 +161,31 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options) {
   if (options.m_block > 0) return {options.m_block};
   std::set<std::int64_t> distinct;
-  for (const auto* k : kernels) distinct.insert(k->info.m_tile);
+  for (const auto* k : kernels) {
+    distinct.insert(k->info.m_tile);
+    if (k->costs != nullptr) distinct.insert(shared_height);
+  }
   return {distinct.begin(), distinct.end()};
 }
 
-double predict(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  return p.where == backend::cuda ? predict_gpu(p, kernel, s) : predict_cpu(p, kernel, s);
+double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  if (kernel.costs != nullptr) return predict_measured(p, kernel, s);
+  return p.where == backend::cuda ? predict_gpu(p, kernel.info, s) : predict_cpu(p, kernel.info, s);
 }
 
-decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
+decision choose(const problem& given, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics) {
+  problem p = given;
+  for (const block_statistics& s : statistics) {
+    if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
+  }
   decision best;
   double least = 0;
   const block_statistics* taken = nullptr;
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = predict(p, k->info, s);
+      const double seconds = predict(p, *k, s);
       if (best.kernel == nullptr || seconds < least) {
         best.kernel = k;
         best.m_block = s.m_block;

@@ -23,6 +23,7 @@ struct problem {
   bool deterministic = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
+  std::int64_t shared_nnzc = 0;  ///< product_shape's; choose() finds it
 };
 
 struct decision {
@@ -31,11 +32,11 @@ struct decision {
   std::string reason;
 };
 
-/// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow, those that a plan
-/// takes by name only among them; none if there is none.
+/// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow; none if there is
+/// none.
 std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options);
 
-/// Those that a plan chooses among.
+/// Those that a plan chooses among: of itself those whose time has been measured, where any has.
 /// Throws error{no_such_kernel} that says what there is, if none is left.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 
@@ -47,6 +48,6 @@ decision choose(const problem& p, const plan_options& options, const std::vector
                 std::span<const block_statistics> statistics);
 
 /// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
-double predict(const problem& p, const kernel_info& kernel, const block_statistics& s);
+double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);
 
 }  // namespace bcsc::plan

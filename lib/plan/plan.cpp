@@ -123,7 +123,7 @@ struct spmm_plan<T>::impl {
   }
 
   /// The same matrix, by another kernel.
-  impl(const impl& other, const plan::registered_kernel& kernel)
+  impl(const impl& other, const plan::registered_kernel& kernel, std::int64_t cols)
       : ctx(other.ctx),
         options(other.options),
         facts(other.facts),
@@ -135,6 +135,7 @@ struct spmm_plan<T>::impl {
         refused_reuse(other.refused_reuse),
         by_length(other.by_length) {
     options.kernel = kernel.info.name;
+    options.cols = cols;
     facts.kernel = kernel.info;
     facts.reason = "asked for by name, with the matrix of another plan";
     facts.convert_seconds = 0;
@@ -151,11 +152,13 @@ struct spmm_plan<T>::impl {
     return kernel.form == form && same_height && same_width && same_pieces;
   }
 
-  std::unique_ptr<impl> sharing(const std::string& name) const {
+  std::unique_ptr<impl> sharing(const std::string& name, std::int64_t cols) const {
     plan_options wanted = options;
     wanted.kernel = name;
     for (const plan::registered_kernel* kernel : plan::allowed(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
-      if (kernel->info.name == name && would_share(*kernel)) return std::make_unique<impl>(*this, *kernel);
+      if (kernel->info.name == name && would_share(*kernel)) {
+        return std::make_unique<impl>(*this, *kernel, cols > 0 ? cols : options.cols);
+      }
     }
     return nullptr;
   }
@@ -646,9 +649,10 @@ template <value T>
 spmm_plan<T>::spmm_plan(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
 
 template <value T>
-std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel) const {
+std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel, std::int64_t cols) const {
+  if (cols < 0) core::fail(errc::invalid_argument, "sharing: cols = {}: must be at least 0 (0: as before)", cols);
   std::unique_ptr<impl> made;
-  impl_->convert_guarded([&] { made = impl_->sharing(kernel); });
+  impl_->convert_guarded([&] { made = impl_->sharing(kernel, cols); });
   if (made == nullptr) return std::nullopt;
   return spmm_plan(std::move(made));
 }

@@ -11,10 +11,17 @@
 #include "kernels/tables/tiled.hpp"
 #include "kernels/tables/units.hpp"
 #include "kernels/tables/warp.hpp"
+#include "lib/plan/measured_costs.hpp"
 
 namespace bcsc::plan {
 
 namespace {
+
+const cost_terms* measured(const kernel_info& kernel) {
+  const auto same = [&](const measured_row& row) { return row.type == kernel.type && row.name == kernel.name; };
+  const auto found = std::ranges::find_if(measured_costs, same);
+  return found != std::end(measured_costs) ? &found->us : nullptr;
+}
 
 template <class Algorithm, class Launcher>
 void append(std::vector<registered_kernel>& list, backend where, bool built, Launcher launcher) {
@@ -36,10 +43,12 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.info.any_m_block = Algorithm::form == kernels::operand_form::compact;
     if constexpr (requires { row.keeps; }) {
       entry.info.rounds_values = row.keeps == kernels::tables::accuracy::tf32;
+      if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
+      if (row.products() == 3) entry.info.bound.more_terms = 16;
     }
     entry.info.built = built;
     entry.form = Algorithm::form;
-    entry.by_name_only = Algorithm::by_name_only;
+    entry.costs = measured(entry.info);
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
   }

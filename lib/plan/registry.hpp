@@ -4,6 +4,7 @@
 
 #include "bcsc/registry.hpp"
 #include "kernels/spmm_args.hpp"
+#include "lib/plan/cost_terms.hpp"
 
 namespace bcsc::plan {
 
@@ -12,7 +13,8 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
-  bool by_name_only = false;  ///< the plan does not choose it by itself
+  /// What each of the terms of its time costs (cost_terms.hpp); null: not measured.
+  const cost_terms* costs = nullptr;
 };
 
 /// All tables, concatenated.

@@ -71,10 +71,8 @@ stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
 template <value T, class I>
 stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
   const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
-  // A row block of many groups would be multiplied by one warp long after the others are done.
-  const std::int64_t groups = core::ceil_div(blocks.nnzc(), std::int64_t{core::fragment_columns});
   const converters::fragments_matrix<T> a =
-      converters::to_fragments(blocks.view(), {.most_groups = std::max<std::int64_t>(16, groups / 2000)});
+      converters::to_fragments(blocks.view(), {.most_groups = converters::most_groups_for(blocks.nnzc())});
   return {.fragments = converters::upload(*how.device, a),
           .nnzc = blocks.nnzc(),
           .num_row_blocks = blocks.view().num_row_blocks(),

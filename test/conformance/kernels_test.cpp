@@ -53,7 +53,7 @@ void run_battery(const context& ctx, const instance& one, values kind) {
                             static_cast<std::int64_t>((turn / 2) % 2)};
       auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
-      const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0, one.kernel.rounds_values ? 0x1p-10L : 0);
+      const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0, arithmetic_of(one.kernel));
       // What must not be read is NaN.
       if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
       if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());

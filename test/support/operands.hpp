@@ -10,6 +10,7 @@
 
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/registry.hpp"
 #include "lib/core/buffer.hpp"
 #include "test/support/oracle.hpp"
 
@@ -100,6 +101,8 @@ class operand {
   std::vector<T> host_;
   core::device_buffer<T> device_;
 };
+
+inline arithmetic arithmetic_of(const kernel_info& kernel) { return {kernel.bound.more_terms, kernel.bound.rounding}; }
 
 /// Fails unless every entry of `got` lies within its bound; NaN never passes.
 template <class T>

@@ -33,17 +33,22 @@ struct dense_table {
   const Scalar& operator()(std::int64_t i, std::int64_t j) const { return at[static_cast<std::size_t>(i * cols + j)]; }
 };
 
+/// How a kernel multiplies, as far as its errors go.
+struct arithmetic {
+  int more_terms = 3;        ///< c of the bound
+  long double rounding = 0;  ///< the relative error that the values of A and B gain before they are multiplied
+};
+
 /// The exact product and the error a result of type T may have (DESIGN's promise 3): per entry with n terms
-/// gamma_{n+3}(u) (|alpha||A||B| + |beta||C0|) + u |C|, plus the smallest number for underflow.
+/// gamma_{n+c}(u) (|alpha||A||B| + |beta||C0|) + u |C|, plus the smallest number for underflow.
 struct product {
   dense_table<long double> value, bound;
 };
 
-/// C = alpha * op(A) * B + beta * C0; beta = 0 does not look at C0, alpha = 0 neither at A nor at B. `rounding`: the
-/// relative error that the values of A and B may have gained before they are multiplied.
+/// C = alpha * op(A) * B + beta * C0; beta = 0 does not look at C0, alpha = 0 neither at A nor at B.
 template <class T>
 product multiply(const sparse_case& a, bool transposed, long double alpha, const dense_table<T>& b, long double beta,
-                 const dense_table<T>& c0, long double rounding = 0) {
+                 const dense_table<T>& c0, const arithmetic& by = {}) {
   const std::int64_t rows = transposed ? a.cols : a.rows, n = b.cols;
   dense_table<long double> sum(rows, n), magnitude(rows, n);
   std::vector<std::int64_t> terms(static_cast<std::size_t>(rows), 0);
@@ -61,8 +66,8 @@ product multiply(const sparse_case& a, bool transposed, long double alpha, const
   const long double u = std::numeric_limits<T>::epsilon() / 2;
   product result{dense_table<long double>(rows, n), dense_table<long double>(rows, n)};
   for (std::int64_t i = 0; i < rows; ++i) {
-    const long double steps = static_cast<long double>(terms[static_cast<std::size_t>(i)] + 3);
-    const long double gamma = steps * u / (1 - steps * u) + rounding * (2 + rounding);
+    const long double steps = static_cast<long double>(terms[static_cast<std::size_t>(i)] + by.more_terms);
+    const long double gamma = steps * u / (1 - steps * u) + by.rounding * (2 + by.rounding);
     for (std::int64_t j = 0; j < n; ++j) {
       const long double old = beta == 0 ? 0 : beta * static_cast<long double>(c0(i, j));
       const long double exact = (alpha == 0 ? 0 : alpha * sum(i, j)) + old;

@@ -35,6 +35,14 @@ TEST(registry, holds_sixty_cuda_rows_of_each_type) {
   }
 }
 
+TEST(registry, allows_more_error_only_where_tf32_is_multiplied) {
+  for (const kernel_info& k : kernel_table()) {
+    EXPECT_EQ(k.bound.more_terms, k.name.starts_with("units-3xtf32") ? 16 : 3) << k.name;
+    EXPECT_EQ(k.rounds_values, k.name.starts_with("units-tf32")) << k.name;
+    EXPECT_EQ(k.bound.rounding, k.rounds_values ? 0x1p-10 : 0) << k.name;
+  }
+}
+
 TEST(registry, has_wide_indices_on_both_backends) {
   for (backend where : {backend::cpu, backend::cuda}) {
     const auto rows = kernel_table(where, value_type::fp64);
@@ -151,7 +159,8 @@ TEST(choice, a_forced_height_is_kept) {
 TEST(choice, predictions_are_positive_and_grow_with_n) {
   const block_statistics s{
       .m_block = 16, .num_row_blocks = 1000, .nnzc = 50000, .reuse = 4, .max_block_nnz = 300, .skew = 1.5};
-  for (const kernel_info& k : kernel_table()) {
+  for (const plan::registered_kernel& kernel : plan::registry()) {
+    const kernel_info& k = kernel.info;
     plan::problem p{.where = k.where,
                     .type = k.type,
                     .rows = 16000,
@@ -159,10 +168,10 @@ TEST(choice, predictions_are_positive_and_grow_with_n) {
                     .nnz = 200000,
                     .cols = 8,
                     .num_multiprocessors = 132};
-    const double small = plan::predict(p, k, s);
+    const double small = plan::predict(p, kernel, s);
     p.cols = 4096;
     EXPECT_GT(small, 0) << k.name;
-    EXPECT_GT(plan::predict(p, k, s), small) << k.name;
+    EXPECT_GT(plan::predict(p, kernel, s), small) << k.name;
   }
 }
 

@@ -21,8 +21,11 @@ class plan_cuda : public ::testing::Test {
     b_ = random_table<float>(a_.cols, 24, values::real, 1);
   }
   const context& ctx() const { return *ctx_; }
-  void expect_right(operand<float>& c, double alpha = 1, double beta = 0, const dense_table<float>& c0 = {}) {
-    expect_within_bound<float>(multiply<float>(a_, false, alpha, b_, beta, c0), c.read(), "power_law");
+  void expect_right(const spmm_plan<float>& by, operand<float>& c, double alpha = 1, double beta = 0,
+                    const dense_table<float>& c0 = {}) {
+    const kernel_info& kernel = by.facts().kernel;
+    expect_within_bound<float>(multiply<float>(a_, false, alpha, b_, beta, c0, arithmetic_of(kernel)), c.read(),
+                               "power_law, " + kernel.name);
   }
 
   sparse_case a_;
@@ -54,7 +57,7 @@ TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
       ASSERT_EQ(cudaGraphInstantiate(&runnable, graph, 0), cudaSuccess);
       ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
       ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-      expect_right(on_c);
+      expect_right(plan, on_c);
       cudaGraphExecDestroy(runnable);
       cudaGraphDestroy(graph);
       if (HasFailure()) break;
@@ -73,7 +76,7 @@ TEST_F(plan_cuda, scalars_may_lie_on_the_device) {
     if (beta == 0) std::ranges::fill(start.at, std::numeric_limits<float>::quiet_NaN());
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), start, {});
     plan.run(scalar<float>::at(device.data()), on_b.view(), scalar<float>::at(device.data() + 1), on_c.view());
-    expect_right(on_c, alpha, beta, c0);
+    expect_right(plan, on_c, alpha, beta, c0);
   }
 }
 
@@ -85,7 +88,7 @@ TEST_F(plan_cuda, every_kernel_reads_scalars_from_the_device) {
     const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .kernel = k.name});
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), c0, {});
     plan.run(scalar<float>::at(device.data()), on_b.view(), scalar<float>::at(device.data() + 1), on_c.view());
-    expect_right(on_c, -2, 3, c0);
+    expect_right(plan, on_c, -2, 3, c0);
     if (HasFailure()) return;
   }
 }
@@ -107,7 +110,7 @@ TEST_F(plan_cuda, matrices_may_lie_on_the_device) {
   EXPECT_EQ(plan.facts().nnzc, same.facts().nnzc);
   operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
   plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-  expect_right(on_c);
+  expect_right(plan, on_c);
 
   std::vector<float> doubled(h.values.begin(), h.values.end());
   for (float& x : doubled) x *= 2;
@@ -116,12 +119,13 @@ TEST_F(plan_cuda, matrices_may_lie_on_the_device) {
   renewed.values = {v2.data(), doubled.size()};
   plan.update_values(renewed);
   plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-  expect_right(on_c, 2);
+  expect_right(plan, on_c, 2);
 
   const spmm_plan transposed(ctx(), there, {.cols = 24, .transpose = op::transpose});
   operand<float> on_bt(ctx(), b_, {}), on_ct(ctx(), a_.cols, 24, {});
   transposed.run(1.0f, on_bt.view(), 0.0f, on_ct.view());
-  expect_within_bound<float>(multiply<float>(a_, true, 1, b_, 0, {}), on_ct.read(), "transposed");
+  expect_within_bound<float>(multiply<float>(a_, true, 1, b_, 0, {}, arithmetic_of(transposed.facts().kernel)),
+                             on_ct.read(), "transposed");
 }
 
 TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
@@ -144,7 +148,7 @@ TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
     EXPECT_EQ(plan.facts().reblocked, plan.facts().m_block != 16);
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-    expect_right(on_c);
+    expect_right(plan, on_c);
   }
 }
 
@@ -179,7 +183,7 @@ TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
     }
   }
   for (auto& s : streams) ASSERT_EQ(cudaStreamSynchronize(s), cudaSuccess);
-  for (auto& c : cs) expect_right(*c);
+  for (auto& c : cs) expect_right(plan, *c);
   for (auto& s : streams) cudaStreamDestroy(s);
 }
 
@@ -200,7 +204,7 @@ TEST_F(plan_cuda, the_own_workspace_belongs_to_one_stream) {
     EXPECT_EQ(e.code(), errc::workspace_in_use);
   }
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  expect_right(on_c);
+  expect_right(plan, on_c);
   cudaStreamDestroy(first);
   cudaStreamDestroy(second);
 }
@@ -217,7 +221,8 @@ TEST_F(plan_cuda, unsorted_device_rows_are_sorted_and_summed) {
   const auto b = random_table<float>(3, 2, values::real, 3);
   operand<float> on_b(ctx(), b, {}), on_c(ctx(), 2, 2, {});
   plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-  expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, {}), on_c.read(), "unsorted");
+  expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, {}, arithmetic_of(plan.facts().kernel)), on_c.read(),
+                             "unsorted");
 }
 
 TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
@@ -245,7 +250,7 @@ TEST_F(plan_cuda, out_of_memory_is_an_error_that_leaves_everything_usable) {
   const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
   operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
   plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-  expect_right(on_c);
+  expect_right(plan, on_c);
 }
 
 TEST_F(plan_cuda, products_beyond_two_to_the_thirty_one_elements) {

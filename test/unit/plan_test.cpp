@@ -82,7 +82,8 @@ class plan_on : public ::testing::TestWithParam<backend> {
     const auto c0 = random_table<T>(transposed ? a.cols : a.rows, n, values::real, 6);
     operand<T> on_b(ctx(), b, for_b), on_c(ctx(), c0, for_c);
     plan.run(static_cast<T>(alpha), on_b.view(), static_cast<T>(beta), on_c.view());
-    expect_within_bound<T>(multiply<T>(a, transposed, alpha, b, beta, c0), on_c.read(), a.name);
+    expect_within_bound<T>(multiply<T>(a, transposed, alpha, b, beta, c0, arithmetic_of(plan.facts().kernel)),
+                           on_c.read(), a.name);
   }
 
  private:
@@ -133,7 +134,8 @@ TEST_P(plan_on, beta_zero_never_reads_c_and_alpha_zero_never_reads_a_or_b) {
   const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 5});
   operand<float> on_b(ctx(), b, {}), on_c(ctx(), nan_c, {});
   plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-  expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, nan_c), on_c.read(), "beta = 0");
+  expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, nan_c, arithmetic_of(plan.facts().kernel)), on_c.read(),
+                             "beta = 0");
 
   for (auto& e : a.entries) e.value = std::numeric_limits<double>::quiet_NaN();
   const dense_table<float> nan_b(a.cols, 5, std::numeric_limits<float>::quiet_NaN());
@@ -382,7 +384,8 @@ TEST_P(plan_on, workspaces_are_checked_and_used) {
   EXPECT_EQ(code_of([&] { run(start, plan.workspace_bytes() - 1); }), errc::workspace_too_small);
   EXPECT_EQ(code_of([&] { run(start + 4, plan.workspace_bytes()); }), errc::invalid_argument);
   EXPECT_EQ(code_of([&] { run(start, plan.workspace_bytes()); }), errc::ok);
-  expect_within_bound<float>(multiply<float>(a, false, 1, random_table<float>(200, 16, values::real, 1), 0, {}),
+  expect_within_bound<float>(multiply<float>(a, false, 1, random_table<float>(200, 16, values::real, 1), 0, {},
+                                             arithmetic_of(plan.facts().kernel)),
                              on_c.read(), "workspace");
 }
 

@@ -29,10 +29,10 @@ void keep_worse(verdict& all, const verdict& part) {
 template <value T>
 product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b, T beta,
                                 dense_view<const T> c0)
-    : rows_(a.rows), cols_(b.cols) {
+    : rows_(a.rows), cols_(b.cols), alpha_(alpha), terms_(static_cast<std::size_t>(a.rows)) {
   const auto size = static_cast<std::size_t>(core::checked_product(rows_, cols_, "entries of C"));
   value_.resize(size);
-  bound_.resize(size);
+  magnitude_.resize(size);
 
 #pragma omp parallel
   {
@@ -49,7 +49,7 @@ product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, den
           magnitude[static_cast<std::size_t>(j)] += std::abs(term);
         }
       }
-      const bench::row_bound<T> bound(last - first, alpha);
+      terms_[static_cast<std::size_t>(i)] = last - first;
       for (std::int64_t j = 0; j < cols_; ++j) {
         const auto column = static_cast<std::size_t>(j);
         // alpha = 0 reads neither A nor B, beta = 0 does not read C.
@@ -59,14 +59,14 @@ product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, den
             alpha == 0 ? wide<T>{0} : std::abs(static_cast<wide<T>>(alpha)) * magnitude[column];
         const auto at = static_cast<std::size_t>(i * cols_ + j);
         value_[at] = static_cast<double>(product + added);
-        bound_[at] = bound.of(static_cast<double>(product_size + std::abs(added)), value_[at]);
+        magnitude_[at] = static_cast<double>(product_size + std::abs(added));
       }
     }
   }
 }
 
 template <value T>
-verdict product_check<T>::compare(dense_view<const T> c) const {
+verdict product_check<T>::compare(dense_view<const T> c, const error_bound& allowed) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   verdict all;
 #pragma omp parallel
@@ -74,13 +74,14 @@ verdict product_check<T>::compare(dense_view<const T> c) const {
     verdict part;
 #pragma omp for schedule(static) nowait
     for (std::int64_t i = 0; i < rows_; ++i) {
+      const bench::row_bound<T> bound(terms_[static_cast<std::size_t>(i)], alpha_, allowed);
       for (std::int64_t j = 0; j < cols_; ++j) {
         const auto at = static_cast<std::size_t>(i * cols_ + j);
         const double computed = c(i, j);
         const double error = std::isfinite(computed) ? std::abs(computed - value_[at]) : infinity;
         if (error == 0) continue;
         // A reference beyond the range of T bounds nothing; then infinity over infinity counts as wrong.
-        const double share = std::isfinite(error) ? error / bound_[at] : infinity;
+        const double share = std::isfinite(error) ? error / bound.of(magnitude_[at], value_[at]) : infinity;
         part.max_error = std::max(part.max_error, error);
         part.violations += !(share <= 1);
         if (share > part.bound_share) {

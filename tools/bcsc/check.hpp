@@ -26,12 +26,15 @@ class product_check {
   /// All on the host; C0 is not read if beta = 0. O(nnz * cols), parallel; keeps 16 bytes for each entry of C.
   product_check(T alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b, T beta, dense_view<const T> c0);
 
-  verdict compare(dense_view<const T> c) const;
+  /// `allowed`: of the kernel that computed it.
+  verdict compare(dense_view<const T> c, const error_bound& allowed = {}) const;
 
  private:
   std::int64_t rows_, cols_;
-  std::vector<double> value_;  ///< [rows x cols], row-major
-  std::vector<double> bound_;
+  double alpha_;
+  std::vector<std::int64_t> terms_;  ///< [rows]
+  std::vector<double> value_;        ///< [rows x cols], row-major
+  std::vector<double> magnitude_;    ///< |alpha| |A||B| + |beta| |C0|
 };
 
 }  // namespace bcsc::cli

@@ -330,10 +330,21 @@ enum cudaError_t {
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
 
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  struct {
+    int programmaticStreamSerializationAllowed;
+  } val;
+};
+
+/// Kernels run one after the other here, whatever the attributes allow.
 struct cudaLaunchConfig_t {
   dim3 gridDim, blockDim;
   std::size_t dynamicSmemBytes;
   cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
 };
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };

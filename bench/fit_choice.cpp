@@ -1,0 +1,279 @@
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bcsc/registry.hpp"
+#include "bench/harness/report.hpp"
+#include "lib/core/fail.hpp"
+#include "lib/plan/cost_terms.hpp"
+
+/// Fits what each row of the tables costs (lib/plan/cost_terms.hpp) to times that row_times has taken, on half of the
+/// matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp.
+///
+/// For each row the costs, none negative, with the least sum of squares of relative errors. A case counts less the
+/// slower the row is beside the fastest: how much a row loses that would not be chosen does not matter.
+namespace {
+
+using namespace bcsc;
+using json = nlohmann::json;
+
+struct timing {
+  const kernel_info* row;
+  plan::cost_terms terms;
+  double us;
+};
+
+/// All rows on one matrix at one N.
+struct measured_case {
+  std::string matrix;
+  std::int64_t cols;
+  value_type type;
+  std::vector<timing> rows;
+  double fastest = 0, rival = 0;  ///< us; 0: none
+};
+
+using row_key = std::pair<value_type, std::string>;
+using cost_table = std::map<row_key, plan::cost_terms>;
+
+std::string read_text(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");  // reads plain text too
+  if (file == nullptr) core::fail(errc::io_error, "{}: cannot be opened", path);
+  std::string text;
+  std::array<char, 1 << 16> part;
+  int count = 0;
+  while ((count = gzread(file, part.data(), part.size())) > 0)
+    text.append(part.data(), static_cast<std::size_t>(count));
+  gzclose(file);
+  return text;
+}
+
+std::vector<measured_case> read_cases(const std::vector<std::string>& files,
+                                      const std::vector<std::string>& algorithms) {
+  std::map<row_key, const kernel_info*> known;
+  for (const kernel_info& row : kernel_table()) {
+    if (row.where == backend::cuda && !row.rounds_values && std::ranges::count(algorithms, row.algorithm) > 0) {
+      known[{row.type, row.name}] = &row;
+    }
+  }
+  std::vector<measured_case> cases;
+  for (const std::string& file : files) {
+    const json document = json::parse(read_text(file));
+    for (const json& m : document.at("matrices")) {
+      std::map<std::int64_t, block_statistics> by_height;
+      for (const json& s : m.at("statistics").at("blocks")) {
+        block_statistics b{.m_block = s.at("m_block"), .num_row_blocks = s.at("num_row_blocks"), .nnzc = s.at("nnzc")};
+        b.max_block_nnz = s.at("max_block_nnz");
+        b.skew = s.at("skew");
+        by_height[b.m_block] = b;
+      }
+      for (const json& c : m.at("cases")) {
+        measured_case one{.matrix = m.at("name"),
+                          .cols = c.at("cols"),
+                          .type = c.at("type") == "fp64" ? value_type::fp64 : value_type::fp32,
+                          .rows = {}};
+        const plan::product_shape shape{
+            m.at("rows"),         m.at("cols"), m.at("nnz"), one.cols, static_cast<std::int64_t>(size_of(one.type)),
+            by_height.at(16).nnzc};
+        for (const auto& [name, us] : c.at("rows").items()) {
+          const auto row = known.find({one.type, name});
+          if (row == known.end() || !us.is_number()) continue;
+          one.rows.push_back({row->second, cost_terms_of(shape, *row->second, by_height.at(row->second->m_tile)), us});
+        }
+        if (one.rows.empty()) continue;
+        one.fastest = std::ranges::min(one.rows, {}, &timing::us).us;
+        for (const auto& [name, us] : c.at("rivals").items()) {
+          if (!name.starts_with("cusparse") || !us.is_number()) continue;
+          one.rival = one.rival > 0 ? std::min(one.rival, us.get<double>()) : us.get<double>();
+        }
+        cases.push_back(std::move(one));
+      }
+    }
+  }
+  return cases;
+}
+
+/// argmin |A x - y|, x >= 0, by coordinate descent on the normal equations: few unknowns, convex.
+plan::cost_terms solve(const std::vector<plan::cost_terms>& a, const std::vector<double>& y) {
+  constexpr std::size_t n = plan::num_cost_terms;
+  plan::cost_terms scale{}, x{};
+  for (const auto& row : a) {
+    for (std::size_t j = 0; j < n; ++j) scale[j] = std::max(scale[j], std::abs(row[j]));
+  }
+  std::array<plan::cost_terms, n> g{};
+  plan::cost_terms h{};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      if (scale[j] == 0) continue;
+      h[j] += a[i][j] / scale[j] * y[i];
+      for (std::size_t k = 0; k < n; ++k) g[j][k] += scale[k] > 0 ? a[i][j] / scale[j] * a[i][k] / scale[k] : 0;
+    }
+  }
+  for (int sweep = 0; sweep < 20000; ++sweep) {
+    double moved = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      if (g[j][j] <= 0) continue;
+      double gradient = -h[j];
+      for (std::size_t k = 0; k < n; ++k) gradient += g[j][k] * x[k];
+      const double next = std::max(0.0, x[j] - gradient / g[j][j]);
+      moved = std::max(moved, std::abs(next - x[j]));
+      x[j] = next;
+    }
+    if (moved < 1e-12) break;
+  }
+  for (std::size_t j = 0; j < n; ++j) x[j] = scale[j] > 0 ? x[j] / scale[j] : 0;
+  return x;
+}
+
+cost_table fit(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
+  std::map<row_key, std::pair<std::vector<plan::cost_terms>, std::vector<double>>> systems;
+  for (const measured_case& c : cases) {
+    if (!matrices.contains(c.matrix)) continue;
+    for (const timing& t : c.rows) {
+      const double behind = t.us / c.fastest;
+      const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
+      auto& [a, y] = systems[{c.type, t.row->name}];
+      a.push_back(t.terms);
+      for (double& term : a.back()) term *= weight;
+      y.push_back(t.us * weight);
+    }
+  }
+  cost_table costs;
+  for (const auto& [row, system] : systems) {
+    constexpr std::size_t fewest = 2 * plan::num_cost_terms;
+    if (system.second.size() >= fewest) costs[row] = solve(system.first, system.second);
+  }
+  return costs;
+}
+
+struct quality {
+  double log_loss = 0, worst = 1, log_ratio = 0, worst_ratio = 1e9;
+  int cases = 0, ratios = 0, losses = 0;
+};
+
+quality judge(const std::vector<measured_case>& cases, const cost_table& costs, const std::set<std::string>& matrices,
+              bool inside, bool tell) {
+  quality q;
+  for (const measured_case& c : cases) {
+    if (matrices.contains(c.matrix) != inside) continue;
+    const timing* chosen = nullptr;
+    double least = 0;
+    for (const timing& t : c.rows) {
+      const auto cost = costs.find({c.type, t.row->name});
+      if (cost == costs.end()) continue;
+      double us = 0;
+      for (std::size_t j = 0; j < plan::num_cost_terms; ++j) us += cost->second[j] * t.terms[j];
+      if (chosen != nullptr && us >= least) continue;
+      chosen = &t;
+      least = us;
+    }
+    if (chosen == nullptr) continue;
+    const double loss = chosen->us / c.fastest;
+    ++q.cases;
+    q.log_loss += std::log(loss);
+    q.worst = std::max(q.worst, loss);
+    if (tell && loss > 1.15) {
+      fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}\n", loss, c.matrix, c.cols, to_string(c.type),
+                 chosen->row->name, chosen->us, std::ranges::min(c.rows, {}, &timing::us).row->name);
+    }
+    if (c.rival == 0) continue;
+    ++q.ratios;
+    q.log_ratio += std::log(c.rival / chosen->us);
+    q.worst_ratio = std::min(q.worst_ratio, c.rival / chosen->us);
+    q.losses += c.rival < 0.97 * chosen->us;
+  }
+  return q;
+}
+
+void print(const char* what, const quality& q) {
+  if (q.cases == 0) return;
+  fmt::print("{}: {} cases, {:.3f} times the fastest row (worst {:.2f})", what, q.cases, std::exp(q.log_loss / q.cases),
+             q.worst);
+  if (q.ratios > 0) {
+    fmt::print("; cuSPARSE {:.3f} times ours (worst {:.2f}, below 0.97: {})", std::exp(q.log_ratio / q.ratios),
+               q.worst_ratio, q.losses);
+  }
+  fmt::print("\n");
+}
+
+std::string header(const cost_table& costs, const std::string& fitted_to) {
+  std::string text = fmt::format(R"(#pragma once
+
+#include <string_view>
+
+#include "bcsc/types.hpp"
+#include "lib/plan/cost_terms.hpp"
+
+/// Made by bench/fit_choice from {}.
+namespace bcsc::plan {{
+
+/// us for each term of cost_term, in its order. Rows that do not stand here have not been measured.
+struct measured_row {{
+  value_type type;
+  std::string_view name;
+  cost_terms us;
+}};
+
+// clang-format off
+inline constexpr measured_row measured_costs[] = {{
+)",
+                                 fitted_to);
+  for (const auto& [row, us] : costs) {
+    text += fmt::format("    {{value_type::{}, \"{}\", {{", to_string(row.first), row.second);
+    for (std::size_t j = 0; j < us.size(); ++j) text += fmt::format("{}{:.4g}", j > 0 ? ", " : "", us[j]);
+    text += "}},\n";
+  }
+  return text + "};\n// clang-format on\n\n}  // namespace bcsc::plan\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Fits the costs of the rows of the tables to what row_times has measured"};
+  std::vector<std::string> files, algorithms = {"rowwise", "units"};
+  std::string out;
+  unsigned seed = 1;
+  bool tell = false;
+  app.add_option("FILE", files, "Output of row_times")->required()->check(CLI::ExistingFile);
+  app.add_option("--algorithm", algorithms, "Whose rows")->delimiter(',')->capture_default_str();
+  app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
+  app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
+  app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const std::vector<measured_case> cases = read_cases(files, algorithms);
+    std::set<std::string> names;
+    for (const measured_case& c : cases) names.insert(c.matrix);
+    std::vector<std::string> order(names.begin(), names.end());
+    std::mt19937 random(seed);  // std::shuffle is not the same everywhere
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    if (seed != 0) order.resize((order.size() + 1) / 2);
+    const std::set<std::string> half(order.begin(), order.end());
+    const cost_table costs = fit(cases, half);
+    fmt::print("{} matrices, {} cases, {} rows\n", names.size(), cases.size(), costs.size());
+    print(seed != 0 ? "the half fitted to" : "all", judge(cases, costs, half, true, tell));
+    print("the other half", judge(cases, costs, half, false, tell));
+    if (out.empty()) return 0;
+    std::string sources;
+    for (const std::string& file : files) {
+      sources += (sources.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
+    }
+    fmt::print("written: {}\n",
+               bench::write_text(header(costs, fmt::format("{} (--seed {})", sources, seed)), out).string());
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fit_choice: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "bcsc/analysis.hpp"
+#include "bcsc/registry.hpp"
+#include "converters/formats/fragments.hpp"
+#include "converters/formats/rows_stream.hpp"
+
+/// What the time of a product on a GPU is made of. A row of the tables has a cost for each term, in us, fitted to
+/// measurements (bench/fit_choice, measured_costs.hpp); its time is their sum. One definition for the plan and the fit.
+namespace bcsc::plan {
+
+/// A product, as far as its time goes.
+struct product_shape {
+  std::int64_t rows = 0, inner = 0, nnz = 0;  ///< of op(A)
+  std::int64_t cols = 0;                      ///< N
+  std::int64_t value_bytes = 4;
+  std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
+};
+
+enum class cost_term {
+  once,      ///< 1: starting
+  gathered,  ///< MB of B that row blocks read
+  far,       ///< the same times log2(B / 4 MB): the caches hold less of it
+  shared,    ///< MB of B that blocks of 16 rows read: the L1 serves what neighbours have in common
+  padded,    ///< MB that would have been read for columns past N
+  dense,     ///< MB of B and C
+  begun,     ///< thousands of row blocks times tiles: beginning and storing one
+  steps,     ///< thousands of non-empty columns times tiles: A, and what an entry costs whatever its width
+  chain,     ///< steps of the heaviest piece, one after the other
+  split,     ///< 1 if pieces have to be added up
+};
+inline constexpr std::size_t num_cost_terms = 10;
+using cost_terms = std::array<double, num_cost_terms>;
+
+/// `s`: A at the kernel's height.
+inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kernel, const block_statistics& s) {
+  const auto number = [](std::int64_t n) { return static_cast<double>(n); };
+  const double tiles = std::ceil(number(p.cols) / kernel.n_tile);
+  const double row_mb = 1e-6 * number(p.cols * p.value_bytes);
+  const double b_mb = number(p.inner) * row_mb;
+  const double gathered = number(s.nnzc) * row_mb;
+  constexpr double near_mb = 4;
+
+  // The heaviest piece of a row block, in steps.
+  double heaviest = 0, most = 0;
+  if (kernel.algorithm == "units") {
+    const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
+    heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / core::fragment_columns;
+    most = number(converters::most_groups_for(s.nnzc));
+  } else {
+    heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
+    most = number(converters::split_for(p.rows, p.nnz, kernel.columns_at_once)) / kernel.columns_at_once;
+  }
+
+  cost_terms terms{};
+  const auto set = [&](cost_term term, double value) { terms[static_cast<std::size_t>(term)] = value; };
+  set(cost_term::once, 1);
+  set(cost_term::gathered, gathered);
+  set(cost_term::far, gathered * std::max(0.0, std::log2(std::max(b_mb, 1e-9) / near_mb)));
+  set(cost_term::shared, (p.shared_nnzc > 0 ? number(p.shared_nnzc) : number(s.nnzc)) * row_mb);
+  set(cost_term::padded, number(s.nnzc) * (tiles * kernel.n_tile - number(p.cols)) * 1e-6 * number(p.value_bytes));
+  set(cost_term::dense, number(p.rows + p.inner) * row_mb);
+  set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);
+  set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
+  set(cost_term::chain, std::min(heaviest, most));
+  set(cost_term::split, heaviest > most ? 1 : 0);
+  return terms;
+}
+
+}  // namespace bcsc::plan
