@@ -11,6 +11,7 @@ namespace bcsc::kernels {
 enum class operand_form {
   compact,    ///< compact BCSC (bcsc_operand), of any m_block
   rows,       ///< a stream of pieces of rows (kernels/rows_operand.hpp)
+  cached,     ///< the same, parted by which rows of B lie in shared memory (kernels/cached_operand.hpp)
   fragments,  ///< for the matrix units (kernels/fragments_operand.hpp), of the row's own m_block
 };
 

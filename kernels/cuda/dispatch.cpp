@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/cuda/bcsc_shards.h"
+#include "kernels/tables/cached.hpp"
 #include "kernels/tables/naive.hpp"
 #include "kernels/tables/rowwise.hpp"
 #include "kernels/tables/tiled.hpp"
@@ -34,6 +35,8 @@ template <>
 constexpr int num_shards<tables::rowwise> = BCSC_ROWWISE_SHARDS;
 template <>
 constexpr int num_shards<tables::units> = BCSC_UNITS_SHARDS;
+template <>
+constexpr int num_shards<tables::cached> = BCSC_CACHED_SHARDS;
 
 }  // namespace
 
@@ -48,5 +51,6 @@ template launch_fn launcher<tables::warp>(std::size_t);
 template launch_fn launcher<tables::tiled>(std::size_t);
 template launch_fn launcher<tables::rowwise>(std::size_t);
 template launch_fn launcher<tables::units>(std::size_t);
+template launch_fn launcher<tables::cached>(std::size_t);
 
 }  // namespace bcsc::kernels::cuda

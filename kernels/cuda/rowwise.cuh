@@ -301,13 +301,13 @@ __global__ void __launch_bounds__(Warps * 32,
   }
 }
 
-/// C of the heavy rows, from the partial sums of their pieces.
+/// C of the heavy rows, from the partial sums of their pieces: of rows_operand, or of another that names them so.
 ///
 /// Who owns what: a thread block owns a tile of one row by 32 columns; its 8 warps add up every eighth piece each, and
 ///   their 8 sums are added in order.
-template <class T>
-__global__ void __launch_bounds__(256)
-    add_partials_kernel(const __grid_constant__ rows_args<T> args, std::int64_t ld, std::int64_t num_tiles) {
+template <class T, class Operand>
+__global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant__ product_args<T, Operand> args,
+                                                           std::int64_t ld, std::int64_t num_tiles) {
   constexpr int width = 32, slices = 8;
   __shared__ T sums[slices][width];
   const int x = static_cast<int>(threadIdx.x) % width;
@@ -332,16 +332,25 @@ __global__ void __launch_bounds__(256)
     if (slice == 0 && col < args.n) {
 #pragma unroll
       for (int i = 1; i < slices; ++i) sum += sums[i][x];
-      const std::int64_t row = __ldg(&args.a.pieces[begin].row_and_odd) >> 1;
+      const std::int64_t row = args.a.pieces[begin].row_of_c();
       store(args.c + row * args.c_row_stride + col * args.c_col_stride, by, sum);
     }
     __syncthreads();  // before the next sums
   }
 }
 
+/// Starts add_partials_kernel, if there are heavy rows.
+template <class T, class Operand>
+int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
+  if (args.a.num_heavy == 0) return cudaSuccess;
+  const std::int64_t num_tiles = args.a.num_heavy * ceil_div(args.n, 32);
+  return start(begins::while_previous_ends, &add_partials_kernel<T, Operand>, num_tiles, 256, 0, env.stream, args,
+               partials_ld<T>(args.n), num_tiles);
+}
+
 /// The most values of B that may be loaded at once: where every row of B, and so every tile, is whole vectors.
-template <class T>
-int load_width(const rows_args<T>& args, int most) {
+template <class T, class Operand>
+int load_width(const product_args<T, Operand>& args, int most) {
   int width = most;
   while (width > 1 && (args.n % width != 0 || args.ldb % width != 0 ||
                        reinterpret_cast<std::uintptr_t>(args.b) % (width * sizeof(T)) != 0)) {
@@ -359,10 +368,7 @@ struct implementation<tables::rowwise> {
     constexpr int widest = row.items < 16 / static_cast<int>(sizeof(T)) ? row.items : 16 / static_cast<int>(sizeof(T));
     const auto& product = *static_cast<const rows_args<T>*>(args);
     const int status = launch_width<Row, widest>(product, env, load_width(product, widest));
-    if (status != cudaSuccess || product.a.num_heavy == 0) return status;
-    const std::int64_t num_tiles = product.a.num_heavy * ceil_div(product.n, 32);
-    return start(begins::while_previous_ends, &add_partials_kernel<T>, num_tiles, 256, 0, env.stream, product,
-                 partials_ld<T>(product.n), num_tiles);
+    return status != cudaSuccess ? status : add_partials(product, env);
   }
 
  private:

@@ -19,6 +19,7 @@ struct alignas(sizeof(T) == 4 ? 16 : 8) entry_pair {
 struct alignas(8) row_piece {
   std::uint32_t first_pair;   ///< in the array of pairs
   std::uint32_t row_and_odd;  ///< 2 * row of C, plus 1 if the second entry of its last pair is padding
+  constexpr std::int64_t row_of_c() const { return row_and_odd >> 1; }
   friend bool operator==(const row_piece&, const row_piece&) = default;
 };
 

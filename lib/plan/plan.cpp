@@ -147,9 +147,14 @@ struct spmm_plan<T>::impl {
     const bool same_height = options.m_block > 0 || kernel.info.m_tile == facts.m_block;
     const bool same_width = form != kernels::operand_form::compact || kernel.info.index_bits == facts.kernel.index_bits;
     // Where long rows are cut follows the kernel's steps.
+    const bool cached = form == kernels::operand_form::cached;
     const bool same_pieces =
-        form != kernels::operand_form::rows || kernel.info.columns_at_once == facts.kernel.columns_at_once;
-    return kernel.form == form && same_height && same_width && same_pieces;
+        (form != kernels::operand_form::rows && !cached) || kernel.info.columns_at_once == facts.kernel.columns_at_once;
+    // Which rows of B lie in shared memory follows from the room that they have there.
+    const bool same_panels =
+        !cached || (kernel.info.n_tile == facts.kernel.n_tile &&
+                    kernel.info.shared_bytes == facts.kernel.shared_bytes && kernel.info.stages == facts.kernel.stages);
+    return kernel.form == form && same_height && same_width && same_pieces && same_panels;
   }
 
   std::unique_ptr<impl> sharing(const std::string& name, std::int64_t cols) const {
@@ -220,6 +225,9 @@ struct spmm_plan<T>::impl {
              .index_bits = facts.kernel.index_bits,
              .m_block = facts.m_block,
              .columns_at_once = facts.kernel.columns_at_once,
+             .slab_cols = facts.kernel.n_tile,
+             .stages = facts.kernel.stages,
+             .shared_bytes = facts.kernel.shared_bytes,
              .boundaries = boundaries,
              .order = order,
              .device = on_gpu() ? std::optional(device()) : std::nullopt}};

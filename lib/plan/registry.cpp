@@ -5,6 +5,7 @@
 #include "bcsc_config.h"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
+#include "kernels/tables/cached.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/naive.hpp"
 #include "kernels/tables/rowwise.hpp"
@@ -83,6 +84,7 @@ std::vector<registered_kernel> concatenate() {
   append_cuda<tables::tiled>(list);
   append_cuda<tables::rowwise>(list);
   append_cuda<tables::units>(list);
+  append_cuda<tables::cached>(list);
   return list;
 }
 

@@ -69,6 +69,20 @@ stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
 }
 
 template <value T, class I>
+stored_cached<T> make_cached(const csr_view<T, I>& csr, const storing& how) {
+  const std::int64_t row_bytes = how.slab_cols * static_cast<std::int64_t>(sizeof(T));
+  converters::cached_stream<T> stream = converters::to_cached_stream(
+      csr, {.rows = {.split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once)},
+            .row_bytes = row_bytes,
+            .slots = how.shared_bytes / row_bytes,
+            .stages = how.stages});
+  if (!how.order.empty()) {
+    for (core::cached_piece& piece : stream.pieces) piece.row = static_cast<std::uint32_t>(how.order[piece.row]);
+  }
+  return {converters::upload(*how.device, stream), digest_of(csr)};
+}
+
+template <value T, class I>
 stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
   const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
   const converters::fragments_matrix<T> a =
@@ -157,6 +171,43 @@ int stored_rows<T>::start(kernels::launch_fn launch, const dense_side<T>& produc
 }
 
 template <class T>
+stored_facts stored_cached<T>::facts() const {
+  return {stream.nnz, stream.bytes(), stream.rows};
+}
+
+template <class T>
+kernels::cached_operand<T> stored_cached<T>::operand(T* partials) const {
+  return {stream.rows,
+          stream.cols,
+          stream.num_pieces(),
+          stream.num_panels,
+          stream.num_partials,
+          stream.num_heavy(),
+          static_cast<std::int64_t>(stream.hot_cols.size()),
+          stream.nnz - stream.cold_entries,
+          stream.cold_entries,
+          static_cast<int>(stream.panel_slots),
+          static_cast<int>(stream.stages),
+          stream.pieces.data(),
+          stream.pairs.data(),
+          stream.hot_cols.data(),
+          stream.heavy_ptr.data(),
+          partials};
+}
+
+template <class T>
+std::int64_t stored_cached<T>::partial_values(std::int64_t n) const {
+  return kernels::cached_workspace_bytes(operand(nullptr), n) / static_cast<std::int64_t>(sizeof(T));
+}
+
+template <class T>
+int stored_cached<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                            const kernels::launch_env& env) const {
+  const auto args = with(operand(product.partials), product);
+  return launch(&args, env);
+}
+
+template <class T>
 stored_facts stored_fragments<T>::facts() const {
   return {nnzc, fragments.bytes() + row_of.bytes(), num_row_blocks};
 }
@@ -183,6 +234,9 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
   switch (how.form) {
     case kernels::operand_form::rows:
       form_ = make_rows(csr, how);
+      return;
+    case kernels::operand_form::cached:
+      form_ = make_cached(csr, how);
       return;
     case kernels::operand_form::fragments:
       form_ = make_fragments(csr, how);
@@ -214,6 +268,7 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
   template struct stored_compact<T, std::int32_t, converters::device_compact<T, std::int32_t>>; \
   template struct stored_compact<T, std::int64_t, converters::device_compact<T, std::int64_t>>; \
   template struct stored_rows<T>;                                                               \
+  template struct stored_cached<T>;                                                             \
   template struct stored_fragments<T>;                                                          \
   template class stored_matrix<T>;                                                              \
   template stored_matrix<T>::stored_matrix(const csr_view<T, std::int32_t>&, const storing&);   \

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "bcsc/formats.hpp"
+#include "converters/formats/cached_stream.hpp"
 #include "converters/formats/device_compact.hpp"
 #include "converters/formats/fragments.hpp"
 #include "converters/formats/rows_stream.hpp"
+#include "kernels/cached_operand.hpp"
 #include "kernels/fragments_operand.hpp"
 #include "kernels/rows_operand.hpp"
 #include "kernels/spmm_args.hpp"
@@ -31,7 +33,10 @@ struct storing {
   kernels::operand_form form = kernels::operand_form::compact;
   int index_bits = 32;  ///< that the kernel reads
   std::int64_t m_block = 1;
-  int columns_at_once = 1;                        ///< entries that the kernel multiplies in one step
+  int columns_at_once = 1;  ///< entries that the kernel multiplies in one step
+  int slab_cols = 1;        ///< columns of B that a thread block takes
+  int stages = 1;           ///< and how much of B it holds in shared memory
+  std::int64_t shared_bytes = 0;
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
   std::optional<int> device = {};                 ///< none: on the host
@@ -101,6 +106,19 @@ struct stored_rows {
   kernels::rows_operand<T> operand(T* partials) const;
 };
 
+/// The same, parted by which rows of B lie in shared memory, on a GPU.
+template <class T>
+struct stored_cached {
+  converters::device_cached_stream<T> stream;
+  pattern_digest pattern;
+
+  stored_facts facts() const;
+  bool same_pattern(const stored_cached& other) const { return pattern == other.pattern; }
+  std::int64_t partial_values(std::int64_t n) const;
+  int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
+  kernels::cached_operand<T> operand(T* partials) const;
+};
+
 /// Fragments for the matrix units, on a GPU.
 template <class T>
 struct stored_fragments {
@@ -147,7 +165,7 @@ class stored_matrix {
 
  private:
   std::variant<host_compact<T, std::int32_t>, host_compact<T, std::int64_t>, device_compact<T, std::int32_t>,
-               device_compact<T, std::int64_t>, stored_rows<T>, stored_fragments<T>>
+               device_compact<T, std::int64_t>, stored_rows<T>, stored_cached<T>, stored_fragments<T>>
       form_;
 };
 
