@@ -44,6 +44,11 @@ struct measured_case {
   double fastest = 0, rival = 0;  ///< us; 0: none
 };
 
+/// Of those that a plan may choose unasked.
+const timing& fastest_row(const measured_case& c) {
+  return *std::ranges::min_element(c.rows, {}, [](const timing& t) { return std::pair(t.row->rounds_values, t.us); });
+}
+
 using row_key = std::pair<value_type, std::string>;
 using cost_table = std::map<row_key, plan::cost_terms>;
 
@@ -63,7 +68,7 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
                                       const std::vector<std::string>& algorithms) {
   std::map<row_key, const kernel_info*> known;
   for (const kernel_info& row : kernel_table()) {
-    if (row.where == backend::cuda && !row.rounds_values && std::ranges::count(algorithms, row.algorithm) > 0) {
+    if (row.where == backend::cuda && std::ranges::count(algorithms, row.algorithm) > 0) {
       known[{row.type, row.name}] = &row;
     }
   }
@@ -92,7 +97,7 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
           one.rows.push_back({row->second, cost_terms_of(shape, *row->second, by_height.at(row->second->m_tile)), us});
         }
         if (one.rows.empty()) continue;
-        one.fastest = std::ranges::min(one.rows, {}, &timing::us).us;
+        one.fastest = fastest_row(one).us;
         for (const auto& [name, us] : c.at("rivals").items()) {
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
           one.rival = one.rival > 0 ? std::min(one.rival, us.get<double>()) : us.get<double>();
@@ -171,7 +176,7 @@ quality judge(const std::vector<measured_case>& cases, const cost_table& costs, 
     double least = 0;
     for (const timing& t : c.rows) {
       const auto cost = costs.find({c.type, t.row->name});
-      if (cost == costs.end()) continue;
+      if (cost == costs.end() || t.row->rounds_values) continue;
       double us = 0;
       for (std::size_t j = 0; j < plan::num_cost_terms; ++j) us += cost->second[j] * t.terms[j];
       if (chosen != nullptr && us >= least) continue;
@@ -185,7 +190,7 @@ quality judge(const std::vector<measured_case>& cases, const cost_table& costs, 
     q.worst = std::max(q.worst, loss);
     if (tell && loss > 1.15) {
       fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}\n", loss, c.matrix, c.cols, to_string(c.type),
-                 chosen->row->name, chosen->us, std::ranges::min(c.rows, {}, &timing::us).row->name);
+                 chosen->row->name, chosen->us, fastest_row(c).row->name);
     }
     if (c.rival == 0) continue;
     ++q.ratios;

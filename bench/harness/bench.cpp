@@ -82,7 +82,7 @@ class matrix_bench {
         facts_(facts),
         host_(a),
         placed_(*room.where, a),
-        own_(room.ctx, *room.where, host_, placed_.view()) {
+        own_(room.ctx, *room.where, host_, placed_.view(), room.options.compute) {
     if (room_.others) rivals_ = room_.others->on(problem<T>{host_, placed_.view()});
   }
 
@@ -159,11 +159,7 @@ class matrix_bench {
   }
 
   static candidate entry_of(const kernel_info& row, const operands<T>& on) {
-    return {.result = {.name = row.name,
-                       .group = row.algorithm,
-                       .ours = true,
-                       .order = on.order(),
-                       .bounded = !row.rounds_values}};
+    return {.result = {.name = row.name, .group = row.algorithm, .ours = true, .order = on.order()}};
   }
 
   void add_shared_row(const kernel_info& row, const expectation<T>& expected, const operands<T>& on) {
@@ -392,7 +388,8 @@ run_result measure_all(const context& ctx, const bench_options& options,
                  .main_rival = room.others ? room.others->main_group() : "",
                  .algorithms = algorithms_of(ctx.kind()),
                  .timing = options.timing,
-                 .seed = options.seed};
+                 .seed = options.seed,
+                 .compute = options.compute};
   for (const input& from : inputs) {
     room.done = static_cast<double>(&from - inputs.data()) / static_cast<double>(inputs.size());
     try {

@@ -11,6 +11,7 @@
 
 #include "bcsc/context.hpp"
 #include "bcsc/files.hpp"
+#include "bcsc/plan.hpp"
 #include "bcsc/types.hpp"
 #include "bench/harness/results.hpp"
 
@@ -21,8 +22,9 @@ struct bench_options {
   std::vector<std::string> matrices;  ///< see expand_inputs()
   std::vector<std::int64_t> cols = {8, 32, 128, 512};
   std::vector<value_type> types = {value_type::fp32};
-  layout order = layout::row_major;  ///< of B and C
-  bool full = false;                 ///< every row of every table, not only each algorithm's best
+  layout order = layout::row_major;             ///< of B and C
+  compute_class compute = compute_class::full;  ///< that the plan may choose
+  bool full = false;                            ///< every row of every table, not only each algorithm's best
   /// Rows, or algorithms with all their rows: only these of the library's own, beside the plan. Their times of
   /// conversion are not measured: rows that read A in the same form share it. Empty: as `full` says.
   std::vector<std::string> kernels;

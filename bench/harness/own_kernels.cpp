@@ -32,8 +32,11 @@ std::vector<std::vector<kernel_info>> own_kernels<T>::rows_by_algorithm(bool all
 template <value T>
 typename own_kernels<T>::shared_plan own_kernels<T>::make(const csr_view<T, std::int32_t>& a, const std::string& kernel,
                                                           std::int64_t cols, layout order, trust check) const {
-  const plan_options options{
-      .cols = std::max<std::int64_t>(cols, 1), .b_layout = order, .kernel = kernel, .check = check};
+  const plan_options options{.cols = std::max<std::int64_t>(cols, 1),
+                             .b_layout = order,
+                             .kernel = kernel,
+                             .compute = compute_,
+                             .check = check};
   return std::make_shared<const spmm_plan<T>>(ctx_, a, options);
 }
 

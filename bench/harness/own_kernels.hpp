@@ -16,8 +16,8 @@ template <value T>
 class own_kernels {
  public:
   own_kernels(const context& ctx, stage& where, const csr_view<T, std::int32_t>& host,
-              const csr_view<T, std::int32_t>& placed)
-      : ctx_(ctx), where_(where), host_(host), placed_(placed) {}
+              const csr_view<T, std::int32_t>& placed, compute_class compute = compute_class::full)
+      : ctx_(ctx), where_(where), host_(host), placed_(placed), compute_(compute) {}
 
   /// The rows of the tables that can run here, by algorithm, in the tables' order. `all`: also those with wider indices
   /// than the matrix needs.
@@ -45,6 +45,7 @@ class own_kernels {
   context ctx_;
   stage& where_;
   csr_view<T, std::int32_t> host_, placed_;
+  compute_class compute_;
   std::map<std::string, shared_plan> kept_;
   std::int64_t kept_bytes_ = 0;
 };

@@ -263,6 +263,7 @@ std::string to_json_text(const run_result& run) {
                     {"main_rival", run.main_rival},
                     {"algorithms", run.algorithms},
                     {"seed", run.seed},
+                    {"compute", to_string(run.compute)},
                     {"seconds", run.seconds},
                     {"matrices", matrices},
                     {"cases", cases},

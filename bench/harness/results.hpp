@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bcsc/plan.hpp"
 #include "bcsc/types.hpp"
 #include "bench/harness/check.hpp"
 #include "bench/harness/inputs.hpp"
@@ -73,6 +74,7 @@ struct run_result {
   std::vector<input_problem> problems;
   timing_options timing;
   std::uint64_t seed = 0;
+  compute_class compute = compute_class::full;  ///< that the plan might choose
   double seconds = 0;
 };
 

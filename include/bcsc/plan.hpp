@@ -23,6 +23,13 @@ enum class row_blocks {
 };
 std::string_view to_string(row_blocks kind);
 
+/// How exact the products of A's and B's values have to be.
+enum class compute_class {
+  full,  ///< within the error bound of their type, by whatever method
+  tf32,  ///< fp32 values may be rounded to TF32 (11 bits) before they are multiplied; sums are fp32
+};
+std::string_view to_string(compute_class kind);
+
 /// What a plan is made for. Everything but `cols` may stay as it is.
 struct plan_options {
   std::int64_t cols = 32;               ///< the N it will mostly run with; any N runs
@@ -31,6 +38,7 @@ struct plan_options {
   std::string kernel = {};              ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
   std::int64_t m_block = 0;             ///< force the height of the row blocks; 0: the plan chooses
   bool deterministic = false;           ///< only kernels that are bit-equal from run to run
+  compute_class compute = compute_class::full;
   /// Bound on workspace_bytes(); one tile of columns is always taken. Less means more, narrower passes over a
   /// column-major B.
   std::int64_t max_workspace_bytes = std::int64_t{256} << 20;

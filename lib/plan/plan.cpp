@@ -607,6 +607,16 @@ struct spmm_plan<T>::impl {
   }
 };
 
+std::string_view to_string(compute_class kind) {
+  switch (kind) {
+    case compute_class::full:
+      return "full";
+    case compute_class::tf32:
+      return "tf32";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(row_blocks kind) {
   switch (kind) {
     case row_blocks::uniform:

@@ -148,6 +148,24 @@ TEST(choice, every_kernel_can_be_asked_for_by_name) {
   }
 }
 
+TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
+  const plan::problem p{.where = backend::cuda,
+                        .type = value_type::fp32,
+                        .rows = 100,
+                        .inner = 100,
+                        .nnz = 500,
+                        .cols = 32,
+                        .max_shared_bytes = 1 << 20,
+                        .num_multiprocessors = 132};
+  const auto count = [](const auto& kernels) {
+    return std::ranges::count_if(kernels, [](const auto* k) { return k->info.rounds_values; });
+  };
+  std::ptrdiff_t built = 0;
+  for (const auto& k : plan::registry()) built += k.info.rounds_values && k.launch != nullptr ? 1 : 0;
+  EXPECT_EQ(count(plan::allowed(p, {})), 0);
+  EXPECT_EQ(count(plan::allowed(p, {.compute = compute_class::tf32})), built);
+}
+
 TEST(choice, a_forced_height_is_kept) {
   const auto possible = plan::candidates(cpu_problem(), {.m_block = 13});
   const auto heights = plan::heights(possible, {.m_block = 13});

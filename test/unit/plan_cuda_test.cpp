@@ -66,6 +66,29 @@ TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
   cudaStreamDestroy(stream);
 }
 
+TEST_F(plan_cuda, products_that_follow_each_other_read_what_the_last_has_written) {
+  // Kernels begin while the one before them ends: nothing of B or C may be touched too early.
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    for (const std::int64_t n : {7, 32}) {
+      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = n, .kernel = k.name});
+      const auto start = random_table<float>(a_.cols, n, values::real, 3);
+      const auto chain = [&](bool waits) {
+        operand<float> x(ctx(), start, {}), y(ctx(), start, {});
+        auto from = x.view(), to = y.view();
+        for (int step = 0; step < 24; ++step) {
+          plan.run(0.125f, from, 0.5f, to);
+          if (waits) EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+          std::swap(from, to);
+        }
+        return y.read().at;
+      };
+      ASSERT_EQ(a_.rows, a_.cols);
+      if (k.deterministic) EXPECT_EQ(chain(false), chain(true)) << k.name << ", N = " << n;
+    }
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(plan_cuda, scalars_may_lie_on_the_device) {
   const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
   const auto c0 = random_table<float>(a_.rows, 24, values::real, 2);

@@ -429,10 +429,15 @@ TEST_P(plan_on, runs_from_many_threads_at_once) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
+      core::device_buffer<std::byte> workspace;
+      if (ctx().kind() == backend::cuda && plan.workspace_bytes() > 0) {
+        workspace = {ctx().device().device, static_cast<std::int64_t>(plan.workspace_bytes())};
+      }
       for (int k = 0; k < 10; ++k) {
         const auto b = random_table<double>(260, 8, values::real, static_cast<std::uint64_t>(t * 100 + k + 1));
         operand<double> on_b(ctx(), b, {}), on_c(ctx(), 260, 8, {});
-        plan.run(1.0, on_b.view(), 0.0, on_c.view());
+        plan.run(1.0, on_b.view(), 0.0, on_c.view(),
+                 {.workspace = {workspace.data(), static_cast<std::size_t>(workspace.size())}});
         expect_within_bound<double>(multiply<double>(a, false, 1, b, 0, {}), on_c.read(), "thread");
       }
     });

@@ -85,6 +85,9 @@ command add_bench(CLI::App& app) {
       ->capture_default_str();
   add_choice<layout>(parser, "--layout", measured.order, {{"row", layout::row_major}, {"col", layout::col_major}},
                      "Layout of B and C; the libraries compared with are measured in both");
+  add_choice<compute_class>(parser, "--compute", measured.compute,
+                            {{"full", compute_class::full}, {"tf32", compute_class::tf32}},
+                            "tf32: the plan may round fp32 values to TF32 before it multiplies");
   parser.add_flag("--full", measured.full, "Every row of every table, not only each algorithm's best");
   parser
       .add_option("--kernel", measured.kernels,

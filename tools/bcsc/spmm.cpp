@@ -30,6 +30,7 @@ struct spmm_options : output_options {
   std::int64_t m_block = 0;
   value_type type = value_type::fp32;
   layout order = layout::row_major;
+  compute_class compute = compute_class::full;
   double alpha = 1, beta = 0;
   int repeat = 10;
 };
@@ -91,9 +92,12 @@ class product_bench {
 
   /// Through a plan: a kernel by name, an algorithm, or "" for the plan's own choice.
   product_result with_plan(const std::string& kernel) {
-    const spmm_plan<T> plan(
-        ctx_, a_.view(),
-        {.cols = options_.cols, .b_layout = options_.order, .kernel = kernel, .m_block = options_.m_block});
+    const spmm_plan<T> plan(ctx_, a_.view(),
+                            {.cols = options_.cols,
+                             .b_layout = options_.order,
+                             .kernel = kernel,
+                             .m_block = options_.m_block,
+                             .compute = options_.compute});
     const plan_facts& facts = plan.facts();
     product_result result{.kernel = facts.kernel.name,
                           .algorithm = facts.kernel.algorithm,
@@ -330,6 +334,9 @@ command add_spmm(CLI::App& app) {
       ->capture_default_str();
   add_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
+  add_choice<compute_class>(*cmd.parser, "--compute", options->compute,
+                            {{"full", compute_class::full}, {"tf32", compute_class::tf32}},
+                            "tf32: the plan may round fp32 values to TF32 before it multiplies");
   add_choice<layout>(*cmd.parser, "--layout", options->order, {{"row", layout::row_major}, {"col", layout::col_major}},
                      "Layout of B and C");
   cmd.parser->add_option("--alpha", options->alpha, "Factor of A * B")->capture_default_str();
