@@ -447,17 +447,6 @@ struct heavy_place_body {
   }
 };
 
-/// Runs a CUB algorithm twice: the first call only asks for the size of its temporary memory.
-template <class Algorithm>
-void with_cub(int device, Algorithm&& algorithm, const char* what) {
-  forget_earlier_error();
-  std::size_t bytes = 0;
-  core::gpu::check_launch(algorithm(nullptr, bytes), what);
-  const core::device_buffer<char> temporary(device, std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes)));
-  forget_earlier_error();
-  core::gpu::check_launch(algorithm(temporary.data(), bytes), what);
-}
-
 template <class I>
 void sort_heavy(int device, const workplace<I>& at, std::int64_t num_heavy) {
   core::device_buffer<std::int64_t> start(device, num_heavy + 1);
