@@ -55,17 +55,37 @@ kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p)
   return {a, p.b, p.ldb, p.n, p.c, p.c_row_stride, p.c_col_stride, p.alpha, p.beta, p.alpha_at, p.beta_at};
 }
 
+/// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.
+template <value T, class I, class Use>
+void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
+  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+    use_on_device(device, cast<T, std::int32_t>(csr).view(), use);
+  } else if (csr.space == memory_space::device) {
+    use(csr);
+  } else {
+    const core::device_buffer<I> row_ptr(device, csr.row_ptr), col_ind(device, csr.col_ind);
+    const core::device_buffer<T> values(device, csr.values);
+    use(csr_view<T, I>{csr.rows,
+                       csr.cols,
+                       {row_ptr.data(), csr.row_ptr.size()},
+                       {col_ind.data(), csr.col_ind.size()},
+                       {values.data(), csr.values.size()},
+                       memory_space::device});
+  }
+}
+
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
 template <value T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
-  converters::rows_stream<T> stream = converters::to_rows_stream(csr, {.split = split});
-  if (!how.order.empty()) {
-    for (core::row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
-      const auto row = static_cast<std::size_t>(piece.row_and_odd >> 1);
-      piece.row_and_odd = static_cast<std::uint32_t>(how.order[row]) << 1 | (piece.row_and_odd & 1);
-    }
-  }
-  return {converters::upload(*how.device, stream), digest_of(csr)};
+  const int device = *how.device;
+  stored_rows<T> made;
+  made.device = device;
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+    made.stream = converters::to_rows_stream_on_device(device, there, {.split = split});
+  });
+  if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
+  return made;
 }
 
 template <value T, class I>
@@ -191,6 +211,11 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
       return;
     case kernels::operand_form::compact:
       break;
+  }
+  if (csr.space == memory_space::device) {
+    form_ = device_compact<T, I>{converters::to_compact_on_device(*how.device, csr, how.m_block, true),
+                                 row_permutation<I>(how)};
+    return;
   }
   const auto place = [&]<class I2>(const csr_view<T, I2>& a) {
     const bool on_gpu = how.device.has_value();

@@ -37,6 +37,11 @@ struct storing {
   std::optional<int> device = {};                 ///< none: on the host
 };
 
+/// Whether the form is made on the GPU that reads it, from CSR there; the others are made on the host.
+constexpr bool made_on_device(kernels::operand_form form, int index_bits) {
+  return index_bits == 32 && form != kernels::operand_form::fragments;
+}
+
 /// A product but for A: what product_args holds of it.
 template <class T>
 struct dense_side {
@@ -82,23 +87,23 @@ using host_compact = stored_compact<T, I, compact_bcsc_matrix<T, I>>;
 template <class T, class I>
 using device_compact = stored_compact<T, I, converters::device_compact<T, I>>;
 
+/// A stream of pieces of rows, on a GPU.
+template <class T>
+struct stored_rows {
+  int device = 0;
+  converters::device_rows_stream<T> stream;
+
+  stored_facts facts() const;
+  bool same_pattern(const stored_rows& other) const { return converters::same_pattern(device, stream, other.stream); }
+  std::int64_t partial_values(std::int64_t n) const;
+  int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
+  kernels::rows_operand<T> operand(T* partials) const;
+};
+
 /// 128 bits of a hash over CSR's pointers and columns: for forms from which the pattern cannot be read back.
 struct pattern_digest {
   std::uint64_t low = 0, high = 0;
   friend bool operator==(const pattern_digest&, const pattern_digest&) = default;
-};
-
-/// A stream of pieces of rows, on a GPU.
-template <class T>
-struct stored_rows {
-  converters::device_rows_stream<T> stream;
-  pattern_digest pattern;
-
-  stored_facts facts() const;
-  bool same_pattern(const stored_rows& other) const { return pattern == other.pattern; }
-  std::int64_t partial_values(std::int64_t n) const;
-  int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
-  kernels::rows_operand<T> operand(T* partials) const;
 };
 
 /// Fragments for the matrix units, on a GPU.
@@ -119,7 +124,8 @@ template <value T>
 class stored_matrix {
  public:
   stored_matrix() = default;
-  /// From CSR on the host, its rows in their final order. Throws what the converters throw.
+  /// From CSR, its rows in their final order: on the host, or on the device if made_on_device(how.form, how.index_bits)
+  /// and there are no boundaries. Throws what the converters throw.
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
   /// Made on the device, rows in A's order.
