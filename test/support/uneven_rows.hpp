@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string>
 
+#include "lib/core/row_pieces.hpp"
 #include "test/support/battery.hpp"
 
 /// Matrices whose rows are as different as the stream of row pieces has to bear.
@@ -30,6 +34,14 @@ inline std::vector<sparse_case> uneven_rows() {
   all.push_back(rows_of_lengths("one_row_only", 1, 5001, [](std::int64_t) { return 5001; }));
   all.push_back(rows_of_lengths("all_empty", 3000, 5, [](std::int64_t) { return 0; }));
   return all;
+}
+
+/// Whether all columns and values have the same bits; what fills a pair of half precision up to 16 bytes may differ.
+template <class T>
+bool same_bits(const std::vector<core::entry_pair<T>>& a, const std::vector<core::entry_pair<T>>& b) {
+  return std::ranges::equal(a, b, [](const core::entry_pair<T>& x, const core::entry_pair<T>& y) {
+    return std::memcmp(&x, &y, offsetof(core::entry_pair<T>, value) + sizeof x.value) == 0;
+  });
 }
 
 }  // namespace bcsc::test
