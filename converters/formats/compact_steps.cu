@@ -571,11 +571,6 @@ struct shrink_rows_body {
   }
 };
 
-__device__ inline std::int64_t small_at(const void* array, int bytes, std::int64_t k) {
-  if (bytes == 1) return static_cast<const std::uint8_t*>(array)[k];
-  return bytes == 2 ? static_cast<const std::uint16_t*>(array)[k] : 0;
-}
-
 /// Column j's entries, at place j + 1 of a pointer array whose sums follow.
 template <class I>
 struct column_length_body {

@@ -50,4 +50,10 @@ __device__ std::int64_t segment_of(const I* ptr, std::int64_t num_segments, std:
   return count_up_to(ptr, num_segments + 1, k) - 1;
 }
 
+/// Element k of an array of small indices of so many bytes each; 0 where they take none.
+__host__ __device__ inline std::int64_t small_at(const void* array, int bytes, std::int64_t k) {
+  if (bytes == 1) return static_cast<const std::uint8_t*>(array)[k];
+  return bytes == 2 ? static_cast<const std::uint16_t*>(array)[k] : 0;
+}
+
 }  // namespace bcsc::converters::steps

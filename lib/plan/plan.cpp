@@ -310,7 +310,8 @@ struct spmm_plan<T>::impl {
     return settle(given);
   }
 
-  bool made_on_device() const { return plan::made_on_device(form, facts.kernel.index_bits); }
+  /// Whether what the kernel reads is made on the GPU, all the way from CSR there.
+  bool made_on_device() const { return facts.kernel.index_bits == 32; }
 
   template <class I>
   plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {

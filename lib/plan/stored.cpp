@@ -1,13 +1,9 @@
 #include "lib/plan/stored.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "bcsc/convert.hpp"
 #include "lib/core/checked.hpp"
@@ -27,27 +23,6 @@ auto index_arrays(const compact_bcsc_view<T, I>& a) {
   };
   return std::tuple(here(a.block_row), here(a.brow_ptr), here(a.entry_ptr), here(a.col_ind), here(a.col_ind16),
                     here(bytes(a.col_count)), here(bytes(a.row_in_block)));
-}
-
-/// The same for the same pattern, whatever the width of its indices.
-template <class T, class I>
-pattern_digest digest_of(const csr_view<T, I>& a) {
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  std::array<std::int64_t, 1024> wide;
-  const auto take = [&](std::span<const I> array) {
-    for (std::size_t first = 0; first < array.size(); first += wide.size()) {
-      const std::size_t count = std::min(wide.size(), array.size() - first);
-      std::ranges::copy(array.subspan(first, count), wide.begin());
-      XXH3_128bits_update(&state, wide.data(), count * sizeof(wide[0]));
-    }
-  };
-  const std::array<std::int64_t, 2> shape{a.rows, a.cols};
-  XXH3_128bits_update(&state, shape.data(), sizeof shape);
-  take(a.row_ptr);
-  take(a.col_ind);
-  const XXH128_hash_t hash = XXH3_128bits_digest(&state);
-  return {hash.low64, hash.high64};
 }
 
 template <class T, class Operand>
@@ -88,18 +63,35 @@ stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   return made;
 }
 
-template <value T, class I>
-stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
-  const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
+template <value T>
+stored_fragments<T> make_fragments(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
   // A row block of many groups would be multiplied by one warp long after the others are done.
   const std::int64_t groups = core::ceil_div(blocks.nnzc(), std::int64_t{core::fragment_columns});
-  const converters::fragments_matrix<T> a =
-      converters::to_fragments(blocks.view(), {.most_groups = std::max<std::int64_t>(16, groups / 2000)});
-  return {.fragments = converters::upload(*how.device, a),
+  return {.fragments = converters::to_fragments_on_device(*how.device, blocks,
+                                                          {.most_groups = std::max<std::int64_t>(16, groups / 2000)}),
           .nnzc = blocks.nnzc(),
-          .num_row_blocks = blocks.view().num_row_blocks(),
+          .num_row_blocks = blocks.num_row_blocks(),
           .row_of = row_permutation<std::int32_t>(how),
-          .pattern = digest_of(csr)};
+          .pattern = converters::hash_pattern_on_device(*how.device, blocks)};
+}
+
+/// Row blocks of heights of their own are made on the host.
+template <value T, class I>
+stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
+  const int device = *how.device;
+  if (!how.boundaries.empty()) {
+    if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+      return make_fragments(cast<T, std::int32_t>(csr).view(), how);
+    } else {
+      const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
+      return make_fragments(converters::upload(device, blocks.view()).view(), how);
+    }
+  }
+  std::optional<stored_fragments<T>> made;
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+    made = make_fragments(converters::to_compact_on_device(device, there, how.m_block).view(), how);
+  });
+  return std::move(*made);
 }
 
 }  // namespace

@@ -37,11 +37,6 @@ struct storing {
   std::optional<int> device = {};                 ///< none: on the host
 };
 
-/// Whether the form is made on the GPU that reads it, from CSR there; the others are made on the host.
-constexpr bool made_on_device(kernels::operand_form form, int index_bits) {
-  return index_bits == 32 && form != kernels::operand_form::fragments;
-}
-
 /// A product but for A: what product_args holds of it.
 template <class T>
 struct dense_side {
@@ -100,19 +95,13 @@ struct stored_rows {
   kernels::rows_operand<T> operand(T* partials) const;
 };
 
-/// 128 bits of a hash over CSR's pointers and columns: for forms from which the pattern cannot be read back.
-struct pattern_digest {
-  std::uint64_t low = 0, high = 0;
-  friend bool operator==(const pattern_digest&, const pattern_digest&) = default;
-};
-
 /// Fragments for the matrix units, on a GPU.
 template <class T>
 struct stored_fragments {
   converters::device_fragments<T> fragments;
   std::int64_t nnzc = 0, num_row_blocks = 0;
   row_permutation<std::int32_t> row_of;
-  pattern_digest pattern;
+  converters::pattern_hash pattern;
 
   stored_facts facts() const;
   bool same_pattern(const stored_fragments& other) const { return pattern == other.pattern; }
@@ -124,8 +113,8 @@ template <value T>
 class stored_matrix {
  public:
   stored_matrix() = default;
-  /// From CSR, its rows in their final order: on the host, or on the device if made_on_device(how.form, how.index_bits)
-  /// and there are no boundaries. Throws what the converters throw.
+  /// From CSR, its rows in their final order: on the host, or, if how.index_bits is 32 and there are no boundaries, on
+  /// the device. Throws what the converters throw.
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
   /// Made on the device, rows in A's order.
