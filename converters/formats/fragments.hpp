@@ -41,6 +41,13 @@ struct fragments_options {
   bool by_parts = true;
 };
 
+/// The most groups of an item for a matrix with `nnzc` non-empty columns: a row block of many would be multiplied by
+/// one warp long after the others are done.
+constexpr std::int64_t most_groups_for(std::int64_t nnzc) {
+  const std::int64_t share = nnzc / core::fragment_columns / 2000;
+  return share > 16 ? share : 16;
+}
+
 /// The row blocks are those of `a`, of at most 64 rows; height is the least of 8, 16, 32 and 64 that holds m_block.
 /// Parallel; the result does not depend on the threads. Throws error{invalid_argument | size_overflow | out_of_memory |
 /// wrong_memory_space}. `a` is believed to hold its format's invariants.
