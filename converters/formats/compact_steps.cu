@@ -447,17 +447,6 @@ struct heavy_place_body {
   }
 };
 
-/// Runs a CUB algorithm twice: the first call only asks for the size of its temporary memory.
-template <class Algorithm>
-void with_cub(int device, Algorithm&& algorithm, const char* what) {
-  forget_earlier_error();
-  std::size_t bytes = 0;
-  core::gpu::check_launch(algorithm(nullptr, bytes), what);
-  const core::device_buffer<char> temporary(device, std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes)));
-  forget_earlier_error();
-  core::gpu::check_launch(algorithm(temporary.data(), bytes), what);
-}
-
 template <class I>
 void sort_heavy(int device, const workplace<I>& at, std::int64_t num_heavy) {
   core::device_buffer<std::int64_t> start(device, num_heavy + 1);
@@ -581,11 +570,6 @@ struct shrink_rows_body {
     }
   }
 };
-
-__device__ inline std::int64_t small_at(const void* array, int bytes, std::int64_t k) {
-  if (bytes == 1) return static_cast<const std::uint8_t*>(array)[k];
-  return bytes == 2 ? static_cast<const std::uint16_t*>(array)[k] : 0;
-}
 
 /// Column j's entries, at place j + 1 of a pointer array whose sums follow.
 template <class I>

@@ -10,32 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "converters/formats/device_grid.cuh"
 #include "lib/core/buffer.hpp"
 #include "lib/core/launch.cuh"
 
-/// The loops of the device's conversions: one thread an entry, striding over the grid; searches in pointer arrays
-/// instead of a thread a row, so that long rows hold nobody up.
+/// The loops of the device's conversions: one thread an entry; searches in pointer arrays instead of a thread a row, so
+/// that long rows hold nobody up.
 namespace bcsc::converters::steps {
-
-inline constexpr int block_threads = 256;
-
-/// Enough blocks to fill any GPU; the threads stride over the rest.
-inline std::int64_t grid_for(std::int64_t n) {
-  return std::min<std::int64_t>((n + block_threads - 1) / block_threads, 1 << 16);
-}
 
 /// Starts a kernel over n entries on the default stream; `n` is its first argument.
 template <class... Params, class... Args>
 void start_over(const char* what, void (*kernel)(std::int64_t, Params...), std::int64_t n, const Args&... args) {
   core::gpu::check_launch(core::start(kernel, grid_for(n), block_threads, 0, nullptr, n, args...), what);
-}
-
-__device__ inline std::int64_t thread_number() { return blockIdx.x * std::int64_t{block_threads} + threadIdx.x; }
-__device__ inline std::int64_t num_grid_threads() { return gridDim.x * std::int64_t{block_threads}; }
-
-template <class Body>
-__global__ void for_each_kernel(std::int64_t n, Body body) {
-  for (std::int64_t k = thread_number(); k < n; k += num_grid_threads()) body(k);
 }
 
 template <class Predicate>
@@ -88,29 +74,20 @@ std::int64_t count_where(int device, std::int64_t n, Predicate holds, const char
   return count.get();
 }
 
-/// How many entries of the ascending array are at most `x`.
-template <class X, class Y>
-__device__ std::int64_t count_up_to(const X* array, std::int64_t n, Y x) {
-  std::int64_t low = 0, high = n;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (array[middle] <= x) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-template <class I>
-__device__ std::int64_t segment_of(const I* ptr, std::int64_t num_segments, std::int64_t k) {
-  return count_up_to(ptr, num_segments + 1, k) - 1;
-}
-
 /// CUB and Thrust look at the runtime's last error behind their launches, and would take for theirs what others left
 /// there. What makes the device unusable stays all the same.
 inline void forget_earlier_error() { (void)cudaGetLastError(); }
+
+/// Runs a CUB algorithm twice: the first call only asks for the size of its temporary memory.
+template <class Algorithm>
+void with_cub(int device, Algorithm&& algorithm, const char* what) {
+  forget_earlier_error();
+  std::size_t bytes = 0;
+  core::gpu::check_launch(algorithm(nullptr, bytes), what);
+  const core::device_buffer<char> temporary(device, std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes)));
+  forget_earlier_error();
+  core::gpu::check_launch(algorithm(temporary.data(), bytes), what);
+}
 
 /// Thrust's temporary memory comes from where all device memory comes from.
 class thrust_memory {

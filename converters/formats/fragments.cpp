@@ -79,23 +79,27 @@ unsigned parts_of_group(const std::vector<Column>& columns, std::size_t first) {
 
 }  // namespace
 
-template <value T, index I>
-fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options) {
-  require_host(a.space, "compact bcsc");
-  if (a.m_block > greatest_height) {
-    core::fail(errc::invalid_argument, "m_block = {}: fragments take row blocks of at most {} rows", a.m_block,
+void check_fragments(std::int64_t rows, std::int64_t cols, std::int64_t m_block, const fragments_options& options) {
+  if (m_block > greatest_height) {
+    core::fail(errc::invalid_argument, "m_block = {}: fragments take row blocks of at most {} rows", m_block,
                greatest_height);
   }
   if (options.most_groups < 0) {
     core::fail(errc::invalid_argument, "most_groups = {}: must be at least 0", options.most_groups);
   }
-  (void)core::narrow<std::int32_t>(a.rows, "rows");
-  (void)core::narrow<std::int32_t>(a.cols, "columns");
+  (void)core::narrow<std::int32_t>(rows, "rows");
+  (void)core::narrow<std::int32_t>(cols, "columns");
+}
+
+template <value T, index I>
+fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options) {
+  require_host(a.space, "compact bcsc");
+  check_fragments(a.rows, a.cols, a.m_block, options);
 
   fragments_matrix<T> out;
   out.rows = a.rows;
   out.cols = a.cols;
-  while (out.height < a.m_block) out.height *= 2;
+  out.height = height_of_fragments(a.m_block);
 
   const std::int64_t num_blocks = a.num_row_blocks();
   const std::vector<std::int64_t> cuts = even_segment_cuts(a.entry_ptr, num_blocks);

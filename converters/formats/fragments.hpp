@@ -54,6 +54,15 @@ constexpr std::int64_t most_groups_for(std::int64_t nnzc) {
 template <value T, index I>
 fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options = {});
 
+/// The least of 8, 16, 32 and 64 that holds m_block.
+constexpr std::int64_t height_of_fragments(std::int64_t m_block) {
+  std::int64_t height = core::fragment_rows;
+  while (height < m_block) height *= 2;
+  return height;
+}
+/// Throws error{invalid_argument | size_overflow} for what no fragments can be made of.
+void check_fragments(std::int64_t rows, std::int64_t cols, std::int64_t m_block, const fragments_options& options);
+
 /// Fragments on a GPU.
 template <value T>
 struct device_fragments {
@@ -82,5 +91,26 @@ device_fragments<T> upload(int device, const fragments_matrix<T>& a) {
           {device, std::span<const T>(a.tiles)},
           {device, std::span<const core::fragments_sum>(a.sums)}};
 }
+
+/// The same fragments, made on the GPU: bit-equal to the host's. `a` lies on the device. As device_convert.hpp: work on
+/// the default stream, complete on return, error{no_device} in a build without CUDA.
+///
+/// Method: a stable radix sort of the columns by row block and the parts that they reach, sums of groups and tiles,
+/// then a warp for each group. Reads A once, writes the fragments once, and waits twice for sizes. Temporary memory: 5
+/// bytes a column; 28 more, and what the sort takes, where row blocks have more than 8 rows. Throws
+/// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
+template <value T>
+device_fragments<T> to_fragments_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
+                                           const fragments_options& options = {});
+
+/// 128 bits that are equal for matrices of equal pattern in equal row blocks, and differ for others but by chance: for
+/// fragments, from which the pattern cannot be read back.
+struct pattern_hash {
+  std::uint64_t low = 0, high = 0;
+  friend bool operator==(const pattern_hash&, const pattern_hash&) = default;
+};
+/// Of a matrix on the device.
+template <value T>
+pattern_hash hash_pattern_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a);
 
 }  // namespace bcsc::converters

@@ -73,7 +73,9 @@ void fill(std::vector<entry_pair<T>>& pairs, std::int64_t to, const csr_view<T, 
   }
 }
 
-void check(std::int64_t rows, std::int64_t cols, const rows_stream_options& options) {
+}  // namespace
+
+void check_rows_stream(std::int64_t rows, std::int64_t cols, const rows_stream_options& options) {
   // Even, so that a piece inside a row is whole pairs; kernels count the entries of a piece in 32 bits.
   constexpr std::int64_t greatest_split = 1 << 30;
   if (options.split < 2 || options.split % 2 != 0 || options.split > greatest_split) {
@@ -84,12 +86,10 @@ void check(std::int64_t rows, std::int64_t cols, const rows_stream_options& opti
   (void)core::narrow<std::int32_t>(cols, "cols");
 }
 
-}  // namespace
-
 template <number T, index I>
 rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options) {
   require_host(a.space, "csr");
-  check(a.rows, a.cols, options);
+  check_rows_stream(a.rows, a.cols, options);
   const lengths<T, I> of{a, options};
 
   rows_stream<T> out;
@@ -154,7 +154,7 @@ rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options
 
 #define BCSC_INSTANTIATE(T, I) \
   template rows_stream<T> to_rows_stream(const csr_view<T, I>&, const rows_stream_options&);
-BCSC_FOR_VALUES(BCSC_INSTANTIATE)
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::converters

@@ -55,6 +55,9 @@ constexpr std::int64_t split_for(std::int64_t rows, std::int64_t nnz, std::int64
 template <number T, index I>
 rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options = {});
 
+/// Throws error{invalid_argument | size_overflow} for what no stream can be made of.
+void check_rows_stream(std::int64_t rows, std::int64_t cols, const rows_stream_options& options);
+
 /// A stream on a GPU; device_compact.hpp says the same of its matrices.
 template <number T>
 struct device_rows_stream {
@@ -80,5 +83,24 @@ device_rows_stream<T> upload(int device, const rows_stream<T>& a) {
           {device, std::span<const core::entry_pair<T>>(a.pairs)},
           {device, std::span<const std::int32_t>(a.heavy_ptr)}};
 }
+
+/// The same stream, made on the GPU: bit-equal to the host's. `a` lies on the device and holds its invariants. As
+/// device_convert.hpp: work on the default stream, complete on return, error{no_device} in a build without CUDA.
+///
+/// Method: a stable radix sort of the rows by class of length, sums of their pairs in that order, then every pair of
+/// the stream fetches its entries. Reads A once and the row pointers four times, writes the stream once, and waits once
+/// for the sizes. Temporary memory: 28 bytes a row, and what the sort of as many takes.
+/// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
+template <number T>
+device_rows_stream<T> to_rows_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
+                                               const rows_stream_options& options = {});
+
+/// Row i becomes row_of[i], for each of the stream's rows: of a matrix whose rows were put into another order.
+template <number T>
+void rename_rows(int device, device_rows_stream<T>& a, std::span<const std::int64_t> row_of);
+
+/// Whether two streams on `device` are of matrices with equal pattern: a stream has its matrix's, and its cuts.
+template <number T>
+bool same_pattern(int device, const device_rows_stream<T>& a, const device_rows_stream<T>& b);
 
 }  // namespace bcsc::converters

@@ -9,6 +9,7 @@
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/convert.hpp"
+#include "bcsc/device.hpp"
 #include "bcsc/order.hpp"
 #include "bcsc_config.h"
 #include "converters/formats/device_compact.hpp"
@@ -217,7 +218,7 @@ struct spmm_plan<T>::impl {
         fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block, options.cols, d.reason));
   }
 
-  /// A in the form that the kernel reads, made on the host, moved to where it computes.
+  /// A in the form that the kernel reads, where it computes.
   template <class I>
   plan::stored_matrix<T> settle(const csr_view<T, I>& csr) const {
     return {csr,
@@ -317,11 +318,11 @@ struct spmm_plan<T>::impl {
       });
       if (!made_on_device()) return convert_on_host(download(given).view(), false);
     }
-    return plan::stored_matrix<T>(converters::to_compact_on_device(device(), given, facts.m_block, true));
+    return settle(given);
   }
 
-  /// Whether the form that the kernel reads is made on a GPU; the others are made on the host.
-  bool made_on_device() const { return form == kernels::operand_form::compact && facts.kernel.index_bits == 32; }
+  /// Whether what the kernel reads is made on the GPU, all the way from CSR there.
+  bool made_on_device() const { return facts.kernel.index_bits == 32 && form != kernels::operand_form::cached; }
 
   template <class I>
   plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
@@ -337,6 +338,7 @@ struct spmm_plan<T>::impl {
         facts.reblocked = facts.m_block != given.m_block;
       }
       if (plain && made_on_device()) {
+        if (form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
         return plan::stored_matrix<T>(converters::to_compact_on_device(
             device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
       }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -55,17 +55,37 @@ kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p)
   return {a, p.b, p.ldb, p.n, p.c, p.c_row_stride, p.c_col_stride, p.alpha, p.beta, p.alpha_at, p.beta_at};
 }
 
+/// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.
+template <value T, class I, class Use>
+void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
+  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+    use_on_device(device, cast<T, std::int32_t>(csr).view(), use);
+  } else if (csr.space == memory_space::device) {
+    use(csr);
+  } else {
+    const core::device_buffer<I> row_ptr(device, csr.row_ptr), col_ind(device, csr.col_ind);
+    const core::device_buffer<T> values(device, csr.values);
+    use(csr_view<T, I>{csr.rows,
+                       csr.cols,
+                       {row_ptr.data(), csr.row_ptr.size()},
+                       {col_ind.data(), csr.col_ind.size()},
+                       {values.data(), csr.values.size()},
+                       memory_space::device});
+  }
+}
+
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
 template <value T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
-  converters::rows_stream<T> stream = converters::to_rows_stream(csr, {.split = split});
-  if (!how.order.empty()) {
-    for (core::row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
-      const auto row = static_cast<std::size_t>(piece.row_and_odd >> 1);
-      piece.row_and_odd = static_cast<std::uint32_t>(how.order[row]) << 1 | (piece.row_and_odd & 1);
-    }
-  }
-  return {converters::upload(*how.device, stream), digest_of(csr)};
+  const int device = *how.device;
+  stored_rows<T> made;
+  made.device = device;
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+    made.stream = converters::to_rows_stream_on_device(device, there, {.split = split});
+  });
+  if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
+  return made;
 }
 
 template <value T, class I>
@@ -82,16 +102,33 @@ stored_cached<T> make_cached(const csr_view<T, I>& csr, const storing& how) {
   return {converters::upload(*how.device, stream), digest_of(csr)};
 }
 
+template <value T>
+stored_fragments<T> make_fragments(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
+  return {.fragments = converters::to_fragments_on_device(*how.device, blocks,
+                                                          {.most_groups = converters::most_groups_for(blocks.nnzc())}),
+          .nnzc = blocks.nnzc(),
+          .num_row_blocks = blocks.num_row_blocks(),
+          .row_of = row_permutation<std::int32_t>(how),
+          .pattern = converters::hash_pattern_on_device(*how.device, blocks)};
+}
+
+/// Row blocks of heights of their own are made on the host.
 template <value T, class I>
 stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
-  const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
-  const converters::fragments_matrix<T> a =
-      converters::to_fragments(blocks.view(), {.most_groups = converters::most_groups_for(blocks.nnzc())});
-  return {.fragments = converters::upload(*how.device, a),
-          .nnzc = blocks.nnzc(),
-          .num_row_blocks = blocks.view().num_row_blocks(),
-          .row_of = row_permutation<std::int32_t>(how),
-          .pattern = digest_of(csr)};
+  const int device = *how.device;
+  if (!how.boundaries.empty()) {
+    if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+      return make_fragments(cast<T, std::int32_t>(csr).view(), how);
+    } else {
+      const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
+      return make_fragments(converters::upload(device, blocks.view()).view(), how);
+    }
+  }
+  std::optional<stored_fragments<T>> made;
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+    made = make_fragments(converters::to_compact_on_device(device, there, how.m_block).view(), how);
+  });
+  return std::move(*made);
 }
 
 }  // namespace
@@ -243,6 +280,11 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
       return;
     case kernels::operand_form::compact:
       break;
+  }
+  if (csr.space == memory_space::device) {
+    form_ = device_compact<T, I>{converters::to_compact_on_device(*how.device, csr, how.m_block, true),
+                                 row_permutation<I>(how)};
+    return;
   }
   const auto place = [&]<class I2>(const csr_view<T, I2>& a) {
     const bool on_gpu = how.device.has_value();

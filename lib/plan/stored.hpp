@@ -28,6 +28,12 @@ struct stored_facts {
   std::int64_t num_row_blocks = 0;
 };
 
+/// 128 bits of a hash over CSR's pointers and columns: for forms from which the pattern cannot be read back.
+struct pattern_digest {
+  std::uint64_t low = 0, high = 0;
+  friend bool operator==(const pattern_digest&, const pattern_digest&) = default;
+};
+
 /// How A is to be stored.
 struct storing {
   kernels::operand_form form = kernels::operand_form::compact;
@@ -87,20 +93,14 @@ using host_compact = stored_compact<T, I, compact_bcsc_matrix<T, I>>;
 template <class T, class I>
 using device_compact = stored_compact<T, I, converters::device_compact<T, I>>;
 
-/// 128 bits of a hash over CSR's pointers and columns: for forms from which the pattern cannot be read back.
-struct pattern_digest {
-  std::uint64_t low = 0, high = 0;
-  friend bool operator==(const pattern_digest&, const pattern_digest&) = default;
-};
-
 /// A stream of pieces of rows, on a GPU.
 template <class T>
 struct stored_rows {
+  int device = 0;
   converters::device_rows_stream<T> stream;
-  pattern_digest pattern;
 
   stored_facts facts() const;
-  bool same_pattern(const stored_rows& other) const { return pattern == other.pattern; }
+  bool same_pattern(const stored_rows& other) const { return converters::same_pattern(device, stream, other.stream); }
   std::int64_t partial_values(std::int64_t n) const;
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
   kernels::rows_operand<T> operand(T* partials) const;
@@ -125,7 +125,7 @@ struct stored_fragments {
   converters::device_fragments<T> fragments;
   std::int64_t nnzc = 0, num_row_blocks = 0;
   row_permutation<std::int32_t> row_of;
-  pattern_digest pattern;
+  converters::pattern_hash pattern;
 
   stored_facts facts() const;
   bool same_pattern(const stored_fragments& other) const { return pattern == other.pattern; }
@@ -137,7 +137,8 @@ template <value T>
 class stored_matrix {
  public:
   stored_matrix() = default;
-  /// From CSR on the host, its rows in their final order. Throws what the converters throw.
+  /// From CSR, its rows in their final order: on the host, or, if how.index_bits is 32 and there are no boundaries, on
+  /// the device. Throws what the converters throw.
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
   /// Made on the device, rows in A's order.

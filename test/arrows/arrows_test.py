@@ -25,7 +25,7 @@ ROOMS = {
     "capi": ("lib/capi", COMPUTE | {"plan", "tune", "solvers"}),
     "harness": ("bench/harness", OPERANDS),
     "baselines": ("bench/baselines", OPERANDS | {"harness"}),
-    "bench": ("bench", OPERANDS | {"harness", "baselines"}),
+    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters"}),  # device_convert times single conversions
     "tools": ("tools", OPERANDS | {"harness", "baselines"}),
     "examples": ("examples", PUBLIC),
     "consumer": ("packaging", PUBLIC),

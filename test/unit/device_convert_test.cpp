@@ -12,36 +12,10 @@
 #include "bcsc/error.hpp"
 #include "bcsc_config.h"
 #include "test/support/battery.hpp"
+#include "test/unit/device_csr.hpp"
 
 namespace bcsc::test {
 namespace {
-
-/// The number of the first usable GPU, or -1.
-int usable_device() {
-  for (const device_info& info : devices()) {
-    if (info.usable) return info.device;
-  }
-  return -1;
-}
-
-/// A copy of a host matrix on the GPU.
-template <class T, class I>
-struct device_csr {
-  csr_view<T, I> host;
-  core::device_buffer<I> row_ptr, col_ind;
-  core::device_buffer<T> values;
-
-  device_csr(int device, csr_view<T, I> a)
-      : host(a), row_ptr(device, a.row_ptr), col_ind(device, a.col_ind), values(device, a.values) {}
-  csr_view<T, I> view() const {
-    return {host.rows,
-            host.cols,
-            {row_ptr.data(), host.row_ptr.size()},
-            {col_ind.data(), host.col_ind.size()},
-            {values.data(), host.values.size()},
-            memory_space::device};
-  }
-};
 
 template <class T, class I>
 converters::device_bcsc<T, I> upload(int device, const bcsc_view<T, I>& a) {

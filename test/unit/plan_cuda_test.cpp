@@ -2,6 +2,10 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 #include "bcsc/convert.hpp"
 #include "bcsc/plan.hpp"
 #include "test/support/battery.hpp"
@@ -151,6 +155,79 @@ TEST_F(plan_cuda, matrices_may_lie_on_the_device) {
                              on_ct.read(), "transposed");
 }
 
+// Whatever form of A an algorithm reads, it is the same from the host, from the device and after new values.
+TEST_F(plan_cuda, every_form_is_made_from_wherever_a_lies) {
+  struct csr_there {
+    core::device_buffer<std::int32_t> ptr, ind;
+    core::device_buffer<float> v;
+    csr_view<float> view;
+    explicit csr_there(const csr_view<float>& h)
+        : ptr(on_device(h.row_ptr)),
+          ind(on_device(h.col_ind)),
+          v(on_device(h.values)),
+          view{h.rows,
+               h.cols,
+               {ptr.data(), h.row_ptr.size()},
+               {ind.data(), h.col_ind.size()},
+               {v.data(), h.values.size()},
+               memory_space::device} {}
+  };
+  const auto csr = csr_of<float>(a_);
+  sparse_case twice = a_, other = a_;
+  for (triplet& e : twice.entries) e.value *= 2;
+  const auto doubled = csr_of<float>(twice);
+  // A row of few entries gets one of them elsewhere, and so no length changes.
+  const auto few = std::ranges::find_if(other.entries, [](const triplet& e) { return e.row == 3 && e.col == 31; });
+  ASSERT_NE(few, other.entries.end());
+  const auto taken = [&](std::int64_t col) {
+    return std::ranges::any_of(other.entries, [&](const triplet& e) { return e.row == 3 && e.col == col; });
+  };
+  std::int64_t col = 0;
+  while (taken(col)) ++col;
+  few->col = col;
+  std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+  const auto moved = csr_of<float>(other);
+  const csr_there there(csr.view()), doubled_there(doubled.view()), moved_there(moved.view());
+
+  operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
+  const auto expect_product = [&](const spmm_plan<float>& plan, double alpha) {
+    plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+    expect_right(on_c, alpha);
+  };
+  std::set<std::string> algorithms;
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    if (!algorithms.insert(k.algorithm).second) continue;
+    SCOPED_TRACE(k.name);
+    const plan_options options{.cols = 24, .kernel = k.name};
+    spmm_plan from_device(ctx(), there.view, options), from_host(ctx(), csr, options);
+    EXPECT_EQ(from_device.facts().format_bytes, from_host.facts().format_bytes);
+    EXPECT_EQ(from_device.facts().nnzc, from_host.facts().nnzc);
+    EXPECT_EQ(from_device.facts().num_row_blocks, from_host.facts().num_row_blocks);
+    expect_product(from_device, 1);
+    expect_product(from_host, 1);
+    for (spmm_plan<float>* plan : {&from_device, &from_host}) {
+      for (const csr_view<float>& wrong : {moved.view(), moved_there.view}) {
+        try {
+          plan->update_values(wrong);
+          FAIL() << "another pattern";
+        } catch (const error& e) {
+          EXPECT_EQ(e.code(), errc::pattern_mismatch);
+        }
+      }
+      expect_product(*plan, 1);
+      plan->update_values(doubled_there.view);
+      expect_product(*plan, 2);
+      plan->update_values(csr);
+      expect_product(*plan, 1);
+    }
+    spmm_plan ordered(ctx(), csr, {.cols = 24, .kernel = k.name, .reorder_rows = true});
+    expect_product(ordered, 1);
+    ordered.update_values(doubled_there.view);
+    expect_product(ordered, 2);
+  }
+  EXPECT_GE(algorithms.size(), 5u);
+}
+
 TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
   const auto given = to_bcsc(csr_of<float>(a_), 16);
   const auto h = given.view();
@@ -172,6 +249,16 @@ TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
     expect_right(plan, on_c);
+  }
+  std::set<std::string> algorithms;
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    if (!algorithms.insert(k.algorithm).second) continue;
+    SCOPED_TRACE(k.name);
+    spmm_plan plan(ctx(), there, {.cols = 24, .kernel = k.name});
+    plan.update_values(there);
+    operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
+    plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+    expect_right(on_c);
   }
 }
 

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "converters/formats/instantiate.hpp"
+#include "converters/formats/rows_stream.hpp"
+#include "converters/formats/rows_stream_steps.hpp"
+#include "lib/core/checked.hpp"
+
+namespace bcsc::converters {
+
+namespace gpu = core::gpu;
+using core::device_buffer;
+
+// What the steps write: two columns and two values, filled up to whole words of 8 bytes.
+static_assert(sizeof(core::entry_pair<half>) == 16 && sizeof(core::entry_pair<bfloat16>) == 16);
+static_assert(sizeof(core::entry_pair<float>) == 16 && sizeof(core::entry_pair<double>) == 24);
+static_assert(offsetof(core::entry_pair<half>, value) == 8 && offsetof(core::entry_pair<double>, value) == 8);
+
+template <number T>
+device_rows_stream<T> to_rows_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
+                                               const rows_stream_options& options) {
+  if (a.space != memory_space::device) {
+    core::fail(errc::wrong_memory_space, "csr lies in {} memory: must lie on the device", to_string(a.space));
+  }
+  check_rows_stream(a.rows, a.cols, options);
+  const gpu::device_guard guard(device);
+  const steps::rows_job job{.rows = a.rows,
+                            .nnz = a.nnz(),
+                            .longest_light = std::min({options.split, a.cols, a.nnz()}),
+                            .split = options.split,
+                            .grain = options.grain,
+                            .row_ptr = a.row_ptr.data(),
+                            .col_ind = a.col_ind.data(),
+                            .values = a.values.data(),
+                            .value_bytes = static_cast<int>(sizeof(T))};
+  const steps::ordered_rows ordered = steps::order_rows(device, job);
+
+  device_rows_stream<T> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.nnz = a.nnz();
+  out.num_partials = ordered.num_partials;
+  out.pieces = device_buffer<core::row_piece>(device, ordered.num_partials + a.rows - ordered.num_heavy + 1);
+  out.pairs = device_buffer<core::entry_pair<T>>(device, ordered.num_pairs + 1);
+  out.heavy_ptr = device_buffer<std::int32_t>(device, ordered.num_heavy + 1);
+  steps::fill_stream(device, job, ordered, {out.pieces.data(), out.pairs.data(), out.heavy_ptr.data()});
+  gpu::synchronize();
+  return out;
+}
+
+template <number T>
+void rename_rows(int device, device_rows_stream<T>& a, std::span<const std::int64_t> row_of) {
+  if (static_cast<std::int64_t>(row_of.size()) != a.rows) {
+    core::fail(errc::invalid_argument, "row_of has {} entries: must have {} (rows)", row_of.size(), a.rows);
+  }
+  const gpu::device_guard guard(device);
+  const std::vector<std::int32_t> narrow(row_of.begin(), row_of.end());  // rows fit 31 bits
+  const device_buffer<std::int32_t> there(device, std::span<const std::int32_t>(narrow));
+  steps::rename_rows(a.pieces.data(), a.num_pieces(), there.data());
+  gpu::synchronize();
+}
+
+template <number T>
+bool same_pattern(int device, const device_rows_stream<T>& a, const device_rows_stream<T>& b) {
+  if (a.rows != b.rows || a.cols != b.cols || a.nnz != b.nnz || a.num_partials != b.num_partials ||
+      a.pieces.size() != b.pieces.size() || a.pairs.size() != b.pairs.size()) {
+    return false;
+  }
+  const gpu::device_guard guard(device);
+  return steps::same_pieces(device, a.pieces.data(), b.pieces.data(), a.num_pieces(), a.pairs.data(), b.pairs.data(),
+                            a.pairs.size(), static_cast<int>(sizeof(T)));
+}
+
+#define BCSC_INSTANTIATE(T)                                                                      \
+  template device_rows_stream<T> to_rows_stream_on_device(int, const csr_view<T, std::int32_t>&, \
+                                                          const rows_stream_options&);           \
+  template void rename_rows(int, device_rows_stream<T>&, std::span<const std::int64_t>);         \
+  template bool same_pattern(int, const device_rows_stream<T>&, const device_rows_stream<T>&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc::converters

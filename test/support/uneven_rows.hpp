@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "lib/core/row_pieces.hpp"
+#include "test/support/battery.hpp"
+
+/// Matrices whose rows are as different as the stream of row pieces has to bear.
+namespace bcsc::test {
+
+/// The first columns of each row: row i has length(i) entries.
+template <class Length>
+sparse_case rows_of_lengths(std::string name, std::int64_t rows, std::int64_t cols, Length length) {
+  test_random random(7);
+  sparse_case c{std::move(name), rows, cols, {}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t entries = length(i), first = entries < cols ? random.below(cols - entries + 1) : 0;
+    for (std::int64_t k = 0; k < entries; ++k) c.entries.push_back({i, first + k, random.small_integer()});
+  }
+  return c;
+}
+
+/// Beyond the battery: rows of one entry and of many thousands, long matrices, none but empty rows.
+inline std::vector<sparse_case> uneven_rows() {
+  std::vector<sparse_case> all;
+  all.push_back(rows_of_lengths("single_entries", 5000, 90, [](std::int64_t) { return 1; }));
+  all.push_back(rows_of_lengths("even_lengths", 3000, 90, [](std::int64_t i) { return 2 * (i % 5); }));
+  all.push_back(rows_of_lengths("every_length", 400, 700, [](std::int64_t i) { return (7 * i) % 401; }));
+  all.push_back(rows_of_lengths("long_rows", 9, 20000, [](std::int64_t i) { return i % 4 == 1 ? 19993 - i : i; }));
+  all.push_back(rows_of_lengths("one_long_row", 2600, 9001, [](std::int64_t i) { return i == 1300 ? 9001 : i % 3; }));
+  all.push_back(rows_of_lengths("one_row_only", 1, 5001, [](std::int64_t) { return 5001; }));
+  all.push_back(rows_of_lengths("all_empty", 3000, 5, [](std::int64_t) { return 0; }));
+  return all;
+}
+
+/// Whether all columns and values have the same bits; what fills a pair of half precision up to 16 bytes may differ.
+template <class T>
+bool same_bits(const std::vector<core::entry_pair<T>>& a, const std::vector<core::entry_pair<T>>& b) {
+  return std::ranges::equal(a, b, [](const core::entry_pair<T>& x, const core::entry_pair<T>& y) {
+    return std::memcmp(&x, &y, offsetof(core::entry_pair<T>, value) + sizeof x.value) == 0;
+  });
+}
+
+}  // namespace bcsc::test
