@@ -22,7 +22,7 @@ struct fragments_operand {
   // Row blocks in several pieces. None: 0 and null.
   std::int64_t num_sums;
   const core::fragments_sum* sums;
-  T* partial;  ///< [slots][height][n]: workspace, written and read by each run
+  scalar_of<T>* partial;  ///< [slots][height][n]: workspace, written and read by each run
 };
 
 /// What the kernels take beyond what product_args says: ldb is less than 2^31 bytes.

@@ -9,7 +9,9 @@
 /// (converters/formats/rows_stream.hpp makes it and says why it is cut and ordered so).
 namespace bcsc::kernels {
 
-template <class T>
+/// S: scalar_of the product's values. Values of 16 bits are widened, so that a pair is one 16-byte load all the same,
+/// and needs no instruction before it is multiplied.
+template <class S>
 struct rows_operand {
   std::int64_t rows, cols;
   std::int64_t num_pieces;
@@ -20,26 +22,26 @@ struct rows_operand {
   const core::row_piece* pieces;
   /// [pieces[num_pieces].first_pair + 1]: one more than there are, for a piece that begins at the end is looked at;
   /// padding has column 0, value 0
-  const core::entry_pair<T>* pairs;
+  const core::entry_pair<S>* pairs;
   const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
-  T* workspace;                   ///< rows_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
+  S* workspace;                   ///< rows_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
 };
 
 template <class T>
-using rows_args = product_args<T, rows_operand<T>>;
+using rows_args = product_args<T, rows_operand<scalar_of<T>>>;
 
 /// Elements between two rows of partial sums: whole 16-byte vectors.
-template <class T>
+template <class S>
 constexpr std::int64_t partials_ld(std::int64_t n) {
-  constexpr std::int64_t vector = 16 / sizeof(T);
+  constexpr std::int64_t vector = 16 / sizeof(S);
   return (n + vector - 1) / vector * vector;
 }
 
 /// The workspace of a product with n columns: the partial sums of each piece of a heavy row. Nothing has to lie in it
 /// before the product, and nothing of it is read after.
-template <class T>
-constexpr std::int64_t rows_workspace_bytes(const rows_operand<T>& a, std::int64_t n) {
-  return a.num_partials * partials_ld<T>(n) * static_cast<std::int64_t>(sizeof(T));
+template <class S>
+constexpr std::int64_t rows_workspace_bytes(const rows_operand<S>& a, std::int64_t n) {
+  return a.num_partials * partials_ld<S>(n) * static_cast<std::int64_t>(sizeof(S));
 }
 
 }  // namespace bcsc::kernels

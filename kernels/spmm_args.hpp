@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "bcsc/elements.hpp"
+
 struct CUstream_st;
 
 /// What every SpMM kernel, CPU or CUDA, is given: plain pointers and 64-bit sizes. Kernels never allocate.
@@ -49,9 +51,9 @@ struct product_args {
   std::int64_t n;
   T* c;  ///< element (m, n) at c[m * c_row_stride + n * c_col_stride]
   std::int64_t c_row_stride, c_col_stride;
-  T alpha, beta;
-  const T* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
-  const T* beta_at;
+  scalar_of<T> alpha, beta;
+  const scalar_of<T>* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
+  const scalar_of<T>* beta_at;
 };
 
 template <class T, class I>
@@ -65,8 +67,8 @@ struct launch_env {
 };
 
 /// Starts one row of a table. `args` points to spmm_args<T, I> as the row's type and index_bits say, for row-wise CUDA
-/// kernels to rows_args<T> (kernels/rows_operand.hpp). Returns a cudaError_t (0: started); the CPU returns 0. rows,
-/// n > 0; anything else may be zero.
+/// kernels to rows_args<T> (kernels/rows_operand.hpp), for those on the matrix units to fragments_args<T>. Returns a
+/// cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
 using launch_fn = int (*)(const void* args, const launch_env& env);
 
 }  // namespace bcsc::kernels

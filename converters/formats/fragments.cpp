@@ -33,7 +33,7 @@ unsigned gray_rank(unsigned parts) {
 static_assert(core::most_fragment_parts <= 8);
 
 /// The columns of one row block, in the order in which they go into groups.
-template <value T, index I>
+template <number T, index I>
 class block_order {
  public:
   struct column {
@@ -91,7 +91,7 @@ void check_fragments(std::int64_t rows, std::int64_t cols, std::int64_t m_block,
   (void)core::narrow<std::int32_t>(cols, "columns");
 }
 
-template <value T, index I>
+template <number T, index I>
 fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options) {
   require_host(a.space, "compact bcsc");
   check_fragments(a.rows, a.cols, a.m_block, options);
@@ -177,7 +177,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
 
 #define BCSC_INSTANTIATE(T, I) \
   template fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>&, const fragments_options&);
-BCSC_FOR_VALUES(BCSC_INSTANTIATE)
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::converters

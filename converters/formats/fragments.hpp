@@ -11,7 +11,7 @@
 namespace bcsc::converters {
 
 /// A in fragments, on the host; lib/core/fragments.hpp says what they are.
-template <value T>
+template <number T>
 struct fragments_matrix {
   std::int64_t rows = 0, cols = 0;
   std::int64_t height = 8;
@@ -51,7 +51,7 @@ constexpr std::int64_t most_groups_for(std::int64_t nnzc) {
 /// The row blocks are those of `a`, of at most 64 rows; height is the least of 8, 16, 32 and 64 that holds m_block.
 /// Parallel; the result does not depend on the threads. Throws error{invalid_argument | size_overflow | out_of_memory |
 /// wrong_memory_space}. `a` is believed to hold its format's invariants.
-template <value T, index I>
+template <number T, index I>
 fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragments_options& options = {});
 
 /// The least of 8, 16, 32 and 64 that holds m_block.
@@ -64,7 +64,7 @@ constexpr std::int64_t height_of_fragments(std::int64_t m_block) {
 void check_fragments(std::int64_t rows, std::int64_t cols, std::int64_t m_block, const fragments_options& options);
 
 /// Fragments on a GPU.
-template <value T>
+template <number T>
 struct device_fragments {
   std::int64_t rows = 0, cols = 0, height = 8, num_slots = 0;
   core::device_buffer<core::fragments_item> items;
@@ -79,7 +79,7 @@ struct device_fragments {
 };
 
 /// Returns when the copy is done.
-template <value T>
+template <number T>
 device_fragments<T> upload(int device, const fragments_matrix<T>& a) {
   return {a.rows,
           a.cols,
@@ -99,7 +99,7 @@ device_fragments<T> upload(int device, const fragments_matrix<T>& a) {
 /// then a warp for each group. Reads A once, writes the fragments once, and waits twice for sizes. Temporary memory: 5
 /// bytes a column; 28 more, and what the sort takes, where row blocks have more than 8 rows. Throws
 /// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
-template <value T>
+template <number T>
 device_fragments<T> to_fragments_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
                                            const fragments_options& options = {});
 
@@ -110,7 +110,7 @@ struct pattern_hash {
   friend bool operator==(const pattern_hash&, const pattern_hash&) = default;
 };
 /// Of a matrix on the device.
-template <value T>
+template <number T>
 pattern_hash hash_pattern_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a);
 
 }  // namespace bcsc::converters

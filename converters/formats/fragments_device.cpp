@@ -39,7 +39,7 @@ void require_on_device(memory_space space) {
 
 }  // namespace
 
-template <value T>
+template <number T>
 device_fragments<T> to_fragments_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
                                            const fragments_options& options) {
   require_on_device(a.space);
@@ -64,7 +64,7 @@ device_fragments<T> to_fragments_on_device(int device, const compact_bcsc_view<T
   return out;
 }
 
-template <value T>
+template <number T>
 pattern_hash hash_pattern_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a) {
   require_on_device(a.space);
   const gpu::device_guard guard(device);
@@ -81,6 +81,8 @@ pattern_hash hash_pattern_on_device(int device, const compact_bcsc_view<T, std::
   template pattern_hash hash_pattern_on_device(int, const compact_bcsc_view<T, std::int32_t>&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::converters

@@ -105,7 +105,9 @@ void fill_fragments(const fragments_job& job, const planned_fragments& planned, 
                                         nullptr, at, planned.num_groups),
                             "filling of tiles");
   };
-  if (job.value_bytes == 4) {
+  if (job.value_bytes == 2) {
+    start(&fill_tiles_kernel<std::uint16_t>);
+  } else if (job.value_bytes == 4) {
     start(&fill_tiles_kernel<std::uint32_t>);
   } else {
     start(&fill_tiles_kernel<std::uint64_t>);

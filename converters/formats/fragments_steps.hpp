@@ -24,7 +24,7 @@ struct fragments_job {
   const void* row_in_block = nullptr;
   int index_bytes = 1;  ///< 0, 1 or 2, of the two arrays of small indices
   const void* values = nullptr;
-  int value_bytes = 4;  ///< 4 or 8
+  int value_bytes = 4;  ///< 2, 4 or 8
 };
 
 /// What lies before a row block: groups, and of the row blocks in several pieces the pieces and their number.

@@ -47,9 +47,9 @@ template <number T>
 void validate(const dense_view<const T>& a);
 
 /// Operands of functions that take their value type from the sparse matrix: anything that converts to a view fits.
-template <value T>
+template <number T>
 using input_view = std::type_identity_t<dense_view<const T>>;
-template <value T>
+template <number T>
 using output_view = std::type_identity_t<dense_view<T>>;
 
 namespace detail {

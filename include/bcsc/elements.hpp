@@ -88,6 +88,9 @@ struct float16 {
   }
   constexpr explicit operator float() const noexcept { return widen_float<ExponentBits, MantissaBits>(bits); }
   constexpr explicit operator double() const noexcept { return static_cast<double>(static_cast<float>(*this)); }
+  constexpr explicit operator long double() const noexcept {
+    return static_cast<long double>(static_cast<float>(*this));
+  }
 
   constexpr float16 operator-() const noexcept { return from_bits(static_cast<std::uint16_t>(bits ^ 0x8000u)); }
   friend constexpr bool operator==(float16 x, float16 y) noexcept {
@@ -152,9 +155,18 @@ struct pattern {
 template <class T>
 concept element = value<T> || std::same_as<T, half> || std::same_as<T, bfloat16> || std::same_as<T, pattern>;
 
-/// Elements that numbers are computed with or made dense: all but pattern.
+/// Elements that numbers are computed with or made dense: all but pattern. A product takes any of them.
 template <class T>
 concept number = element<T> && !std::same_as<T, pattern>;
+
+/// Numbers of 16 bits: kept as they are, computed with in fp32.
+template <class T>
+concept narrow_number = number<T> && !value<T>;
+
+/// What sums of products of T are kept in, and the type of their factors alpha and beta: fp32 for fp16 and bf16.
+template <class T>
+requires number<T>
+using scalar_of = std::conditional_t<value<T>, T, float>;
 
 template <element T>
 inline constexpr value_type value_type_of = std::same_as<T, float>      ? value_type::fp32
@@ -273,3 +285,29 @@ template <element T>
 using element_values = std::conditional_t<std::same_as<T, pattern>, pattern_span, std::span<T>>;
 
 }  // namespace bcsc
+
+/// What std::numeric_limits says of them, as of a float of fewer bits.
+template <int ExponentBits, int MantissaBits>
+class std::numeric_limits<bcsc::detail::float16<ExponentBits, MantissaBits>> {
+  using number = bcsc::detail::float16<ExponentBits, MantissaBits>;
+  static constexpr unsigned infinite = ((1u << ExponentBits) - 1) << MantissaBits;
+  static constexpr number of(unsigned bits) noexcept { return number::from_bits(static_cast<std::uint16_t>(bits)); }
+
+ public:
+  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, is_iec559 = true;
+  static constexpr bool is_bounded = true, is_modulo = false;
+  static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true;
+  static constexpr int radix = 2, digits = MantissaBits + 1;
+  static constexpr int max_exponent = 1 << (ExponentBits - 1), min_exponent = 3 - max_exponent;
+
+  static constexpr number min() noexcept { return of(1u << MantissaBits); }
+  static constexpr number max() noexcept { return of(infinite - 1); }
+  static constexpr number lowest() noexcept { return of(0x8000u | (infinite - 1)); }
+  static constexpr number denorm_min() noexcept { return of(1); }
+  static constexpr number infinity() noexcept { return of(infinite); }
+  static constexpr number quiet_NaN() noexcept { return of(infinite | 1u << (MantissaBits - 1)); }
+  /// From 1 to the next number.
+  static constexpr number epsilon() noexcept {
+    return of(static_cast<unsigned>((1 << (ExponentBits - 1)) - 1 - MantissaBits) << MantissaBits);
+  }
+};

@@ -95,8 +95,9 @@ struct plan_facts {
 /// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.
 ///
 /// C = alpha * op(A) * B + beta * C, B of op(A).cols x N, C of op(A).rows x N. Immutable but for update_values: may be
-/// run from many threads and streams at once, each with its own workspace.
-template <value T>
+/// run from many threads and streams at once, each with its own workspace. fp16 and bf16 are multiplied exactly, summed
+/// in fp32 and rounded to nearest once, when C is written; alpha and beta are fp32 then.
+template <number T>
 class spmm_plan {
  public:
   /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards.
@@ -121,7 +122,7 @@ class spmm_plan {
   /// blocks may carry a NaN or Inf of B to every row of a row block with an entry in its column.
   /// Throws error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
   /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error}, before anything is launched.
-  void run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c,
+  void run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
            const run_options& options = {}) const;
 
   /// Bytes run() needs beside its operands; 0 for most plans.
@@ -150,13 +151,13 @@ class spmm_plan {
   std::unique_ptr<impl> impl_;
 };
 
-template <value T, index I>
+template <number T, index I>
 spmm_plan(const context&, const csr_view<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
-template <value T, index I>
+template <number T, index I>
 spmm_plan(const context&, const bcsc_view<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
-template <value T, index I>
+template <number T, index I>
 spmm_plan(const context&, const csr_matrix<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
-template <value T, index I>
+template <number T, index I>
 spmm_plan(const context&, const bcsc_matrix<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
 
 }  // namespace bcsc

@@ -24,7 +24,7 @@ struct tune_timing {
 /// call with an alike matrix answers from the cache (one timing, `seconds` as measured then).
 /// A lies on the host, its rows in order. Throws what spmm_plan throws; error{io_error} if the cache file cannot be
 /// written.
-template <value T>
+template <number T>
 std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a, const tune_options& options = {});
 
 }  // namespace bcsc

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bcsc/elements.hpp"
+
 namespace bcsc::kernels::cpu {
 
 namespace {
@@ -30,7 +32,12 @@ void pack_row_major(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_
   }
 }
 
-template void pack_row_major(const float*, std::int64_t, std::int64_t, std::int64_t, float*, std::int64_t, int);
-template void pack_row_major(const double*, std::int64_t, std::int64_t, std::int64_t, double*, std::int64_t, int);
+#define BCSC_INSTANTIATE(T) \
+  template void pack_row_major(const T*, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, int);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::kernels::cpu

@@ -12,11 +12,13 @@
 // columns         the tile of C lies in a scratch in L1; for each non-empty column a slice of the row of B is loaded
 //                 into registers and added to the tile's rows of all its non-zeros. Also takes every m_block that
 //                 rows and blocks are not made for.
+// fp16, bf16      rows alone: widened as they are loaded, summed in fp32, rounded once.
 // Bytes moved     A once for each n_tile columns of C, C once (past the caches when it is large), B as often as it
 //                 falls out of them.
 // Preconditions   a valid BCSC operand, rows > 0, n > 0; any alignment and strides.
 
 #include "kernels/cpu/lanes.hpp"
+#include "kernels/cpu/narrow.hpp"
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -52,7 +54,7 @@ template <class T, class I>
 struct target {
   T* c;
   int64_t row_stride, col_stride;
-  T alpha, beta;
+  scalar_of<T> alpha, beta;
   int streamed;     ///< bytes of the widest vector that may be stored past the caches; 0: none
   const I* row_of;  ///< the row of C that a row of A is; null: the same
 
@@ -91,7 +93,7 @@ struct job {
             0,
             args.a.row_of} {
     const int64_t value_bytes = sizeof(T);
-    if (out.beta != T{0} || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
+    if (out.beta != 0 || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
     const auto aligned_to = [&](int bytes) {
       return reinterpret_cast<std::uintptr_t>(out.c) % bytes == 0 && out.row_stride * value_bytes % bytes == 0;
     };
@@ -717,8 +719,123 @@ void scale(const job<T, I>& work, int max_threads) {
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t line = 0; line < lines; ++line) {
     T* c = out.c + line * line_stride;
-    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};
+    if constexpr (narrow_number<T>) {
+      for (int64_t i = 0; i < length; ++i) {
+        const float former = out.beta != 0 ? widen_one(c + i * stride) : 0;
+        store_narrow<16>(c + i * stride, 1, vec<float, 16>{out.beta * former}, 1);
+      }
+    } else {
+      for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};
+    }
   }
+}
+
+// --- fp16, bf16: rows in fp32 registers, or a tile in L1 for other heights ----------------------------------------
+
+/// `wide` gets into C: the first `count` of neighbouring columns from C[row, column] on.
+template <int Bytes, class T, class I>
+[[gnu::always_inline]] inline void finish_narrow(const target<T, I>& out, int64_t row, int64_t column,
+                                                 vec<float, Bytes> wide, int64_t count) {
+  T* c = out.at(row, column);
+  const bool whole = count >= width<float, Bytes> && out.col_stride == 1;
+  vec<float, Bytes> result = out.alpha * wide;
+  if (out.beta != 0) {
+    vec<float, Bytes> former{};
+    if (whole) {
+      former = load_wide<Bytes>(c);
+    } else {
+      for (int i = 0; i < width<float, Bytes>; ++i) {
+        if (i < count) former[i] = widen_one(c + i * out.col_stride);
+      }
+    }
+    result += out.beta * former;
+  }
+  if (whole) {
+    store_narrow<Bytes>(c, result);
+  } else {
+    store_narrow<Bytes>(c, out.col_stride, result, count);
+  }
+}
+
+/// C[first .. end) for m_block = 1: `columns` columns from `column` on.
+template <int Vectors, int Bytes, bool Part, class T, class I>
+void narrow_rows(const job<T, I>& work, int64_t first, int64_t end, int64_t column, int64_t columns) {
+  constexpr int64_t lanes = width<float, Bytes>;
+  const int64_t rest = columns - (Vectors - 1) * lanes;  // lanes of the last vector
+  const I* const row_ptr = work.a.brow_ptr;
+  const T* const b = work.b + column;
+  for (int64_t row = first; row < end; ++row) {
+    vec<float, Bytes> sum[Vectors] = {};
+    for (int64_t k = row_ptr[row]; k < row_ptr[row + 1]; ++k) {
+      const float value = widen_one(work.a.values + k);
+      const T* b_row = b + static_cast<int64_t>(work.a.col_ind[k]) * work.ldb;
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v) {
+        const T* at = b_row + v * lanes;
+        sum[v] += value * (Part && v == Vectors - 1 ? load_wide<Bytes>(at, rest) : load_wide<Bytes>(at));
+      }
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < Vectors; ++v) {
+      finish_narrow<Bytes>(work.out, row, column + v * lanes, sum[v], v == Vectors - 1 ? rest : lanes);
+    }
+  }
+}
+
+/// The row blocks [block, end) of any height, the columns [from, to): a tile of sums in L1.
+template <class T, class I>
+void narrow_tiles(const job<T, I>& work, int64_t m_tile, int64_t block, int64_t end, int64_t from, int64_t to) {
+  constexpr int64_t lanes = width<float>;
+  alignas(64) float tile[scratch_bytes / sizeof(float)];
+  const bcsc_operand<T, I>& a = work.a;
+  const int64_t ld = ceil_div(to - from, lanes) * lanes;
+  for (; block < end; ++block) {
+    const int64_t block_row = work.row_of_block(block), height = work.row_of_block(block + 1) - block_row;
+    for (int64_t first = 0; first < height; first += m_tile) {
+      const int64_t rows = least(m_tile, height - first);
+      for (int64_t i = 0; i < rows * ld; i += lanes) store(tile + i, vec<float>{});
+      int64_t k = a.entry_ptr[block];
+      for (int64_t col = a.brow_ptr[block]; col < a.brow_ptr[block + 1]; ++col) {
+        const T* b = work.b + from + static_cast<int64_t>(a.col_ind[col]) * work.ldb;
+        for (const int64_t last = k + small_at(a.col_count, col) + 1; k < last; ++k) {
+          const int64_t row = small_at(a.row_in_block, k) - first;
+          if (static_cast<std::uint64_t>(row) >= static_cast<std::uint64_t>(rows)) continue;
+          const float value = widen_one(a.values + k);
+          for (int64_t j = 0; j < to - from; j += lanes) {
+            float* at = tile + row * ld + j;
+            const bool whole = j + lanes <= to - from;
+            store(at, load(at) + value * (whole ? load_wide(b + j) : load_wide(b + j, to - from - j)));
+          }
+        }
+      }
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < to - from; j += lanes) {
+          finish_narrow<vector_bytes>(work.out, block_row + first + i, from + j, load(tile + i * ld + j),
+                                      to - from - j);
+        }
+      }
+    }
+  }
+}
+
+template <class T, class I>
+void run_narrow(const job<T, I>& work, int64_t n_tile, int threads) {
+  if (work.a.m_block != 1) {
+    const int64_t columns = least(n_tile, 64);
+    const int64_t m_tile = scratch_bytes / static_cast<int64_t>(sizeof(float)) / columns;
+    for_each_share(work, columns, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
+      narrow_tiles(work, m_tile, first, last, from, to);
+    });
+    return;
+  }
+  for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
+    const pass_list<max_pass, float> passes(from, to);
+    passes.for_each([&](int64_t column, int64_t columns) {
+      with_pass<max_pass, float>(columns, [&](auto pass, auto edge) {
+        narrow_rows<pass.vectors, pass.bytes, edge.part>(work, first, last, column, columns);
+      });
+    });
+  });
 }
 
 // --- The rows of the tables -----------------------------------------------------------------------------------------
@@ -754,6 +871,14 @@ template <>
 struct type_of<value_type::fp64> {
   using type = double;
 };
+template <>
+struct type_of<value_type::fp16> {
+  using type = half;
+};
+template <>
+struct type_of<value_type::bf16> {
+  using type = bfloat16;
+};
 template <int Bits>
 struct index_of {
   using type = std::int32_t;
@@ -770,8 +895,10 @@ int launch(const void* args, const launch_env& env) {
   using T = typename type_of<row.type>::type;
   using I = typename index_of<row.index_bits>::type;
   const job<T, I> work(*static_cast<const spmm_args<T, I>*>(args));
-  if (work.out.alpha == T{0}) {
+  if (work.out.alpha == 0) {
     scale(work, env.threads);
+  } else if constexpr (narrow_number<T>) {
+    run_narrow(work, row.n_tile, env.threads);
   } else if constexpr (__is_same(Algorithm, tables::cpu_columns)) {
     run_columns(work, row.m_tile, row.n_tile, env.threads);
   } else {

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "bcsc/types.hpp"
+#include "bcsc/elements.hpp"
 #include "kernels/spmm_args.hpp"
 #include "lib/core/launch.cuh"
 
@@ -15,6 +15,8 @@ using core::wait_for_previous;
 
 /// The value type that a table's row names.
 template <value_type Type>
-using value_of = std::conditional_t<Type == value_type::fp32, float, double>;
+using value_of = std::conditional_t<
+    Type == value_type::fp32, float,
+    std::conditional_t<Type == value_type::fp64, double, std::conditional_t<Type == value_type::fp16, half, bfloat16>>>;
 
 }  // namespace bcsc::kernels::cuda

@@ -13,7 +13,9 @@
 ///   m16n8k16 f16, bf16     A 16 x 16   a[0] (group, 2t)   a[1] (group + 8, 2t)   a[2] (group, 2t + 8)
 ///     two in a register,               a[3] (group + 8, 2t + 8), each with its right neighbour in the upper half
 ///     the lower half first B 16 x 8    b[0] (2t, group)   b[1] (2t + 8, group), each with the one below in the upper
-///   both                   C 16 x 8    c[0] (group, 2t)   c[1] (group, 2t + 1)   c[2] (group + 8, 2t)
+///   m16n8k8 f16, bf16      A 16 x 8    a[0] (group, 2t)   a[1] (group + 8, 2t), likewise
+///                          B 8 x 8     b[0] (2t, group), likewise
+///   all of these           C 16 x 8    c[0] (group, 2t)   c[1] (group, 2t + 1)   c[2] (group + 8, 2t)
 ///                                      c[3] (group + 8, 2t + 1)
 ///   m16n8k8 f64            as m16n8k8 tf32
 ///   m8n8k4 f64             A 8 x 4     a (group, t)
@@ -52,6 +54,18 @@ __device__ inline void mma_m16n8k16_bf16(float (&c)[4], const unsigned (&a)[4], 
       "{%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+__device__ inline void mma_m16n8k8_f16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+__device__ inline void mma_m16n8k8_bf16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
 __device__ inline void mma_m8n8k4_f64(double (&c)[2], double a, double b) {

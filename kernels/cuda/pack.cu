@@ -65,4 +65,15 @@ int pack_row_major(const double* b, std::int64_t ldb, std::int64_t rows, std::in
   return pack(b, ldb, rows, cols, packed, ld_packed, stream);
 }
 
+// Nothing is computed with: 16 bits are 16 bits.
+int pack_row_major(const half* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, half* packed,
+                   std::int64_t ld_packed, CUstream_st* stream) {
+  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream);
+}
+
+int pack_row_major(const bfloat16* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, bfloat16* packed,
+                   std::int64_t ld_packed, CUstream_st* stream) {
+  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream);
+}
+
 }  // namespace bcsc::kernels::cuda

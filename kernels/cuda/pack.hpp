@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "bcsc/elements.hpp"
+
 struct CUstream_st;
 
 namespace bcsc::kernels::cuda {
@@ -12,6 +14,10 @@ namespace bcsc::kernels::cuda {
 int pack_row_major(const float* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, float* packed,
                    std::int64_t ld_packed, CUstream_st* stream);
 int pack_row_major(const double* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, double* packed,
+                   std::int64_t ld_packed, CUstream_st* stream);
+int pack_row_major(const half* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, half* packed,
+                   std::int64_t ld_packed, CUstream_st* stream);
+int pack_row_major(const bfloat16* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, bfloat16* packed,
                    std::int64_t ld_packed, CUstream_st* stream);
 
 }  // namespace bcsc::kernels::cuda

@@ -32,6 +32,8 @@
 /// Entries, not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load for
 ///   two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
 ///   handing each round would take two shuffles an entry in the same pipe.
+/// fp16 and bf16: two values of B in a register until they are multiplied, which takes one more instruction a value;
+///   A's values are fp32 already; sums, shared memory and workspace are fp32.
 /// Bytes moved, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A (half an entry's
 ///   padding a piece at the most) and 8 t a piece; N s of B for each entry through L2 (what thread blocks on one
 ///   multiprocessor share comes from L1); C once, twice if beta is not 0; twice the workspace of heavy rows.
@@ -53,7 +55,8 @@ struct rowwise_shape {
   static constexpr int team = row.team_threads();
   static constexpr int teams = row.teams();
   static constexpr int n_tile = row.tile_cols();
-  static constexpr int vectors = Items / Width;  // loads a lane takes of a row of B
+  static constexpr int words = words_for<T, Items>;  // registers of a lane's part of a row of B
+  static constexpr int vectors = Items / Width;      // loads a lane takes of a row of B
   static constexpr int resident_blocks = row.blocks_by_registers(vectors);
   static constexpr int group_pairs = Unroll / 2;                      // pairs of entries of a group at a step
   static constexpr int step = group_pairs * Groups;                   // and of the team
@@ -94,7 +97,8 @@ __device__ inline core::entry_pair<double> load_pair(const core::entry_pair<doub
 
 /// The epilogue for Width neighbours of one row of C; at once if they may be.
 template <int Width, class T>
-__device__ void store_row(T* c, std::int64_t stride, bool at_once, const scalars<T>& by, const T* sums) {
+__device__ void store_row(T* c, std::int64_t stride, bool at_once, const scalars<scalar_of<T>>& by,
+                          const scalar_of<T>* sums) {
   if constexpr (Width > 1) {
     if (at_once) return store_vector<Width>(c, by, sums);
   }
@@ -136,11 +140,27 @@ __device__ void reduce(T (&sums)[Items], int group, int& first) {
   }
 }
 
+/// sums += a * b, b in words.
+template <class T, class S, int Items, int Words>
+__device__ void add_products(S (&sums)[Items], S a, const word_of<T> (&b)[Words]) {
+#pragma unroll
+  for (int i = 0; i < Words; ++i) {
+    if constexpr (narrow_number<T>) {
+      const float2 wide = narrow_pair<T>::widen(b[i]);
+      sums[2 * i] += a * wide.x;
+      if constexpr (Items > 1) sums[2 * i + 1] += a * wide.y;
+    } else {
+      sums[i] += a * b[i];
+    }
+  }
+}
+
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
 __global__ void __launch_bounds__(Warps * 32,
                                   rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>::resident_blocks)
     rowwise_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ rowwise_grid grid) {
   using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
+  using S = scalar_of<T>;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
   const int team = static_cast<int>(threadIdx.x) / shape::team;
@@ -148,7 +168,7 @@ __global__ void __launch_bounds__(Warps * 32,
   // This group's pairs of the step that begins at pair `base` of a piece. Behind the end of the piece the last pair is
   // read again, so that no branch parts the loads; it is not multiplied.
   struct fetched_pairs {
-    core::entry_pair<T> at[shape::group_pairs];
+    core::entry_pair<S> at[shape::group_pairs];
   };
   const auto fetch_pairs = [&](unsigned first, int pairs, int base) {
     fetched_pairs some;
@@ -160,14 +180,14 @@ __global__ void __launch_bounds__(Warps * 32,
     return some;
   };
   const auto pairs_in = [](const fetched_piece& piece) { return static_cast<int>(piece.end_pair - piece.first_pair); };
-  T* staged_sums = grid.staged ? dynamic_shared<T>() : nullptr;                             // [teams][stage_ld]
+  S* staged_sums = grid.staged ? dynamic_shared<S>() : nullptr;                             // [teams][stage_ld]
   int* staged_rows = reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld);  // [teams]
 
   // What the teams of a warp agree on. A team as large as a warp needs no vote.
   const auto any_team = [](bool yes) { return shape::team == 32 ? yes : __any_sync(0xffffffffu, yes) != 0; };
   const auto all_teams = [](bool yes) { return shape::team == 32 ? yes : __all_sync(0xffffffffu, yes) != 0; };
 
-  scalars<T> by{};
+  scalars<S> by{};
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
     const std::int64_t chunk = index - col_tile * grid.num_chunks;
@@ -198,16 +218,16 @@ __global__ void __launch_bounds__(Warps * 32,
       let_next_begin();
       by = read_scalars(args);
     }
-    const bool reads_a = by.alpha != T{0};
+    const bool reads_a = by.alpha != S{0};
     const auto pairs_of = [&](const fetched_piece& piece) { return reads_a ? pairs_in(piece) : 0; };
     for (int round = 0; round < num_pieces; round += shape::teams, mine += shape::teams) {
       const int p = round + team;
       const fetched_piece after_next = fetch_piece(p + 2 * shape::teams, mine + 2 * shape::teams);
       const int pairs = pairs_of(piece);
       const int entries = 2 * pairs - static_cast<int>(piece.row_and_odd & 1);
-      T sums[Items];
+      S sums[Items];
 #pragma unroll
-      for (int i = 0; i < Items; ++i) sums[i] = T{0};
+      for (int i = 0; i < Items; ++i) sums[i] = S{0};
 
       // One step: the rows of B of this group's entries are asked for, then the entries of the next step, then the
       // former are multiplied. `Whole`: every group of every team has all its entries.
@@ -224,17 +244,17 @@ __global__ void __launch_bounds__(Warps * 32,
             settle(from[k][e]);
           }
         }
-        T values[shape::group_pairs][2][Items];
+        word_of<T> values[shape::group_pairs][2][shape::words];
 #pragma unroll
         for (int k = 0; k < shape::group_pairs; ++k) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
 #pragma unroll
-            for (int i = 0; i < Items; ++i) values[k][e][i] = T{0};
+            for (int i = 0; i < shape::words; ++i) values[k][e][i] = word_of<T>{0};
             if (valid(k, e)) {
 #pragma unroll
               for (int j = 0; j < shape::vectors; ++j) {
-                load_vector<Width>(&values[k][e][j * Width],
+                load_values<Width>(values[k][e], j * Width,
                                    reinterpret_cast<const T*>(from[k][e]) + (column(j) - column(0)));
               }
             }
@@ -247,9 +267,7 @@ __global__ void __launch_bounds__(Warps * 32,
         for (int k = 0; k < shape::group_pairs; ++k) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const T a = valid(k, e) ? now.at[k].value[e] : T{0};
-#pragma unroll
-            for (int i = 0; i < Items; ++i) sums[i] += a * values[k][e][i];
+            add_products<T>(sums, valid(k, e) ? now.at[k].value[e] : S{0}, values[k][e]);
           }
         }
       };
@@ -272,8 +290,12 @@ __global__ void __launch_bounds__(Warps * 32,
         const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
         if (!writes || col >= num_cols) continue;
         if (partial) {
-          write_vector<shape::stored>(args.a.workspace + (mine - args.a.pieces) * grid.ld_partials + first_col + col,
-                                      &sums[i]);
+          constexpr int at_once = shape::stored < values_of_store<S> ? shape::stored : values_of_store<S>;
+#pragma unroll
+          for (int k = 0; k < shape::stored; k += at_once) {
+            write_vector<at_once>(args.a.workspace + (mine - args.a.pieces) * grid.ld_partials + first_col + col + k,
+                                  &sums[i + k]);
+          }
         } else if (grid.staged) {
 #pragma unroll
           for (int k = 0; k < shape::stored; ++k) staged_sums[team * shape::stage_ld + col + k] = sums[i + k];
@@ -308,19 +330,20 @@ __global__ void __launch_bounds__(Warps * 32,
 template <class T, class Operand>
 __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant__ product_args<T, Operand> args,
                                                            std::int64_t ld, std::int64_t num_tiles) {
+  using S = scalar_of<T>;
   constexpr int width = 32, slices = 8;
-  __shared__ T sums[slices][width];
+  __shared__ S sums[slices][width];
   const int x = static_cast<int>(threadIdx.x) % width;
   const int slice = static_cast<int>(threadIdx.x) / width;
   wait_for_previous();
   let_next_begin();
-  const scalars<T> by = read_scalars(args);
+  const scalars<S> by = read_scalars(args);
   for (std::int64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const std::int64_t heavy = tile % args.a.num_heavy;
     const std::int64_t col = tile / args.a.num_heavy * width + x;
     const int begin = __ldg(args.a.heavy_ptr + heavy);
     const int end = __ldg(args.a.heavy_ptr + heavy + 1);
-    T sum{0};
+    S sum{0};
     if (col < args.n) {
 #pragma unroll 4
       for (int piece = begin + slice; piece < end; piece += slices) {
@@ -345,7 +368,7 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
   if (args.a.num_heavy == 0) return cudaSuccess;
   const std::int64_t num_tiles = args.a.num_heavy * ceil_div(args.n, 32);
   return start(begins::while_previous_ends, &add_partials_kernel<T, Operand>, num_tiles, 256, 0, env.stream, args,
-               partials_ld<T>(args.n), num_tiles);
+               partials_ld<scalar_of<T>>(args.n), num_tiles);
 }
 
 /// The most values of B that may be loaded at once: where every row of B, and so every tile, is whole vectors.
@@ -381,7 +404,8 @@ struct implementation<tables::rowwise> {
     using shape = rowwise_shape<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>;
 
     // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
-    constexpr int unit = row.tile_cols() < 8 ? row.tile_cols() : 8;
+    constexpr int sector = sizeof(T) == 2 ? 16 : 8;
+    constexpr int unit = row.tile_cols() < sector ? row.tile_cols() : sector;
     const std::int64_t even = ceil_div(args.n, ceil_div(args.n, row.tile_cols()));
     const std::int64_t width = ceil_div(even, unit) * unit;
     const std::int64_t num_tiles = ceil_div(args.n, width);
@@ -403,7 +427,7 @@ struct implementation<tables::rowwise> {
                             static_cast<int>(depth),
                             static_cast<int>(width),
                             static_cast<std::uint64_t>(args.ldb) * sizeof(T),
-                            partials_ld<T>(args.n),
+                            partials_ld<scalar_of<T>>(args.n),
                             vector_c,
                             staged};
     return start(begins::while_previous_ends,

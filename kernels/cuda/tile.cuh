@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/narrow.cuh"
 #include "kernels/spmm_args.hpp"
 
 /// What the SpMM kernels share: which tile of C a thread block owns, the two scalars, the way back to C.
@@ -55,7 +56,7 @@ struct scalars {
 
 /// From the device where the caller keeps them there, else from the arguments.
 template <class T, class Operand>
-__device__ scalars<T> read_scalars(const product_args<T, Operand>& args) {
+__device__ scalars<scalar_of<T>> read_scalars(const product_args<T, Operand>& args) {
   return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta};
 }
 
@@ -152,8 +153,14 @@ __device__ inline unsigned sum_up_to_lane(unsigned count) {
 
 /// The epilogue: c = alpha * sum + beta * c. C is not read if beta = 0.
 template <class T>
-__device__ void store(T* c, const scalars<T>& by, T sum) {
-  *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *c;
+__device__ void store(T* c, const scalars<scalar_of<T>>& by, scalar_of<T> sum) {
+  if constexpr (narrow_number<T>) {
+    const float former = by.beta == 0 ? 0 : narrow_pair<T>::widen(c->bits).x;
+    const float result = by.beta == 0 ? by.alpha * sum : by.alpha * sum + by.beta * former;
+    c->bits = static_cast<std::uint16_t>(narrow_pair<T>::narrow(result, 0));
+  } else {
+    *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *c;
+  }
 }
 
 }  // namespace bcsc::kernels::cuda

@@ -40,6 +40,10 @@
 ///   never a finite number; so does |x| >= 3.4027e38 (7f7ff000), whose high part is infinite.
 /// TF32: both factors rounded, one product, summed by the unit. Infinities and NaN stay what they are; |x| as above is
 ///   infinite.
+/// fp16, bf16: products are exact in fp32; a group's are summed by the unit from zero, then added as 3xTF32's are. A
+/// piece
+///   is 8 columns of 16 bytes as well, or of 8 bytes where the slab is of 32 columns, so that no lane is idle. Two rows
+///   of B lie in words of two neighbouring columns and become words of one column and two k by two permutations.
 /// All: the zeros of a tile are multiplied, so a NaN or infinity of B may reach all rows of a row block that has a
 ///   non-zero in its column.
 ///
@@ -60,14 +64,18 @@ struct units_shape {
   static constexpr tables::units_row row{value_type_of<T>, keeps,  Parts, Slab,       WarpsM,
                                          WarpsN,           WarpsK, Ahead, Staged != 0};
 
-  static constexpr int vector = 16 / static_cast<int>(sizeof(T));  // neighbouring columns of a lane
-  static constexpr int piece = 8 * vector;                         // columns of a piece
+  static constexpr int vector = row.columns_of_lane();  // neighbouring ones
+  static constexpr int words = words_for<T, vector>;
+  static constexpr int tile_words = words_for<T, 2>;
+  static constexpr int piece = 8 * vector;  // columns of a piece
   static constexpr int pieces = Slab / piece;
   static constexpr int steps = vector / 2;  // products of a piece and a tile
   static constexpr int stages = Ahead + 1;
   static constexpr int stage_values = 8 * Slab + core::fragment_values * Parts;
 
-  using sums = T[Parts][pieces][steps][4];
+  using word = word_of<T>;
+  using sum = scalar_of<T>;
+  using sums = sum[Parts][pieces][steps][4];
 };
 
 // --- Products -------------------------------------------------------------------------------------------------------
@@ -75,7 +83,7 @@ struct units_shape {
 /// What the unit is given of a piece of two rows of B (left: the fragments of each step) and of a tile of A (right),
 /// and their product. splits: left has registers of its own, else those of the piece, which are then loaded anew after
 /// it only.
-template <class T, int Products>
+template <class T, int Products, int Steps>
 struct unit_product;
 
 /// Element i of the left fragment of a step.
@@ -88,7 +96,7 @@ __device__ inline unsigned high_bits(float x) { return (__float_as_uint(x) + 0x1
 __device__ inline unsigned low_bits(float x, unsigned high) { return __float_as_uint(x - __uint_as_float(high)); }
 
 template <>
-struct unit_product<float, 3> {
+struct unit_product<float, 3, 2> {
   static constexpr bool splits = true;
   struct left {
     unsigned high[2][4], low[2][4];
@@ -138,7 +146,7 @@ struct unit_product<float, 3> {
 __device__ inline unsigned rounded_bits(float x) { return __float_as_uint(x) + (x == x ? 0x1000u : 0u); }
 
 template <>
-struct unit_product<float, 1> {
+struct unit_product<float, 1, 2> {
   static constexpr bool splits = true;
   struct left {
     unsigned value[2][4];
@@ -163,7 +171,7 @@ struct unit_product<float, 1> {
 };
 
 template <>
-struct unit_product<double, 1> {
+struct unit_product<double, 1, 1> {
   static constexpr bool splits = false;
   struct left {
     double value[4];
@@ -177,6 +185,48 @@ struct unit_product<double, 1> {
     mma_m16n8k8_f64(sums[0], b.value, a.value);
   }
 };
+
+__device__ inline void multiply_narrow(half, float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
+  mma_m16n8k8_f16(c, a, b);
+}
+__device__ inline void multiply_narrow(bfloat16, float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
+  mma_m16n8k8_bf16(c, a, b);
+}
+
+template <narrow_number T, int Steps>
+struct unit_product<T, 1, Steps> {
+  static constexpr bool splits = true;
+  struct left {
+    unsigned value[Steps][2];
+  };
+  struct right {
+    unsigned value[1];
+  };
+  static __device__ left of_b(const unsigned (&b)[2][Steps]) {
+    left to;
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+      to.value[step][0] = __byte_perm(b[0][step], b[1][step], 0x5410);
+      to.value[step][1] = __byte_perm(b[0][step], b[1][step], 0x7632);
+    }
+    return to;
+  }
+  static __device__ right of_a(const unsigned (&a)[1]) { return {{a[0]}}; }
+  static __device__ void add(float (&sums)[Steps][4], const left& b, const right& a) {
+    float group[Steps][4] = {};
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) multiply_narrow(T{}, group[step], b.value[step], a.value);
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[step][i] += group[step][i];
+    }
+  }
+};
+
+/// The one that an instance needs.
+template <class T, class Shape>
+using product_of = unit_product<T, Shape::products, Shape::steps>;
 
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
@@ -218,6 +268,7 @@ template <class T, class Shape, int Width, bool Whole>
 struct unit_source {
   static constexpr int vector = Shape::vector;
   static constexpr int loads = vector / Width;  ///< for this lane's columns of a piece
+  using word = typename Shape::word;
 
   const T* b;                   ///< row 0, the first of this lane's columns
   const int2* cols;             ///< of group 0
@@ -265,20 +316,31 @@ struct unit_source {
   }
 
   /// This lane's values of piece p of a row of B. Those past the slab are some others of the row.
-  __device__ void load(T (&to)[vector], const T* row, int p) const {
+  __device__ void load(word (&to)[Shape::words], const T* row, int p) const {
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
       const int n = p * Shape::piece + i * Width;
-      T some[Width];
-      load_vector<Width>(some, row + (Whole || n < last_load ? n : last_load));
-      if (!Whole && Width > 1 && n > last_load && n <= last) {  // the slab ends within these values
+      if constexpr (Width < values_of_word<T>) {
+        const unsigned bits = __ldg(&row[Whole || n < last_load ? n : last_load].bits);
+        to[i / 2] = i % 2 == 0 ? bits : to[i / 2] | bits << 16;
+      } else {
+        constexpr int words = words_for<T, Width>;
+        word some[words];
+        load_values<Width>(some, 0, row + (Whole || n < last_load ? n : last_load));
+        if (!Whole && Width > 1 && n > last_load && n <= last) {  // the slab ends within these values
 #pragma unroll
-        for (int v = 0; v < Width; ++v) {
-          if (n + v <= last) some[v] = __ldg(row + n + v);
+          for (int v = 0; v < Width; ++v) {
+            if (n + v > last) continue;
+            if constexpr (narrow_number<T>) {
+              put_value(some, v, row + n + v);
+            } else {
+              some[v] = __ldg(row + n + v);
+            }
+          }
         }
-      }
 #pragma unroll
-      for (int v = 0; v < Width; ++v) to[i * Width + v] = some[v];
+        for (int v = 0; v < words; ++v) to[i * words + v] = some[v];
+      }
     }
   }
 
@@ -290,7 +352,11 @@ struct unit_source {
       const int n = p * Shape::piece + i * Width;
       const int left = Whole ? Width : last + 1 - n;
       const int present = left < 0 ? 0 : left < Width ? left : Width;
-      copy_async<Width * size>(to_shared + i * Width, present > 0 ? row + n : b - own_col, present * size);
+      if constexpr (Width * size < 4) {  // nothing so small is copied without a register; nobody else reads it
+        to_shared[i].bits = present > 0 ? __ldg(&row[n].bits) : std::uint16_t{0};
+      } else {
+        copy_async<Width * size>(to_shared + i * Width, present > 0 ? row + n : b - own_col, present * size);
+      }
     }
   }
 };
@@ -311,18 +377,18 @@ __device__ void add_piece(typename Shape::sums& sums, int p, const typename Prod
 /// copied always: past the end the last group is loaded again, and parts without a tile load another one.
 template <class T, class Shape, class Source>
 __device__ void multiply_direct(const Source& from, int begin, int end, typename Shape::sums& sums) {
-  using product = unit_product<T, Shape::products>;
+  using product = product_of<T, Shape>;
   constexpr int ahead = Shape::ahead;
   if (begin == end) return;
   const auto group_at = [&](int index) { return from.group(index < end ? index : end - 1); };
 
-  T b[ahead][Shape::pieces][2][Shape::vector];
-  T tiles[ahead][Shape::parts][2];
+  typename Shape::word b[ahead][Shape::pieces][2][Shape::words];
+  typename Shape::word tiles[ahead][Shape::parts][Shape::tile_words];
   unsigned parts[ahead];
   const auto load_tiles = [&](const unit_group& group, int u) {
     parts[u] = group.parts;
 #pragma unroll
-    for (int part = 0; part < Shape::parts; ++part) load_vector<2>(tiles[u][part], from.tile(group, part));
+    for (int part = 0; part < Shape::parts; ++part) load_values<2>(tiles[u][part], 0, from.tile(group, part));
   };
   const auto load_piece = [&](const T* const(&rows)[2], int u, int p) {
 #pragma unroll
@@ -370,7 +436,7 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
 /// B and A through the warp's stages in shared memory, each lane through places of its own.
 template <class T, class Shape, class Source>
 __device__ void multiply_staged(const Source& from, int begin, int end, typename Shape::sums& sums, T* stages) {
-  using product = unit_product<T, Shape::products>;
+  using product = product_of<T, Shape>;
   constexpr int ahead = Shape::ahead;
   if (begin == end) return;
   const auto group_at = [&](int index) { return from.group(index < end ? index : end - 1); };
@@ -425,16 +491,16 @@ __device__ void multiply_staged(const Source& from, int begin, int end, typename
 #pragma unroll
     for (int part = 0; part < Shape::parts; ++part) {
       if (Shape::parts > 1 && !has_part(parts[0], part)) continue;
-      T tile[2];
-      read_vector<2>(tile, tile_at(now, part));
+      typename Shape::word tile[Shape::tile_words];
+      read_values<2>(tile, tile_at(now, part));
       a[part] = product::of_a(tile);
     }
 #pragma unroll
     for (int p = 0; p < Shape::pieces; ++p) {
       if (!from.has_piece(p)) continue;
-      T rows[2][Shape::vector];
+      typename Shape::word rows[2][Shape::words];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) read_vector<Shape::vector>(rows[i], b_at(now, p, i));
+      for (int i = 0; i < 2; ++i) read_values<Shape::vector>(rows[i], b_at(now, p, i));
       add_piece<Shape, product>(sums, p, product::of_b(rows), parts[0], a);
     }
 #pragma unroll
@@ -446,7 +512,7 @@ __device__ void multiply_staged(const Source& from, int begin, int end, typename
 
 // --- The way back to C ----------------------------------------------------------------------------------------------
 
-/// Where a warp's sums go: to C, or as they are to the slot of a piece of a row block.
+/// Where a warp's sums go: to C, or as they are to the slot of a piece of a row block. T: what lies there.
 template <class T>
 struct unit_destination {
   T* c;  ///< of row 0, column first_col
@@ -454,7 +520,7 @@ struct unit_destination {
   const std::int32_t* row_of;
   std::int64_t first_row;
   int num_rows, num_cols;
-  scalars<T> by;
+  scalars<scalar_of<T>> by;
   bool by_vector;
 
   __device__ T* row(int m) const {
@@ -463,12 +529,17 @@ struct unit_destination {
   }
 };
 
-template <class T, int Vector>
-__device__ unit_destination<T> destination_of(const fragments_args<T>& args, const unit_place& at, int num_cols) {
-  const core::fragments_item item = args.a.items[at.item];
-  unit_destination<T> to;
-  if (item.slot < 0) {
-    to = {args.c + at.first_col * args.c_col_stride,
+/// Whether rows of `to` may be written in vectors of `Vector` values, 16 bytes at a time at the most.
+template <int Vector, class T>
+__device__ bool takes_vectors(const unit_destination<T>& to) {
+  constexpr int bytes = Vector * static_cast<int>(sizeof(T)) < 16 ? Vector * static_cast<int>(sizeof(T)) : 16;
+  return to.col_stride == 1 && to.row_stride % Vector == 0 && reinterpret_cast<std::uintptr_t>(to.c) % bytes == 0;
+}
+
+template <class T>
+__device__ unit_destination<T> place_in_c(const fragments_args<T>& args, const unit_place& at,
+                                          const core::fragments_item& item, int num_cols) {
+  return {args.c + at.first_col * args.c_col_stride,
           args.c_row_stride,
           args.c_col_stride,
           args.a.row_of,
@@ -477,12 +548,14 @@ __device__ unit_destination<T> destination_of(const fragments_args<T>& args, con
           num_cols,
           read_scalars(args),
           false};
-  } else {
-    T* slot = args.a.partial + item.slot * args.a.height * args.n;
-    to = {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {T{1}, T{0}}, false};
-  }
-  to.by_vector = to.col_stride == 1 && to.row_stride % Vector == 0 && reinterpret_cast<std::uintptr_t>(to.c) % 16 == 0;
-  return to;
+}
+
+template <class T>
+__device__ unit_destination<scalar_of<T>> place_in_slot(const fragments_args<T>& args, const unit_place& at,
+                                                        const core::fragments_item& item, int num_cols) {
+  using S = scalar_of<T>;
+  S* slot = args.a.partial + item.slot * args.a.height * args.n;
+  return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}, false};
 }
 
 template <class T, class Shape>
@@ -499,7 +572,7 @@ __device__ void store_sums(const unit_destination<T>& to, const typename Shape::
 #pragma unroll
       for (int p = 0; p < Shape::pieces; ++p) {
         const int n = p * Shape::piece + lane / 4 * vector;
-        T sum[vector];
+        scalar_of<T> sum[vector];
 #pragma unroll
         for (int v = 0; v < vector; ++v) sum[v] = sums[part][p][v / 2][v % 2 * 2 + i];
         if (to.by_vector && n + vector <= to.num_cols) {
@@ -515,14 +588,41 @@ __device__ void store_sums(const unit_destination<T>& to, const typename Shape::
   }
 }
 
+/// The sums of a warp to where they belong.
+template <class T, class Shape>
+__device__ void deliver_sums(const fragments_args<T>& args, const unit_place& at, const typename Shape::sums& sums) {
+  const core::fragments_item item = args.a.items[at.item];
+  const int num_cols = at.template num_cols<Shape::slab>(args);
+  if constexpr (narrow_number<T>) {
+    if (item.slot < 0) {
+      auto to = place_in_c(args, at, item, num_cols);
+      to.by_vector = takes_vectors<Shape::vector>(to);
+      store_sums<T, Shape>(to, sums);
+    } else {
+      auto to = place_in_slot(args, at, item, num_cols);
+      to.by_vector = takes_vectors<Shape::vector>(to);
+      store_sums<scalar_of<T>, Shape>(to, sums);
+    }
+  } else {
+    unit_destination<T> to;
+    if (item.slot < 0) {
+      to = place_in_c(args, at, item, num_cols);
+    } else {
+      to = place_in_slot(args, at, item, num_cols);
+    }
+    to.by_vector = takes_vectors<Shape::vector>(to);
+    store_sums<T, Shape>(to, sums);
+  }
+}
+
 /// The sums of the warps that share a row block, added by the first of them in their order. The whole thread block
 /// comes here.
-template <class T, class Shape, int WarpsK>
-__device__ void add_up_warps(typename Shape::sums& sums, T* handed_over, int warp) {
+template <class Shape, int WarpsK>
+__device__ void add_up_warps(typename Shape::sums& sums, typename Shape::sum* handed_over, int warp) {
   constexpr int values = Shape::parts * Shape::slab / 4;
   const int k = warp % WarpsK;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  T* flat = &sums[0][0][0][0];
+  typename Shape::sum* flat = &sums[0][0][0][0];
   const auto place = [&](int from, int i) {
     return handed_over + ((warp / WarpsK * (WarpsK - 1) + from - 1) * values + i) * 32 + lane;
   };
@@ -567,7 +667,7 @@ __global__ void __launch_bounds__(
   }
   wait_for_previous();
   let_next_begin();
-  if (const unit_place at = place(); at.lies_in(args) && read_scalars(args).alpha != T{0}) {
+  if (const unit_place at = place(); at.lies_in(args) && read_scalars(args).alpha != scalar_of<T>{0}) {
     const std::int64_t count = groups.y - groups.x;
     const int begin = groups.x + static_cast<int>(count * k / WarpsK);
     const int end = groups.x + static_cast<int>(count * (k + 1) / WarpsK);
@@ -586,11 +686,12 @@ __global__ void __launch_bounds__(
     }
   }
   if constexpr (WarpsK > 1) {
-    add_up_warps<T, shape, WarpsK>(sums, shared + WarpsM * WarpsN * WarpsK * stage_values, warp);
+    add_up_warps<shape, WarpsK>(sums, reinterpret_cast<scalar_of<T>*>(shared + WarpsM * WarpsN * WarpsK * stage_values),
+                                warp);
   }
   asm volatile("" ::: "memory");  // no value is kept from above
   if (const unit_place at = place(); at.lies_in(args) && k == 0) {
-    store_sums<T, shape>(destination_of<T, shape::vector>(args, at, at.template num_cols<Slab>(args)), sums);
+    deliver_sums<T, shape>(args, at, sums);
   }
 }
 
@@ -600,14 +701,14 @@ __global__ void __launch_bounds__(128)
     units_sum_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t num_rows) {
   wait_for_previous();
   let_next_begin();
-  const scalars<T> by = read_scalars(args);
+  const scalars<scalar_of<T>> by = read_scalars(args);
   for (std::int64_t index = blockIdx.x; index < num_rows; index += gridDim.x) {
     const core::fragments_sum sum = args.a.sums[index / args.a.height];
     const std::int64_t m = index % args.a.height;
     if (m >= sum.num_rows) continue;
     const std::int64_t row = args.a.row_of != nullptr ? args.a.row_of[sum.first_row + m] : sum.first_row + m;
     for (std::int64_t n = threadIdx.x; n < args.n; n += blockDim.x) {
-      T total{0};
+      scalar_of<T> total{0};
       for (std::int64_t slot = sum.first_slot; slot < sum.first_slot + sum.num_slots; ++slot) {
         total += args.a.partial[(slot * args.a.height + m) * args.n + n];
       }
@@ -623,7 +724,7 @@ inline constexpr std::int64_t most_units_ld = 2147483647 / static_cast<std::int6
 template <>
 struct implementation<tables::units> {
   /// The instance that loads as many values of B at a time as may be.
-  template <class T, int Row, int Width = 16 / static_cast<int>(sizeof(T))>
+  template <class T, int Row, int Width = tables::units::rows[Row].columns_of_lane()>
   static auto by_width(const fragments_args<T>& args) {
     constexpr tables::units_row row = tables::units::rows[Row];
     const auto kernel = &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k, row.ahead,

@@ -10,7 +10,8 @@
 /// The CPU's algorithms (kernels/cpu/spmm_isa.cpp). They share one kind of row. How many vector registers a tile takes
 /// is the instruction set's business: a tile that does not fit is done in several passes.
 ///
-/// rows     one row of C at a time, its n_tile columns in registers: m_block = 1, where BCSC is CSR.
+/// rows     one row of C at a time, its n_tile columns in registers: m_block = 1, where BCSC is CSR. The only one for
+///          fp16 and bf16.
 /// blocks   m_tile rows of C at a time in registers; each non-empty column is expanded to m_tile values, so that a
 ///          row of B is loaded once for all of them: for m_block = m_tile where the columns are nearly full.
 /// columns  the m_tile x n_tile tile of C lies in an L1 scratch; a slice of a row of B stays in registers for all
@@ -83,6 +84,16 @@ consteval auto cpu_rows_configs() {
   }
 }
 
+/// Of fp16 and bf16. The columns of a pass are what matters, and do not follow n_tile.
+consteval auto cpu_narrow_rows_configs() {
+  using list = std::array<int, 1>;
+  if constexpr (built_space == space::few) {
+    return cpu_grid<cpu_rows_row>(list{1}, std::array{128});
+  } else {
+    return cpu_grid<cpu_rows_row>(list{1}, std::array{128, 512});
+  }
+}
+
 consteval auto cpu_blocks_configs() {
   if constexpr (built_space == space::few) {
     return cpu_grid<cpu_blocks_row>(std::array{3, 4}, std::array{128});
@@ -102,7 +113,9 @@ consteval auto cpu_columns_configs() {
 struct cpu_rows : algorithm {
   static constexpr const char* name = "rows";
   static constexpr bool deterministic = true;
-  static constexpr auto rows = expand_rows<count_rows(cpu_rows_configs())>(cpu_rows_configs());
+  static constexpr auto rows =
+      join(expand_rows<count_rows(cpu_rows_configs())>(cpu_rows_configs()),
+           expand_rows<count_rows(cpu_narrow_rows_configs(), narrow_types)>(cpu_narrow_rows_configs(), narrow_types));
 };
 
 struct cpu_blocks : algorithm {

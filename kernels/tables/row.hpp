@@ -28,14 +28,23 @@ enum class accuracy { full, tf32 };
 /// The most dynamic shared memory a thread block of sm_90 can ask for (227 KiB).
 inline constexpr std::int64_t max_shared_bytes = 227 * 1024;
 
-/// `configs`, each once for fp32 and once for fp64 where the row is valid. A row is an aggregate that says by itself
+/// What most rows are made for, and what those whose values are of 16 bits and whose sums are of fp32.
+inline constexpr std::array<value_type, 2> wide_types{value_type::fp32, value_type::fp64};
+inline constexpr std::array<value_type, 2> narrow_types{value_type::fp16, value_type::bf16};
+
+constexpr bool is_narrow(value_type type) { return type == value_type::fp16 || type == value_type::bf16; }
+/// Bytes of a sum of products.
+constexpr int bytes_of_sum(value_type type) { return is_narrow(type) ? 4 : static_cast<int>(size_of(type)); }
+
+/// `configs`, each once for each of `types` where the row is valid. A row is an aggregate that says by itself
 /// how large its tile is (tile_rows, tile_cols), what it needs (block_threads, shared_bytes, index_width), how it steps
 /// (columns_at_once, num_stages), what it is called (label) and whether its numbers make sense (valid).
 template <class Row, std::size_t N>
-consteval std::size_t count_rows(const std::array<Row, N>& configs) {
+consteval std::size_t count_rows(const std::array<Row, N>& configs,
+                                 const std::array<value_type, 2>& types = wide_types) {
   std::size_t count = 0;
   for (Row row : configs) {
-    for (value_type type : {value_type::fp32, value_type::fp64}) {
+    for (value_type type : types) {
       row.type = type;
       if (row.valid()) ++count;
     }
@@ -44,15 +53,25 @@ consteval std::size_t count_rows(const std::array<Row, N>& configs) {
 }
 
 template <std::size_t Count, class Row, std::size_t N>
-consteval std::array<Row, Count> expand_rows(const std::array<Row, N>& configs) {
+consteval std::array<Row, Count> expand_rows(const std::array<Row, N>& configs,
+                                             const std::array<value_type, 2>& types = wide_types) {
   std::array<Row, Count> rows{};
   std::size_t at = 0;
-  for (value_type type : {value_type::fp32, value_type::fp64}) {
+  for (value_type type : types) {
     for (Row row : configs) {
       row.type = type;
       if (row.valid()) rows[at++] = row;
     }
   }
+  return rows;
+}
+
+/// The rows of two lists, one behind the other.
+template <class Row, std::size_t N, std::size_t M>
+consteval std::array<Row, N + M> join(const std::array<Row, N>& first, const std::array<Row, M>& then) {
+  std::array<Row, N + M> rows{};
+  for (std::size_t i = 0; i < N; ++i) rows[i] = first[i];
+  for (std::size_t i = 0; i < M; ++i) rows[N + i] = then[i];
   return rows;
 }
 

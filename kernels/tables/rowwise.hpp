@@ -30,7 +30,7 @@ struct rowwise_row {
   constexpr int index_width() const { return 32; }
   /// Of a column-major C only: the sums of one piece of each team, and the rows they belong to.
   constexpr std::int64_t shared_bytes() const {
-    return std::int64_t{teams()} * ((tile_cols() + 1) * size_of(type) + std::int64_t{sizeof(std::int32_t)});
+    return std::int64_t{teams()} * ((tile_cols() + 1) * bytes_of_sum(type) + std::int64_t{sizeof(std::int32_t)});
   }
   /// Loads a lane takes of a row of B, 16 bytes each where it owns as many.
   constexpr int fewest_vectors() const {
@@ -40,6 +40,10 @@ struct rowwise_row {
   /// Registers of a thread: its sums, the values of B and the entries under way, those fetched ahead, and what the rest
   /// was seen to want; more where B comes in more loads than it might.
   constexpr int registers(int vectors) const {
+    // Two values in a register, then as floats.
+    if (is_narrow(type)) {
+      return items + items * unroll / 2 + 3 * unroll + 40 + 4 * (vectors - fewest_vectors());
+    }
     const int size = static_cast<int>(size_of(type)) / 4;
     return items * (unroll + 1) * size + unroll * (2 * size + 1) + 28 + 8 * size + 4 * (vectors - fewest_vectors());
   }
@@ -139,11 +143,42 @@ consteval auto rowwise_configs() {
   }
 }
 
+/// Of fp16 and bf16: 8 columns a lane, where a load takes 16 bytes.
+consteval auto rowwise_narrow_configs() {
+  if constexpr (built_space == space::few) {
+    return std::array<rowwise_row, 4>{
+        {{1, 2, 8, 2, 4, 4, {}}, {2, 8, 4, 4, 4, 4, {}}, {16, 8, 1, 4, 4, 2, {}}, {8, 4, 2, 4, 4, 2, {}}}};
+  } else {
+    return std::array<rowwise_row, 11>{{
+        // lanes, items, groups, unroll, warps, depth
+        // N = 1, 2; up to 8
+        {1, 2, 8, 4, 4, 4, {}},
+        {1, 8, 8, 4, 4, 4, {}},
+        // N = 16: short, long
+        {2, 8, 4, 4, 4, 4, {}},
+        {2, 8, 16, 4, 4, 2, {}},
+        // N = 32: short, long
+        {4, 8, 2, 8, 4, 4, {}},
+        {4, 8, 8, 4, 4, 2, {}},
+        // N = 64
+        {8, 8, 1, 8, 4, 4, {}},
+        {8, 8, 4, 4, 4, 2, {}},
+        // N = 128
+        {16, 8, 1, 8, 4, 4, {}},
+        {16, 8, 2, 8, 4, 2, {}},
+        // N >= 256
+        {32, 8, 1, 8, 4, 4, {}},
+    }};
+  }
+}
+
 struct rowwise : algorithm {
   static constexpr const char* name = "rowwise";
   static constexpr operand_form form = operand_form::rows;
   static constexpr bool deterministic = true;
-  static constexpr auto rows = expand_rows<count_rows(rowwise_configs())>(rowwise_configs());
+  static constexpr auto rows =
+      join(expand_rows<count_rows(rowwise_configs())>(rowwise_configs()),
+           expand_rows<count_rows(rowwise_narrow_configs(), narrow_types)>(rowwise_narrow_configs(), narrow_types));
 };
 
 }  // namespace bcsc::kernels::tables

@@ -6,8 +6,8 @@
 #include "kernels/tables/row.hpp"
 
 /// Matrix units: A in fragments (lib/core/fragments.hpp); a warp multiplies one row block of 8 * parts rows by `slab`
-/// columns of B, all its sums in registers. fp32 by three TF32 products (full accuracy) or one (tf32), fp64 by FP64
-/// ones.
+/// columns of B, all its sums in registers. fp32 by three TF32 products (full accuracy) or one (tf32), fp64, fp16 and
+/// bf16 by their own.
 namespace bcsc::kernels::tables {
 
 struct units_row {
@@ -21,7 +21,12 @@ struct units_row {
   int ahead;    ///< groups whose rows of B are under way while one is multiplied
   bool staged;  ///< through shared memory (cp.async), or straight to registers
 
-  static constexpr int columns_of_piece(value_type type) { return 8 * 16 / static_cast<int>(size_of(type)); }
+  /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab has not as many for each.
+  constexpr int columns_of_lane() const {
+    const int columns = 16 / static_cast<int>(size_of(type));
+    return 8 * columns <= slab ? columns : slab / 8;
+  }
+  constexpr int columns_of_piece() const { return 8 * columns_of_lane(); }
 
   constexpr int tile_rows() const { return 8 * parts; }
   constexpr int tile_cols() const { return slab; }
@@ -38,16 +43,16 @@ struct units_row {
   }
   /// The sums that warps hand over.
   constexpr std::int64_t sum_bytes() const {
-    return std::int64_t{warps_m} * warps_n * (warps_k - 1) * tile_rows() * slab * size_of(type);
+    return std::int64_t{warps_m} * warps_n * (warps_k - 1) * tile_rows() * slab * bytes_of_sum(type);
   }
   constexpr std::int64_t shared_bytes() const { return warps() * stage_bytes() + sum_bytes(); }
 
   /// Registers of a thread: sums; B under way and split; A under way and split; addresses and the rest.
   constexpr int registers() const {
-    const int words = static_cast<int>(size_of(type)) / 4;
-    const int sums = tile_rows() * slab / 32 * words;
-    const int b = staged ? 8 : slab / 4 * words * ahead;
-    const int a = 2 * parts * words * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
+    const int size = static_cast<int>(size_of(type));
+    const int sums = tile_rows() * slab / 32 * bytes_of_sum(type) / 4;
+    const int b = staged ? 8 : slab * size / 16 * ahead;
+    const int a = 2 * parts * size / 4 * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
     const int rest = products() == 3 ? 56 : 50;
     return sums + b + a + rest;
   }
@@ -59,15 +64,20 @@ struct units_row {
   }
   std::string label() const {
     const auto number = [](int n) { return std::to_string(n); };
-    std::string name = type == value_type::fp64 ? "units-f64" : keeps == accuracy::full ? "units-3xtf32" : "units-tf32";
+    std::string name = type == value_type::fp64   ? "units-f64"
+                       : type == value_type::fp16 ? "units-f16"
+                       : type == value_type::bf16 ? "units-bf16"
+                       : keeps == accuracy::full  ? "units-3xtf32"
+                                                  : "units-tf32";
     name += "-m" + number(tile_rows()) + "-n" + number(slab) + "-w" + number(warps_m) + "x" + number(warps_n) + "x" +
             number(warps_k) + (staged ? "-s" : "-r") + number(ahead);
     return name;
   }
   constexpr bool valid() const {
-    return (type == value_type::fp32 || (type == value_type::fp64 && keeps == accuracy::full)) &&
-           (parts == 1 || parts == 2 || parts == 4 || parts == 8) && slab >= columns_of_piece(type) &&
-           slab % columns_of_piece(type) == 0 && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
+    // An even number of columns a lane: products are two columns of it.
+    return (type == value_type::fp32 || keeps == accuracy::full) && slab % 16 == 0 && columns_of_lane() % 2 == 0 &&
+           (parts == 1 || parts == 2 || parts == 4 || parts == 8) && slab >= columns_of_piece() &&
+           slab % columns_of_piece() == 0 && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
            ahead >= 1 && ahead <= 4 && registers() <= 255 && blocks_by_registers() >= 1 &&
            shared_bytes() <= max_shared_bytes;
   }
@@ -129,11 +139,39 @@ consteval auto units_configs() {
   }
 }
 
+/// Of fp16, and the same of bf16.
+consteval auto units_narrow_configs(value_type type) {
+  using units_rows::full;
+  if constexpr (built_space == space::few) {
+    return std::array<units_row, 4>{{{type, full, 2, 32, 2, 1, 2, 1, false},
+                                     {type, full, 1, 128, 2, 2, 1, 2, false},
+                                     {type, full, 4, 64, 2, 1, 1, 2, true},
+                                     {type, full, 2, 32, 2, 1, 1, 1, true}}};
+  } else {
+    return std::array<units_row, 14>{{//          parts slab m  n  k  ahead
+                                      {type, full, 1, 32, 4, 1, 1, 2, false},
+                                      {type, full, 2, 32, 4, 1, 1, 2, false},
+                                      {type, full, 2, 32, 2, 1, 2, 2, false},
+                                      {type, full, 4, 32, 2, 1, 2, 2, false},
+                                      {type, full, 1, 64, 4, 1, 1, 2, false},
+                                      {type, full, 2, 64, 4, 1, 1, 2, false},
+                                      {type, full, 2, 64, 2, 1, 1, 2, true},
+                                      {type, full, 4, 64, 4, 1, 1, 2, false},
+                                      {type, full, 1, 128, 4, 1, 1, 2, false},
+                                      {type, full, 2, 128, 4, 1, 1, 1, false},
+                                      {type, full, 2, 128, 4, 1, 1, 2, false},
+                                      {type, full, 2, 128, 2, 1, 1, 3, true},
+                                      {type, full, 4, 128, 2, 1, 1, 1, false},
+                                      {type, full, 2, 128, 1, 4, 1, 1, false}}};  // four slabs share A
+  }
+}
+
 struct units : algorithm {
   static constexpr const char* name = "units";
   static constexpr operand_form form = operand_form::fragments;
   static constexpr bool deterministic = true;
-  static constexpr auto rows = units_configs();
+  static constexpr auto rows =
+      join(units_configs(), join(units_narrow_configs(value_type::fp16), units_narrow_configs(value_type::bf16)));
 };
 
 }  // namespace bcsc::kernels::tables

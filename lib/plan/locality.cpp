@@ -70,7 +70,7 @@ std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>& a) {
 #define BCSC_INSTANTIATE(T, I)                       \
   template bool is_scattered(const csr_view<T, I>&); \
   template std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>&);
-BCSC_FOR_VALUES(BCSC_INSTANTIATE)
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::plan

@@ -5,7 +5,8 @@
 #include "bcsc/types.hpp"
 #include "lib/plan/cost_terms.hpp"
 
-/// Made by bench/fit_choice from row-times-fp64.json.gz, row-times-large.json.gz, row-times-nets.json.gz, row-times-real.json.gz, row-times-train.json.gz (--seed 1).
+/// Made by bench/fit_choice from row-times-fp64.json.gz, row-times-large.json.gz, row-times-nets.json.gz,
+/// row-times-real.json.gz, row-times-train.json.gz (--seed 1).
 namespace bcsc::plan {
 
 /// us for each term of cost_term, in its order. Rows that do not stand here have not been measured.

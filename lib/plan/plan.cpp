@@ -90,8 +90,11 @@ class threads_guard {
 
 }  // namespace
 
-template <value T>
+template <number T>
 struct spmm_plan<T>::impl {
+  using sum_type = scalar_of<T>;
+  using factor = scalar<sum_type>;
+
   context ctx;
   plan_options options;
   plan_facts facts;
@@ -304,6 +307,16 @@ struct spmm_plan<T>::impl {
   plan::stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::host) return convert_on_host(given, decide_first);
     require_device_source();
+    // These are neither checked nor analysed there.
+    if constexpr (narrow_number<T>) {
+      return convert_on_host(download(given).view(), decide_first);
+    } else {
+      return convert_there(given, decide_first);
+    }
+  }
+
+  template <class I>
+  plan::stored_matrix<T> convert_there(const csr_view<T, I>& given, bool decide_first) {
     if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
     // The transpose, and indices of another width than given, are made on the host.
     const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4 &&
@@ -328,24 +341,33 @@ struct spmm_plan<T>::impl {
   plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::device) {
       require_device_source();
-      if (options.check == trust::validate) converters::validate_on_device(device(), given);
-      const core::gpu::device_guard guard(device());
-      const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4;
-      if (plain && decide_first) {
-        decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
-          return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
-        });
-        facts.reblocked = facts.m_block != given.m_block;
+      if constexpr (narrow_number<T>) {
+        return convert(download(given).view(), decide_first);
+      } else {
+        return convert_there(given, decide_first);
       }
-      if (plain && made_on_device()) {
-        if (form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
-        return plan::stored_matrix<T>(converters::to_compact_on_device(
-            device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
-      }
-      return convert_on_host(download(given).view(), decide_first && !plain);
     }
     if (options.check == trust::validate) validate(given);
     return convert_on_host(given, decide_first);
+  }
+
+  template <class I>
+  plan::stored_matrix<T> convert_there(const bcsc_view<T, I>& given, bool decide_first) {
+    if (options.check == trust::validate) converters::validate_on_device(device(), given);
+    const core::gpu::device_guard guard(device());
+    const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4;
+    if (plain && decide_first) {
+      decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
+        return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
+      });
+      facts.reblocked = facts.m_block != given.m_block;
+    }
+    if (plain && made_on_device()) {
+      if (form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
+      return plan::stored_matrix<T>(converters::to_compact_on_device(
+          device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
+    }
+    return convert_on_host(download(given).view(), decide_first && !plain);
   }
 
   template <class I>
@@ -403,7 +425,8 @@ struct spmm_plan<T>::impl {
     return a->partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
   }
   std::int64_t slab_bytes(std::int64_t width) const {
-    return core::checked_product(packed_values(width) + a->partial_values(width), sizeof(T), "workspace");
+    return core::checked_product(packed_values(width), sizeof(T), "workspace") +
+           core::checked_product(a->partial_values(width), sizeof(sum_type), "workspace");
   }
 
   void make_workspace() {
@@ -430,7 +453,7 @@ struct spmm_plan<T>::impl {
     throw error(errc::pattern_mismatch, "update_values: the sparsity pattern is not the one the plan was made for");
   }
 
-  void check_spaces(const dense_view<const T>& b, const dense_view<T>& c, scalar<T> alpha, scalar<T> beta, bool reads_b,
+  void check_spaces(const dense_view<const T>& b, const dense_view<T>& c, factor alpha, factor beta, bool reads_b,
                     const run_options& run) const {
     const auto check = [&](const void* pointer, const char* name) {
       if (pointer == nullptr) return;
@@ -501,9 +524,9 @@ struct spmm_plan<T>::impl {
     return const_cast<std::byte*>(host_workspace.data()) + (aligned - address);
   }
 
-  void run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c, const run_options& run) const {
+  void run(factor alpha, dense_view<const T> b, factor beta, dense_view<T> c, const run_options& run) const {
     core::require_healthy(ctx.state());
-    const bool reads_b = facts.cols > 0 && facts.nnz > 0 && (alpha.pointer() != nullptr || alpha.value() != T{0});
+    const bool reads_b = facts.cols > 0 && facts.nnz > 0 && (alpha.pointer() != nullptr || alpha.value() != 0);
     plan::check_operands<T>(facts.rows, facts.cols, b, c, options.b_layout, reads_b);
     std::optional<core::gpu::device_guard> guard;
     if (on_gpu()) guard.emplace(device());
@@ -516,7 +539,7 @@ struct spmm_plan<T>::impl {
       return;
     }
     const workspace_lease workspace(*this, run);
-    T* const partials = workspace.data() + packed_values(slab_cols);
+    auto* const partials = reinterpret_cast<sum_type*>(workspace.data() + packed_values(slab_cols));
     for (std::int64_t j = 0; j < c.cols; j += slab_cols) {
       const std::int64_t width = std::min(slab_cols, c.cols - j);
       if (packs) pack(b.data + j * b.ld, b.ld, width, workspace.data(), run.stream);
@@ -548,7 +571,7 @@ struct spmm_plan<T>::impl {
         std::clamp(seconds / seconds_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
   }
 
-  void multiply(scalar<T> alpha, const T* b, std::int64_t ldb, scalar<T> beta, const dense_view<T>& c, T* partials,
+  void multiply(factor alpha, const T* b, std::int64_t ldb, factor beta, const dense_view<T>& c, sum_type* partials,
                 cuda_stream stream) const {
     const kernels::launch_env env{threads_for(c), stream, ctx.device().num_multiprocessors};
     const plan::dense_side<T> product{b,
@@ -631,44 +654,44 @@ std::string_view to_string(row_blocks kind) {
   return "unknown";
 }
 
-template <value T>
+template <number T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
   impl_->convert_guarded([&] { impl_->build(a); });
 }
-template <value T>
+template <number T>
 spmm_plan<T>::spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
   impl_->convert_guarded([&] { impl_->build(a); });
 }
-template <value T>
+template <number T>
 spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int32_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
   impl_->convert_guarded([&] { impl_->build(a); });
 }
-template <value T>
+template <number T>
 spmm_plan<T>::spmm_plan(const context& ctx, const bcsc_view<T, std::int64_t>& a, const plan_options& options)
     : impl_(std::make_unique<impl>(ctx, options)) {
   impl_->convert_guarded([&] { impl_->build(a); });
 }
 
-template <value T>
+template <number T>
 spmm_plan<T>::~spmm_plan() = default;
-template <value T>
+template <number T>
 spmm_plan<T>::spmm_plan(spmm_plan&&) noexcept = default;
-template <value T>
+template <number T>
 spmm_plan<T>& spmm_plan<T>::operator=(spmm_plan&&) noexcept = default;
 
-template <value T>
-void spmm_plan<T>::run(scalar<T> alpha, dense_view<const T> b, scalar<T> beta, dense_view<T> c,
+template <number T>
+void spmm_plan<T>::run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
                        const run_options& options) const {
   impl_->run(alpha, b, beta, c, options);
 }
 
-template <value T>
+template <number T>
 spmm_plan<T>::spmm_plan(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
 
-template <value T>
+template <number T>
 std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel, std::int64_t cols) const {
   if (cols < 0) core::fail(errc::invalid_argument, "sharing: cols = {}: must be at least 0 (0: as before)", cols);
   std::unique_ptr<impl> made;
@@ -677,42 +700,44 @@ std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel, std
   return spmm_plan(std::move(made));
 }
 
-template <value T>
+template <number T>
 std::size_t spmm_plan<T>::workspace_bytes() const {
   return impl_->workspace_bytes;
 }
 
-template <value T>
+template <number T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) {
   impl_->convert_guarded([&] { impl_->update(a); });
 }
-template <value T>
+template <number T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) {
   impl_->convert_guarded([&] { impl_->update(a); });
 }
-template <value T>
+template <number T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) {
   impl_->convert_guarded([&] { impl_->update(a); });
 }
-template <value T>
+template <number T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) {
   impl_->convert_guarded([&] { impl_->update(a); });
 }
 
-template <value T>
+template <number T>
 const plan_facts& spmm_plan<T>::facts() const {
   return impl_->facts;
 }
-template <value T>
+template <number T>
 std::string spmm_plan<T>::explain() const {
   return impl_->explain();
 }
-template <value T>
+template <number T>
 const context& spmm_plan<T>::where() const {
   return impl_->ctx;
 }
 
 template class spmm_plan<float>;
 template class spmm_plan<double>;
+template class spmm_plan<half>;
+template class spmm_plan<bfloat16>;
 
 }  // namespace bcsc

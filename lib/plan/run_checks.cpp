@@ -29,7 +29,7 @@ void check_view(const dense_view<T>& x, const char* name) {
   (void)core::checked_product(core::checked_product(lines, x.ld, name), sizeof(T), name);
 }
 
-template <value T>
+template <number T>
 bool overlap(const dense_view<const T>& b, const dense_view<const T>& c) {
   const auto b_first = reinterpret_cast<std::intptr_t>(b.data), c_first = reinterpret_cast<std::intptr_t>(c.data);
   const std::intptr_t size = sizeof(T);
@@ -45,7 +45,7 @@ bool overlap(const dense_view<const T>& b, const dense_view<const T>& c) {
   return offset < width_b || offset + width_c > b.ld;
 }
 
-template <value T>
+template <number T>
 void check_operands(std::int64_t rows, std::int64_t inner, const dense_view<const T>& b, const dense_view<T>& c,
                     layout planned_b_layout, bool reads_b) {
   check_view(b, "B");
@@ -63,15 +63,16 @@ void check_operands(std::int64_t rows, std::int64_t inner, const dense_view<cons
   if (overlap<T>(b, c)) core::fail(errc::overlapping_operands, "B and C share memory");
 }
 
-template void check_view(const dense_view<float>&, const char*);
-template void check_view(const dense_view<const float>&, const char*);
-template void check_view(const dense_view<double>&, const char*);
-template void check_view(const dense_view<const double>&, const char*);
-template bool overlap(const dense_view<const float>&, const dense_view<const float>&);
-template bool overlap(const dense_view<const double>&, const dense_view<const double>&);
-template void check_operands(std::int64_t, std::int64_t, const dense_view<const float>&, const dense_view<float>&,
-                             layout, bool);
-template void check_operands(std::int64_t, std::int64_t, const dense_view<const double>&, const dense_view<double>&,
-                             layout, bool);
+#define BCSC_INSTANTIATE(T)                                                                                          \
+  template void check_view(const dense_view<T>&, const char*);                                                       \
+  template void check_view(const dense_view<const T>&, const char*);                                                 \
+  template bool overlap(const dense_view<const T>&, const dense_view<const T>&);                                     \
+  template void check_operands(std::int64_t, std::int64_t, const dense_view<const T>&, const dense_view<T>&, layout, \
+                               bool);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::plan

@@ -22,9 +22,9 @@ std::span<T> storage(const dense_view<T>& x) {
 
 }  // namespace
 
-template <value T>
-void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, input_view<T> b, output_view<T> c,
-          std::type_identity_t<T> alpha, std::type_identity_t<T> beta) {
+template <number T>
+void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, input_view<T> b, output_view<T> c, scalar_of<T> alpha,
+          scalar_of<T> beta) {
   // Before the plan: a shape that does not fit must not cost a conversion, and staging reads the operands.
   plan::check_operands<T>(a.rows, a.cols, b, c, b.order, true);
   if (core::gpu::is_device_only(b.data) || core::gpu::is_device_only(c.data)) {
@@ -46,16 +46,20 @@ void spmm(const context& ctx, const csr_view<T, std::int32_t>& a, input_view<T> 
   if (c_there.size() > 0) core::gpu::copy_to_host(c.data, c_there.data(), c_there.bytes());
 }
 
-template <value T>
-void spmm(const csr_view<T, std::int32_t>& a, input_view<T> b, output_view<T> c, std::type_identity_t<T> alpha,
-          std::type_identity_t<T> beta) {
+template <number T>
+void spmm(const csr_view<T, std::int32_t>& a, input_view<T> b, output_view<T> c, scalar_of<T> alpha,
+          scalar_of<T> beta) {
   spmm<T>(context::best(), a, b, c, alpha, beta);
 }
 
-template void spmm(const context&, const csr_view<float>&, dense_view<const float>, dense_view<float>, float, float);
-template void spmm(const context&, const csr_view<double>&, dense_view<const double>, dense_view<double>, double,
-                   double);
-template void spmm(const csr_view<float>&, dense_view<const float>, dense_view<float>, float, float);
-template void spmm(const csr_view<double>&, dense_view<const double>, dense_view<double>, double, double);
+#define BCSC_INSTANTIATE(T)                                                                                   \
+  template void spmm<T>(const context&, const csr_view<T>&, dense_view<const T>, dense_view<T>, scalar_of<T>, \
+                        scalar_of<T>);                                                                        \
+  template void spmm<T>(const csr_view<T>&, dense_view<const T>, dense_view<T>, scalar_of<T>, scalar_of<T>);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc

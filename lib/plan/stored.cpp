@@ -56,7 +56,7 @@ kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p)
 }
 
 /// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.
-template <value T, class I, class Use>
+template <number T, class I, class Use>
 void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   if constexpr (sizeof(I) > sizeof(std::int32_t)) {
     use_on_device(device, cast<T, std::int32_t>(csr).view(), use);
@@ -74,16 +74,22 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   }
 }
 
-/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
-template <value T, class I>
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host. Narrow values are
+/// widened on the host: there the pairs take no less.
+template <number T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
   const int device = *how.device;
   stored_rows<T> made;
   made.device = device;
-  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+  const auto cut = [&](const csr_view<scalar_of<T>, std::int32_t>& there) {
     made.stream = converters::to_rows_stream_on_device(device, there, {.split = split});
-  });
+  };
+  if constexpr (narrow_number<T>) {
+    use_on_device(device, cast<scalar_of<T>, std::int32_t>(csr).view(), cut);
+  } else {
+    use_on_device(device, csr, cut);
+  }
   if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
   return made;
 }
@@ -102,7 +108,7 @@ stored_cached<T> make_cached(const csr_view<T, I>& csr, const storing& how) {
   return {converters::upload(*how.device, stream), digest_of(csr)};
 }
 
-template <value T>
+template <number T>
 stored_fragments<T> make_fragments(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
   return {.fragments = converters::to_fragments_on_device(*how.device, blocks,
                                                           {.most_groups = converters::most_groups_for(blocks.nnzc())}),
@@ -113,7 +119,7 @@ stored_fragments<T> make_fragments(const compact_bcsc_view<T, std::int32_t>& blo
 }
 
 /// Row blocks of heights of their own are made on the host.
-template <value T, class I>
+template <number T, class I>
 stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how) {
   const int device = *how.device;
   if (!how.boundaries.empty()) {
@@ -183,7 +189,7 @@ stored_facts stored_rows<T>::facts() const {
 }
 
 template <class T>
-kernels::rows_operand<T> stored_rows<T>::operand(T* partials) const {
+kernels::rows_operand<scalar_of<T>> stored_rows<T>::operand(scalar_of<T>* partials) const {
   return {stream.rows,
           stream.cols,
           stream.num_pieces(),
@@ -197,7 +203,7 @@ kernels::rows_operand<T> stored_rows<T>::operand(T* partials) const {
 
 template <class T>
 std::int64_t stored_rows<T>::partial_values(std::int64_t n) const {
-  return kernels::rows_workspace_bytes(operand(nullptr), n) / static_cast<std::int64_t>(sizeof(T));
+  return kernels::rows_workspace_bytes(operand(nullptr), n) / static_cast<std::int64_t>(sizeof(scalar_of<T>));
 }
 
 template <class T>
@@ -213,7 +219,7 @@ stored_facts stored_cached<T>::facts() const {
 }
 
 template <class T>
-kernels::cached_operand<T> stored_cached<T>::operand(T* partials) const {
+kernels::cached_operand<scalar_of<T>> stored_cached<T>::operand(scalar_of<T>* partials) const {
   return {stream.rows,
           stream.cols,
           stream.num_pieces(),
@@ -234,7 +240,7 @@ kernels::cached_operand<T> stored_cached<T>::operand(T* partials) const {
 
 template <class T>
 std::int64_t stored_cached<T>::partial_values(std::int64_t n) const {
-  return kernels::cached_workspace_bytes(operand(nullptr), n) / static_cast<std::int64_t>(sizeof(T));
+  return kernels::cached_workspace_bytes(operand(nullptr), n) / static_cast<std::int64_t>(sizeof(scalar_of<T>));
 }
 
 template <class T>
@@ -265,7 +271,7 @@ int stored_fragments<T>::start(kernels::launch_fn launch, const dense_side<T>& p
   return launch(&args, env);
 }
 
-template <value T>
+template <number T>
 template <index I>
 stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
   switch (how.form) {
@@ -273,8 +279,12 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
       form_ = make_rows(csr, how);
       return;
     case kernels::operand_form::cached:
-      form_ = make_cached(csr, how);
-      return;
+      if constexpr (narrow_number<T>) {
+        core::fail(errc::internal, "no kernel reads the cached form of {}", to_string(value_type_of<T>));
+      } else {
+        form_ = make_cached(csr, how);
+        return;
+      }
     case kernels::operand_form::fragments:
       form_ = make_fragments(csr, how);
       return;
@@ -317,6 +327,8 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
   template stored_matrix<T>::stored_matrix(const csr_view<T, std::int64_t>&, const storing&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
 #undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::plan

@@ -55,9 +55,9 @@ struct dense_side {
   std::int64_t ldb, n;
   T* c;
   std::int64_t c_row_stride, c_col_stride;
-  T alpha, beta;
-  const T *alpha_at, *beta_at;
-  T* partials;  ///< partial_values(n) of them
+  scalar_of<T> alpha, beta;
+  const scalar_of<T>*alpha_at, *beta_at;
+  scalar_of<T>* partials;  ///< partial_values(n) of them
 };
 
 /// Which row of C each stored row is; null where rows keep their order.
@@ -97,26 +97,26 @@ using device_compact = stored_compact<T, I, converters::device_compact<T, I>>;
 template <class T>
 struct stored_rows {
   int device = 0;
-  converters::device_rows_stream<T> stream;
+  converters::device_rows_stream<scalar_of<T>> stream;
 
   stored_facts facts() const;
   bool same_pattern(const stored_rows& other) const { return converters::same_pattern(device, stream, other.stream); }
   std::int64_t partial_values(std::int64_t n) const;
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
-  kernels::rows_operand<T> operand(T* partials) const;
+  kernels::rows_operand<scalar_of<T>> operand(scalar_of<T>* partials) const;
 };
 
-/// The same, parted by which rows of B lie in shared memory, on a GPU.
+/// The same, parted by which rows of B lie in shared memory, on a GPU. For narrow values there is no such kernel.
 template <class T>
 struct stored_cached {
-  converters::device_cached_stream<T> stream;
+  converters::device_cached_stream<scalar_of<T>> stream;
   pattern_digest pattern;
 
   stored_facts facts() const;
   bool same_pattern(const stored_cached& other) const { return pattern == other.pattern; }
   std::int64_t partial_values(std::int64_t n) const;
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
-  kernels::cached_operand<T> operand(T* partials) const;
+  kernels::cached_operand<scalar_of<T>> operand(scalar_of<T>* partials) const;
 };
 
 /// Fragments for the matrix units, on a GPU.
@@ -133,7 +133,7 @@ struct stored_fragments {
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };
 
-template <value T>
+template <number T>
 class stored_matrix {
  public:
   stored_matrix() = default;
@@ -155,7 +155,7 @@ class stored_matrix {
     };
     return std::visit(same, form_);
   }
-  /// Values of workspace that a product with n columns needs.
+  /// Values (of scalar_of<T>) of workspace that a product with n columns needs.
   std::int64_t partial_values(std::int64_t n) const {
     return std::visit([&](const auto& form) { return form.partial_values(n); }, form_);
   }

@@ -112,7 +112,7 @@ class trial_operands {
       c.data = c_there_.data();
     }
     const auto begin = std::chrono::steady_clock::now();
-    plan.run(T{1}, b, T{0}, c);
+    plan.run(1, b, 0, c);
     if (ctx_.kind() == backend::cuda) {
       const core::gpu::device_guard guard(ctx_.device().device);
       core::gpu::synchronize();
@@ -134,7 +134,7 @@ double median(std::vector<double> samples) {
 
 }  // namespace
 
-template <value T>
+template <number T>
 std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a, const tune_options& options) {
   if (options.repetitions < 1) {
     core::fail(errc::invalid_argument, "tune_options::repetitions = {}: must be at least 1", options.repetitions);
@@ -191,5 +191,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
 
 template std::vector<tune_timing> tune(const context&, const csr_view<float>&, const tune_options&);
 template std::vector<tune_timing> tune(const context&, const csr_view<double>&, const tune_options&);
+template std::vector<tune_timing> tune(const context&, const csr_view<half>&, const tune_options&);
+template std::vector<tune_timing> tune(const context&, const csr_view<bfloat16>&, const tune_options&);
 
 }  // namespace bcsc

@@ -28,7 +28,7 @@ void touch(const context& ctx, const kernel_info& kernel) {
                              .kernel = kernel.name,
                              .m_block = turn == 3 && kernel.any_m_block ? kernel.m_tile + 5 : 0});
     operand<T> on_b(ctx, b, {order, 1, 0}), on_c(ctx, c0, {order, 0, 1});
-    plan.run(T{2}, on_b.view(), T{1}, on_c.view());
+    plan.run(scalar_of<T>{2}, on_b.view(), scalar_of<T>{1}, on_c.view());
     expect_exact<T>(wanted, on_c.read(), a.name);
   }
 }
@@ -38,11 +38,7 @@ class every_instance : public ::testing::TestWithParam<kernel_info> {};
 TEST_P(every_instance, runs) {
   const auto ctx = context_of(GetParam().where);
   BCSC_SKIP_WITHOUT_GPU(ctx);
-  if (GetParam().type == value_type::fp32) {
-    touch<float>(*ctx, GetParam());
-  } else {
-    touch<double>(*ctx, GetParam());
-  }
+  with_value_type(GetParam().type, [&]<class T>() { touch<T>(*ctx, GetParam()); });
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_instance, ::testing::ValuesIn(kernel_table()), [](const auto& info) {

@@ -61,7 +61,7 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       const spmm_plan<T> plan(ctx, csr, {.cols = widths[w], .kernel = one.kernel.name, .m_block = height()});
       ASSERT_EQ(plan.facts().kernel.name, one.kernel.name);
       operand<T> on_b(ctx, b, for_b), on_c(ctx, c0, for_c);
-      plan.run(static_cast<T>(s.alpha), on_b.view(), static_cast<T>(s.beta), on_c.view());
+      plan.run(static_cast<scalar_of<T>>(s.alpha), on_b.view(), static_cast<scalar_of<T>>(s.beta), on_c.view());
       const std::string what = a.name + ", N = " + std::to_string(widths[w]) + ", m_block " +
                                std::to_string(plan.facts().m_block) + ", alpha " + std::to_string(s.alpha) + ", beta " +
                                std::to_string(s.beta);
@@ -80,11 +80,7 @@ class every_kernel : public ::testing::TestWithParam<instance> {
   void run(values kind) {
     const auto ctx = context_of(GetParam().kernel.where);
     BCSC_SKIP_WITHOUT_GPU(ctx);
-    if (GetParam().kernel.type == value_type::fp32) {
-      run_battery<float>(*ctx, GetParam(), kind);
-    } else {
-      run_battery<double>(*ctx, GetParam(), kind);
-    }
+    with_value_type(GetParam().kernel.type, [&]<class T>() { run_battery<T>(*ctx, GetParam(), kind); });
   }
 };
 

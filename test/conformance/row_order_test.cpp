@@ -76,7 +76,7 @@ void check_kernel(const context& ctx, const kernel_info& kernel) {
           ASSERT_EQ(plan.facts().boundaries, kind);
           any_reordered |= plan.facts().reordered;
           operand<T> on_b(ctx, b, {b_order, 1, 0}), on_c(ctx, c0, {c_order, 3, 1});
-          plan.run(static_cast<T>(s.alpha), on_b.view(), static_cast<T>(s.beta), on_c.view());
+          plan.run(static_cast<scalar_of<T>>(s.alpha), on_b.view(), static_cast<scalar_of<T>>(s.beta), on_c.view());
           expect_exact<T>(wanted, on_c.read(),
                           a.name + ", " + std::string(to_string(kind)) + (reorder ? ", reordered" : "") +
                               (transposed ? ", transposed" : "") + ", C " + std::string(to_string(c_order)) +
@@ -95,11 +95,7 @@ class every_kernel : public ::testing::TestWithParam<kernel_info> {};
 TEST_P(every_kernel, multiplies_in_orders_and_heights_of_its_own) {
   const auto ctx = context_of(GetParam().where);
   BCSC_SKIP_WITHOUT_GPU(ctx);
-  if (GetParam().type == value_type::fp32) {
-    check_kernel<float>(*ctx, GetParam());
-  } else {
-    check_kernel<double>(*ctx, GetParam());
-  }
+  with_value_type(GetParam().type, [&]<class T>() { check_kernel<T>(*ctx, GetParam()); });
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_kernel, ::testing::ValuesIn(kernel_table()), [](const auto& info) {

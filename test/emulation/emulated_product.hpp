@@ -93,8 +93,8 @@ class emulated_product {
  public:
   emulated_product(const dense_setting& s, const dense_table<T>& b, const dense_table<T>& c0)
       : setting_(s),
-        alpha_(static_cast<T>(s.alpha)),
-        beta_(static_cast<T>(s.beta)),
+        alpha_(static_cast<scalar_of<T>>(s.alpha)),
+        beta_(static_cast<scalar_of<T>>(s.beta)),
         b_(context::cpu(1), b, s.for_b),
         c_(context::cpu(1), c0, s.for_c) {}
   emulated_product(const emulated_product&) = delete;
@@ -110,7 +110,7 @@ class emulated_product {
   /// C as the kernel leaves it. Fails if the launch does.
   template <class Operand>
   dense_table<T> run(kernels::launch_fn launch, const Operand& a, int num_multiprocessors = 1) {
-    constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+    constexpr auto nan = std::numeric_limits<scalar_of<T>>::quiet_NaN();
     const dense_view<T> b = b_.view(), c = c_.view();
     const bool in_memory = setting_.scalars_in_memory;
     const kernels::product_args<T, Operand> args{a,
@@ -126,7 +126,7 @@ class emulated_product {
                                                  in_memory ? &beta_ : nullptr};
     may_read_bytes(b.data, extent(b));
     may_write_bytes(c.data, extent(c));
-    if (in_memory) may_read_bytes(&alpha_, sizeof(T)), may_read_bytes(&beta_, sizeof(T));
+    if (in_memory) may_read_bytes(&alpha_, sizeof alpha_), may_read_bytes(&beta_, sizeof beta_);
     emulation::current_settings() = setting_.gpu;
     emulation::current_settings().global_memory = memory_;
     EXPECT_EQ(launch(&args, {1, nullptr, num_multiprocessors}), 0) << emulation::report();
@@ -141,7 +141,7 @@ class emulated_product {
   }
 
   dense_setting setting_;
-  T alpha_, beta_;
+  scalar_of<T> alpha_, beta_;
   operand<T> b_, c_;
   std::vector<emulation::memory_range> memory_;
 };

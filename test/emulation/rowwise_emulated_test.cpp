@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "bcsc/convert.hpp"
 #include "converters/formats/rows_stream.hpp"
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_product.hpp"
@@ -47,10 +48,11 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
                    const dense_table<T>& c0) {
   SCOPED_TRACE(a.name + ", " + words(s));
   emulated_product<T> there(s, b, c0);
-  const auto csr = csr_of<T>(a);
+  const auto csr = cast<scalar_of<T>, std::int32_t>(csr_of<T>(a));
   const auto stream = converters::to_rows_stream(csr.view(), s.stream);
   there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
-  kernels::rows_operand<T> rows{stream.rows,
+  using S = scalar_of<T>;
+  kernels::rows_operand<S> rows{stream.rows,
                                 stream.cols,
                                 stream.num_pieces(),
                                 stream.num_partials,
@@ -62,10 +64,10 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
   const std::int64_t bytes = kernels::rows_workspace_bytes(rows, s.n);
   EXPECT_EQ(bytes % 16, 0);
   struct alignas(16) vector {
-    T at[16 / sizeof(T)];
+    S at[16 / sizeof(S)];
   };
   vector unwritten;
-  std::ranges::fill(unwritten.at, std::numeric_limits<T>::quiet_NaN());
+  std::ranges::fill(unwritten.at, std::numeric_limits<S>::quiet_NaN());
   std::vector<vector> workspace(static_cast<std::size_t>(bytes / 16) + 1, unwritten);
   rows.workspace = workspace.data()->at;
   there.may_write_bytes(workspace.data(), static_cast<std::size_t>(bytes));
@@ -95,11 +97,7 @@ class every_row : public ::testing::TestWithParam<std::size_t> {
   /// body.template operator()<T>() for the row's type.
   template <class Body>
   void with_type(Body body) const {
-    if (row().type == value_type::fp32) {
-      body.template operator()<float>();
-    } else {
-      body.template operator()<double>();
-    }
+    with_value_type(row().type, body);
   }
 };
 
@@ -123,7 +121,7 @@ TEST_P(every_row, is_exact_for_every_width) {
     for (int turn = 0; turn < 4; ++turn, ++k) {
       setting s = setting_of(k, n);
       if (turn == 0) {  // whole vectors wherever n allows
-        s.for_b = {layout::row_major, (4 - n % 4) % 4, 0};
+        s.for_b = {layout::row_major, (8 - n % 8) % 8, 0};
         s.for_c = s.for_b;
       }
       with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
@@ -173,7 +171,7 @@ TEST_P(every_row, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_fur
           for (std::int64_t j = 0; j < n; ++j) {
             const double by = factor[static_cast<std::size_t>(i)];
             if (by == 0) {
-              EXPECT_TRUE(std::isfinite(c(i, j))) << i << ", " << j;
+              EXPECT_TRUE(is_finite_element(c(i, j))) << i << ", " << j;
             } else {
               EXPECT_EQ(c(i, j), by > 0 ? infinity : -infinity) << i << ", " << j;
             }

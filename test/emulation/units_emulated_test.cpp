@@ -55,9 +55,9 @@ dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& 
   there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles);
   there.may_read(f.sums), there.may_read(row_of);
   // What nobody has written is NaN.
-  std::vector<T> partial(static_cast<std::size_t>(kernels::partial_values(f.num_slots, f.height, s.n)),
-                         std::numeric_limits<T>::quiet_NaN());
-  there.may_write_bytes(partial.data(), partial.size() * sizeof(T));
+  std::vector<scalar_of<T>> partial(static_cast<std::size_t>(kernels::partial_values(f.num_slots, f.height, s.n)),
+                                    std::numeric_limits<scalar_of<T>>::quiet_NaN());
+  there.may_write_bytes(partial.data(), partial.size() * sizeof(partial[0]));
   const kernels::fragments_operand<T> stored{f.rows,
                                              f.cols,
                                              f.height,
@@ -79,11 +79,7 @@ class every_row : public ::testing::TestWithParam<std::size_t> {
 
   template <class Check>
   void with_type(Check&& check) const {
-    if (row().type == value_type::fp32) {
-      check(float{});
-    } else {
-      check(double{});
-    }
+    with_value_type(row().type, [&]<class T>() { check(T{}); });
   }
 };
 
@@ -106,23 +102,29 @@ TEST_P(every_row, is_exact_on_small_integers) {
 // Each sum one product of an integer of as many bits as the row keeps and a power of two.
 TEST_P(every_row, keeps_as_many_bits_as_it_says) {
   with_type([&]<class T>(T) {
-    const int bits = row().keeps == accuracy::tf32 ? 11 : row().type == value_type::fp32 ? 22 : 52;
+    const int bits = row().keeps == accuracy::tf32    ? 11
+                     : row().type == value_type::fp32 ? 22
+                     : row().type == value_type::fp64 ? 52
+                                                      : std::numeric_limits<T>::digits;
+    // Of bfloat16 no more than its 8 bits hold.
+    const std::int64_t least_bits = std::min<std::int64_t>(9, bits - 2);
     sparse_case a{"scattered", 70, 40, {}};
     test_random random(5);
     for (const auto& [i, j] : scatter(70, 40, 500, 11)) {
-      a.entries.push_back({i, j, std::ldexp(1.0, bits - 1) + static_cast<double>(random.below(1 << 9) * 2 + 1)});
+      a.entries.push_back(
+          {i, j, std::ldexp(1.0, bits - 1) + static_cast<double>(random.below(1LL << least_bits) * 2 + 1)});
     }
     setting s;
     s.n = 33;
     dense_table<T> b(40, s.n);
-    for (std::int64_t j = 0; j < s.n; ++j) b(j + 3, j) = j % 2 == 0 ? T{1} : T{-2};
+    for (std::int64_t j = 0; j < s.n; ++j) b(j + 3, j) = j % 2 == 0 ? T(1) : T(-2);
     const dense_table<T> c0(70, s.n, std::numeric_limits<T>::quiet_NaN());
     expect_exact<T>(multiply<T>(a, false, 1, b, 0, c0), run<T>(GetParam(), a, b, c0, s), "");
 
     if (row().keeps != accuracy::tf32) return;
     const sparse_case one_bit_more{"one bit more", 1, 1, {{0, 0, 2049.0}}};
-    const auto rounded = run<T>(GetParam(), one_bit_more, dense_table<T>(1, 1, T{1}), dense_table<T>(1, 1), {});
-    EXPECT_EQ(rounded(0, 0), T{2050});
+    const auto rounded = run<T>(GetParam(), one_bit_more, dense_table<T>(1, 1, T(1)), dense_table<T>(1, 1), {});
+    EXPECT_EQ(rounded(0, 0), T(2050));
   });
 }
 
@@ -147,7 +149,7 @@ TEST_P(every_row, stays_within_its_error_bound) {
       sparse_case a_magnitude = a;
       for (triplet& e : a_magnitude.entries) e.value = std::fabs(e.value);
       dense_table<T> b_magnitude = b;
-      for (T& x : b_magnitude.at) x = std::fabs(x);
+      for (T& x : b_magnitude.at) x = T(std::fabs(static_cast<double>(x)));
       const product magnitude = multiply<T>(a_magnitude, false, 1, b_magnitude, 0, c0);
       for (std::size_t i = 0; i < got.at.size(); ++i) {
         const long double error = std::fabs(static_cast<long double>(got.at[i]) - wanted.value.at[i]);
@@ -164,8 +166,9 @@ TEST_P(every_row, lets_no_infinity_or_nan_vanish) {
   with_type([&]<class T>(T) {
     using limits = std::numeric_limits<T>;
     T all_bits_set;
-    std::memset(&all_bits_set, 0xff, sizeof(T));
-    const T positive_nan = std::copysign(all_bits_set, T{1});
+    std::memset(static_cast<void*>(&all_bits_set), 0xff, sizeof(T));
+    T positive_nan = all_bits_set;
+    reinterpret_cast<unsigned char*>(&positive_nan)[sizeof(T) - 1] = 0x7f;
     const sparse_case pattern = make_case("pattern", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
     setting s;
     s.n = 37;
@@ -188,7 +191,7 @@ TEST_P(every_row, lets_no_infinity_or_nan_vanish) {
                                     });
             const bool apart = in_a ? i != e.row : j != 33;
             if (reached || apart) {
-              ASSERT_EQ(std::isfinite(c(i, j)), apart) << i << ", " << j << " by " << poison;
+              ASSERT_EQ(is_finite_element(c(i, j)), apart) << i << ", " << j << " by " << static_cast<double>(poison);
             }
           }
         }

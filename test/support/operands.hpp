@@ -24,6 +24,24 @@ inline bool have_gpu() {
   return false;
 }
 
+/// body.template operator()<T>() for the type that a kernel's row names.
+template <class Body>
+void with_value_type(value_type type, const Body& body) {
+  switch (type) {
+    case value_type::fp32:
+      return body.template operator()<float>();
+    case value_type::fp64:
+      return body.template operator()<double>();
+    case value_type::fp16:
+      return body.template operator()<half>();
+    case value_type::bf16:
+      return body.template operator()<bfloat16>();
+    case value_type::pattern:
+      break;
+  }
+  FAIL() << "no kernel multiplies a " << to_string(type);
+}
+
 /// The context of a backend, or nothing where it cannot run here.
 inline std::optional<context> context_of(backend where, int threads = 2) {
   if (where == backend::cpu) return context::cpu(threads);
@@ -81,7 +99,7 @@ class operand {
       }
     }
     for (std::size_t k = 0; k < host_.size(); ++k) {
-      if (!inside[k] && !std::isnan(host_[k])) {
+      if (!inside[k] && host_[k] == host_[k]) {
         ADD_FAILURE() << "wrote outside the matrix, at element " << k;
         break;
       }
@@ -112,22 +130,24 @@ void expect_within_bound(const product& wanted, const dense_table<T>& got, const
     const long double error = std::fabs(static_cast<long double>(got.at[k]) - wanted.value.at[k]);
     if (!(error <= wanted.bound.at[k])) {
       ADD_FAILURE() << what << ": entry (" << static_cast<std::int64_t>(k) / got.cols << ", "
-                    << static_cast<std::int64_t>(k) % got.cols << ") is " << got.at[k] << ", exact "
-                    << wanted.value.at[k] << ", error " << error << " beyond " << wanted.bound.at[k];
+                    << static_cast<std::int64_t>(k) % got.cols << ") is " << static_cast<double>(got.at[k])
+                    << ", exact " << wanted.value.at[k] << ", error " << error << " beyond " << wanted.bound.at[k];
       return;
     }
   }
 }
 
-/// Fails unless `got` is the exact result, bit for bit.
+/// Fails unless `got` is the exact result, rounded once where T is narrow, bit for bit.
 template <class T>
 void expect_exact(const product& wanted, const dense_table<T>& got, const std::string& what) {
   ASSERT_EQ(wanted.value.at.size(), got.at.size()) << what;
   for (std::size_t k = 0; k < got.at.size(); ++k) {
-    if (!(static_cast<long double>(got.at[k]) == wanted.value.at[k])) {
+    const long double exact = wanted.value.at[k];
+    if (!(static_cast<long double>(got.at[k]) ==
+          (value<T> ? exact : static_cast<long double>(static_cast<T>(static_cast<double>(exact)))))) {
       ADD_FAILURE() << what << ": entry (" << static_cast<std::int64_t>(k) / got.cols << ", "
-                    << static_cast<std::int64_t>(k) % got.cols << ") is " << got.at[k] << ", exact "
-                    << wanted.value.at[k];
+                    << static_cast<std::int64_t>(k) % got.cols << ") is " << static_cast<double>(got.at[k])
+                    << ", exact " << wanted.value.at[k];
       return;
     }
   }

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-/// The independent oracle: dense long double arithmetic from triplets. It shares no code with the library, so it may be
-/// slow and must be obvious.
+#include "bcsc/elements.hpp"
+
+/// The independent oracle: dense long double arithmetic from triplets. It shares no code with the library but
+/// the types of 16 bits, so it may be slow and must be obvious.
 namespace bcsc::test {
 
 struct triplet {
@@ -40,7 +42,8 @@ struct arithmetic {
 };
 
 /// The exact product and the error a result of type T may have (DESIGN's promise 3): per entry with n terms
-/// gamma_{n+c}(u) (|alpha||A||B| + |beta||C0|) + u |C|, plus the smallest number for underflow.
+/// gamma_{n+c}(u) (|alpha||A||B| + |beta||C0|) + u_C |C|, plus the smallest numbers for underflow; u of what sums are
+/// kept in, u_C of T.
 struct product {
   dense_table<long double> value, bound;
 };
@@ -63,7 +66,10 @@ product multiply(const sparse_case& a, bool transposed, long double alpha, const
       }
     }
   }
-  const long double u = std::numeric_limits<T>::epsilon() / 2;
+  using sum_type = scalar_of<T>;
+  const long double u = std::numeric_limits<sum_type>::epsilon() / 2;
+  const long double u_c = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
+  const long double least_c = value<T> ? 0 : static_cast<long double>(std::numeric_limits<T>::denorm_min());
   product result{dense_table<long double>(rows, n), dense_table<long double>(rows, n)};
   for (std::int64_t i = 0; i < rows; ++i) {
     const long double steps = static_cast<long double>(terms[static_cast<std::size_t>(i)] + by.more_terms);
@@ -72,8 +78,8 @@ product multiply(const sparse_case& a, bool transposed, long double alpha, const
       const long double old = beta == 0 ? 0 : beta * static_cast<long double>(c0(i, j));
       const long double exact = (alpha == 0 ? 0 : alpha * sum(i, j)) + old;
       result.value(i, j) = exact;
-      result.bound(i, j) = gamma * (std::fabs(alpha) * magnitude(i, j) + std::fabs(old)) + u * std::fabs(exact) +
-                           static_cast<long double>(std::numeric_limits<T>::denorm_min()) * steps;
+      result.bound(i, j) = gamma * (std::fabs(alpha) * magnitude(i, j) + std::fabs(old)) + u_c * std::fabs(exact) +
+                           static_cast<long double>(std::numeric_limits<sum_type>::denorm_min()) * steps + least_c;
     }
   }
   return result;

@@ -17,6 +17,7 @@
 #include "kernels/cpu/pack.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "lib/core/context_state.hpp"
+#include "test/support/operands.hpp"
 
 namespace {
 
@@ -166,8 +167,8 @@ const oracle& oracle_of(const product& p, bool whole) {
   for (const triplet& t : p.entries) {
     ++o.terms[t.row];
     for (int j = 0; j < p.n; ++j) {
-      const long double term =
-          static_cast<long double>(static_cast<T>(value_of(t, whole))) * static_cast<T>(b_of(t.col, j, whole));
+      const long double term = static_cast<long double>(static_cast<T>(value_of(t, whole))) *
+                               static_cast<long double>(static_cast<T>(b_of(t.col, j, whole)));
       o.sum[static_cast<std::size_t>(t.row) * p.n + j] += term;
       o.absolute[static_cast<std::size_t>(t.row) * p.n + j] += std::abs(term);
     }
@@ -229,7 +230,8 @@ std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix
           p.beta == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(c_of(i, j, whole));
     }
   }
-  const T alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta), wrong = 99;
+  const auto alpha = static_cast<scalar_of<T>>(p.alpha), beta = static_cast<scalar_of<T>>(p.beta);
+  const scalar_of<T> wrong = 99;
   const bool at = p.scalars_at_pointers;
   const kernels::spmm_args<T, I> args{{p.rows,
                                        p.cols,
@@ -267,22 +269,25 @@ std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix
   return result;
 }
 
-/// |C^ - C| <= gamma_{terms + 3}(u) (|alpha| |A| |B| + |beta| |C0|) + u |C|.
+/// |C^ - C| <= gamma_{terms + 3}(u) (|alpha| |A| |B| + |beta| |C0|) + u_C |C|, and what is lost where C is subnormal.
 template <class T>
 void expect_within_bound(const product& p, const std::vector<T>& c, const std::string& what) {
   const oracle& o = oracle_of<T>(p, false);
-  const long double u = std::numeric_limits<T>::epsilon() / 2.0L;
+  const long double u = std::numeric_limits<scalar_of<T>>::epsilon() / 2.0L;
+  const long double u_c = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
+  const long double least_c = value<T> ? 0 : static_cast<long double>(std::numeric_limits<T>::denorm_min());
   int failures = 0;
   for (int i = 0; i < p.rows; ++i) {
     const long double steps = (o.terms[i] + 3) * u, gamma = steps / (1 - steps);
     for (int j = 0; j < p.n; ++j) {
       const std::size_t at = static_cast<std::size_t>(i) * p.n + j;
-      const long double c0 = p.beta == 0 ? 0 : static_cast<T>(c_of(i, j, false));
+      const long double c0 = p.beta == 0 ? 0 : static_cast<long double>(static_cast<T>(c_of(i, j, false)));
       const long double exact = p.alpha * o.sum[at] + p.beta * c0;
       const long double bound =
-          gamma * (std::abs(p.alpha) * o.absolute[at] + std::abs(p.beta * c0)) + u * std::abs(exact);
-      if (!(std::abs(c[at] - exact) <= bound) && ++failures <= 3) {
-        ADD_FAILURE() << what << ", C[" << i << ", " << j << "] = " << c[at] << " and not " << exact;
+          gamma * (std::abs(p.alpha) * o.absolute[at] + std::abs(p.beta * c0)) + u_c * std::abs(exact) + least_c;
+      const auto got = static_cast<long double>(c[at]);
+      if (!(std::abs(got - exact) <= bound) && ++failures <= 3) {
+        ADD_FAILURE() << what << ", C[" << i << ", " << j << "] = " << got << " and not " << exact;
       }
     }
   }
@@ -331,12 +336,9 @@ std::vector<kernel_case> every_kernel() {
 /// Calls body.template operator()<T, I>() with the types of the kernel.
 template <class Body>
 void with_types(const kernel_case& kernel, const Body& body) {
-  const bool wide = kernel.index_bits == 64;
-  if (kernel.type == value_type::fp32) {
-    wide ? body.template operator()<float, std::int64_t>() : body.template operator()<float, std::int32_t>();
-  } else {
-    wide ? body.template operator()<double, std::int64_t>() : body.template operator()<double, std::int32_t>();
-  }
+  test::with_value_type(kernel.type, [&]<class T>() {
+    kernel.index_bits == 64 ? body.template operator()<T, std::int64_t>() : body.template operator()<T, std::int32_t>();
+  });
 }
 
 int m_block_of(const product& p, const kernel_case& kernel) {
@@ -372,8 +374,8 @@ TEST_P(cpu_kernel, is_exact_on_small_whole_numbers) {
       std::vector<T> exact;
       for (int i = 0; i < p.rows; ++i) {
         for (int j = 0; j < p.n; ++j) {
-          exact.push_back(static_cast<T>(-2 * o.sum[static_cast<std::size_t>(i) * p.n + j] +
-                                         (p.beta == 0 ? 0 : 3 * c_of(i, j, true))));
+          exact.push_back(static_cast<T>(static_cast<double>(-2 * o.sum[static_cast<std::size_t>(i) * p.n + j] +
+                                                             (p.beta == 0 ? 0 : 3 * c_of(i, j, true)))));
         }
       }
       for (layout order : {layout::row_major, layout::col_major}) {
@@ -386,7 +388,13 @@ TEST_P(cpu_kernel, is_exact_on_small_whole_numbers) {
 TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
   const kernel_case& kernel = GetParam();
   with_types(kernel, [&]<class T, class I>() {
-    std::vector<T> c{1, 2, 3, 4, 5, 6};
+    using S = scalar_of<T>;
+    const auto numbers = [](std::initializer_list<int> list) {
+      std::vector<T> all;
+      for (const int x : list) all.push_back(static_cast<T>(x));
+      return all;
+    };
+    std::vector<T> c = numbers({1, 2, 3, 4, 5, 6});
     kernels::spmm_args<T, I> args{{3, 4, 2, 2, nullptr, nullptr, nullptr, nullptr, nullptr, {}, {}, nullptr, nullptr},
                                   nullptr,
                                   2,
@@ -394,16 +402,16 @@ TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
                                   c.data(),
                                   2,
                                   1,
-                                  T(0),
-                                  T(2),
+                                  S(0),
+                                  S(2),
                                   nullptr,
                                   nullptr};
     EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
-    EXPECT_EQ(c, (std::vector<T>{2, 4, 6, 8, 10, 12}));
+    EXPECT_EQ(c, numbers({2, 4, 6, 8, 10, 12}));
     args.beta = 0;
     c.assign(6, std::numeric_limits<T>::quiet_NaN());
     EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
-    EXPECT_EQ(c, std::vector<T>(6, 0));
+    EXPECT_EQ(c, std::vector<T>(6, T(0)));
   });
 }
 

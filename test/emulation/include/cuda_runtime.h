@@ -97,6 +97,13 @@ inline unsigned __brev(unsigned x) {
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
+/// Byte i of the result is the byte of {y, x} that digit i of `which` names, x the lower four.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned which) {
+  const std::uint64_t both = std::uint64_t{y} << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= static_cast<unsigned>(both >> (which >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
+  return result;
+}
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 

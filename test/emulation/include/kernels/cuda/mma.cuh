@@ -35,6 +35,14 @@ struct shape_m16n8k8 {
   static position_in_matrix of_c(int lane, int i) { return {i < 2 ? lane / 4 : lane / 4 + 8, lane % 4 * 2 + i % 2}; }
 };
 
+struct shape_m16n8k8_pairs {
+  static constexpr int m = 16, n = 8, k = 8;
+  using lane_part = fragments<float, 4, 2, 4>;
+  static position_in_matrix of_a(int lane, int i) { return {i < 2 ? lane / 4 : lane / 4 + 8, lane % 4 * 2 + i % 2}; }
+  static position_in_matrix of_b(int lane, int i) { return {lane % 4 * 2 + i, lane / 4}; }
+  static position_in_matrix of_c(int lane, int i) { return shape_m16n8k8<float>::of_c(lane, i); }
+};
+
 struct shape_m16n8k16 {
   static constexpr int m = 16, n = 8, k = 16;
   using lane_part = fragments<float, 8, 4, 4>;
@@ -101,14 +109,14 @@ inline double f16_value(unsigned bits) {
   return (bits >> 15 & 1u) != 0 ? -size : size;
 }
 
-template <double (*Value)(unsigned)>
-void multiply_pairs(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], const char* name,
+template <double (*Value)(unsigned), class Shape, int SizeA, int SizeB>
+void multiply_pairs(float (&c)[4], const unsigned (&a)[SizeA], const unsigned (&b)[SizeB], const char* name,
                     std::source_location where) {
-  shape_m16n8k16::lane_part part;
-  for (int i = 0; i < 8; ++i) part.a[i] = Value(a[i / 2] >> (i % 2 * 16) & 0xffffu);
-  for (int i = 0; i < 4; ++i) part.b[i] = Value(b[i / 2] >> (i % 2 * 16) & 0xffffu);
+  typename Shape::lane_part part;
+  for (int i = 0; i < 2 * SizeA; ++i) part.a[i] = Value(a[i / 2] >> (i % 2 * 16) & 0xffffu);
+  for (int i = 0; i < 2 * SizeB; ++i) part.b[i] = Value(b[i / 2] >> (i % 2 * 16) & 0xffffu);
   for (int i = 0; i < 4; ++i) part.c[i] = c[i];
-  multiply<shape_m16n8k16>(part, name, where);
+  multiply<Shape>(part, name, where);
   for (int i = 0; i < 4; ++i) c[i] = part.c[i];
 }
 
@@ -132,12 +140,22 @@ inline void mma_m16n8k8_tf32(float (&c)[4], const unsigned (&a)[4], const unsign
 
 inline void mma_m16n8k16_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                              std::source_location where = std::source_location::current()) {
-  detail::multiply_pairs<&detail::f16_value>(c, a, b, "mma_m16n8k16_f16", where);
+  detail::multiply_pairs<&detail::f16_value, detail::shape_m16n8k16>(c, a, b, "mma_m16n8k16_f16", where);
 }
 
 inline void mma_m16n8k16_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                               std::source_location where = std::source_location::current()) {
-  detail::multiply_pairs<&detail::bf16_value>(c, a, b, "mma_m16n8k16_bf16", where);
+  detail::multiply_pairs<&detail::bf16_value, detail::shape_m16n8k16>(c, a, b, "mma_m16n8k16_bf16", where);
+}
+
+inline void mma_m16n8k8_f16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1],
+                            std::source_location where = std::source_location::current()) {
+  detail::multiply_pairs<&detail::f16_value, detail::shape_m16n8k8_pairs>(c, a, b, "mma_m16n8k8_f16", where);
+}
+
+inline void mma_m16n8k8_bf16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1],
+                             std::source_location where = std::source_location::current()) {
+  detail::multiply_pairs<&detail::bf16_value, detail::shape_m16n8k8_pairs>(c, a, b, "mma_m16n8k8_bf16", where);
 }
 
 inline void mma_m8n8k4_f64(double (&c)[2], double a, double b,
