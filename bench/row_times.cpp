@@ -56,7 +56,7 @@ json statistics_of(const csr_view<float, std::int32_t>& a) {
   return {{"empty_rows", p.empty_rows}, {"row_max", p.row_max}, {"row_sd", p.row_sd}, {"blocks", std::move(list)}};
 }
 
-template <value T>
+template <number T>
 class matrix_times {
  public:
   matrix_times(const context& ctx, bench::stage& where, bench::rivals* others, const csr_matrix<T>& a,
@@ -106,7 +106,7 @@ class matrix_times {
   const options& wanted_;
 };
 
-template <value T>
+template <number T>
 json times_of(const context& ctx, bench::stage& where, bench::rivals* others, const csr_matrix<T>& a,
               const options& wanted) {
   matrix_times<T> times(ctx, where, others, a, wanted);
@@ -162,8 +162,13 @@ int run(const options& wanted) {
                  {"statistics", statistics_of(a.view())},
                  {"cases", json::array()}};
       for (const std::string& type : wanted.types) {
-        json cases = type == "fp64" ? times_of<double>(ctx, *where, others.get(), m.a, wanted)
-                                    : times_of<float>(ctx, *where, others.get(), a, wanted);
+        const auto as = [&]<class T>(T) {
+          return times_of<T>(ctx, *where, others.get(), cast<T, std::int32_t>(m.a), wanted);
+        };
+        json cases = type == "fp64"   ? times_of<double>(ctx, *where, others.get(), m.a, wanted)
+                     : type == "fp16" ? as(half{})
+                     : type == "bf16" ? as(bfloat16{})
+                                      : times_of<float>(ctx, *where, others.get(), a, wanted);
         for (json& one : cases) found["cases"].push_back(std::move(one));
       }
       document["matrices"].push_back(std::move(found));
@@ -193,7 +198,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--type", wanted.types, "Value types")
       ->delimiter(',')
-      ->check(CLI::IsMember({"fp32", "fp64"}))
+      ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
       ->capture_default_str();
   app.add_option("--least-nnz", wanted.least_nnz, "Passes over files with fewer non-zeros")->capture_default_str();
   app.add_option("--limit", wanted.most_seconds, "Begins no matrix after so many seconds")->capture_default_str();

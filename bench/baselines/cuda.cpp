@@ -62,8 +62,14 @@ struct handles {
   handles& operator=(const handles&) = delete;
 };
 
-template <value T>
-constexpr cudaDataType data_type = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
+template <number T>
+constexpr cudaDataType data_type = std::is_same_v<T, float>    ? CUDA_R_32F
+                                   : std::is_same_v<T, double> ? CUDA_R_64F
+                                   : std::is_same_v<T, half>   ? CUDA_R_16F
+                                                               : CUDA_R_16BF;
+/// What is computed in, and the type of alpha and beta.
+template <number T>
+constexpr cudaDataType compute_type = data_type<scalar_of<T>>;
 
 cusparseOrder_t order_of(layout order) { return order == layout::row_major ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL; }
 
@@ -79,7 +85,7 @@ struct sparse_descriptor {
 
 struct dense_descriptor {
   cusparseDnMatDescr_t handle = nullptr;
-  template <value T>
+  template <number T>
   dense_descriptor(const T* data, std::int64_t rows, std::int64_t cols, std::int64_t ld, layout order) {
     check(cusparseCreateDnMat(&handle, rows, cols, ld, const_cast<T*>(data), data_type<T>, order_of(order)),
           "cusparseCreateDnMat");
@@ -90,7 +96,7 @@ struct dense_descriptor {
 };
 
 /// One product with cuSPARSE: its descriptors and its workspace.
-template <value T>
+template <number T>
 class cusparse_product {
  public:
   /// `describe_a` fills the descriptor of A.
@@ -104,17 +110,17 @@ class cusparse_product {
     describe_a(&a_.handle);
     std::size_t bytes = 0;
     check(cusparseSpMM_bufferSize(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle,
-                                  data_type<T>, algorithm_, &bytes),
+                                  compute_type<T>, algorithm_, &bytes),
           "cusparseSpMM_bufferSize");
     workspace_ = stage_array<char>(where, static_cast<std::int64_t>(bytes));
     check(cusparseSpMM_preprocess(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle,
-                                  data_type<T>, algorithm_, workspace_.data()),
+                                  compute_type<T>, algorithm_, workspace_.data()),
           "cusparseSpMM_preprocess");
     where.wait();
   }
 
   void start() const {
-    check(cusparseSpMM(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle, data_type<T>,
+    check(cusparseSpMM(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle, compute_type<T>,
                        algorithm_, workspace_.data()),
           "cusparseSpMM");
   }
@@ -126,14 +132,14 @@ class cusparse_product {
   dense_descriptor b_, c_;
   cusparseSpMMAlg_t algorithm_;
   stage_array<char> workspace_;
-  T one_ = 1, zero_ = 0;
+  scalar_of<T> one_ = 1, zero_ = 0;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-template <value T, class DescribeA>
+template <number T, class DescribeA>
 prepared make_ready(const std::shared_ptr<handles>& library, stage& where, DescribeA describe_a, dense_view<const T> b,
                     dense_view<T> c, cusparseSpMMAlg_t algorithm) {
   const auto begin = std::chrono::steady_clock::now();
@@ -155,7 +161,7 @@ constexpr std::array<csr_algorithm, 4> csr_algorithms{{{"cusparse-csr-default", 
                                                        {"cusparse-csr-alg2", CUSPARSE_SPMM_CSR_ALG2},
                                                        {"cusparse-csr-alg3", CUSPARSE_SPMM_CSR_ALG3}}};
 
-template <value T>
+template <number T>
 void describe_csr(const csr_view<T, std::int32_t>& a, cusparseSpMatDescr_t* to) {
   check(cusparseCreateCsr(to, a.rows, a.cols, a.nnz(), const_cast<std::int32_t*>(a.row_ptr.data()),
                           const_cast<std::int32_t*>(a.col_ind.data()), const_cast<T*>(a.values.data()),
@@ -163,7 +169,7 @@ void describe_csr(const csr_view<T, std::int32_t>& a, cusparseSpMatDescr_t* to) 
         "cusparseCreateCsr");
 }
 
-template <value T>
+template <number T>
 rival<T> cusparse_csr(const std::shared_ptr<handles>& library, stage& where, const problem<T>& p, csr_algorithm which) {
   return {.name = which.name,
           .group = "cusparse",
@@ -176,7 +182,7 @@ rival<T> cusparse_csr(const std::shared_ptr<handles>& library, stage& where, con
 // --- BSR ------------------------------------------------------------------------------------------------------------
 
 /// A in square blocks on the device; made by the first product that wants it.
-template <value T>
+template <number T>
 struct placed_bsr {
   std::int64_t block_rows = 0, block_cols = 0, num_blocks = 0;
   stage_array<std::int32_t> brow_ptr, bcol_ind;
@@ -198,7 +204,7 @@ struct placed_bsr {
 };
 
 /// The share of true non-zeros in the blocks BSR would store.
-template <value T>
+template <number T>
 double block_fill(const csr_view<T, std::int32_t>& a, std::int64_t block) {
   std::int64_t num_blocks = 0;
   std::vector<std::int64_t> last_seen(static_cast<std::size_t>(a.cols / block + 1), -1);
@@ -215,7 +221,7 @@ double block_fill(const csr_view<T, std::int32_t>& a, std::int64_t block) {
   return static_cast<double>(a.nnz()) / (static_cast<double>(num_blocks) * static_cast<double>(block * block));
 }
 
-template <value T>
+template <number T>
 void add_cusparse_bsr(const std::shared_ptr<handles>& library, stage& where, const problem<T>& p,
                       std::vector<rival<T>>& to) {
   for (const std::int64_t block : {2, 3, 4, 6, 8, 16}) {
@@ -251,10 +257,13 @@ struct gemm_mode {
 };
 constexpr gemm_mode gemm_fp32{"cublas-fp32", "cublas", CUBLAS_COMPUTE_32F_PEDANTIC, true};
 constexpr gemm_mode gemm_tf32{"cublas-tf32", "cublas-tf32", CUBLAS_COMPUTE_32F_FAST_TF32, false};
+// Their sums may be kept in less than fp32 between the steps of a split product.
+constexpr gemm_mode gemm_fp16{"cublas-fp16", "cublas", CUBLAS_COMPUTE_32F, false};
+constexpr gemm_mode gemm_bf16{"cublas-bf16", "cublas", CUBLAS_COMPUTE_32F, false};
 constexpr gemm_mode gemm_fp64{"cublas-fp64", "cublas", CUBLAS_COMPUTE_64F, true};
 
 /// A as a row-major dense matrix on the stage.
-template <value T>
+template <number T>
 stage_array<T> make_dense(handles& library, stage& where, const csr_view<T, std::int32_t>& a) {
   stage_array<T> dense(where, a.rows * a.cols);
   sparse_descriptor from;
@@ -273,10 +282,10 @@ stage_array<T> make_dense(handles& library, stage& where, const csr_view<T, std:
 }
 
 /// cuBLAS thinks in columns: a row-major matrix is its own transpose there.
-template <value T>
+template <number T>
 void gemm(handles& library, const T* a, std::int64_t rows, std::int64_t inner, dense_view<const T> b, dense_view<T> c,
           cublasComputeType_t compute) {
-  const T one = 1, zero = 0;
+  const scalar_of<T> one = 1, zero = 0;
   const auto as_int = [](std::int64_t n) { return static_cast<int>(n); };
   const auto run = [&](cublasOperation_t op_left, int m, int n, const T* left, int ld_left, const T* right,
                        int ld_right) {
@@ -292,7 +301,7 @@ void gemm(handles& library, const T* a, std::int64_t rows, std::int64_t inner, d
   }
 }
 
-template <value T>
+template <number T>
 rival<T> cublas(const std::shared_ptr<handles>& library, stage& where, const problem<T>& p, gemm_mode mode) {
   return {.name = mode.name,
           .group = mode.group,
@@ -349,8 +358,19 @@ class cuda_rivals final : public rivals {
     return them;
   }
 
+  std::vector<rival<half>> on(const problem<half>& p) override {
+    auto them = sparse_ones(p);
+    if (fits_dense(p.host.rows, p.host.cols, 2)) them.push_back(cublas(library_, where_, p, gemm_fp16));
+    return them;
+  }
+  std::vector<rival<bfloat16>> on(const problem<bfloat16>& p) override {
+    auto them = sparse_ones(p);
+    if (fits_dense(p.host.rows, p.host.cols, 2)) them.push_back(cublas(library_, where_, p, gemm_bf16));
+    return them;
+  }
+
  private:
-  template <value T>
+  template <number T>
   std::vector<rival<T>> sparse_ones(const problem<T>& p) const {
     std::vector<rival<T>> them;
     for (const csr_algorithm& which : csr_algorithms) them.push_back(cusparse_csr(library_, where_, p, which));

@@ -51,14 +51,14 @@ rival<T> eigen(const problem<T>& p, int threads) {
 
 #endif
 
-template <value T>
+template <number T>
 rival<T> serial_reference(const problem<T>& p) {
   return {.name = "reference-csr",
           .group = "reference",
           .other_layout = false,
           .prepare = [a = p.host](dense_view<const T> b, dense_view<T> c) {
             prepared ready;
-            ready.start = [a, b, c] { reference::spmm<T, std::int32_t>(T{1}, a, b, T{0}, c); };
+            ready.start = [a, b, c] { reference::spmm<T, std::int32_t>(1, a, b, 0, c); };
             return ready;
           }};
 }
@@ -77,6 +77,8 @@ class cpu_rivals final : public rivals {
 
   std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
   std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
+  std::vector<rival<half>> on(const problem<half>& p) override { return {serial_reference(p)}; }
+  std::vector<rival<bfloat16>> on(const problem<bfloat16>& p) override { return {serial_reference(p)}; }
 
  private:
   template <value T>

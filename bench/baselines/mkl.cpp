@@ -137,6 +137,7 @@ class mkl_rivals final : public rivals {
 
   std::string main_group() const override { return "mkl"; }
   void describe(machine_facts& facts) const override { facts.versions["mkl"] = version_; }
+  using rivals::on;  // of the others there are none
   std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
   std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
 

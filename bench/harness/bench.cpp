@@ -21,7 +21,7 @@ namespace bcsc::bench {
 namespace {
 
 /// B and C in one layout, on the stage.
-template <value T>
+template <number T>
 class operands {
  public:
   operands(stage& where, dense_view<const T> host_b, std::int64_t rows)
@@ -74,7 +74,7 @@ struct candidate {
 };
 
 /// One matrix in one value type.
-template <value T>
+template <number T>
 class matrix_bench {
  public:
   matrix_bench(bench_room& room, const matrix_facts& facts, const csr_view<T, std::int32_t>& a)
@@ -88,9 +88,8 @@ class matrix_bench {
 
   case_result run(std::size_t matrix, std::int64_t cols) {
     case_result result{.matrix = matrix, .cols = cols, .type = value_type_of<T>, .order = room_.options.order};
-    result.roofline_seconds =
-        roofline_seconds(host_.rows, host_.cols, cols, host_.nnz(), value_type_of<T>, room_.machine.copy_bandwidth,
-                         value_type_of<T> == value_type::fp32 ? room_.machine.peak_fp32 : room_.machine.peak_fp64);
+    result.roofline_seconds = roofline_seconds(host_.rows, host_.cols, cols, host_.nnz(), value_type_of<T>,
+                                               room_.machine.copy_bandwidth, peak());
     try {
       core::checked_product(core::checked_product(std::max(host_.rows, host_.cols), cols, "dense operand"), 16,
                             "bytes");
@@ -106,6 +105,12 @@ class matrix_bench {
   }
 
  private:
+  /// flop/s of the plain cores; for narrow values, which the matrix units multiply, memory alone counts.
+  double peak() const {
+    if constexpr (narrow_number<T>) return 0;
+    return std::is_same_v<T, float> ? room_.machine.peak_fp32 : room_.machine.peak_fp64;
+  }
+
   std::vector<entry_result> measure_case(std::int64_t cols) {
     const layout order = room_.options.order;
     const layout other = order == layout::row_major ? layout::col_major : layout::row_major;
@@ -324,13 +329,13 @@ matrix_facts facts_of(const loaded_matrix& m) {
           .load_seconds = m.load_seconds};
 }
 
-template <value T>
+template <number T>
 void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
                 const std::function<void(const run_result&)>& on_case) {
   const std::size_t matrix = run.matrices.size() - 1;
   const matrix_facts facts = run.matrices.back();
   const auto view = a.view();
-  if (!std::ranges::all_of(view.values, [](T v) { return std::isfinite(v); })) {
+  if (!std::ranges::all_of(view.values, [](T v) { return is_finite_element(v); })) {
     run.problems.push_back({facts.name, fmt::format("values do not fit {}", to_string(value_type_of<T>)), false});
     return;
   }
@@ -354,10 +359,21 @@ void run_input(bench_room& room, run_result& run, const input& from,
   }
   run.matrices.push_back(facts_of(m));
   for (const value_type type : room.options.types) {
-    if (type == value_type::fp64) {
-      run_matrix<double>(room, run, m.a, on_case);
-    } else {
-      run_matrix<float>(room, run, cast<float, std::int32_t>(m.a), on_case);
+    switch (type) {
+      case value_type::fp64:
+        run_matrix<double>(room, run, m.a, on_case);
+        break;
+      case value_type::fp32:
+        run_matrix<float>(room, run, cast<float, std::int32_t>(m.a), on_case);
+        break;
+      case value_type::fp16:
+        run_matrix<half>(room, run, cast<half, std::int32_t>(m.a), on_case);
+        break;
+      case value_type::bf16:
+        run_matrix<bfloat16>(room, run, cast<bfloat16, std::int32_t>(m.a), on_case);
+        break;
+      case value_type::pattern:
+        core::fail(errc::invalid_argument, "bench: a pattern has no values to multiply");
     }
   }
 }

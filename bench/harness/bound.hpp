@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "bcsc/elements.hpp"
 #include "bcsc/registry.hpp"
-#include "bcsc/types.hpp"
 
 /// The error that a right product may have. Whoever judges one, judges it by this.
 namespace bcsc::bench {
@@ -17,27 +17,30 @@ inline double gamma_bound(double n, double u) {
 }
 
 /// The bound of the entries of one row of C = alpha * A * B + beta * C0 computed in T:
-/// |C^ - C| <= gamma_{n+c}(u) (|alpha| |A||B| + |beta| |C0|) + u |C| + (n + c) (|alpha| + 1) * least subnormal,
-/// where n is the number of the row's terms, u = 2^-24 or 2^-53, and c and the
-/// rounding of A and B are the kernel's (error_bound, bcsc/registry.hpp). No kernel flushes subnormals. An entry that
-/// nothing was added to is exactly zero: its bound is 0. Source: Higham, Accuracy and Stability of Numerical
-/// Algorithms, 2nd ed., section 3.1.
-template <value T>
+/// |C^ - C| <= gamma_{n+c}(u) (|alpha| |A||B| + |beta| |C0|) + u_C |C| + (n + c) (|alpha| + 1) * least subnormal,
+/// where n is the number of the row's terms, u = 2^-24 or 2^-53 of what sums are kept in, and u_C T's: 2^-11 for fp16
+/// and 2^-8 for bf16, whose own least subnormal comes once; c and the rounding of A and B are the kernel's
+/// (error_bound, bcsc/registry.hpp). No kernel flushes subnormals. An entry that nothing was added to is exactly zero:
+/// its bound is 0. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1.
+template <number T>
 class row_bound {
  public:
   explicit row_bound(std::int64_t num_terms, double alpha = 1, const error_bound& of = {})
       : gamma_(gamma_bound(static_cast<double>(num_terms + of.more_terms), unit_roundoff) +
                of.rounding * (2 + of.rounding)),
-        underflow_(static_cast<double>(num_terms + of.more_terms) * (std::abs(alpha) + 1) *
-                   static_cast<double>(std::numeric_limits<T>::denorm_min())) {}
+        underflow_(static_cast<double>(num_terms + of.more_terms) * (std::abs(alpha) + 1) * least<scalar_of<T>> +
+                   (narrow_number<T> ? least<T> : 0)) {}
 
   /// `magnitude` is the entry's |alpha| |A||B| + |beta| |C0|, `right` its C.
   double of(double magnitude, double right) const {
-    return magnitude == 0 ? 0 : gamma_ * magnitude + unit_roundoff * std::abs(right) + underflow_;
+    return magnitude == 0 ? 0 : gamma_ * magnitude + unit_roundoff_of_c * std::abs(right) + underflow_;
   }
 
  private:
-  static constexpr double unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
+  template <class Number>
+  static constexpr double least = static_cast<double>(std::numeric_limits<Number>::denorm_min());
+  static constexpr double unit_roundoff = std::numeric_limits<scalar_of<T>>::epsilon() / 2;
+  static constexpr double unit_roundoff_of_c = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
   double gamma_, underflow_;
 };
 

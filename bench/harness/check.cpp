@@ -16,8 +16,8 @@ namespace {
 /// along its columns.
 constexpr std::int64_t panel_rows = 32;
 
-template <value T>
-using accumulator = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+template <number T>
+using accumulator = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 
 template <value T>
 T rounded_up(accumulator<T> x) {
@@ -28,7 +28,7 @@ T rounded_up(accumulator<T> x) {
 
 /// sum += v * from, size += |v * from|, over one row of B: where all the time goes, so that the compiler should
 /// vectorise.
-template <value T>
+template <number T>
 void add_row(accumulator<T> v, const T* from, std::int64_t stride, std::int64_t count, accumulator<T>* sum,
              accumulator<T>* size) {
   const auto add = [&](std::int64_t j, T element) {
@@ -71,7 +71,7 @@ std::string accuracy::describe(std::int64_t num_entries) const {
       num_entries, not_finite, worst_row, worst_col, max_bound_share);
 }
 
-template <value T>
+template <number T>
 expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const T> b)
     : rows_(a.rows), cols_(b.cols), terms_(static_cast<std::size_t>(a.rows)) {
   value_.resize(at(rows_, 0));
@@ -86,31 +86,31 @@ expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const
       std::fill(size.begin(), size.end(), accumulator<T>{0});
       for (auto k = static_cast<std::size_t>(a.row_ptr[row]); k < static_cast<std::size_t>(a.row_ptr[row + 1]); ++k) {
         const T* from = b.data + a.col_ind[k] * b.row_stride();
-        add_row<T>(a.values[k], from, b.col_stride(), cols_, sum.data(), size.data());
+        add_row<T>(static_cast<accumulator<T>>(a.values[k]), from, b.col_stride(), cols_, sum.data(), size.data());
       }
       terms_[row] = a.row_ptr[row + 1] - a.row_ptr[row];
       for (std::int64_t j = 0; j < cols_; ++j) {
         value_[at(i, j)] = static_cast<double>(sum[static_cast<std::size_t>(j)]);
-        magnitude_[at(i, j)] = rounded_up<T>(size[static_cast<std::size_t>(j)]);
+        magnitude_[at(i, j)] = rounded_up<scalar_of<T>>(size[static_cast<std::size_t>(j)]);
       }
     }
   }
 }
 
-template <value T>
+template <number T>
 accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allowed) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   accuracy total;
   const double* const values = value_.data();
-  const T* const magnitudes = magnitude_.data();
+  const scalar_of<T>* const magnitudes = magnitude_.data();
 
   const auto compare_entry = [&](std::int64_t i, std::int64_t j, const row_bound<T>& bound, accuracy& found) {
     const double magnitude = magnitudes[at(i, j)];
-    if (!(magnitude <= std::numeric_limits<T>::max())) {
+    if (!(magnitude <= static_cast<double>(std::numeric_limits<T>::max()))) {
       ++found.unchecked;
       return;
     }
-    const double computed = c(i, j);
+    const auto computed = static_cast<double>(c(i, j));
     const double right = values[at(i, j)];
     const double error = std::abs(computed - right);
     double relative = infinity, share = infinity;
@@ -159,7 +159,7 @@ accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allow
   return total;
 }
 
-template <value T>
+template <number T>
 void fill_seeded(dense_view<T> b, std::uint64_t seed) {
   const bool by_row = b.order == layout::row_major;
   const std::int64_t outer = by_row ? b.rows : b.cols, inner = by_row ? b.cols : b.rows;
@@ -175,7 +175,7 @@ void fill_seeded(dense_view<T> b, std::uint64_t seed) {
   }
 }
 
-template <value T>
+template <number T>
 void copy_elements(dense_view<const T> from, dense_view<T> to) {
   constexpr std::int64_t tile = 32;
 #pragma omp parallel for schedule(static)
@@ -188,11 +188,14 @@ void copy_elements(dense_view<const T> from, dense_view<T> to) {
   }
 }
 
-template class expectation<float>;
-template class expectation<double>;
-template void fill_seeded<float>(dense_view<float>, std::uint64_t);
-template void fill_seeded<double>(dense_view<double>, std::uint64_t);
-template void copy_elements<float>(dense_view<const float>, dense_view<float>);
-template void copy_elements<double>(dense_view<const double>, dense_view<double>);
+#define BCSC_INSTANTIATE(T)                                   \
+  template class expectation<T>;                              \
+  template void fill_seeded<T>(dense_view<T>, std::uint64_t); \
+  template void copy_elements<T>(dense_view<const T>, dense_view<T>);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::bench

@@ -25,14 +25,14 @@ struct accuracy {
   std::string describe(std::int64_t num_entries) const;
 };
 
-/// C = A*B as it should be, and |A||B|, to bound the error with. Sums of fp32 products are exact to fp64's rounding;
-/// fp64's are summed in long double.
+/// C = A*B as it should be, and |A||B|, to bound the error with. Sums of fp32 and narrower products are exact to fp64's
+/// rounding; fp64's are summed in long double.
 ///
 /// Entries are judged by row_bound (bench/harness/bound.hpp).
-template <value T>
+template <number T>
 class expectation {
  public:
-  /// A and B on the host. O(nnz * cols), parallel; holds 12 (fp32) or 16 (fp64) bytes an entry.
+  /// A and B on the host. O(nnz * cols), parallel; holds 16 (fp64) or 12 (the others) bytes an entry.
   expectation(const csr_view<T, std::int32_t>& a, dense_view<const T> b);
 
   /// Compares every entry of `c` (rows x cols, on the host, any layout), which may err by `allowed`.
@@ -47,17 +47,17 @@ class expectation {
   std::size_t at(std::int64_t i, std::int64_t j) const { return static_cast<std::size_t>(i * cols_ + j); }
 
   std::int64_t rows_ = 0, cols_ = 0;
-  std::vector<std::int32_t> terms_;  ///< [rows] n
-  std::vector<double> value_;        ///< [rows x cols], row-major
-  std::vector<T> magnitude_;         ///< |A||B|, rounded up; infinite where T cannot hold it
+  std::vector<std::int32_t> terms_;      ///< [rows] n
+  std::vector<double> value_;            ///< [rows x cols], row-major
+  std::vector<scalar_of<T>> magnitude_;  ///< |A||B|, rounded up; infinite where that type cannot hold it
 };
 
 /// B for benchmarks: element (i, j) depends on i, j and the seed only, uniform in [-1, 1), never 0.
-template <value T>
+template <number T>
 void fill_seeded(dense_view<T> b, std::uint64_t seed);
 
 /// The same elements in another layout.
-template <value T>
+template <number T>
 void copy_elements(dense_view<const T> from, dense_view<T> to);
 
 }  // namespace bcsc::bench

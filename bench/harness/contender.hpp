@@ -25,7 +25,7 @@ struct prepared {
 };
 
 /// Somebody else's way to compute C = A*B on one matrix.
-template <value T>
+template <number T>
 struct rival {
   std::string name;          ///< "cusparse-csr-alg3"
   std::string group;         ///< those that are compared as one: "cusparse", "cublas", "eigen", "reference"
@@ -36,7 +36,7 @@ struct rival {
 };
 
 /// A matrix as rivals are given it.
-template <value T>
+template <number T>
 struct problem {
   csr_view<T, std::int32_t> host;
   csr_view<T, std::int32_t> placed;  ///< the same on the stage
@@ -57,6 +57,9 @@ class rivals {
   /// May keep what belongs to the matrix alive as long as the result lives; `p` and the stage must outlive it.
   virtual std::vector<rival<float>> on(const problem<float>& p) = 0;
   virtual std::vector<rival<double>> on(const problem<double>& p) = 0;
+  /// Few have any for these.
+  virtual std::vector<rival<half>> on(const problem<half>&) { return {}; }
+  virtual std::vector<rival<bfloat16>> on(const problem<bfloat16>&) { return {}; }
 };
 
 /// bench/baselines: Eigen (if it was found) and the serial reference.

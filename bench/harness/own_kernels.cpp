@@ -13,7 +13,7 @@ constexpr std::int64_t keep_bytes = std::int64_t{8} << 30;
 
 }  // namespace
 
-template <value T>
+template <number T>
 std::vector<std::vector<kernel_info>> own_kernels<T>::rows_by_algorithm(bool all) const {
   std::vector<std::vector<kernel_info>> algorithms;
   for (const kernel_info& row : kernel_table(ctx_.kind(), value_type_of<T>)) {
@@ -29,7 +29,7 @@ std::vector<std::vector<kernel_info>> own_kernels<T>::rows_by_algorithm(bool all
   return algorithms;
 }
 
-template <value T>
+template <number T>
 typename own_kernels<T>::shared_plan own_kernels<T>::make(const csr_view<T, std::int32_t>& a, const std::string& kernel,
                                                           std::int64_t cols, layout order, trust check) const {
   const plan_options options{.cols = std::max<std::int64_t>(cols, 1),
@@ -40,12 +40,12 @@ typename own_kernels<T>::shared_plan own_kernels<T>::make(const csr_view<T, std:
   return std::make_shared<const spmm_plan<T>>(ctx_, a, options);
 }
 
-template <value T>
+template <number T>
 launch own_kernels<T>::start(shared_plan plan, dense_view<const T> b, dense_view<T> c) const {
-  return [plan = std::move(plan), b, c, stream = where_.stream()] { plan->run(T{1}, b, T{0}, c, {.stream = stream}); };
+  return [plan = std::move(plan), b, c, stream = where_.stream()] { plan->run(1, b, 0, c, {.stream = stream}); };
 }
 
-template <value T>
+template <number T>
 typename own_kernels<T>::shared_plan own_kernels<T>::plan_of(const std::string& kernel, dense_view<const T> b) {
   // A plan for column-major B holds a workspace as large as B: made for the moment only.
   if (b.order == layout::col_major) return make(placed_, kernel, b.cols, b.order, trust::trusted);
@@ -63,7 +63,7 @@ typename own_kernels<T>::shared_plan own_kernels<T>::plan_of(const std::string& 
   return plan;
 }
 
-template <value T>
+template <number T>
 prepared own_kernels<T>::prepare(const shared_plan& plan, dense_view<const T> b, dense_view<T> c) const {
   const plan_facts& facts = plan->facts();
   return {.start = start(plan, b, c),
@@ -74,22 +74,24 @@ prepared own_kernels<T>::prepare(const shared_plan& plan, dense_view<const T> b,
           .convert_seconds = facts.convert_seconds};
 }
 
-template <value T>
+template <number T>
 launch own_kernels<T>::row(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
   return start(plan_of(kernel, b), b, c);
 }
 
-template <value T>
+template <number T>
 prepared own_kernels<T>::row_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
   return prepare(plan_of(kernel, b), b, c);
 }
 
-template <value T>
+template <number T>
 prepared own_kernels<T>::row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const {
   return prepare(make(host_, kernel, b.cols, b.order, trust::validate), b, c);
 }
 
 template class own_kernels<float>;
 template class own_kernels<double>;
+template class own_kernels<half>;
+template class own_kernels<bfloat16>;
 
 }  // namespace bcsc::bench

@@ -12,7 +12,7 @@
 namespace bcsc::bench {
 
 /// The library's kernels on one matrix: plans are made once and kept while they fit a budget.
-template <value T>
+template <number T>
 class own_kernels {
  public:
   own_kernels(const context& ctx, stage& where, const csr_view<T, std::int32_t>& host,

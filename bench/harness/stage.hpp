@@ -98,7 +98,7 @@ class stage_array {
 };
 
 /// A on the stage: uploaded to a GPU, the host's own arrays on the CPU.
-template <value T>
+template <number T>
 class placed_csr {
  public:
   placed_csr(stage& where, const csr_view<T, std::int32_t>& a) : view_(a) {

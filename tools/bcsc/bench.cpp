@@ -1,5 +1,6 @@
 #include "bench/harness/bench.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -23,7 +24,7 @@ int run_bench_command(const bench_command_options& options, output& out) {
   bench::bench_options measured = options.measured;
   measured.types.clear();
   for (const std::string& type : options.types) {
-    measured.types.push_back(type == "fp64" ? value_type::fp64 : value_type::fp32);
+    measured.types.push_back(*std::ranges::find(all_value_types, type, [](value_type t) { return to_string(t); }));
   }
   measured.timing.cold = !options.warm_only;
 
@@ -81,7 +82,7 @@ command add_bench(CLI::App& app) {
   parser.add_option("--type", options->types, "Types of the values")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"fp32", "fp64"}))
+      ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
       ->capture_default_str();
   add_choice<layout>(parser, "--layout", measured.order, {{"row", layout::row_major}, {"col", layout::col_major}},
                      "Layout of B and C; the libraries compared with are measured in both");

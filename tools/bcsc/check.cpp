@@ -11,8 +11,8 @@
 namespace bcsc::cli {
 namespace {
 
-template <value T>
-using wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+template <number T>
+using wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 
 void keep_worse(verdict& all, const verdict& part) {
   if (part.bound_share > all.bound_share) {
@@ -26,9 +26,9 @@ void keep_worse(verdict& all, const verdict& part) {
 
 }  // namespace
 
-template <value T>
-product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b, T beta,
-                                dense_view<const T> c0)
+template <number T>
+product_check<T>::product_check(scalar_of<T> alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b,
+                                scalar_of<T> beta, dense_view<const T> c0)
     : rows_(a.rows), cols_(b.cols), alpha_(alpha), terms_(static_cast<std::size_t>(a.rows)) {
   const auto size = static_cast<std::size_t>(core::checked_product(rows_, cols_, "entries of C"));
   value_.resize(size);
@@ -65,7 +65,7 @@ product_check<T>::product_check(T alpha, const csr_view<T, std::int32_t>& a, den
   }
 }
 
-template <value T>
+template <number T>
 verdict product_check<T>::compare(dense_view<const T> c, const error_bound& allowed) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   verdict all;
@@ -77,7 +77,7 @@ verdict product_check<T>::compare(dense_view<const T> c, const error_bound& allo
       const bench::row_bound<T> bound(terms_[static_cast<std::size_t>(i)], alpha_, allowed);
       for (std::int64_t j = 0; j < cols_; ++j) {
         const auto at = static_cast<std::size_t>(i * cols_ + j);
-        const double computed = c(i, j);
+        const auto computed = static_cast<double>(c(i, j));
         const double error = std::isfinite(computed) ? std::abs(computed - value_[at]) : infinity;
         if (error == 0) continue;
         // A reference beyond the range of T bounds nothing; then infinity over infinity counts as wrong.
@@ -99,5 +99,7 @@ verdict product_check<T>::compare(dense_view<const T> c, const error_bound& allo
 
 template class product_check<float>;
 template class product_check<double>;
+template class product_check<half>;
+template class product_check<bfloat16>;
 
 }  // namespace bcsc::cli

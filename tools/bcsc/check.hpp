@@ -20,11 +20,12 @@ struct verdict {
 /// C = alpha * A * B + beta * C0 as it should be, entry by entry, with the bound of its error (row_bound in
 /// bench/harness/bound.hpp). Sums are made in a wider type than T, so that the reference's own error does not count; it
 /// shares no code with the kernels.
-template <value T>
+template <number T>
 class product_check {
  public:
   /// All on the host; C0 is not read if beta = 0. O(nnz * cols), parallel; keeps 16 bytes for each entry of C.
-  product_check(T alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b, T beta, dense_view<const T> c0);
+  product_check(scalar_of<T> alpha, const csr_view<T, std::int32_t>& a, dense_view<const T> b, scalar_of<T> beta,
+                dense_view<const T> c0);
 
   /// `allowed`: of the kernel that computed it.
   verdict compare(dense_view<const T> c, const error_bound& allowed = {}) const;

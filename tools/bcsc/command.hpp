@@ -66,7 +66,21 @@ inline CLI::Option* add_type(CLI::App& parser, value_type& target) {
                                 "Type of the values");
 }
 
+/// The same for what multiplies: all that products are made of.
+inline CLI::Option* add_number_type(CLI::App& parser, value_type& target) {
+  return add_choice<value_type>(
+      parser, "--type", target,
+      {{"fp32", value_type::fp32}, {"fp64", value_type::fp64}, {"fp16", value_type::fp16}, {"bf16", value_type::bf16}},
+      "Type of the values; fp16 and bf16 are summed in fp32");
+}
+
 /// Calls `body` with a T{} of the type.
+template <class Body>
+auto with_number_type(value_type type, Body body) {
+  if (type == value_type::fp16) return body(half{});
+  if (type == value_type::bf16) return body(bfloat16{});
+  return type == value_type::fp32 ? body(float{}) : body(double{});
+}
 template <class Body>
 auto with_type(value_type type, Body body) {
   return type == value_type::fp32 ? body(float{}) : body(double{});

@@ -55,9 +55,10 @@ command add_kernels(CLI::App& app) {
                                                       run_kernels);
   add_choice<std::optional<backend>>(*cmd.parser, "--device", options->where,
                                      {{"cpu", backend::cpu}, {"cuda", backend::cuda}}, "Only those of one backend");
-  add_choice<std::optional<value_type>>(*cmd.parser, "--type", options->type,
-                                        {{"fp32", value_type::fp32}, {"fp64", value_type::fp64}},
-                                        "Only those of one value type");
+  add_choice<std::optional<value_type>>(
+      *cmd.parser, "--type", options->type,
+      {{"fp32", value_type::fp32}, {"fp64", value_type::fp64}, {"fp16", value_type::fp16}, {"bf16", value_type::bf16}},
+      "Only those of one value type");
   cmd.parser->add_option("--algorithm", options->algorithm, "Only those of one algorithm (see the names)");
   return cmd;
 }

@@ -7,7 +7,7 @@
 
 namespace bcsc::cli {
 
-template <value T>
+template <number T>
 dense_matrix<T> random_dense(std::int64_t rows, std::int64_t cols, layout order, std::uint64_t seed) {
   static_cast<void>(
       core::checked_product(core::checked_product(rows, cols, "dense matrix"), sizeof(T), "dense matrix"));
@@ -16,14 +16,14 @@ dense_matrix<T> random_dense(std::int64_t rows, std::int64_t cols, layout order,
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < cols; ++j) {
-      view(i, j) = generate::symmetric_unit<T>(
-          generate::mix(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)));
+      view(i, j) = static_cast<T>(generate::symmetric_unit<scalar_of<T>>(
+          generate::mix(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j))));
     }
   }
   return m;
 }
 
-template <value T>
+template <number T>
 staged_operands<T>::staged_operands(const context& ctx, const dense_matrix<T>& b, const dense_matrix<T>& c0)
     : ctx_(ctx), b_(b), c0_(c0), c_(c0) {
   if (!on_gpu()) return;
@@ -32,15 +32,15 @@ staged_operands<T>::staged_operands(const context& ctx, const dense_matrix<T>& b
   device_c_ = core::device_buffer<T>(device, size_of(c0));
 }
 
-template <value T>
+template <number T>
 void staged_operands<T>::reset() {
   const std::span<const T> start(c0_.data(), static_cast<std::size_t>(size_of(c0_)));
   if (on_gpu()) device_c_.upload(start);
   std::copy(start.begin(), start.end(), c_.data());
 }
 
-template <value T>
-void staged_operands<T>::run(const spmm_plan<T>& plan, T alpha, T beta) {
+template <number T>
+void staged_operands<T>::run(const spmm_plan<T>& plan, scalar_of<T> alpha, scalar_of<T> beta) {
   dense_view<const T> b = b_.view();
   dense_view<T> c = c_.view();
   if (on_gpu()) {
@@ -50,14 +50,14 @@ void staged_operands<T>::run(const spmm_plan<T>& plan, T alpha, T beta) {
   plan.run(alpha, b, beta, c);
 }
 
-template <value T>
+template <number T>
 void staged_operands<T>::wait() {
   if (!on_gpu()) return;
   const core::gpu::device_guard guard(ctx_.device().device);
   core::gpu::synchronize();
 }
 
-template <value T>
+template <number T>
 dense_view<const T> staged_operands<T>::result() {
   if (on_gpu()) {
     const core::gpu::device_guard guard(ctx_.device().device);
@@ -66,9 +66,13 @@ dense_view<const T> staged_operands<T>::result() {
   return c_.view();
 }
 
-template dense_matrix<float> random_dense<float>(std::int64_t, std::int64_t, layout, std::uint64_t);
-template dense_matrix<double> random_dense<double>(std::int64_t, std::int64_t, layout, std::uint64_t);
-template class staged_operands<float>;
-template class staged_operands<double>;
+#define BCSC_INSTANTIATE(T)                                                                    \
+  template dense_matrix<T> random_dense<T>(std::int64_t, std::int64_t, layout, std::uint64_t); \
+  template class staged_operands<T>;
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::cli

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bcsc/convert.hpp"
@@ -12,6 +13,7 @@
 #include "bcsc/reference.hpp"
 #include "bcsc/registry.hpp"
 #include "lib/core/checked.hpp"
+#include "lib/core/fail.hpp"
 #include "tools/bcsc/check.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
@@ -76,15 +78,15 @@ double mean_seconds(int repeat, const std::function<void()>& run, const std::fun
 }
 
 /// One matrix, one B, one C, and every way to multiply them.
-template <value T>
+template <number T>
 class product_bench {
  public:
   product_bench(const context& ctx, const csr_matrix<T>& a, const spmm_options& options)
       : options_(options),
         ctx_(ctx),
         a_(a),
-        alpha_(static_cast<T>(options.alpha)),
-        beta_(static_cast<T>(options.beta)),
+        alpha_(static_cast<scalar_of<T>>(options.alpha)),
+        beta_(static_cast<scalar_of<T>>(options.beta)),
         b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed)),
         c0_(start_of_c()),
         check_(make_check()),
@@ -132,7 +134,7 @@ class product_bench {
   static constexpr std::int64_t bsr_block = 3;
 
   dense_matrix<T> start_of_c() const {
-    if (beta_ != T{0}) return random_dense<T>(a_.rows(), options_.cols, options_.order, options_.source.seed + 1);
+    if (beta_ != 0) return random_dense<T>(a_.rows(), options_.cols, options_.order, options_.source.seed + 1);
     static_cast<void>(core::checked_product(a_.rows(), options_.cols, "entries of C"));
     dense_matrix<T> c(a_.rows(), options_.cols, options_.order);
     std::fill_n(c.data(), a_.rows() * options_.cols, std::numeric_limits<T>::quiet_NaN());
@@ -178,7 +180,7 @@ class product_bench {
   const spmm_options& options_;
   context ctx_;
   const csr_matrix<T>& a_;
-  T alpha_, beta_;
+  scalar_of<T> alpha_, beta_;
   dense_matrix<T> b_, c0_;
   product_check<T> check_;
   staged_operands<T> staged_;
@@ -267,10 +269,26 @@ void report(const std::vector<product_result>& results, const spmm_options& opti
            to_string(options.type));
 }
 
-template <value T>
+/// The matrix in the type it is multiplied in.
+template <number T>
+csr_matrix<T> multiplied_as(csr_matrix<scalar_of<T>> a) {
+  if constexpr (value<T>) {
+    return a;
+  } else {
+    csr_matrix<T> narrow = cast<T, std::int32_t>(a);
+    if (!std::ranges::all_of(narrow.view().values, [](T v) { return is_finite_element(v); })) {
+      core::fail(errc::value_out_of_range, "--type {}: the matrix has values beyond its range",
+                 to_string(value_type_of<T>));
+    }
+    return narrow;
+  }
+}
+
+template <number T>
 int multiply(const spmm_options& options, output& out) {
   const context ctx = make_context(options.where);
-  const loaded_matrix<T> loaded = load<T>(options.source, out);
+  // Narrow values are read as fp32, and rounded from there.
+  loaded_matrix<scalar_of<T>> loaded = load<scalar_of<T>>(options.source, out);
   out.line("{}", describe_line(options.source, loaded));
   out.line("C = {} * A * B + {} * C, N = {}, {}, {}, on {}", options.alpha, options.beta, options.cols,
            to_string(options.type), to_string(options.order), ctx.describe());
@@ -284,9 +302,10 @@ int multiply(const spmm_options& options, output& out) {
                 {"alpha", options.alpha},
                 {"beta", options.beta}};
 
+  const csr_matrix<T> a = multiplied_as<T>(std::move(loaded.a));
   progress_bar bar = out.progress("multiplying");
   bar.show(0, "reference");
-  product_bench<T> bench(ctx, loaded.a, options);
+  product_bench<T> bench(ctx, a, options);
   const std::vector<std::string> kernels = chosen_kernels(options.kernel, ctx, options.type);
   std::vector<product_result> results;
   for (const std::string& kernel : kernels) {
@@ -307,7 +326,7 @@ int multiply(const spmm_options& options, output& out) {
 }
 
 int run_spmm(const spmm_options& options, output& out) {
-  return with_type(options.type, [&](auto t) { return multiply<decltype(t)>(options, out); });
+  return with_number_type(options.type, [&](auto t) { return multiply<decltype(t)>(options, out); });
 }
 
 }  // namespace
@@ -332,7 +351,7 @@ command add_spmm(CLI::App& app) {
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_type(*cmd.parser, options->type);
+  add_number_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
   add_choice<compute_class>(*cmd.parser, "--compute", options->compute,
                             {{"full", compute_class::full}, {"tf32", compute_class::tf32}},
