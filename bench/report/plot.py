@@ -13,7 +13,7 @@ from table import read_run
 
 def points(run, value_type):
     """[(intensity, plan GFLOP/s, rival GFLOP/s or None, N)]: the same bytes as the roofline of the bench."""
-    value_bytes = 4 if value_type == "fp32" else 8
+    value_bytes = {"fp32": 4, "fp64": 8, "fp16": 2, "bf16": 2}[value_type]
     matrices = {m["name"]: m for m in run["matrices"]}
     found = []
     for case in run["cases"]:
@@ -32,7 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("picture")
-    parser.add_argument("--type", default="fp32", choices=["fp32", "fp64"])
+    parser.add_argument("--type", default="fp32", choices=["fp32", "fp64", "fp16", "bf16"])
     options = parser.parse_args()
     try:
         import matplotlib
@@ -48,7 +48,7 @@ def main():
     figure, axes = plt.subplots(figsize=(8, 5.5))
     low, high = min(p[0] for p in found) / 2, max(p[0] for p in found) * 2
     bandwidth = run["machine"]["copy_bandwidth"] * 1e-9
-    peak = run["machine"]["peak_" + options.type] * 1e-9
+    peak = run["machine"].get("peak_" + options.type, 0) * 1e-9
     steps = [low * (high / low) ** (i / 200) for i in range(201)]
     roof = [min(bandwidth * x, peak) if peak > 0 else bandwidth * x for x in steps]
     axes.loglog(steps, roof, color="black", linewidth=1, label=f"roofline: {bandwidth:.0f} GB/s copy")

@@ -576,6 +576,22 @@ INSTANTIATE_TEST_SUITE_P(types_and_layouts, whole_run,
                                   (std::get<1>(info.param) == layout::row_major ? "_row" : "_col");
                          });
 
+TEST(whole_runs, MeasureNarrowTypesBesideTheReference) {
+  bench_options options = tiny_options();
+  options.types = {value_type::fp16, value_type::bf16};
+  const run_result run = measure_all(context::cpu(1), options);
+  ASSERT_EQ(run.cases.size(), 2u);
+  for (const case_result& c : run.cases) {
+    std::set<std::string> groups;
+    for (const entry_result& e : c.entries) {
+      groups.insert(e.group);
+      EXPECT_EQ(e.status, entry_status::ok) << e.name << ": " << e.message;
+    }
+    EXPECT_EQ(groups, (std::set<std::string>{"rows", "plan", "reference"}));
+  }
+  EXPECT_EQ(count_failures(run), 0);
+}
+
 TEST(whole_runs, FullSweepHasEveryRowOfTheTables) {
   bench_options options = tiny_options();
   options.full = true;

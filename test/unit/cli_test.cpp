@@ -692,6 +692,16 @@ INSTANTIATE_TEST_SUITE_P(
                     spmm_case{"rmat:9,8 --cols 64 --beta 1 --seed 9"}, spmm_case{"banded:3,1 --cols 5 --alpha 0"},
                     spmm_case{"uniform:40,30,1.0 --cols 3 --beta 2"}));
 
+TEST(spmm_command, multiplies_narrow_values) {
+  for (const std::string type : {"fp16", "bf16"}) {
+    const json result =
+        bcsc_json("spmm elasticity:4,3,3 --device cpu --cols 33 --beta 0.5 --kernel each --type " + type);
+    EXPECT_EQ(result.at("passed"), true) << result.dump();
+    EXPECT_EQ(result.at("type"), type);
+    EXPECT_EQ(result.at("results").size(), 6u) << "rows and the references";
+  }
+}
+
 TEST(spmm_command, runs_every_row) {
   const json result = bcsc_json("spmm stencil7:5,6,7 --device cpu --cols 24 --kernel all --repeat 1");
   const json table = bcsc_json("kernels --device cpu --type fp32");
