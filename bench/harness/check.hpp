@@ -37,7 +37,6 @@ class expectation {
 
   /// Compares every entry of `c` (rows x cols, on the host, any layout), which may err by `allowed`.
   accuracy compare(dense_view<const T> c, const error_bound& allowed = {}) const;
-  more_terms : row_bound's. accuracy compare(dense_view<const T> c, int more_terms = 3) const;
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }

@@ -77,12 +77,12 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
 /// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
 template <value T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
-  const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
+  const auto cut = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
   const int device = *how.device;
   stored_rows<T> made;
   made.device = device;
   use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
-    made.stream = converters::to_rows_stream_on_device(device, there, {.split = split});
+    made.stream = converters::to_rows_stream_on_device(device, there, cut);
   });
   if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
   return made;
@@ -92,7 +92,7 @@ template <value T, class I>
 stored_cached<T> make_cached(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t row_bytes = how.slab_cols * static_cast<std::int64_t>(sizeof(T));
   converters::cached_stream<T> stream = converters::to_cached_stream(
-      csr, {.rows = {.split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once)},
+      csr, {.rows = {.split = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once).split},
             .row_bytes = row_bytes,
             .slots = how.shared_bytes / row_bytes,
             .stages = how.stages});

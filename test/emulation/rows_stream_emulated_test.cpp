@@ -27,7 +27,7 @@ rows_stream<T> make_stream(const csr_view<T, std::int32_t>& a, const rows_stream
   const auto longest = std::max<std::int64_t>(1, std::min({options.split, a.cols, a.nnz()}));
   const auto grain = std::min(options.grain, longest);
   const steps::row_cutting cut{a.row_ptr.data(), static_cast<std::uint32_t>(options.split),
-                               static_cast<std::uint32_t>(grain),
+                               static_cast<std::uint32_t>(options.greatest_piece()), static_cast<std::uint32_t>(grain),
                                static_cast<std::uint32_t>((longest - 1) / grain + 2)};
   known_memory memory;
   memory.may_read(a.row_ptr), memory.may_read(a.col_ind), memory.may_read(a.values);
@@ -95,7 +95,8 @@ void check(const sparse_case& c, const rows_stream_options& options) {
   expect_same_bytes(made.heavy_ptr, wanted.heavy_ptr, "heavy_ptr");
 }
 
-constexpr rows_stream_options every_option[] = {{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}};
+constexpr rows_stream_options every_option[] = {
+    {}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}, {8, 2, 4}};
 
 class rows_stream_emulated : public ::testing::TestWithParam<sparse_case> {};
 

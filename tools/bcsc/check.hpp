@@ -5,6 +5,7 @@
 
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
+#include "bcsc/registry.hpp"
 
 namespace bcsc::cli {
 
