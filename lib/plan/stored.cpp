@@ -43,8 +43,7 @@ kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p)
   return {a, p.b, p.ldb, p.n, p.c, p.c_row_stride, p.c_col_stride, p.alpha, p.beta, p.alpha_at, p.beta_at};
 }
 
-/// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call. CSR
-/// takes about as long to upload as what is made of it, and the GPU makes that sooner than the host.
+/// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.
 template <value T, class I, class Use>
 void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   if constexpr (sizeof(I) > sizeof(std::int32_t)) {
@@ -63,6 +62,7 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   }
 }
 
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
 template <value T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
