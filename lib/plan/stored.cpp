@@ -80,10 +80,11 @@ template <value T, class I>
 stored_cached<T> make_cached(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t row_bytes = how.slab_cols * static_cast<std::int64_t>(sizeof(T));
   converters::cached_stream<T> stream = converters::to_cached_stream(
-      csr, {.rows = {.split = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once).split, .grain = 2},
-            .row_bytes = row_bytes,
-            .slots = how.shared_bytes / row_bytes,
-            .stages = how.stages});
+      csr,
+      {.rows = {.split = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once).split, .grain = 2},
+       .row_bytes = row_bytes,
+       .slots = how.shared_bytes / row_bytes,
+       .stages = how.stages});
   if (!how.order.empty()) {
     for (core::cached_piece& piece : stream.pieces) piece.row = static_cast<std::uint32_t>(how.order[piece.row]);
   }
