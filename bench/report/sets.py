@@ -8,20 +8,13 @@ algorithm and BSR size that it was measured with, in the layout of the case) ove
 stencils, networks and R-MAT are the generated matrices of bench/large.json; the others are real or pattern matrices, those
 with more than 20000 non-zeros. Standard library only.
 """
-import gzip
-import json
-import math
 import sys
+
+from table import geometric_mean, markdown, read_run
 
 FAMILIES = {"elasticity": "elasticity, bands", "banded": "elasticity, bands", "uniform": "networks", "rmat": "R-MAT",
             "stencil5": "stencils", "stencil7": "stencils", "stencil9": "stencils", "stencil27": "stencils"}
 LEAST_NNZ = 20000  # of a real matrix
-
-
-def read(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
 
 
 def cases_of(run):
@@ -35,34 +28,43 @@ def cases_of(run):
                "cold": case.get("cold_ratio"), "name": f"{case['matrix']}, N = {case['cols']}", "layout": case["layout"]}
 
 
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def line(what, some):
     ratios = [c["ratio"] for c in some]
     worst = min(some, key=lambda c: c["ratio"])
     cold = [c["cold"] for c in some if c["cold"]]
     share = 100 * sum(r < 1 for r in ratios) / len(ratios)
-    return (f"| {what} | {len(some)} | **{mean(ratios):.2f}** | {f'{mean(cold):.2f}' if cold else '–'} | "
-            f"{worst['ratio']:.2f} ({worst['name']}) | {share:.0f} % |")
+    return [what, str(len(some)), f"**{geometric_mean(ratios):.2f}**", f"{geometric_mean(cold):.2f}" if cold else "–",
+            f"{worst['ratio']:.2f} ({worst['name']})", f"{share:.0f} %"]
+
+
+def read_cases(paths):
+    """All cases. One that stands twice would count twice: an error."""
+    cases = {}
+    for path in paths:
+        for case in cases_of(read_run(path)):
+            key = case["name"], case["type"], case["layout"]
+            if key in cases:
+                sys.exit(f"{path}: {case['name']} {case['type']} stands in another of the files, too")
+            cases[key] = case
+    return list(cases.values())
 
 
 def main():
-    cases = [case for path in sys.argv[1:] for case in cases_of(read(path))]
+    cases = read_cases(sys.argv[1:])
     if not cases:
         sys.exit(__doc__)
-    print("| set, type, N | cases | geometric mean | cold | worst | slower |\n|---|---:|---:|---:|---|---:|")
+    rows = []
     for kind in sorted({c["type"] for c in cases}):
         for family in ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]:
             some = [c for c in cases if c["type"] == kind and c["family"] == family and c["cols"] >= 32]
             if some:
-                print(line(f"{family}, {kind}, N ≥ 32", some))
+                rows.append(line(f"{family}, {kind}, N ≥ 32", some))
         small = [c for c in cases if c["type"] == kind and c["cols"] <= 16]
         if small:
-            print(line(f"all, {kind}, N ≤ 16", small))
+            rows.append(line(f"all, {kind}, N ≤ 16", small))
+    rows.append(line("all", cases))
+    print(markdown(["set, type, N", "cases", "geometric mean", "cold", "worst", "slower"], rows))
     ratios = [c["ratio"] for c in cases]
-    print(line("all", cases))
     slow = sorted((c for c in cases if c["ratio"] < 0.9), key=lambda c: c["ratio"])
     names = [f"{c['name']} {c['type']} ({c['ratio']:.2f})" for c in slow[:20]]
     print(f"\nAt least 0.97 times the best cuSPARSE: {100 * sum(r >= 0.97 for r in ratios) / len(ratios):.1f} % of "

@@ -1,19 +1,8 @@
-#include <string>
-
 #include "converters/formats/compact_steps.hpp"
+#include "converters/formats/no_cuda.hpp"
 
 /// A build without CUDA: there is no device matrix to work on.
 namespace bcsc::converters::steps {
-
-namespace {
-
-[[noreturn]] void no_cuda() {
-  std::string why;
-  const errc code = core::gpu::assess_absence(core::gpu::this_platform(), why);
-  throw error(code, why);
-}
-
-}  // namespace
 
 template <index I>
 loose_columns<I> order_entries(int, const compaction<I>&) {
