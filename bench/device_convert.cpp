@@ -97,7 +97,7 @@ auto with_memory_of(const context& ctx, const Work& work) {
 
 conversion to_rows_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
                         int columns_at_once) {
-  const converters::rows_stream_options options{.split = converters::split_for(a.rows(), a.nnz(), columns_at_once)};
+  const auto options = converters::cut_for(a.rows(), a.nnz(), cols, columns_at_once);
   const auto convert = [&] {
     return with_memory_of(ctx,
                           [&](int device) { return converters::to_rows_stream_on_device(device, given, options); });

@@ -1,19 +1,8 @@
-#include <string>
-
 #include "converters/formats/compact_steps.hpp"
+#include "converters/formats/no_cuda.hpp"
 
 /// A build without CUDA: there is no device matrix to work on.
 namespace bcsc::converters::steps {
-
-namespace {
-
-[[noreturn]] void no_cuda() {
-  std::string why;
-  const errc code = core::gpu::assess_absence(core::gpu::this_platform(), why);
-  throw error(code, why);
-}
-
-}  // namespace
 
 template <index I>
 loose_columns<I> order_entries(int, const compaction<I>&) {
@@ -27,6 +16,7 @@ template <index I>
 void narrow(const I*, std::int64_t, std::uint16_t*) {
   no_cuda();
 }
+bool same_arrays(int, std::span<const array_pair>) { no_cuda(); }
 template <index I>
 void expand_places(int, const compact_places<I>&, I*, I*) {
   no_cuda();

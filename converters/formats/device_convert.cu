@@ -6,8 +6,8 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "converters/formats/device_loops.cuh"
 #include "converters/formats/device_steps.hpp"
+#include "converters/formats/device_thrust.cuh"
 
 namespace bcsc::converters::steps {
 

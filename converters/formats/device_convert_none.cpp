@@ -1,19 +1,8 @@
-#include <string>
-
 #include "converters/formats/device_convert.hpp"
+#include "converters/formats/no_cuda.hpp"
 
 /// A build without CUDA: there is no device matrix to work on.
 namespace bcsc::converters {
-
-namespace {
-
-[[noreturn]] void no_cuda() {
-  std::string why;
-  const errc code = core::gpu::assess_absence(core::gpu::this_platform(), why);
-  throw error(code, why);
-}
-
-}  // namespace
 
 template <value T, index I>
 void validate_on_device(int, const csr_view<T, I>&) {

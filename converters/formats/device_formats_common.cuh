@@ -3,7 +3,7 @@
 #include <thrust/scan.h>
 
 #include "converters/formats/device_formats_steps.hpp"
-#include "converters/formats/device_loops.cuh"
+#include "converters/formats/device_thrust.cuh"
 
 namespace bcsc::converters::steps {
 

@@ -26,7 +26,9 @@ struct lengths {
   std::int64_t entries(std::int64_t row) const { return std::int64_t{a.row_ptr[at(row) + 1]} - a.row_ptr[at(row)]; }
   std::int64_t pairs(std::int64_t row) const { return ceil_div(entries(row), 2); }
   bool heavy(std::int64_t row) const { return entries(row) > options.split; }
-  std::int64_t pieces(std::int64_t row) const { return heavy(row) ? ceil_div(entries(row), options.split) : 1; }
+  std::int64_t pieces(std::int64_t row) const {
+    return heavy(row) ? ceil_div(entries(row), options.greatest_piece()) : 1;
+  }
 
   std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
 };
@@ -80,6 +82,9 @@ void check_rows_stream(std::int64_t rows, std::int64_t cols, const rows_stream_o
   constexpr std::int64_t greatest_split = 1 << 30;
   if (options.split < 2 || options.split % 2 != 0 || options.split > greatest_split) {
     fail(errc::invalid_argument, "split = {}: must be even and lie in 2 .. {}", options.split, greatest_split);
+  }
+  if (options.piece < 0 || options.piece % 2 != 0 || options.piece > options.split) {
+    fail(errc::invalid_argument, "piece = {}: must be even and lie in 0 .. {} (split)", options.piece, options.split);
   }
   require_at_least_one(options.grain, "grain");
   (void)core::narrow<std::int32_t>(rows, "rows");

@@ -10,18 +10,22 @@
 
 /// CSR as the row-wise GPU kernels stream it.
 ///
-/// Rows of more than `split` entries, the heavy ones, are cut into even pieces, so that no thread group works on one
-/// for long after the others are done; their pieces come first, row by row. The other rows are one piece each, longest
-/// first: neighbours, which one warp and one thread block take together, are alike, and what is left for the end is
-/// short; rows without entries are the last. Lengths count by multiples of `grain`: within one multiple, which costs a
-/// kernel about the same, rows keep their order, for neighbouring rows of a mesh read the same rows of B. Entries lie
-/// in the order of the pieces, so A is read as one stream; each piece begins with a new pair of entries (an odd one's
-/// last pair is filled up with column 0, value 0, which kernels do not multiply).
+/// Rows of more than `split` entries, the heavy ones, are cut into even pieces of at most `piece`, so that no thread
+/// group works on one for long after the others are done; their pieces come first, row by row. The other rows are one
+/// piece each, longest first: neighbours, which one warp and one thread block take together, are alike, and what is
+/// left for the end is short; rows without entries are the last. Lengths count by multiples of `grain`: within one
+/// multiple, which costs a kernel about the same, rows keep their order, for neighbouring rows of a mesh read the same
+/// rows of B. Entries lie in the order of the pieces, so A is read as one stream; each piece begins with a new pair of
+/// entries (an odd one's last pair is filled up with column 0, value 0, which kernels do not multiply).
 namespace bcsc::converters {
 
 struct rows_stream_options {
-  std::int64_t split = 256;  ///< the most entries of a piece: even, at least 2
+  std::int64_t split = 256;  ///< the most entries of a row that is not cut: even, at least 2
   std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
+  std::int64_t piece = 0;    ///< the most entries of a piece of a heavy row: even, at most `split`; 0: `split`
+
+  std::int64_t greatest_piece() const { return piece > 0 ? piece : split; }
+  friend bool operator==(const rows_stream_options&, const rows_stream_options&) = default;
 };
 
 template <number T>
@@ -41,12 +45,19 @@ struct rows_stream {
   friend bool operator==(const rows_stream&, const rows_stream&) = default;
 };
 
-/// The split for a kernel whose teams multiply `step` entries of a piece at a time: rows are heavy that take more than
-/// 16 steps and are 4 times as long as the mean. Where all rows are long, cutting them would only add partial sums.
-constexpr std::int64_t split_for(std::int64_t rows, std::int64_t nnz, std::int64_t step) {
+/// How to cut for products with `cols` columns by a kernel whose teams multiply `step` entries of a piece at a time:
+/// rows are heavy that take more than 16 steps and are 4 times as long as the mean. Where all rows are long, cutting
+/// them would only add partial sums. A small product is over before 16 steps are, which follow each other: heavy rows
+/// are then cut into pieces of 4 and more.
+constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
+  constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
   const std::int64_t mean = rows > 0 ? nnz / rows : 0;
   const std::int64_t most = 16 * step > 4 * mean ? 16 * step : 4 * mean;
-  return most + most % 2;
+  const std::int64_t split = most + most % 2;
+  const std::int64_t steps = nnz / products_a_step >= 16 ? 16 : nnz * (cols < 64 ? cols : 64) / products_a_step;
+  const std::int64_t wanted = (steps < 4 ? 4 : steps) * step;
+  const std::int64_t piece = wanted + wanted % 2;
+  return {.split = split, .piece = steps < 16 && piece < split ? piece : 0};
 }
 
 /// `a` lies on the host and holds its invariants. Parallel; the result does not depend on the number of threads. Reads

@@ -29,6 +29,7 @@ device_rows_stream<T> to_rows_stream_on_device(int device, const csr_view<T, std
                             .nnz = a.nnz(),
                             .longest_light = std::min({options.split, a.cols, a.nnz()}),
                             .split = options.split,
+                            .piece = options.greatest_piece(),
                             .grain = options.grain,
                             .row_ptr = a.row_ptr.data(),
                             .col_ind = a.col_ind.data(),

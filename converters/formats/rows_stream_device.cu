@@ -17,7 +17,8 @@ row_cutting cutting_of(const rows_job& job) {
   // A grain beyond the longest row tells no more than that row's length does.
   const auto longest = static_cast<std::uint32_t>(std::max<std::int64_t>(job.longest_light, 1));
   const auto grain = static_cast<std::uint32_t>(std::min<std::int64_t>(job.grain, longest));
-  return {job.row_ptr, static_cast<std::uint32_t>(job.split), grain, (longest - 1) / grain + 2};
+  return {job.row_ptr, static_cast<std::uint32_t>(job.split), static_cast<std::uint32_t>(job.piece), grain,
+          (longest - 1) / grain + 2};
 }
 
 int pair_words(int value_bytes) { return value_bytes == 8 ? 3 : 2; }

@@ -1,19 +1,8 @@
-#include <string>
-
+#include "converters/formats/no_cuda.hpp"
 #include "converters/formats/rows_stream_steps.hpp"
 
 /// A build without CUDA: there is no device matrix to work on.
 namespace bcsc::converters::steps {
-
-namespace {
-
-[[noreturn]] void no_cuda() {
-  std::string why;
-  const errc code = core::gpu::assess_absence(core::gpu::this_platform(), why);
-  throw error(code, why);
-}
-
-}  // namespace
 
 ordered_rows order_rows(int, const rows_job&) { no_cuda(); }
 void fill_stream(int, const rows_job&, const ordered_rows&, const stream_arrays&) { no_cuda(); }

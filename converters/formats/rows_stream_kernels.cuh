@@ -19,7 +19,7 @@ namespace bcsc::converters::steps {
 /// Rows of up to 2^31 - 1 entries, in 32 bits: a pair more than there are entries fits.
 struct row_cutting {
   const std::int32_t* row_ptr;
-  std::uint32_t split, grain, num_classes;
+  std::uint32_t split, piece, grain, num_classes;
 
   __host__ __device__ std::uint32_t entries(std::int64_t row) const {
     return static_cast<std::uint32_t>(row_ptr[row + 1] - row_ptr[row]);
@@ -27,7 +27,7 @@ struct row_cutting {
   static __host__ __device__ std::uint32_t pairs(std::uint32_t entries) { return entries / 2 + entries % 2; }
   __host__ __device__ bool heavy(std::uint32_t entries) const { return entries > split; }
   /// Of a heavy row.
-  __host__ __device__ std::uint32_t pieces(std::uint32_t entries) const { return (entries - 1) / split + 1; }
+  __host__ __device__ std::uint32_t pieces(std::uint32_t entries) const { return (entries - 1) / piece + 1; }
   /// Keys from 0 to num_classes.
   __host__ __device__ std::uint32_t key(std::uint32_t entries) const {
     if (heavy(entries)) return 0;

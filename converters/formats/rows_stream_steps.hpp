@@ -13,7 +13,7 @@ namespace bcsc::converters::steps {
 struct rows_job {
   std::int64_t rows = 0, nnz = 0;
   std::int64_t longest_light = 0;  ///< no light row has more entries: rows of more than `split` are heavy
-  std::int64_t split = 2, grain = 1;
+  std::int64_t split = 2, piece = 2, grain = 1;
   const std::int32_t* row_ptr = nullptr;
   const std::int32_t* col_ind = nullptr;
   const void* values = nullptr;

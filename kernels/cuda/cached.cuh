@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/cached_operand.hpp"
@@ -142,16 +143,10 @@ __global__ void __launch_bounds__(Warps * 32, 1)
     // more.
     const auto column = [&](int j) { return min(lane * items + j * Width, num_cols - Width); };
     const int first_own = lane * items + first_kept<items, Groups>(group);
+    T* const c_own = args.c + (first_col + first_own) * args.c_col_stride;  // in row 0
     const auto owns = [&](int k) { return group % shape::copies == 0 && first_own + k < num_cols; };
 
     for (int panel = 0; panel < num_panels; ++panel) {
-      if (args.a.stages == 1) {
-        wait_for_all_but<0>();
-      } else {
-        wait_for_all_but<1>();
-      }
-      __syncthreads();
-
       const core::cached_piece* const pieces = args.a.pieces + static_cast<std::int64_t>(panel) * num_pieces;
       const auto stride = static_cast<unsigned>(num_shares * shape::teams);  // at + 2 * stride stays below 2^32
       const auto fetch_piece = [&](unsigned i) {
@@ -172,6 +167,14 @@ __global__ void __launch_bounds__(Warps * 32, 1)
       fetch_pairs(hot_ahead, piece.first_pair);
       if constexpr (HasCold) fetch_pairs(cold_ahead, first_cold(piece));
 
+      // This panel's rows of B are there.
+      if (args.a.stages == 1) {
+        wait_for_all_but<0>();
+      } else {
+        wait_for_all_but<1>();
+      }
+      __syncthreads();
+
       for (int chunk = share; chunk < num_chunks; chunk += num_shares, at += stride) {
         const core::cached_piece after_next = fetch_piece(at + 2 * stride);
         T sums[items];
@@ -184,7 +187,7 @@ __global__ void __launch_bounds__(Warps * 32, 1)
         const T scale = partial ? T{1} : by.alpha;
         const T keep = panel > 0 ? T{1} : partial ? T{0} : by.beta;
         T* to = partial ? args.a.workspace + at * grid.ld_partials + first_col + first_own
-                        : args.c + piece.row * args.c_row_stride + (first_col + first_own) * args.c_col_stride;
+                        : c_own + piece.row * args.c_row_stride;
         const std::int64_t to_stride = partial ? 1 : args.c_col_stride;
         const bool at_once = shape::kept > 1 && (partial || grid.vector_c);
         T former[shape::kept];
@@ -238,7 +241,14 @@ __global__ void __launch_bounds__(Warps * 32, 1)
             }
           }
         };
-        if constexpr (HasCold) ask_for_cold(0);
+        const bool some_cold = HasCold && any_team(piece.cold != 0);
+        if constexpr (HasCold) {
+          if (some_cold) {
+            ask_for_cold(0);
+          } else {
+            fetch_pairs(cold_ahead, first_cold(next));
+          }
+        }
 
         // Hot entries. `Whole`: every group of every team has all its entries.
         const int pairs = num_pairs(piece.hot);
@@ -280,10 +290,10 @@ __global__ void __launch_bounds__(Warps * 32, 1)
         for (; all_teams(2 * (base + hot_step) <= entries); base += hot_step) multiply_hot(std::true_type{}, base);
 #pragma unroll 1
         for (; any_team(base < pairs); base += hot_step) multiply_hot(std::false_type{}, base);
-        if constexpr (HasCold) {
+        if (HasCold && some_cold) {
           multiply_cold();
 #pragma unroll 1
-          for (int base = cold_step; any_team(base < num_pairs(piece.cold)); base += cold_step) {
+          for (base = cold_step; any_team(base < num_pairs(piece.cold)); base += cold_step) {
             ask_for_cold(base);
             multiply_cold();
           }
@@ -330,19 +340,25 @@ struct implementation<tables::cached> {
   }
 
  private:
-  /// Into how many shares to cut the pieces, by what a thread block does one after the other: as cycles go, a vector
-  /// more or less for each entry, four for what comes through L2. Thread blocks that find no free multiprocessor wait.
+  /// Into how many shares to cut the pieces of a slab of `slab_bytes` of B: for the least time that a multiprocessor
+  /// needs for what it does one after the other, in units of a hot entry. What comes through L2 takes 3 to 6 of them,
+  /// by how much of B the slabs have that are read at the same time (29.6 TB/s from shared memory; from L2 9.6 of 4
+  /// MB, 5.6 of 64, 5.0 of 256): with many shares fewer slabs are, but each thread block copies its hot rows.
   template <class T>
-  static std::int64_t shares_for(const cached_operand<T>& a, std::int64_t num_slabs, std::int64_t most,
-                                 int multiprocessors) {
-    const double copied = 4.0 * static_cast<double>(a.num_hot);
-    const double shared_out = static_cast<double>(a.hot_entries) + 4.0 * static_cast<double>(a.cold_entries) +
-                              16.0 * static_cast<double>(a.num_pieces * a.num_panels);
+  static std::int64_t shares_for(const cached_operand<T>& a, std::int64_t num_slabs, std::int64_t slab_bytes,
+                                 std::int64_t most, int multiprocessors) {
+    constexpr double near = 3, far = 6, near_bytes = 8e6, for_doubled = 0.55, for_piece = 16;
     std::int64_t best = 1;
     double least = 0;
     for (std::int64_t shares = 1; shares <= most && shares <= 4 * multiprocessors; ++shares) {
-      const auto turns = static_cast<double>(ceil_div(shares * num_slabs, multiprocessors));
-      const double time = turns * (copied + shared_out / static_cast<double>(shares));
+      const std::int64_t turns = ceil_div(shares * num_slabs, multiprocessors);
+      const double at_once = static_cast<double>(ceil_div(num_slabs, turns)) * static_cast<double>(slab_bytes);
+      const double through_l2 =
+          std::clamp(near + for_doubled * std::log2(std::max(at_once, 1.0) / near_bytes), near, far);
+      const double work = static_cast<double>(a.hot_entries) + through_l2 * static_cast<double>(a.cold_entries) +
+                          for_piece * static_cast<double>(a.num_pieces * a.num_panels);
+      const double time =
+          static_cast<double>(turns) * (near * static_cast<double>(a.num_hot) + work / static_cast<double>(shares));
       if (shares > 1 && time >= least) continue;
       least = time;
       best = shares;
@@ -375,7 +391,8 @@ struct implementation<tables::cached> {
     const std::int64_t num_slabs = ceil_div(args.n, width);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, shape::teams);
     const std::int64_t num_shares =
-        shares_for(args.a, num_slabs, std::max<std::int64_t>(num_chunks, 1), std::max(1, env.num_multiprocessors));
+        shares_for(args.a, num_slabs, args.a.cols * width * static_cast<std::int64_t>(sizeof(T)),
+                   std::max<std::int64_t>(num_chunks, 1), std::max(1, env.num_multiprocessors));
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % shape::kept == 0 && args.n % shape::kept == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (shape::kept * sizeof(T)) == 0;
     const cached_grid grid{num_slabs * num_shares,

@@ -325,22 +325,23 @@ __global__ void __launch_bounds__(Warps * 32,
 
 /// C of the heavy rows, from the partial sums of their pieces: of rows_operand, or of another that names them so.
 ///
-/// Who owns what: a thread block owns a tile of one row by 32 columns; its 8 warps add up every eighth piece each, and
-///   their 8 sums are added in order.
-template <class T, class Operand>
+/// Who owns what: a thread block owns a tile of one row by Width columns; its slices add up every so manieth piece
+/// each,
+///   and their sums are added pairwise.
+template <class T, class Operand, int Width>
 __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant__ product_args<T, Operand> args,
                                                            std::int64_t ld, std::int64_t num_tiles) {
   using S = scalar_of<T>;
-  constexpr int width = 32, slices = 8;
-  __shared__ S sums[slices][width];
-  const int x = static_cast<int>(threadIdx.x) % width;
-  const int slice = static_cast<int>(threadIdx.x) / width;
+  constexpr int slices = 256 / Width;
+  __shared__ S sums[slices][Width];
+  const int x = static_cast<int>(threadIdx.x) % Width;
+  const int slice = static_cast<int>(threadIdx.x) / Width;
   wait_for_previous();
   let_next_begin();
   const scalars<S> by = read_scalars(args);
   for (std::int64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const std::int64_t heavy = tile % args.a.num_heavy;
-    const std::int64_t col = tile / args.a.num_heavy * width + x;
+    const std::int64_t col = tile / args.a.num_heavy * Width + x;
     const int begin = __ldg(args.a.heavy_ptr + heavy);
     const int end = __ldg(args.a.heavy_ptr + heavy + 1);
     S sum{0};
@@ -352,11 +353,14 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
     }
     sums[slice][x] = sum;
     __syncthreads();
+#pragma unroll 1
+    for (int half = slices / 2; half > 0; half /= 2) {
+      if (slice < half) sums[slice][x] += sums[slice + half][x];
+      __syncthreads();
+    }
     if (slice == 0 && col < args.n) {
-#pragma unroll
-      for (int i = 1; i < slices; ++i) sum += sums[i][x];
       const std::int64_t row = args.a.pieces[begin].row_of_c();
-      store(args.c + row * args.c_row_stride + col * args.c_col_stride, by, sum);
+      store(args.c + row * args.c_row_stride + col * args.c_col_stride, by, sums[0][x]);
     }
     __syncthreads();  // before the next sums
   }
@@ -366,9 +370,14 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
 template <class T, class Operand>
 int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
   if (args.a.num_heavy == 0) return cudaSuccess;
-  const std::int64_t num_tiles = args.a.num_heavy * ceil_div(args.n, 32);
-  return start(begins::while_previous_ends, &add_partials_kernel<T, Operand>, num_tiles, 256, 0, env.stream, args,
-               partials_ld<scalar_of<T>>(args.n), num_tiles);
+  const auto start_as_wide = [&](auto width) {
+    constexpr int columns = decltype(width)::value;
+    const std::int64_t num_tiles = args.a.num_heavy * ceil_div(args.n, columns);
+    return start(begins::while_previous_ends, &add_partials_kernel<T, Operand, columns>, num_tiles, 256, 0, env.stream,
+                 args, partials_ld<scalar_of<T>>(args.n), num_tiles);
+  };
+  return args.n <= 4 ? start_as_wide(std::integral_constant<int, 4>{})
+                     : start_as_wide(std::integral_constant<int, 32>{});
 }
 
 /// The most values of B that may be loaded at once: where every row of B, and so every tile, is whole vectors.

@@ -32,6 +32,7 @@ class device_buffer {
     return *this;
   }
 
+  int device() const { return device_; }
   T* data() const { return static_cast<T*>(memory_.pointer); }
   std::int64_t size() const { return size_; }
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }

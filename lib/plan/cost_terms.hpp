@@ -46,15 +46,17 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   const double gathered = number(s.nnzc) * row_mb;
   constexpr double near_mb = 4;
 
-  // The heaviest piece of a row block, in steps.
-  double heaviest = 0, most = 0;
+  // The heaviest row block in steps, and the pieces it is cut into, if it is.
+  double heaviest = 0, most = 0, piece = 0;
   if (kernel.algorithm == "units") {
     const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
     heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / core::fragment_columns;
-    most = number(converters::most_groups_for(s.nnzc));
+    most = piece = number(converters::most_groups_for(s.nnzc));
   } else {
+    const auto cut = converters::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
-    most = number(converters::split_for(p.rows, p.nnz, kernel.columns_at_once)) / kernel.columns_at_once;
+    most = number(cut.split) / kernel.columns_at_once;
+    piece = number(cut.greatest_piece()) / kernel.columns_at_once;
   }
 
   cost_terms terms{};
@@ -67,7 +69,7 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   set(cost_term::dense, number(p.rows + p.inner) * row_mb);
   set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
-  set(cost_term::chain, std::min(heaviest, most));
+  set(cost_term::chain, heaviest > most ? piece : heaviest);
   set(cost_term::split, heaviest > most ? 1 : 0);
   return terms;
 }

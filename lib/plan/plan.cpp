@@ -146,14 +146,15 @@ struct spmm_plan<T>::impl {
     make_workspace();
   }
 
-  /// Whether a plan made for `kernel` would store A as it is here.
-  bool would_share(const plan::registered_kernel& kernel) const {
+  /// Whether a plan made for `kernel` and so many columns would store A as it is here.
+  bool would_share(const plan::registered_kernel& kernel, std::int64_t cols) const {
     const bool same_height = options.m_block > 0 || kernel.info.m_tile == facts.m_block;
     const bool same_width = form != kernels::operand_form::compact || kernel.info.index_bits == facts.kernel.index_bits;
     // Where long rows are cut follows the kernel's steps.
     const bool cached = form == kernels::operand_form::cached;
-    const bool same_pieces =
-        (form != kernels::operand_form::rows && !cached) || kernel.info.columns_at_once == facts.kernel.columns_at_once;
+    const auto cut = [&](std::int64_t n, int step) { return converters::cut_for(facts.rows, facts.nnz, n, step); };
+    const bool same_pieces = (form != kernels::operand_form::rows && !cached) ||
+                             cut(cols, kernel.info.columns_at_once) == cut(options.cols, facts.kernel.columns_at_once);
     // Which rows of B lie in shared memory follows from the room that they have there.
     const bool same_panels =
         !cached || (kernel.info.n_tile == facts.kernel.n_tile &&
@@ -165,9 +166,8 @@ struct spmm_plan<T>::impl {
     plan_options wanted = options;
     wanted.kernel = name;
     for (const plan::registered_kernel* kernel : plan::allowed(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
-      if (kernel->info.name == name && would_share(*kernel)) {
-        return std::make_unique<impl>(*this, *kernel, cols > 0 ? cols : options.cols);
-      }
+      const std::int64_t n = cols > 0 ? cols : options.cols;
+      if (kernel->info.name == name && would_share(*kernel, n)) return std::make_unique<impl>(*this, *kernel, n);
     }
     return nullptr;
   }
@@ -228,6 +228,7 @@ struct spmm_plan<T>::impl {
             {.form = form,
              .index_bits = facts.kernel.index_bits,
              .m_block = facts.m_block,
+             .cols = options.cols,
              .columns_at_once = facts.kernel.columns_at_once,
              .slab_cols = facts.kernel.n_tile,
              .stages = facts.kernel.stages,

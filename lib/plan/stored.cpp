@@ -2,32 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <cstddef>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "bcsc/convert.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
 #include "lib/plan/locality.hpp"
 
 namespace bcsc::plan {
 
 namespace {
-
-/// A stored matrix's index arrays, on the host.
-template <class T, class I>
-auto index_arrays(const compact_bcsc_view<T, I>& a) {
-  const auto here = [&]<class X>(std::span<const X> array) { return core::copy_to_host(array, a.space); };
-  const auto bytes = [](const small_indices& array) {
-    return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
-  };
-  return std::tuple(here(a.block_row), here(a.brow_ptr), here(a.entry_ptr), here(a.col_ind), here(a.col_ind16),
-                    here(bytes(a.col_count)), here(bytes(a.row_in_block)));
-}
 
 /// The same for the same pattern, whatever the width of its indices.
 template <class T, class I>
@@ -78,17 +66,17 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
 /// widened on the host: there the pairs take no less.
 template <number T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
-  const std::int64_t split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once);
+  const auto cut = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
   const int device = *how.device;
   stored_rows<T> made;
   made.device = device;
-  const auto cut = [&](const csr_view<scalar_of<T>, std::int32_t>& there) {
-    made.stream = converters::to_rows_stream_on_device(device, there, {.split = split});
+  const auto to_stream = [&](const csr_view<scalar_of<T>, std::int32_t>& there) {
+    made.stream = converters::to_rows_stream_on_device(device, there, cut);
   };
   if constexpr (narrow_number<T>) {
-    use_on_device(device, cast<scalar_of<T>, std::int32_t>(csr).view(), cut);
+    use_on_device(device, cast<scalar_of<T>, std::int32_t>(csr).view(), to_stream);
   } else {
-    use_on_device(device, csr, cut);
+    use_on_device(device, csr, to_stream);
   }
   if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
   return made;
@@ -98,10 +86,11 @@ template <value T, class I>
 stored_cached<T> make_cached(const csr_view<T, I>& csr, const storing& how) {
   const std::int64_t row_bytes = how.slab_cols * static_cast<std::int64_t>(sizeof(T));
   converters::cached_stream<T> stream = converters::to_cached_stream(
-      csr, {.rows = {.split = converters::split_for(csr.rows, csr.nnz(), how.columns_at_once)},
-            .row_bytes = row_bytes,
-            .slots = how.shared_bytes / row_bytes,
-            .stages = how.stages});
+      csr,
+      {.rows = {.split = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once).split, .grain = 2},
+       .row_bytes = row_bytes,
+       .slots = how.shared_bytes / row_bytes,
+       .stages = how.stages});
   if (!how.order.empty()) {
     for (core::cached_piece& piece : stream.pieces) piece.row = static_cast<std::uint32_t>(how.order[piece.row]);
   }
@@ -154,9 +143,18 @@ stored_facts stored_compact<T, I, Matrix>::facts() const {
 
 template <class T, class I, class Matrix>
 bool stored_compact<T, I, Matrix>::same_pattern(const stored_compact& other) const {
-  const auto v = matrix.view(), w = other.matrix.view();
-  if (v.rows != w.rows || v.cols != w.cols || v.nnz() != w.nnz() || v.nnzc() != w.nnzc()) return false;
-  return index_arrays(v) == index_arrays(w);
+  if constexpr (std::same_as<Matrix, converters::device_compact<T, I>>) {
+    return converters::same_pattern(matrix, other.matrix);
+  } else {
+    const auto v = matrix.view(), w = other.matrix.view();
+    const auto bytes = [](const small_indices& array) {
+      return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
+    };
+    const auto equal = [](const auto& x, const auto& y) { return std::ranges::equal(x, y); };
+    return v.rows == w.rows && v.cols == w.cols && equal(v.block_row, w.block_row) && equal(v.brow_ptr, w.brow_ptr) &&
+           equal(v.entry_ptr, w.entry_ptr) && equal(v.col_ind, w.col_ind) && equal(v.col_ind16, w.col_ind16) &&
+           equal(bytes(v.col_count), bytes(w.col_count)) && equal(bytes(v.row_in_block), bytes(w.row_in_block));
+  }
 }
 
 template <class T, class I, class Matrix>
@@ -291,9 +289,11 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
     case kernels::operand_form::compact:
       break;
   }
-  if (csr.space == memory_space::device) {
-    form_ = device_compact<T, I>{converters::to_compact_on_device(*how.device, csr, how.m_block, true),
-                                 row_permutation<I>(how)};
+  if (how.device && how.index_bits == 32 && how.boundaries.empty()) {
+    use_on_device(*how.device, csr, [&](const csr_view<T, std::int32_t>& there) {
+      form_ = device_compact<T, std::int32_t>{converters::to_compact_on_device(*how.device, there, how.m_block, true),
+                                              row_permutation<std::int32_t>(how)};
+    });
     return;
   }
   const auto place = [&]<class I2>(const csr_view<T, I2>& a) {

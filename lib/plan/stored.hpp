@@ -39,6 +39,7 @@ struct storing {
   kernels::operand_form form = kernels::operand_form::compact;
   int index_bits = 32;  ///< that the kernel reads
   std::int64_t m_block = 1;
+  std::int64_t cols = 1;    ///< N that it is made for
   int columns_at_once = 1;  ///< entries that the kernel multiplies in one step
   int slab_cols = 1;        ///< columns of B that a thread block takes
   int stages = 1;           ///< and how much of B it holds in shared memory

@@ -25,7 +25,8 @@ ROOMS = {
     "capi": ("lib/capi", COMPUTE | {"plan", "tune", "solvers"}),
     "harness": ("bench/harness", OPERANDS),
     "baselines": ("bench/baselines", OPERANDS | {"harness"}),
-    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters"}),  # device_convert times single conversions
+    # device_convert times single conversions, fit_choice fits what the plan chooses by.
+    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "plan"}),
     "tools": ("tools", OPERANDS | {"harness", "baselines"}),
     "examples": ("examples", PUBLIC),
     "consumer": ("packaging", PUBLIC),

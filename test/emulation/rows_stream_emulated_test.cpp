@@ -1,101 +1,55 @@
-// The kernels that make the stream of row pieces on the device, on the emulated GPU: between them a sort and a sum of
-// the standard library stand for those of the device. Bit-equal to the host's stream, whatever the order of threads,
-// with grids too small for all tiles, and no access beyond an array.
-#include "converters/formats/rows_stream_kernels.cuh"
-
+// The stream of row pieces as the device makes it, on the emulated GPU: bit-equal to the host's, whatever the order of
+// threads, with grids too small for all tiles, and no access beyond an array.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "converters/formats/rows_stream.hpp"
-#include "test/emulation/emulated_steps.hpp"
+#include "converters/formats/rows_stream_device.cu"
+#include "test/emulation/emulated_device.hpp"
 #include "test/support/uneven_rows.hpp"
+#include "test/unit/device_csr.hpp"
 
 namespace bcsc::test {
 namespace {
 
+using converters::device_rows_stream;
 using converters::rows_stream;
 using converters::rows_stream_options;
-namespace steps = converters::steps;
+using converters::to_rows_stream;
 
-/// As rows_stream_device.cu.
 template <class T>
-rows_stream<T> make_stream(const csr_view<T, std::int32_t>& a, const rows_stream_options& options) {
-  using moved = steps::moved_value<sizeof(T)>;
-  const auto longest = std::max<std::int64_t>(1, std::min({options.split, a.cols, a.nnz()}));
-  const auto grain = std::min(options.grain, longest);
-  const steps::row_cutting cut{a.row_ptr.data(), static_cast<std::uint32_t>(options.split),
-                               static_cast<std::uint32_t>(grain),
-                               static_cast<std::uint32_t>((longest - 1) / grain + 2)};
-  known_memory memory;
-  memory.may_read(a.row_ptr), memory.may_read(a.col_ind), memory.may_read(a.values);
+void expect_same(const device_rows_stream<T>& actual, const rows_stream<T>& wanted) {
+  EXPECT_EQ(actual.rows, wanted.rows);
+  EXPECT_EQ(actual.cols, wanted.cols);
+  EXPECT_EQ(actual.nnz, wanted.nnz);
+  EXPECT_EQ(actual.num_partials, wanted.num_partials);
+  EXPECT_EQ(actual.pieces.download(), wanted.pieces);
+  EXPECT_TRUE(same_bits(actual.pairs.download(), wanted.pairs));
+  EXPECT_EQ(actual.heavy_ptr.download(), wanted.heavy_ptr);
+}
 
-  const auto rows = static_cast<std::size_t>(a.rows);
-  std::vector<std::uint32_t> keys(rows);
-  std::vector<std::int32_t> order(rows);
-  std::vector<unsigned long long> heavy_count(1);
-  memory.may_write(keys), memory.may_write(order), memory.may_write(heavy_count);
-  for_each_emulated(a.rows, steps::row_key_body{cut, keys.data(), order.data(), heavy_count.data()});
-  EXPECT_TRUE(std::ranges::all_of(keys, [&](std::uint32_t key) { return key <= cut.num_classes; }));
-  std::ranges::stable_sort(order, {}, [&](std::int32_t row) { return keys[static_cast<std::size_t>(row)]; });
-
-  std::vector<std::uint64_t> begin(rows + 1);
-  const steps::row_weight weight{cut, order.data(), a.rows};
-  for (std::size_t s = 0; s < rows; ++s) begin[s + 1] = begin[s] + weight(static_cast<std::int64_t>(s));
-  EXPECT_EQ(weight(a.rows), 0u);
-  const auto num_pairs = static_cast<std::int64_t>(begin.back() & 0xffffffffu);
-  const auto num_heavy = static_cast<std::int64_t>(heavy_count[0]);
-
-  rows_stream<T> out;
-  out.rows = a.rows;
-  out.cols = a.cols;
-  out.nnz = a.nnz();
-  out.num_partials = static_cast<std::int64_t>(begin.back() >> 32);
-  const std::int64_t num_pieces = out.num_partials + a.rows - num_heavy;
-  // What nobody writes shows.
-  out.pieces.assign(static_cast<std::size_t>(num_pieces) + 1, {0xababababu, 0xababababu});
-  out.pairs.resize(static_cast<std::size_t>(num_pairs) + 1);
-  std::memset(static_cast<void*>(out.pairs.data()), 0xab, std::span(out.pairs).size_bytes());
-  out.heavy_ptr.assign(static_cast<std::size_t>(num_heavy) + 1, -1);
-  std::vector<std::int32_t> source(static_cast<std::size_t>(num_pieces), -1);
-  memory.may_read(begin), memory.may_write(out.pieces), memory.may_write(out.pairs);
-  memory.may_write(out.heavy_ptr), memory.may_write(source);
-  auto* const words = reinterpret_cast<std::uint64_t*>(out.pairs.data());
-  for_each_emulated(
-      a.rows + 1,
-      steps::light_piece_body{cut, order.data(), begin.data(), a.rows, num_heavy, out.num_partials, out.pieces.data(),
-                              source.data(), out.heavy_ptr.data(), words + num_pairs * moved::words, moved::words});
-  for_each_emulated(out.num_partials, steps::heavy_piece_body{cut, order.data(), begin.data(), num_heavy,
-                                                              out.heavy_ptr.data(), out.pieces.data(), source.data()});
-  if (num_pairs == 0) return out;
-  const std::int64_t num_tiles = (num_pairs + steps::tile_pairs - 1) / steps::tile_pairs;
-  std::vector<std::uint32_t> first_piece(static_cast<std::size_t>(num_tiles) + 1);
-  memory.may_write(first_piece);
-  for_each_emulated(num_tiles + 1, steps::tile_body{out.pieces.data(), num_pieces, num_pairs, first_piece.data()});
-  const steps::pair_filling at{out.pieces.data(), source.data(), first_piece.data(), num_pairs, a.col_ind.data(),
-                               a.values.data(),   words};
-  EXPECT_EQ(
-      core::start(&steps::fill_pairs_kernel<sizeof(T)>, num_tiles, steps::tile_threads, 0, nullptr, at, num_tiles),
-      cudaSuccess)
-      << emulation::report();
-  return out;
+/// Keeps the memory that is there.
+void set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {
+  emulation::settings& now = emulation::current_settings();
+  now.order = order;
+  now.seed = seed;
+  now.largest_grid = largest_grid;
 }
 
 template <class T>
 void check(const sparse_case& c, const rows_stream_options& options) {
   SCOPED_TRACE(c.name + ", split " + std::to_string(options.split) + ", grain " + std::to_string(options.grain));
   const auto csr = csr_of<T>(c);
-  const auto wanted = converters::to_rows_stream(csr.view(), options);
-  const auto made = make_stream<T>(csr.view(), options);
-  EXPECT_EQ(made.num_partials, wanted.num_partials);
-  expect_same_bytes(made.pieces, wanted.pieces, "pieces");
-  EXPECT_TRUE(same_bits(made.pairs, wanted.pairs)) << "pairs";
-  expect_same_bytes(made.heavy_ptr, wanted.heavy_ptr, "heavy_ptr");
+  {
+    const device_csr<T, std::int32_t> there(0, csr.view());
+    expect_same(to_rows_stream_on_device(0, there.view(), options), to_rows_stream(csr.view(), options));
+  }
+  EXPECT_EQ(num_emulated_allocations(), 0u);
 }
 
-constexpr rows_stream_options every_option[] = {{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}};
+constexpr rows_stream_options every_option[] = {
+    {}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}, {8, 2, 4}};
 
 class rows_stream_emulated : public ::testing::TestWithParam<sparse_case> {};
 
@@ -103,8 +57,8 @@ TEST_P(rows_stream_emulated, is_equal_to_the_hosts) {
   std::uint64_t seed = 0;
   for (const rows_stream_options& options : every_option) {
     for (const auto order : {emulation::run_order::forward, emulation::run_order::backward}) {
-      emulation::current_settings() = {
-          .order = order, .seed = ++seed, .largest_grid = seed % 3 == 0 ? 2u : 2147483647u};
+      ++seed;
+      set_order(order, seed, seed % 3 == 0 ? 2 : 2147483647u);
       if (seed % 2 == 0) {
         check<float>(GetParam(), options);
       } else {
@@ -114,7 +68,6 @@ TEST_P(rows_stream_emulated, is_equal_to_the_hosts) {
     }
     check<half>(GetParam(), options);
   }
-  emulation::current_settings() = {};
 }
 
 std::vector<sparse_case> cases() {
@@ -127,43 +80,39 @@ INSTANTIATE_TEST_SUITE_P(battery, rows_stream_emulated, ::testing::ValuesIn(case
                          [](const auto& c) { return "m" + c.param.name; });
 
 TEST(rows_stream_comparison, finds_every_difference) {
+  set_order(emulation::run_order::random, 1, 2147483647u);
   const auto csr = csr_of<double>(uneven_rows()[2]);
-  const auto a = converters::to_rows_stream(csr.view(), {8, 2});
-  rows_stream<double> b = a;
-  const auto differs = [&] {
-    const steps::streams_differ differ{a.pieces.data(),
-                                       b.pieces.data(),
-                                       a.num_pieces(),
-                                       reinterpret_cast<const std::uint64_t*>(a.pairs.data()),
-                                       reinterpret_cast<const std::uint64_t*>(b.pairs.data()),
-                                       steps::moved_value<8>::words};
-    std::int64_t count = 0;
-    for (std::int64_t k = 0; k < a.num_pieces() + 1 + std::ssize(a.pairs); ++k) count += differ(k) ? 1 : 0;
-    return count;
+  const auto host = to_rows_stream(csr.view(), {8, 2});
+  const auto a = converters::upload(0, host);
+  const auto same_as = [&](auto change) {
+    auto other = host;
+    change(other);
+    return same_pattern(0, a, converters::upload(0, other));
   };
-  EXPECT_EQ(differs(), 0);
-  for (auto& pair : b.pairs) pair.value[0] += 1;
-  EXPECT_EQ(differs(), 0) << "values are no pattern";
-  b.pairs.front().col[1] += 1;
-  b.pairs[b.pairs.size() - 2].col[0] += 1;
-  b.pieces.front().row_and_odd ^= 1;
-  b.pieces.back().first_pair += 1;
-  EXPECT_EQ(differs(), 4);
+  EXPECT_TRUE(same_as([](auto&) {}));
+  EXPECT_TRUE(same_as([](auto& other) {
+    for (auto& pair : other.pairs) pair.value[0] += 1;
+  })) << "values are no pattern";
+  EXPECT_FALSE(same_as([](auto& other) { other.pairs.front().col[1] += 1; }));
+  EXPECT_FALSE(same_as([](auto& other) { other.pairs[other.pairs.size() - 2].col[0] += 1; }));
+  EXPECT_FALSE(same_as([](auto& other) { other.pieces.front().row_and_odd ^= 1; }));
+  EXPECT_FALSE(same_as([](auto& other) { other.pieces.back().first_pair += 1; }));
+  EXPECT_FALSE(same_as([](auto& other) { other.cols += 1; }));
 }
 
 TEST(rows_stream_renaming, moves_rows_alone) {
+  set_order(emulation::run_order::random, 1, 2147483647u);
   const auto csr = csr_of<float>(uneven_rows()[2]);
-  const auto a = converters::to_rows_stream(csr.view(), {8, 2});
-  auto b = a;
-  std::vector<std::int32_t> row_of(static_cast<std::size_t>(a.rows));
+  auto wanted = to_rows_stream(csr.view(), {8, 2});
+  auto there = converters::upload(0, wanted);
+  std::vector<std::int64_t> row_of(static_cast<std::size_t>(csr.rows()));
   std::iota(row_of.rbegin(), row_of.rend(), 0);
-  for_each_emulated(a.num_pieces(), steps::rename_body{b.pieces.data(), row_of.data()});
-  for (std::size_t p = 0; p + 1 < a.pieces.size(); ++p) {
-    EXPECT_EQ(b.pieces[p].first_pair, a.pieces[p].first_pair);
-    EXPECT_EQ(b.pieces[p].row_and_odd / 2, static_cast<std::uint32_t>(a.rows) - 1 - a.pieces[p].row_and_odd / 2);
-    EXPECT_EQ(b.pieces[p].row_and_odd % 2, a.pieces[p].row_and_odd % 2);
+  converters::rename_rows(0, there, row_of);
+  for (auto& piece : std::span(wanted.pieces).first(wanted.pieces.size() - 1)) {
+    piece.row_and_odd =
+        2 * (static_cast<std::uint32_t>(csr.rows()) - 1 - piece.row_and_odd / 2) + piece.row_and_odd % 2;
   }
-  EXPECT_EQ(b.pieces.back(), a.pieces.back());
+  expect_same(there, wanted);
 }
 
 }  // namespace

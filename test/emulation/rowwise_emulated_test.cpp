@@ -11,6 +11,7 @@
 #include "converters/formats/rows_stream.hpp"
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_product.hpp"
+#include "test/emulation/row_pieces.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -61,16 +62,9 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
                                 stream.pairs.data(),
                                 stream.heavy_ptr.data(),
                                 nullptr};
-  const std::int64_t bytes = kernels::rows_workspace_bytes(rows, s.n);
-  EXPECT_EQ(bytes % 16, 0);
-  struct alignas(16) vector {
-    S at[16 / sizeof(S)];
-  };
-  vector unwritten;
-  std::ranges::fill(unwritten.at, std::numeric_limits<S>::quiet_NaN());
-  std::vector<vector> workspace(static_cast<std::size_t>(bytes / 16) + 1, unwritten);
-  rows.workspace = workspace.data()->at;
-  there.may_write_bytes(workspace.data(), static_cast<std::size_t>(bytes));
+  partial_sums<S> workspace(kernels::rows_workspace_bytes(rows, s.n));
+  rows.workspace = workspace.data();
+  there.may_write_bytes(workspace.data(), workspace.bytes());
   return there.run(launch, rows, s.multiprocessors);
 }
 
@@ -78,16 +72,6 @@ template <class T>
 void run_and_check(kernels::launch_fn launch, const sparse_case& a, const setting& s, std::size_t seed) {
   const integer_product<T> task(a, s, seed);
   expect_exact<T>(task.wanted, run<T>(launch, a, s, task.b, task.c0), a.name + ", " + words(s));
-}
-
-/// Rows of every length from none to 40, a row of all columns, and empty ones at both ends.
-sparse_case every_length(values kind) {
-  std::set<std::pair<std::int64_t, std::int64_t>> positions;
-  for (std::int64_t i = 0; i < 41; ++i) {
-    for (std::int64_t k = 0; k < i; ++k) positions.insert({(7 * i) % 41 + 1, (11 * k + i) % 90});
-  }
-  for (std::int64_t j = 0; j < 90; ++j) positions.insert({20, j});
-  return make_case("every_length", 44, 90, positions, kind, 3);
 }
 
 class every_row : public ::testing::TestWithParam<std::size_t> {

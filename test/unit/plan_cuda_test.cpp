@@ -192,7 +192,7 @@ TEST_F(plan_cuda, every_form_is_made_from_wherever_a_lies) {
   operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
   const auto expect_product = [&](const spmm_plan<float>& plan, double alpha) {
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-    expect_right(on_c, alpha);
+    expect_right(plan, on_c, alpha);
   };
   std::set<std::string> algorithms;
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
@@ -258,7 +258,7 @@ TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
     plan.update_values(there);
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-    expect_right(on_c);
+    expect_right(plan, on_c);
   }
 }
 

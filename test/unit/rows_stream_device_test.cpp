@@ -20,7 +20,8 @@ using converters::rows_stream;
 using converters::rows_stream_options;
 using converters::to_rows_stream;
 
-constexpr rows_stream_options every_option[] = {{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}};
+constexpr rows_stream_options every_option[] = {
+    {}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}, {8, 2, 4}};
 
 template <class X>
 void expect_same_bytes(const core::device_buffer<X>& actual, const std::vector<X>& wanted, const char* array) {

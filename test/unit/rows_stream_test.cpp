@@ -84,6 +84,7 @@ void expect_stream(const sparse_case& c, const rows_stream_options& options) {
       most = std::max(most, pieces[std::size_t(p)].num_pairs);
     }
     EXPECT_LE(most - least, 1) << "even pieces";
+    EXPECT_LE(2 * most, options.greatest_piece() + 1);
   }
   std::int64_t former_class = options.split;
   for (std::int64_t p = 0; p < stream.num_pieces(); ++p) {
@@ -113,7 +114,8 @@ TEST_P(streaming, holds_every_entry_once_in_order) {
 
 std::vector<streaming_case> cases() {
   std::vector<streaming_case> all;
-  for (const rows_stream_options options : {rows_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}}) {
+  for (const rows_stream_options options :
+       {rows_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {8, 2, 4}}) {
     for (sparse_case& c : battery(values::small_integers)) {
       if (c.rows > 0) all.push_back({std::move(c), options});
     }
@@ -123,7 +125,7 @@ std::vector<streaming_case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(battery, streaming, ::testing::ValuesIn(cases()), [](const auto& info) {
   return "m" + info.param.matrix.name + "_split" + std::to_string(info.param.options.split) + "_grain" +
-         std::to_string(info.param.options.grain);
+         std::to_string(info.param.options.grain) + "_piece" + std::to_string(info.param.options.piece);
 });
 
 TEST(rows_stream, of_a_matrix_without_rows) {
@@ -162,14 +164,22 @@ TEST(rows_stream, does_not_depend_on_the_threads) {
 TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
   for (const std::int64_t step : {1, 3, 8, 128}) {
     for (const std::int64_t mean : {0, 1, 7, 200, 5000}) {
-      const std::int64_t split = converters::split_for(100, 100 * mean + 99, step);
-      EXPECT_EQ(split % 2, 0);
-      EXPECT_GE(split, 2);
-      EXPECT_GE(split, 16 * step);
-      EXPECT_GE(split, 4 * mean);
+      for (const std::int64_t cols : {std::int64_t{1}, std::int64_t{32}, std::int64_t{1} << 40}) {
+        const auto cut = converters::cut_for(100, 100 * mean + 99, cols, step);
+        EXPECT_EQ(cut.split % 2 + cut.piece % 2, 0);
+        EXPECT_GE(cut.split, 16 * step);
+        EXPECT_GE(cut.split, 4 * mean);
+        EXPECT_LE(cut.split, std::max(16 * step, 4 * mean + 4) + 1);
+        EXPECT_GE(cut.greatest_piece(), 4 * step);
+        EXPECT_LE(cut.greatest_piece(), cut.split);
+      }
     }
   }
-  EXPECT_EQ(converters::split_for(0, 0, 8), 128);
+  EXPECT_EQ(converters::cut_for(0, 0, 1, 8), (rows_stream_options{.split = 128, .piece = 32}));
+  EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 2, 8), (rows_stream_options{.split = 128, .piece = 64}));
+  EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 8, 8), (rows_stream_options{.split = 128}));
+  EXPECT_EQ(converters::cut_for(1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 31, 800),
+            (rows_stream_options{.split = 12800}));
 }
 
 TEST(rows_stream, names_what_is_wrong) {
@@ -182,6 +192,12 @@ TEST(rows_stream, names_what_is_wrong) {
     }
     return "no error";
   };
+  for (const std::int64_t piece : {-2, 3, 10}) {
+    EXPECT_NE(message([&] {
+                to_rows_stream(csr.view(), {8, 8, piece});
+              }).find("piece = " + std::to_string(piece)),
+              std::string::npos);
+  }
   for (const std::int64_t split : {0, 1, 7, -4, (1 << 30) + 2}) {
     EXPECT_NE(message([&] {
                 to_rows_stream(csr.view(), {split, 8});
