@@ -5,6 +5,7 @@
 
 #include "converters/formats/checks.hpp"
 #include "converters/formats/device_steps.hpp"
+#include "converters/formats/instantiate.hpp"
 
 namespace bcsc::converters {
 
@@ -31,7 +32,7 @@ void require_device(memory_space space, const char* what) {
   fail(errc::wrong_memory_space, "{} lies in {} memory: must lie on the device", what, to_string(space));
 }
 
-template <value T, index I>
+template <number T, index I>
 void require_device(int device, const csr_view<T, I>& a) {
   require_device(a.space, "csr");
   require_on_device(device, a.row_ptr, "row_ptr");
@@ -39,7 +40,7 @@ void require_device(int device, const csr_view<T, I>& a) {
   require_on_device(device, a.values, "values");
 }
 
-template <value T, index I>
+template <number T, index I>
 void require_device(int device, const bcsc_view<T, I>& a) {
   require_device(a.space, "bcsc");
   require_on_device(device, a.brow_ptr, "brow_ptr");
@@ -94,7 +95,7 @@ void check_order(int device, std::span<const I> ptr, std::span<const I> ind, con
 }
 
 /// The column of each non-zero.
-template <value T, index I>
+template <number T, index I>
 device_buffer<I> expand_columns(int device, const bcsc_view<T, I>& a) {
   device_buffer<I> columns(device, a.nnz());
   steps::expand_pointers(a.col_ptr.data(), a.nnzc(), a.col_ind.data(), columns.data(), a.nnz());
@@ -102,7 +103,7 @@ device_buffer<I> expand_columns(int device, const bcsc_view<T, I>& a) {
 }
 
 /// The row of each non-zero.
-template <value T, index I>
+template <number T, index I>
 device_buffer<I> expand_rows(int device, const csr_view<T, I>& a) {
   device_buffer<I> rows(device, a.nnz());
   steps::expand_pointers<I>(a.row_ptr.data(), a.rows, nullptr, rows.data(), a.nnz());
@@ -110,7 +111,7 @@ device_buffer<I> expand_rows(int device, const csr_view<T, I>& a) {
 }
 
 /// BCSC from entries in any order that meets each column's rows ascending, as CSR's and BCSC's do.
-template <value T, index I>
+template <number T, index I>
 device_bcsc<T, I> group_by_columns(int device, std::int64_t rows, std::int64_t cols, std::int64_t m_block,
                                    const I* row_of, const I* col_of, std::span<const T> values) {
   const std::int64_t nnz = length(values), num_row_blocks = ceil_div(rows, m_block);
@@ -173,7 +174,7 @@ steps::sorted_pairs<I> sort_by_column(int device, device_buffer<I> row_of, const
 
 }  // namespace
 
-template <value T, index I>
+template <number T, index I>
 void validate_on_device(int device, const csr_view<T, I>& a) {
   const gpu::device_guard guard(device);
   require_device(device, a);
@@ -184,7 +185,7 @@ void validate_on_device(int device, const csr_view<T, I>& a) {
   check_order(device, a.row_ptr, a.col_ind, csr_names);
 }
 
-template <value T, index I>
+template <number T, index I>
 void validate_on_device(int device, const bcsc_view<T, I>& a) {
   const gpu::device_guard guard(device);
   require_device(device, a);
@@ -204,7 +205,7 @@ void validate_on_device(int device, const bcsc_view<T, I>& a) {
   check_order(device, a.col_ptr, a.row_ind, bcsc_column_names);
 }
 
-template <value T, index I>
+template <number T, index I>
 device_bcsc<T, I> to_bcsc_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block) {
   require_at_least_one(m_block, "m_block");
   const gpu::device_guard guard(device);
@@ -213,7 +214,7 @@ device_bcsc<T, I> to_bcsc_on_device(int device, const csr_view<T, I>& a, std::in
   return group_by_columns(device, a.rows, a.cols, m_block, row_of.data(), a.col_ind.data(), a.values);
 }
 
-template <value T, index I>
+template <number T, index I>
 device_bcsc<T, I> reblock_on_device(int device, const bcsc_view<T, I>& a, std::int64_t m_block) {
   require_at_least_one(m_block, "m_block");
   const gpu::device_guard guard(device);
@@ -222,7 +223,7 @@ device_bcsc<T, I> reblock_on_device(int device, const bcsc_view<T, I>& a, std::i
   return group_by_columns(device, a.rows, a.cols, m_block, a.row_ind.data(), col_of.data(), a.values);
 }
 
-template <value T, index I>
+template <number T, index I>
 std::vector<block_statistics> analyse_blocks_on_device(int device, const csr_view<T, I>& a,
                                                        std::span<const std::int64_t> m_blocks) {
   for (const std::int64_t m_block : m_blocks) require_at_least_one(m_block, "m_block");
@@ -232,7 +233,7 @@ std::vector<block_statistics> analyse_blocks_on_device(int device, const csr_vie
   return analyse_sorted(device, a.rows, a.row_ptr.data(), by_column, m_blocks);
 }
 
-template <value T, index I>
+template <number T, index I>
 std::vector<block_statistics> analyse_blocks_on_device(int device, const bcsc_view<T, I>& a,
                                                        std::span<const std::int64_t> m_blocks) {
   for (const std::int64_t m_block : m_blocks) require_at_least_one(m_block, "m_block");
@@ -247,37 +248,16 @@ std::vector<block_statistics> analyse_blocks_on_device(int device, const bcsc_vi
   return analyse_sorted(device, a.rows, row_ptr.data(), by_column, m_blocks);
 }
 
-template void validate_on_device(int, const csr_view<float, std::int32_t>&);
-template void validate_on_device(int, const csr_view<float, std::int64_t>&);
-template void validate_on_device(int, const csr_view<double, std::int32_t>&);
-template void validate_on_device(int, const csr_view<double, std::int64_t>&);
-template void validate_on_device(int, const bcsc_view<float, std::int32_t>&);
-template void validate_on_device(int, const bcsc_view<float, std::int64_t>&);
-template void validate_on_device(int, const bcsc_view<double, std::int32_t>&);
-template void validate_on_device(int, const bcsc_view<double, std::int64_t>&);
-template device_bcsc<float, std::int32_t> to_bcsc_on_device(int, const csr_view<float, std::int32_t>&, std::int64_t);
-template device_bcsc<float, std::int64_t> to_bcsc_on_device(int, const csr_view<float, std::int64_t>&, std::int64_t);
-template device_bcsc<double, std::int32_t> to_bcsc_on_device(int, const csr_view<double, std::int32_t>&, std::int64_t);
-template device_bcsc<double, std::int64_t> to_bcsc_on_device(int, const csr_view<double, std::int64_t>&, std::int64_t);
-template device_bcsc<float, std::int32_t> reblock_on_device(int, const bcsc_view<float, std::int32_t>&, std::int64_t);
-template device_bcsc<float, std::int64_t> reblock_on_device(int, const bcsc_view<float, std::int64_t>&, std::int64_t);
-template device_bcsc<double, std::int32_t> reblock_on_device(int, const bcsc_view<double, std::int32_t>&, std::int64_t);
-template device_bcsc<double, std::int64_t> reblock_on_device(int, const bcsc_view<double, std::int64_t>&, std::int64_t);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const csr_view<float, std::int32_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const csr_view<float, std::int64_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const csr_view<double, std::int32_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const csr_view<double, std::int64_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<float, std::int32_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<float, std::int64_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<double, std::int32_t>&,
-                                                                std::span<const std::int64_t>);
-template std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<double, std::int64_t>&,
-                                                                std::span<const std::int64_t>);
+#define BCSC_INSTANTIATE(T, I)                                                                    \
+  template void validate_on_device(int, const csr_view<T, I>&);                                   \
+  template void validate_on_device(int, const bcsc_view<T, I>&);                                  \
+  template device_bcsc<T, I> to_bcsc_on_device(int, const csr_view<T, I>&, std::int64_t);         \
+  template device_bcsc<T, I> reblock_on_device(int, const bcsc_view<T, I>&, std::int64_t);        \
+  template std::vector<block_statistics> analyse_blocks_on_device(int, const csr_view<T, I>&,     \
+                                                                  std::span<const std::int64_t>); \
+  template std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<T, I>&,    \
+                                                                  std::span<const std::int64_t>);
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::converters

@@ -8,6 +8,7 @@
 
 #include "converters/formats/device_steps.hpp"
 #include "converters/formats/device_thrust.cuh"
+#include "converters/formats/instantiate.hpp"
 
 namespace bcsc::converters::steps {
 
@@ -313,10 +314,9 @@ template void collect_blocks(const std::uint64_t*, const std::int64_t*, std::int
                              std::int64_t);
 template void gather(const std::int32_t*, const std::int32_t*, std::int64_t, std::int32_t*);
 template void gather(const std::int64_t*, const std::int64_t*, std::int64_t, std::int64_t*);
-template void gather(const float*, const std::int32_t*, std::int64_t, float*);
-template void gather(const float*, const std::int64_t*, std::int64_t, float*);
-template void gather(const double*, const std::int32_t*, std::int64_t, double*);
-template void gather(const double*, const std::int64_t*, std::int64_t, double*);
+#define BCSC_INSTANTIATE(T, I) template void gather(const T*, const I*, std::int64_t, T*);
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
 template void count_rows(const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*);
 template void count_rows(const std::int64_t*, std::int64_t, std::int64_t, std::int64_t*);
 template std::int64_t count_block_columns(int, const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t);

@@ -66,12 +66,12 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
 
 /// Entries begin .. end of `a` from pair `to` on.
 template <class T, class I>
-void fill(std::vector<entry_pair<T>>& pairs, std::int64_t to, const csr_view<T, I>& a, std::int64_t begin,
+void fill(std::vector<entry_pair<scalar_of<T>>>& pairs, std::int64_t to, const csr_view<T, I>& a, std::int64_t begin,
           std::int64_t end) {
   for (std::int64_t k = begin; k < end; ++k) {
-    entry_pair<T>& pair = pairs[at(to + (k - begin) / 2)];
+    entry_pair<scalar_of<T>>& pair = pairs[at(to + (k - begin) / 2)];
     pair.col[(k - begin) % 2] = static_cast<std::int32_t>(a.col_ind[at(k)]);
-    pair.value[(k - begin) % 2] = a.values[at(k)];
+    pair.value[(k - begin) % 2] = static_cast<scalar_of<T>>(a.values[at(k)]);
   }
 }
 
@@ -92,12 +92,12 @@ void check_rows_stream(std::int64_t rows, std::int64_t cols, const rows_stream_o
 }
 
 template <number T, index I>
-rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options) {
+rows_stream<scalar_of<T>> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options) {
   require_host(a.space, "csr");
   check_rows_stream(a.rows, a.cols, options);
   const lengths<T, I> of{a, options};
 
-  rows_stream<T> out;
+  rows_stream<scalar_of<T>> out;
   out.rows = a.rows;
   out.cols = a.cols;
   out.nnz = a.nnz();
@@ -118,7 +118,7 @@ rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options
   const std::int64_t num_light = a.rows - num_heavy;
   const std::vector<std::int32_t> light = sorted_light_rows(of, num_light, longest);
   out.pieces = storage<row_piece>(out.num_partials + num_light + 1, "pieces");
-  out.pairs = storage<entry_pair<T>>(num_pairs + 1, "pairs of entries");
+  out.pairs = storage<entry_pair<scalar_of<T>>>(num_pairs + 1, "pairs of entries");
 
   // Where each piece begins.
   std::int64_t pair = 0;
@@ -158,7 +158,7 @@ rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options
 }
 
 #define BCSC_INSTANTIATE(T, I) \
-  template rows_stream<T> to_rows_stream(const csr_view<T, I>&, const rows_stream_options&);
+  template rows_stream<scalar_of<T>> to_rows_stream(const csr_view<T, I>&, const rows_stream_options&);
 BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 

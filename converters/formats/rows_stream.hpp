@@ -28,7 +28,8 @@ struct rows_stream_options {
   friend bool operator==(const rows_stream_options&, const rows_stream_options&) = default;
 };
 
-template <number T>
+/// T: fp32 or fp64; fp16 and bf16 are streamed as fp32, in which they take no more room (core::entry_pair).
+template <value T>
 struct rows_stream {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t num_partials = 0;              ///< the pieces of heavy rows
@@ -64,13 +65,13 @@ constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::
 /// A once and the row pointers three times. Throws error{invalid_argument | wrong_memory_space | size_overflow |
 /// out_of_memory}; size_overflow where rows or columns do not fit 31 bits or pairs 32.
 template <number T, index I>
-rows_stream<T> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options = {});
+rows_stream<scalar_of<T>> to_rows_stream(const csr_view<T, I>& a, const rows_stream_options& options = {});
 
 /// Throws error{invalid_argument | size_overflow} for what no stream can be made of.
 void check_rows_stream(std::int64_t rows, std::int64_t cols, const rows_stream_options& options);
 
 /// A stream on a GPU; device_compact.hpp says the same of its matrices.
-template <number T>
+template <value T>
 struct device_rows_stream {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t num_partials = 0;
@@ -84,7 +85,7 @@ struct device_rows_stream {
 };
 
 /// Returns when the copy is done.
-template <number T>
+template <value T>
 device_rows_stream<T> upload(int device, const rows_stream<T>& a) {
   return {a.rows,
           a.cols,
@@ -103,15 +104,15 @@ device_rows_stream<T> upload(int device, const rows_stream<T>& a) {
 /// for the sizes. Temporary memory: 28 bytes a row, and what the sort of as many takes.
 /// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <number T>
-device_rows_stream<T> to_rows_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
-                                               const rows_stream_options& options = {});
+device_rows_stream<scalar_of<T>> to_rows_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
+                                                          const rows_stream_options& options = {});
 
 /// Row i becomes row_of[i], for each of the stream's rows: of a matrix whose rows were put into another order.
-template <number T>
+template <value T>
 void rename_rows(int device, device_rows_stream<T>& a, std::span<const std::int64_t> row_of);
 
 /// Whether two streams on `device` are of matrices with equal pattern: a stream has its matrix's, and its cuts.
-template <number T>
+template <value T>
 bool same_pattern(int device, const device_rows_stream<T>& a, const device_rows_stream<T>& b);
 
 }  // namespace bcsc::converters

@@ -12,14 +12,13 @@ namespace bcsc::converters {
 namespace gpu = core::gpu;
 using core::device_buffer;
 
-// What the steps write: two columns and two values, filled up to whole words of 8 bytes.
-static_assert(sizeof(core::entry_pair<half>) == 16 && sizeof(core::entry_pair<bfloat16>) == 16);
+// What the steps write: two columns and two values, in words of 8 bytes.
 static_assert(sizeof(core::entry_pair<float>) == 16 && sizeof(core::entry_pair<double>) == 24);
-static_assert(offsetof(core::entry_pair<half>, value) == 8 && offsetof(core::entry_pair<double>, value) == 8);
+static_assert(offsetof(core::entry_pair<float>, value) == 8 && offsetof(core::entry_pair<double>, value) == 8);
 
 template <number T>
-device_rows_stream<T> to_rows_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
-                                               const rows_stream_options& options) {
+device_rows_stream<scalar_of<T>> to_rows_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
+                                                          const rows_stream_options& options) {
   if (a.space != memory_space::device) {
     core::fail(errc::wrong_memory_space, "csr lies in {} memory: must lie on the device", to_string(a.space));
   }
@@ -34,23 +33,23 @@ device_rows_stream<T> to_rows_stream_on_device(int device, const csr_view<T, std
                             .row_ptr = a.row_ptr.data(),
                             .col_ind = a.col_ind.data(),
                             .values = a.values.data(),
-                            .value_bytes = static_cast<int>(sizeof(T))};
+                            .type = value_type_of<T>};
   const steps::ordered_rows ordered = steps::order_rows(device, job);
 
-  device_rows_stream<T> out;
+  device_rows_stream<scalar_of<T>> out;
   out.rows = a.rows;
   out.cols = a.cols;
   out.nnz = a.nnz();
   out.num_partials = ordered.num_partials;
   out.pieces = device_buffer<core::row_piece>(device, ordered.num_partials + a.rows - ordered.num_heavy + 1);
-  out.pairs = device_buffer<core::entry_pair<T>>(device, ordered.num_pairs + 1);
+  out.pairs = device_buffer<core::entry_pair<scalar_of<T>>>(device, ordered.num_pairs + 1);
   out.heavy_ptr = device_buffer<std::int32_t>(device, ordered.num_heavy + 1);
   steps::fill_stream(device, job, ordered, {out.pieces.data(), out.pairs.data(), out.heavy_ptr.data()});
   gpu::synchronize();
   return out;
 }
 
-template <number T>
+template <value T>
 void rename_rows(int device, device_rows_stream<T>& a, std::span<const std::int64_t> row_of) {
   if (static_cast<std::int64_t>(row_of.size()) != a.rows) {
     core::fail(errc::invalid_argument, "row_of has {} entries: must have {} (rows)", row_of.size(), a.rows);
@@ -62,7 +61,7 @@ void rename_rows(int device, device_rows_stream<T>& a, std::span<const std::int6
   gpu::synchronize();
 }
 
-template <number T>
+template <value T>
 bool same_pattern(int device, const device_rows_stream<T>& a, const device_rows_stream<T>& b) {
   if (a.rows != b.rows || a.cols != b.cols || a.nnz != b.nnz || a.num_partials != b.num_partials ||
       a.pieces.size() != b.pieces.size() || a.pairs.size() != b.pairs.size()) {
@@ -73,15 +72,18 @@ bool same_pattern(int device, const device_rows_stream<T>& a, const device_rows_
                             a.pairs.size(), static_cast<int>(sizeof(T)));
 }
 
-#define BCSC_INSTANTIATE(T)                                                                      \
-  template device_rows_stream<T> to_rows_stream_on_device(int, const csr_view<T, std::int32_t>&, \
-                                                          const rows_stream_options&);           \
-  template void rename_rows(int, device_rows_stream<T>&, std::span<const std::int64_t>);         \
-  template bool same_pattern(int, const device_rows_stream<T>&, const device_rows_stream<T>&);
+#define BCSC_INSTANTIATE(T)                                                                                 \
+  template device_rows_stream<scalar_of<T>> to_rows_stream_on_device(int, const csr_view<T, std::int32_t>&, \
+                                                                     const rows_stream_options&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
 BCSC_INSTANTIATE(half)
 BCSC_INSTANTIATE(bfloat16)
 #undef BCSC_INSTANTIATE
+
+template void rename_rows(int, device_rows_stream<float>&, std::span<const std::int64_t>);
+template void rename_rows(int, device_rows_stream<double>&, std::span<const std::int64_t>);
+template bool same_pattern(int, const device_rows_stream<float>&, const device_rows_stream<float>&);
+template bool same_pattern(int, const device_rows_stream<double>&, const device_rows_stream<double>&);
 
 }  // namespace bcsc::converters

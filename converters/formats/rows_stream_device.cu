@@ -21,13 +21,13 @@ row_cutting cutting_of(const rows_job& job) {
           (longest - 1) / grain + 2};
 }
 
+/// Of 8 bytes.
 int pair_words(int value_bytes) { return value_bytes == 8 ? 3 : 2; }
 
-template <int ValueBytes>
+template <class T>
 void fill_pairs(const pair_filling& at, std::int64_t num_tiles) {
-  core::gpu::check_launch(
-      core::start(&fill_pairs_kernel<ValueBytes>, num_tiles, tile_threads, 0, nullptr, at, num_tiles),
-      "filling of pairs of entries");
+  core::gpu::check_launch(core::start(&fill_pairs_kernel<T>, num_tiles, tile_threads, 0, nullptr, at, num_tiles),
+                          "filling of pairs of entries");
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void fill_stream(int device, const rows_job& job, const ordered_rows& ordered, c
   const row_cutting cut = cutting_of(job);
   const std::int64_t num_pieces = ordered.num_partials + job.rows - ordered.num_heavy;
   const std::int64_t num_pairs = ordered.num_pairs, num_tiles = (num_pairs + tile_pairs - 1) / tile_pairs;
-  const int words = pair_words(job.value_bytes);
+  const int words = pair_words(job.type == value_type::fp64 ? 8 : 4);
   auto* const pairs = static_cast<std::uint64_t*>(to.pairs);
   const core::device_buffer<std::int32_t> source(device, num_pieces);
   for_each(job.rows + 1,
@@ -90,13 +90,15 @@ void fill_stream(int device, const rows_job& job, const ordered_rows& ordered, c
   const core::device_buffer<std::uint32_t> first_piece(device, num_tiles + 1);
   for_each(num_tiles + 1, tile_body{to.pieces, num_pieces, num_pairs, first_piece.data()}, "tiles of pairs");
   const pair_filling at{to.pieces, source.data(), first_piece.data(), num_pairs, job.col_ind, job.values, pairs};
-  switch (job.value_bytes) {
-    case 2:
-      return fill_pairs<2>(at, num_tiles);
-    case 4:
-      return fill_pairs<4>(at, num_tiles);
+  switch (job.type) {
+    case value_type::fp16:
+      return fill_pairs<half>(at, num_tiles);
+    case value_type::bf16:
+      return fill_pairs<bfloat16>(at, num_tiles);
+    case value_type::fp64:
+      return fill_pairs<double>(at, num_tiles);
     default:
-      return fill_pairs<8>(at, num_tiles);
+      return fill_pairs<float>(at, num_tiles);
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <cuda_runtime.h>
 
+#include <bit>
 #include <cstdint>
 
+#include "bcsc/elements.hpp"
 #include "converters/formats/device_grid.cuh"
 #include "lib/core/row_pieces.hpp"
 
@@ -137,35 +139,35 @@ struct tile_body {
   }
 };
 
-/// Values of so many bytes, and how a pair of them lies in memory (core::entry_pair), padding with it.
-template <int ValueBytes>
-struct moved_value;
-
-template <>
-struct moved_value<2> {
-  using type = std::uint16_t;
-  static constexpr int words = 2;
-  static __device__ void store(std::uint64_t* to, std::uint32_t col0, std::uint32_t col1, type value0, type value1) {
-    *reinterpret_cast<uint2*>(to) = make_uint2(col0, col1);
-    *reinterpret_cast<uint2*>(to + 1) = make_uint2(value0 | std::uint32_t{value1} << 16, 0);
-  }
-};
-template <>
-struct moved_value<4> {
+/// What is read of a value of A as bits, which are moved or, of 16, widened; and how a pair of what they became lies in
+/// memory (core::entry_pair).
+template <class T>
+struct streamed_value {
+  using stored = std::uint32_t;
   using type = std::uint32_t;
   static constexpr int words = 2;
+  static __device__ type of(stored bits) { return bits; }
   static __device__ void store(std::uint64_t* to, std::uint32_t col0, std::uint32_t col1, type value0, type value1) {
     *reinterpret_cast<uint4*>(to) = make_uint4(col0, col1, value0, value1);
   }
 };
 template <>
-struct moved_value<8> {
+struct streamed_value<double> {
+  using stored = std::uint64_t;
   using type = std::uint64_t;
   static constexpr int words = 3;
+  static __device__ type of(stored bits) { return bits; }
   static __device__ void store(std::uint64_t* to, std::uint32_t col0, std::uint32_t col1, type value0, type value1) {
     to[0] = std::uint64_t{col1} << 32 | col0;
     to[1] = value0;
     to[2] = value1;
+  }
+};
+template <narrow_number T>
+struct streamed_value<T> : streamed_value<float> {
+  using stored = std::uint16_t;
+  static __device__ std::uint32_t of(stored bits) {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(T::from_bits(bits)));
   }
 };
 
@@ -180,11 +182,11 @@ struct pair_filling {
 };
 
 /// Block b fills pairs [b * tile_pairs, (b + 1) * tile_pairs).
-template <int ValueBytes>
+template <class T>
 __global__ void __launch_bounds__(tile_threads)
     fill_pairs_kernel(const __grid_constant__ pair_filling at, std::int64_t num_tiles) {
-  using moved = moved_value<ValueBytes>;
-  using value = typename moved::type;
+  using streamed = streamed_value<T>;
+  using stored = typename streamed::stored;
   // At most a piece a pair, and one that begins where the tile ends.
   __shared__ int begin[tile_pairs + 2];             // in the tile; before it for the first piece
   __shared__ std::uint32_t source[tile_pairs + 1];  // 2 * where the entries begin, plus 1 if their number is odd
@@ -219,21 +221,22 @@ __global__ void __launch_bounds__(tile_threads)
       whole[i] = source[piece] % 2 == 0 || pair + 1 < begin[piece + 1];
     }
     std::uint32_t col[pairs_of_thread][2];
-    value values[pairs_of_thread][2];
+    stored values[pairs_of_thread][2];
 #pragma unroll
     for (int i = 0; i < pairs_of_thread; ++i) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         const bool takes = present[i] && (e == 0 || whole[i]);
         col[i][e] = takes ? static_cast<std::uint32_t>(at.col_ind[from[i] + e]) : 0;
-        values[i][e] = takes ? static_cast<const value*>(at.values)[from[i] + e] : value{0};
+        values[i][e] = takes ? static_cast<const stored*>(at.values)[from[i] + e] : stored{0};
       }
     }
 #pragma unroll
     for (int i = 0; i < pairs_of_thread; ++i) {
       if (!present[i]) continue;
       const std::int64_t pair = first_pair + thread + i * tile_threads;
-      moved::store(at.pairs + pair * moved::words, col[i][0], col[i][1], values[i][0], values[i][1]);
+      streamed::store(at.pairs + pair * streamed::words, col[i][0], col[i][1], streamed::of(values[i][0]),
+                      streamed::of(values[i][1]));
     }
     __syncthreads();
   }

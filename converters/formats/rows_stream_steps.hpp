@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
+#include "bcsc/types.hpp"
 #include "lib/core/buffer.hpp"
 #include "lib/core/row_pieces.hpp"
 
-/// The device's steps from CSR to the stream of row pieces, named without any CUDA header. Values are moved by their
-/// size alone.
+/// The device's steps from CSR to the stream of row pieces, named without any CUDA header.
 namespace bcsc::converters::steps {
 
 /// What is cut, and how; device pointers.
@@ -17,7 +17,7 @@ struct rows_job {
   const std::int32_t* row_ptr = nullptr;
   const std::int32_t* col_ind = nullptr;
   const void* values = nullptr;
-  int value_bytes = 4;  ///< 2, 4 or 8
+  value_type type = value_type::fp32;  ///< not pattern; fp16 and bf16 become fp32
 };
 
 /// The rows in the order of their pieces, and what that takes.
@@ -36,7 +36,7 @@ ordered_rows order_rows(int device, const rows_job& job);
 /// Where the stream goes; device pointers.
 struct stream_arrays {
   core::row_piece* pieces = nullptr;  ///< [num_partials + rows - num_heavy + 1]
-  void* pairs = nullptr;              ///< [num_pairs + 1] of core::entry_pair
+  void* pairs = nullptr;              ///< [num_pairs + 1] of core::entry_pair, of float or double
   std::int32_t* heavy_ptr = nullptr;  ///< [num_heavy + 1]
 };
 /// Fills it all. Does not wait.
@@ -45,7 +45,7 @@ void fill_stream(int device, const rows_job& job, const ordered_rows& ordered, c
 /// row = row_of[row] in each piece.
 void rename_rows(core::row_piece* pieces, std::int64_t num_pieces, const std::int32_t* row_of);
 
-/// Whether two streams of the same sizes have the same pieces and columns. Waits.
+/// Whether two streams of the same sizes have the same pieces and columns; `value_bytes` of their pairs. Waits.
 bool same_pieces(int device, const core::row_piece* a, const core::row_piece* b, std::int64_t num_pieces,
                  const void* a_pairs, const void* b_pairs, std::int64_t num_pairs, int value_bytes);
 

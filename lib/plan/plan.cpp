@@ -308,16 +308,6 @@ struct spmm_plan<T>::impl {
   plan::stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::host) return convert_on_host(given, decide_first);
     require_device_source();
-    // These are neither checked nor analysed there.
-    if constexpr (narrow_number<T>) {
-      return convert_on_host(download(given).view(), decide_first);
-    } else {
-      return convert_there(given, decide_first);
-    }
-  }
-
-  template <class I>
-  plan::stored_matrix<T> convert_there(const csr_view<T, I>& given, bool decide_first) {
     if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
     // The transpose, and indices of another width than given, are made on the host.
     const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4 &&
@@ -342,33 +332,24 @@ struct spmm_plan<T>::impl {
   plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::device) {
       require_device_source();
-      if constexpr (narrow_number<T>) {
-        return convert(download(given).view(), decide_first);
-      } else {
-        return convert_there(given, decide_first);
+      if (options.check == trust::validate) converters::validate_on_device(device(), given);
+      const core::gpu::device_guard guard(device());
+      const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4;
+      if (plain && decide_first) {
+        decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
+          return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
+        });
+        facts.reblocked = facts.m_block != given.m_block;
       }
+      if (plain && made_on_device()) {
+        if (form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
+        return plan::stored_matrix<T>(converters::to_compact_on_device(
+            device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
+      }
+      return convert_on_host(download(given).view(), decide_first && !plain);
     }
     if (options.check == trust::validate) validate(given);
     return convert_on_host(given, decide_first);
-  }
-
-  template <class I>
-  plan::stored_matrix<T> convert_there(const bcsc_view<T, I>& given, bool decide_first) {
-    if (options.check == trust::validate) converters::validate_on_device(device(), given);
-    const core::gpu::device_guard guard(device());
-    const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4;
-    if (plain && decide_first) {
-      decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
-        return converters::analyse_blocks_on_device(device(), given, std::span<const std::int64_t>(heights));
-      });
-      facts.reblocked = facts.m_block != given.m_block;
-    }
-    if (plain && made_on_device()) {
-      if (form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
-      return plan::stored_matrix<T>(converters::to_compact_on_device(
-          device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
-    }
-    return convert_on_host(download(given).view(), decide_first && !plain);
   }
 
   template <class I>

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "bcsc/convert.hpp"
+#include "lib/core/fail.hpp"
 #include "lib/plan/locality.hpp"
 
 namespace bcsc::plan {
@@ -62,22 +63,16 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   }
 }
 
-/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host. Narrow values are
-/// widened on the host: there the pairs take no less.
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
 template <number T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   const auto cut = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
   const int device = *how.device;
   stored_rows<T> made;
   made.device = device;
-  const auto to_stream = [&](const csr_view<scalar_of<T>, std::int32_t>& there) {
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
     made.stream = converters::to_rows_stream_on_device(device, there, cut);
-  };
-  if constexpr (narrow_number<T>) {
-    use_on_device(device, cast<scalar_of<T>, std::int32_t>(csr).view(), to_stream);
-  } else {
-    use_on_device(device, csr, to_stream);
-  }
+  });
   if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
   return made;
 }

@@ -67,6 +67,7 @@ TEST_P(rows_stream_emulated, is_equal_to_the_hosts) {
       if (HasFailure()) return;
     }
     check<half>(GetParam(), options);
+    check<bfloat16>(GetParam(), options);
   }
 }
 

@@ -36,7 +36,7 @@ inline std::vector<sparse_case> uneven_rows() {
   return all;
 }
 
-/// Whether all columns and values have the same bits; what fills a pair of half precision up to 16 bytes may differ.
+/// Whether all columns and values have the same bits.
 template <class T>
 bool same_bits(const std::vector<core::entry_pair<T>>& a, const std::vector<core::entry_pair<T>>& b) {
   return std::ranges::equal(a, b, [](const core::entry_pair<T>& x, const core::entry_pair<T>& y) {

@@ -102,6 +102,8 @@ TEST_P(device_convert, fp32_int32) { compare_with_host<float, std::int32_t>(devi
 TEST_P(device_convert, fp32_int64) { compare_with_host<float, std::int64_t>(device_, GetParam()); }
 TEST_P(device_convert, fp64_int32) { compare_with_host<double, std::int32_t>(device_, GetParam()); }
 TEST_P(device_convert, fp64_int64) { compare_with_host<double, std::int64_t>(device_, GetParam()); }
+TEST_P(device_convert, fp16_int32) { compare_with_host<half, std::int32_t>(device_, GetParam()); }
+TEST_P(device_convert, bf16_int64) { compare_with_host<bfloat16, std::int64_t>(device_, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(battery, device_convert, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return "m_" + info.param.name; });
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bcsc/convert.hpp"
+#include "bcsc/device.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/reference.hpp"
 #include "bcsc/spmm.hpp"
@@ -166,6 +167,42 @@ TYPED_TEST(narrow_product, reads_scalars_where_it_computes_and_takes_new_values)
       expect_exact<T>(multiply<T>(a, false, 3, b, -1, c0), on_c.read(), "on the host");
     }
   });
+}
+
+// As for the other types, every form is made on the GPU, and the same wherever A lies.
+TYPED_TEST(narrow_product, matrices_may_lie_on_the_device) {
+  using T = TypeParam;
+  const auto ctx = context_of(backend::cuda);
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const std::int64_t n = 24;
+  for (const sparse_case& a : battery(values::small_integers)) {
+    sparse_case negated = a;
+    for (triplet& e : negated.entries) e.value = -e.value;
+    const auto csr = csr_of<T>(a);
+    const auto there = upload(*ctx, csr.view()), renewed = upload(*ctx, csr_of<T>(negated).view());
+    const auto blocks_there = upload(*ctx, to_bcsc(csr, 5).view());
+    const auto b = random_table<T>(a.cols, n, values::small_integers, 1);
+    const dense_table<T> c0(a.rows, n);
+    operand<T> on_b(*ctx, b, {}), on_c(*ctx, c0, {});
+    const auto expect_product = [&](const spmm_plan<T>& plan, const sparse_case& of) {
+      plan.run(1, on_b.view(), 0, on_c.view());
+      expect_exact<T>(multiply<T>(of, false, 1, b, 0, c0), on_c.read(), a.name + ", " + plan.facts().kernel.name);
+    };
+    for (const char* algorithm : {"", "rowwise", "units"}) {
+      const plan_options options{.cols = n, .kernel = algorithm};
+      spmm_plan<T> from_device(*ctx, there.view(), options);
+      const spmm_plan<T> from_host(*ctx, csr, options), from_blocks(*ctx, blocks_there.view(), options);
+      for (const spmm_plan<T>* other : {&from_host, &from_blocks}) {
+        EXPECT_EQ(from_device.facts().kernel.name, other->facts().kernel.name);
+        EXPECT_EQ(from_device.facts().format_bytes, other->facts().format_bytes);
+        EXPECT_EQ(from_device.facts().nnzc, other->facts().nnzc);
+        expect_product(*other, a);
+      }
+      expect_product(from_device, a);
+      from_device.update_values(renewed.view());
+      expect_product(from_device, negated);
+    }
+  }
 }
 
 TYPED_TEST(narrow_product, tunes_among_its_own_rows) {

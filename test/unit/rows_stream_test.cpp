@@ -62,7 +62,7 @@ void expect_stream(const sparse_case& c, const rows_stream_options& options) {
   EXPECT_EQ(stream.cols, c.cols);
   EXPECT_EQ(stream.nnz, std::ssize(c.entries));
   ASSERT_EQ(std::ssize(stream.pairs), std::int64_t{stream.pieces.back().first_pair} + 1);
-  EXPECT_EQ(stream.pairs.back(), core::entry_pair<T>{});
+  EXPECT_EQ(stream.pairs.back(), core::entry_pair<scalar_of<T>>{});
 
   std::vector<std::vector<std::tuple<std::int64_t, double>>> wanted(std::size_t(c.rows)), got(std::size_t(c.rows));
   for (const triplet& e : c.entries) wanted[std::size_t(e.row)].emplace_back(e.col, e.value);
@@ -110,6 +110,7 @@ void expect_stream(const sparse_case& c, const rows_stream_options& options) {
 TEST_P(streaming, holds_every_entry_once_in_order) {
   expect_stream<float, std::int32_t>(GetParam().matrix, GetParam().options);
   expect_stream<double, std::int64_t>(GetParam().matrix, GetParam().options);
+  expect_stream<half, std::int32_t>(GetParam().matrix, GetParam().options);
 }
 
 std::vector<streaming_case> cases() {
