@@ -9,9 +9,10 @@
 namespace bcsc {
 
 /// How far an entry of a product may lie from the exact one: within gamma_{n+more_terms}(u) |A||B| for n terms, and
-/// r (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied.
+/// r (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied; u is that of fp32 for
+/// fp16 and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
 struct error_bound {
-  int more_terms = 3;   ///< 16 where three TF32 products make one
+  int more_terms = 3;   ///< 16 where three TF32 products make one, and for fp16 and bf16 on the matrix units
   double rounding = 0;  ///< r
 };
 

@@ -36,6 +36,9 @@ struct units_row {
   constexpr int num_stages() const { return ahead + 1; }
   constexpr int index_width() const { return 32; }
   constexpr int products() const { return type == value_type::fp32 && keeps == accuracy::full ? 3 : 1; }
+  /// Of the error bound (kernel_info::bound): where the unit adds up a group from zero, it cuts off what lies below the
+  /// largest of the 8 products.
+  constexpr int more_terms() const { return products() == 3 || is_narrow(type) ? 16 : 3; }
 
   /// A warp's buffers of B and A: one more than are under way, so that the one being read is not written.
   constexpr std::int64_t stage_bytes() const {

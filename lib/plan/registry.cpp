@@ -1,6 +1,9 @@
 #include "lib/plan/registry.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 
 #include "bcsc_config.h"
 #include "kernels/cpu/dispatch.hpp"
@@ -24,6 +27,38 @@ const cost_terms* measured(const kernel_info& kernel) {
   return found != std::end(measured_costs) ? &found->us : nullptr;
 }
 
+/// How little two rows of one algorithm differ in what they do at a time; none below 0.
+double difference(const kernel_info& a, const kernel_info& b) {
+  const auto apart = [](std::int64_t x, std::int64_t y) {
+    return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));
+  };
+  // What a height costs is nowhere among the terms, so no other height stands for it.
+  return 100 * apart(a.m_tile, b.m_tile) + apart(a.n_tile * size_of(a.type), b.n_tile * size_of(b.type)) +
+         apart(a.threads, b.threads) + apart(a.columns_at_once, b.columns_at_once) + apart(a.stages, b.stages);
+}
+
+/// Rows of a type of 16 bits of which none has been measured borrow the costs of the fp32 row that differs least, tiles
+/// compared by their bytes. The terms count what is moved in bytes, so a product of half the bytes is predicted to take
+/// half the time for them. Where one row has been measured, the others have no costs, as everywhere.
+void lend_costs(std::vector<registered_kernel>& list, value_type type) {
+  const auto is_of = [](const registered_kernel& k, value_type wanted) {
+    return k.info.where == backend::cuda && k.info.type == wanted;
+  };
+  const auto is_measured = [&](const registered_kernel& k) { return is_of(k, type) && k.costs != nullptr; };
+  if (std::ranges::any_of(list, is_measured)) return;
+  for (registered_kernel& borrower : list) {
+    if (!is_of(borrower, type)) continue;
+    double least = std::numeric_limits<double>::infinity();
+    for (const registered_kernel& lender : list) {
+      const bool lends = is_of(lender, value_type::fp32) && lender.costs != nullptr &&
+                         lender.info.algorithm == borrower.info.algorithm;
+      if (!lends || difference(lender.info, borrower.info) >= least) continue;
+      least = difference(lender.info, borrower.info);
+      borrower.costs = lender.costs;
+    }
+  }
+}
+
 template <class Algorithm, class Launcher>
 void append(std::vector<registered_kernel>& list, backend where, bool built, Launcher launcher) {
   for (std::size_t i = 0; i < Algorithm::rows.size(); ++i) {
@@ -45,7 +80,7 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     if constexpr (requires { row.keeps; }) {
       entry.info.rounds_values = row.keeps == kernels::tables::accuracy::tf32;
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
-      if (row.products() == 3) entry.info.bound.more_terms = 16;
+      entry.info.bound.more_terms = row.more_terms();
     }
     entry.info.built = built;
     entry.form = Algorithm::form;
@@ -85,6 +120,7 @@ std::vector<registered_kernel> concatenate() {
   append_cuda<tables::rowwise>(list);
   append_cuda<tables::units>(list);
   append_cuda<tables::cached>(list);
+  for (const value_type type : tables::narrow_types) lend_costs(list, type);
   return list;
 }
 

@@ -13,7 +13,8 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
-  /// What each of the terms of its time costs (cost_terms.hpp); null: not measured.
+  /// What each of the terms of its time costs (cost_terms.hpp); null: not measured. Those of another row for rows of
+  /// fp16 and bf16 as long as none of them has been measured.
   const cost_terms* costs = nullptr;
 };
 

@@ -35,9 +35,11 @@ TEST(registry, holds_sixty_cuda_rows_of_each_type) {
   }
 }
 
-TEST(registry, allows_more_error_only_where_tf32_is_multiplied) {
+TEST(registry, allows_more_error_only_where_the_matrix_units_sum) {
   for (const kernel_info& k : kernel_table()) {
-    EXPECT_EQ(k.bound.more_terms, k.name.starts_with("units-3xtf32") ? 16 : 3) << k.name;
+    const bool sums_there =
+        k.name.starts_with("units-3xtf32") || k.name.starts_with("units-f16") || k.name.starts_with("units-bf16");
+    EXPECT_EQ(k.bound.more_terms, sums_there ? 16 : 3) << k.name;
     EXPECT_EQ(k.rounds_values, k.name.starts_with("units-tf32")) << k.name;
     EXPECT_EQ(k.bound.rounding, k.rounds_values ? 0x1p-10 : 0) << k.name;
   }
@@ -164,6 +166,60 @@ TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
   for (const auto& k : plan::registry()) built += k.info.rounds_values && k.launch != nullptr ? 1 : 0;
   EXPECT_EQ(count(plan::allowed(p, {})), 0);
   EXPECT_EQ(count(plan::allowed(p, {.compute = compute_class::tf32})), built);
+}
+
+/// The row that is chosen of all rows of `type`, whether it is in this build or not.
+const plan::registered_kernel* chosen_row(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
+  const plan::problem p{.where = backend::cuda,
+                        .type = type,
+                        .rows = a.rows(),
+                        .inner = a.cols(),
+                        .nnz = a.nnz(),
+                        .cols = cols,
+                        .max_shared_bytes = 1 << 20,
+                        .num_multiprocessors = 132};
+  std::vector<const plan::registered_kernel*> rows;
+  for (const auto& k : plan::registry()) {
+    const bool here = k.info.where == backend::cuda && k.info.type == type;
+    if (here && k.costs != nullptr && !k.info.rounds_values) rows.push_back(&k);
+  }
+  if (rows.empty()) return nullptr;
+  const auto heights = plan::heights(rows, {});
+  return plan::choose(p, {}, rows, analyse_blocks(a.view(), std::span(heights))).kernel;
+}
+
+TEST(choice, among_rows_of_16_bits_goes_by_costs_whether_they_are_theirs_or_lent) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no row has been measured";
+  const auto scattered = generate::from_specification<float>("rmat:14,8,seed=1");
+  const auto dense_blocks = generate::from_specification<float>("banded:20000,40,seed=1");
+  for (const value_type type : {value_type::fp32, value_type::fp16, value_type::bf16}) {
+    SCOPED_TRACE(to_string(type));
+    for (const std::int64_t n : {1, 8, 32, 128}) {
+      const auto* row = chosen_row(type, scattered, n);
+      ASSERT_NE(row, nullptr);
+      EXPECT_EQ(row->info.algorithm, "rowwise") << n;
+      EXPECT_LE(row->info.n_tile, 8 * n) << row->info.name;
+    }
+    EXPECT_EQ(chosen_row(type, dense_blocks, 128)->info.algorithm, "units");
+  }
+}
+
+TEST(choice, rows_of_16_bits_have_costs_of_their_own_or_all_borrow) {
+  std::set<const plan::cost_terms*> of_fp32;
+  for (const auto& k : plan::registry()) {
+    if (k.info.type == value_type::fp32 && k.costs != nullptr) of_fp32.insert(k.costs);
+  }
+  for (const value_type type : {value_type::fp16, value_type::bf16}) {
+    std::ptrdiff_t rows = 0, own = 0, lent = 0;
+    for (const auto& k : plan::registry()) {
+      if (k.info.where != backend::cuda || k.info.type != type) continue;
+      ++rows;
+      if (k.costs != nullptr) ++(of_fp32.contains(k.costs) ? lent : own);
+    }
+    EXPECT_GT(rows, 0);
+    if (of_fp32.empty()) continue;
+    EXPECT_EQ(lent, own > 0 ? 0 : rows) << to_string(type);
+  }
 }
 
 TEST(choice, a_forced_height_is_kept) {
