@@ -18,9 +18,11 @@
 #include "bench/harness/report.hpp"
 #include "lib/core/fail.hpp"
 #include "lib/plan/cost_terms.hpp"
+#include "lib/plan/measured_costs.hpp"
 
 /// Fits what each row of the tables costs (lib/plan/cost_terms.hpp) to times that row_times has taken, on half of the
-/// matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp.
+/// matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Rows of a value
+/// type that none of the files holds keep the costs that they have.
 ///
 /// For each row the costs, none negative, with the least sum of squares of relative errors. A case counts less the
 /// slower the row is beside the fastest: how much a row loses that would not be chosen does not matter.
@@ -47,6 +49,14 @@ struct measured_case {
 /// Of those that a plan may choose unasked.
 const timing& fastest_row(const measured_case& c) {
   return *std::ranges::min_element(c.rows, {}, [](const timing& t) { return std::pair(t.row->rounds_values, t.us); });
+}
+
+constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
+
+value_type type_of(const std::string& name) {
+  const auto* const found = std::ranges::find(types, name, [](value_type type) { return to_string(type); });
+  if (found == std::end(types)) core::fail(errc::invalid_argument, "\"{}\" is no type that products have", name);
+  return *found;
 }
 
 using row_key = std::pair<value_type, std::string>;
@@ -84,10 +94,7 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
         by_height[b.m_block] = b;
       }
       for (const json& c : m.at("cases")) {
-        measured_case one{.matrix = m.at("name"),
-                          .cols = c.at("cols"),
-                          .type = c.at("type") == "fp64" ? value_type::fp64 : value_type::fp32,
-                          .rows = {}};
+        measured_case one{.matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .rows = {}};
         const plan::product_shape shape{
             m.at("rows"),         m.at("cols"), m.at("nnz"), one.cols, static_cast<std::int64_t>(size_of(one.type)),
             by_height.at(16).nnzc};
@@ -168,10 +175,10 @@ struct quality {
 };
 
 quality judge(const std::vector<measured_case>& cases, const cost_table& costs, const std::set<std::string>& matrices,
-              bool inside, bool tell) {
+              bool inside, value_type type, bool tell) {
   quality q;
   for (const measured_case& c : cases) {
-    if (matrices.contains(c.matrix) != inside) continue;
+    if (c.type != type || matrices.contains(c.matrix) != inside) continue;
     const timing* chosen = nullptr;
     double least = 0;
     for (const timing& t : c.rows) {
@@ -201,10 +208,10 @@ quality judge(const std::vector<measured_case>& cases, const cost_table& costs, 
   return q;
 }
 
-void print(const char* what, const quality& q) {
+void print(value_type type, const char* what, const quality& q) {
   if (q.cases == 0) return;
-  fmt::print("{}: {} cases, {:.3f} times the fastest row (worst {:.2f})", what, q.cases, std::exp(q.log_loss / q.cases),
-             q.worst);
+  fmt::print("{}, {}: {} cases, {:.3f} times the fastest row (worst {:.2f})", to_string(type), what, q.cases,
+             std::exp(q.log_loss / q.cases), q.worst);
   if (q.ratios > 0) {
     fmt::print("; cuSPARSE {:.3f} times ours (worst {:.2f}, below 0.97: {})", std::exp(q.log_ratio / q.ratios),
                q.worst_ratio, q.losses);
@@ -212,7 +219,37 @@ void print(const char* what, const quality& q) {
   fmt::print("\n");
 }
 
-std::string header(const cost_table& costs, const std::string& fitted_to) {
+/// The costs of the types that nothing was fitted to, as they are.
+void keep_the_others(cost_table& costs) {
+  std::set<value_type> fitted;
+  for (const auto& [row, us] : costs) fitted.insert(row.first);
+  for (const plan::measured_row& row : plan::measured_costs) {
+    if (!fitted.contains(row.type)) costs[{row.type, std::string(row.name)}] = row.us;
+  }
+}
+
+/// "Made by", in lines that clang-format leaves as they are.
+std::string origin(const cost_table& fitted, const std::vector<std::string>& files, unsigned seed) {
+  std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
+  std::set<value_type> of;
+  for (const auto& [row, us] : fitted) of.insert(row.first);
+  for (const value_type type : of) words.push_back(fmt::format("{},", to_string(type)));
+  words.emplace_back("from");
+  for (const std::string& file : files) words.push_back(std::filesystem::path(file).filename().string() + ",");
+  words.back().back() = '.';
+  std::string text, line = "///";
+  for (const std::string& word : words) {
+    constexpr std::size_t widest = 120;
+    if (line.size() + 1 + word.size() > widest) {
+      text += line + "\n";
+      line = "///";
+    }
+    line += " " + word;
+  }
+  return text + line;
+}
+
+std::string header(const cost_table& costs, const std::string& made_by) {
   std::string text = fmt::format(R"(#pragma once
 
 #include <string_view>
@@ -220,7 +257,7 @@ std::string header(const cost_table& costs, const std::string& fitted_to) {
 #include "bcsc/types.hpp"
 #include "lib/plan/cost_terms.hpp"
 
-/// Made by bench/fit_choice from {}.
+{}
 namespace bcsc::plan {{
 
 /// us for each term of cost_term, in its order. Rows that do not stand here have not been measured.
@@ -233,7 +270,7 @@ struct measured_row {{
 // clang-format off
 inline constexpr measured_row measured_costs[] = {{
 )",
-                                 fitted_to);
+                                 made_by);
   for (const auto& [row, us] : costs) {
     text += fmt::format("    {{value_type::{}, \"{}\", {{", to_string(row.first), row.second);
     for (std::size_t j = 0; j < us.size(); ++j) text += fmt::format("{}{:.4g}", j > 0 ? ", " : "", us[j]);
@@ -265,17 +302,16 @@ int main(int argc, char** argv) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     if (seed != 0) order.resize((order.size() + 1) / 2);
     const std::set<std::string> half(order.begin(), order.end());
-    const cost_table costs = fit(cases, half);
+    cost_table costs = fit(cases, half);
     fmt::print("{} matrices, {} cases, {} rows\n", names.size(), cases.size(), costs.size());
-    print(seed != 0 ? "the half fitted to" : "all", judge(cases, costs, half, true, tell));
-    print("the other half", judge(cases, costs, half, false, tell));
-    if (out.empty()) return 0;
-    std::string sources;
-    for (const std::string& file : files) {
-      sources += (sources.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
+    for (const value_type type : types) {
+      print(type, seed != 0 ? "the half fitted to" : "all", judge(cases, costs, half, true, type, tell));
+      print(type, "the other half", judge(cases, costs, half, false, type, tell));
     }
-    fmt::print("written: {}\n",
-               bench::write_text(header(costs, fmt::format("{} (--seed {})", sources, seed)), out).string());
+    if (out.empty()) return 0;
+    const std::string made_by = origin(costs, files, seed);
+    keep_the_others(costs);
+    fmt::print("written: {}\n", bench::write_text(header(costs, made_by), out).string());
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fit_choice: {}\n", e.what());
