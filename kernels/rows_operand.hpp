@@ -25,6 +25,7 @@ struct rows_operand {
   const core::entry_pair<S>* pairs;
   const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
   S* workspace;                   ///< rows_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
+  bool uneven = false;            ///< a good part of the entries lies in few pieces: a team's lie far apart
 };
 
 template <class T>

@@ -46,19 +46,27 @@ struct rows_stream {
   friend bool operator==(const rows_stream&, const rows_stream&) = default;
 };
 
-/// How to cut for products with `cols` columns by a kernel whose teams multiply `step` entries of a piece at a time:
-/// rows are heavy that take more than 16 steps and are 4 times as long as the mean. Where all rows are long, cutting
-/// them would only add partial sums. A small product is over before 16 steps are, which follow each other: heavy rows
-/// are then cut into pieces of 4 and more.
+/// How to cut for products with `cols` columns by a kernel whose teams multiply `step` entries of a piece at a time.
+/// The steps of a piece follow each other, so at the end a GPU waits for as long as the longest piece takes; short
+/// pieces are many sums to write and to add up. The whole takes so and so many steps of all teams: the best pieces were
+/// found (docs/performance.md) to take about twice the root of that, from 4 to 64. Where all rows are long, cutting
+/// them would only add partial sums: heavy rows are 4 times as long as the mean at least.
 constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
   constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
+  const std::int64_t thousands = nnz / 1000 + 1;    // so that their product with any N fits
+  const std::int64_t whole = thousands * (cols < 1000000 ? cols : 1000000) / (products_a_step / 1000);
+  std::int64_t steps = 4;
+  while (steps < 64 && steps * steps < 4 * whole) steps *= 2;
   const std::int64_t mean = rows > 0 ? nnz / rows : 0;
-  const std::int64_t most = 16 * step > 4 * mean ? 16 * step : 4 * mean;
-  const std::int64_t split = most + most % 2;
-  const std::int64_t steps = nnz / products_a_step >= 16 ? 16 : nnz * (cols < 64 ? cols : 64) / products_a_step;
-  const std::int64_t wanted = (steps < 4 ? 4 : steps) * step;
-  const std::int64_t piece = wanted + wanted % 2;
-  return {.split = split, .piece = steps < 16 && piece < split ? piece : 0};
+  const std::int64_t piece = steps * step + steps * step % 2;
+  const std::int64_t split = piece > 4 * mean ? piece : 4 * mean;
+  return {.split = split, .piece = piece < split ? piece : 0};
+}
+
+/// Whether a good part of the entries lies in the pieces of heavy rows. Teams are then given pieces from far apart,
+/// long ones and short ones: else those with the long ones would be the last to end.
+constexpr bool is_uneven(std::int64_t nnz, std::int64_t num_partials, const rows_stream_options& cut) {
+  return 8 * num_partials * cut.greatest_piece() >= nnz;
 }
 
 /// `a` lies on the host and holds its invariants. Parallel; the result does not depend on the number of threads. Reads

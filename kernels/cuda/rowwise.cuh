@@ -48,9 +48,9 @@
 namespace bcsc::kernels::cuda {
 
 /// The numbers of one instance, and what follows from them. Width: values of B that one load brings.
-template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Blocks, int Width>
 struct rowwise_shape {
-  static constexpr tables::rowwise_row row{Lanes, Items, Groups, Unroll, Warps, 1, value_type_of<T>};
+  static constexpr tables::rowwise_row row{Lanes, Items, Groups, Unroll, Warps, 1, value_type_of<T>, Blocks};
   static constexpr int threads = row.block_threads();
   static constexpr int team = row.team_threads();
   static constexpr int teams = row.teams();
@@ -73,7 +73,8 @@ struct rowwise_grid {
   std::int64_t num_blocks;
   double tile_of_block;  // 1 / num_chunks
   int depth;
-  int width;  // columns of a tile: all tiles are about equally wide
+  std::int64_t stride;  // pieces from one of a team to its next
+  int width;            // columns of a tile: all tiles are about equally wide
   std::uint64_t ldb_bytes;
   std::int64_t ld_partials;
   bool vector_c;  // C may be written `stored` values at a time
@@ -155,11 +156,11 @@ __device__ void add_products(S (&sums)[Items], S a, const word_of<T> (&b)[Words]
   }
 }
 
-template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Blocks, int Width>
 __global__ void __launch_bounds__(Warps * 32,
-                                  rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>::resident_blocks)
+                                  rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Blocks, Width>::resident_blocks)
     rowwise_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ rowwise_grid grid) {
-  using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
+  using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Blocks, Width>;
   using S = scalar_of<T>;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
@@ -191,8 +192,8 @@ __global__ void __launch_bounds__(Warps * 32,
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
     const std::int64_t chunk = index - col_tile * grid.num_chunks;
-    const std::int64_t chunk_begin = chunk * grid.depth * shape::teams;
-    const std::int64_t chunk_end = min(chunk_begin + grid.depth * shape::teams, args.a.num_pieces);
+    const bool spread = grid.stride != shape::teams;
+    const std::int64_t chunk_begin = chunk * shape::teams * (spread ? 1 : grid.depth);
     const std::int64_t first_col = col_tile * grid.width;
     const int num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
 
@@ -200,18 +201,20 @@ __global__ void __launch_bounds__(Warps * 32,
     const auto column = [&](int j) { return min((j * Lanes + lane) * Width, num_cols - Width); };
     const auto b = reinterpret_cast<std::uint64_t>(args.b + first_col + column(0));
 
-    const int num_pieces = static_cast<int>(chunk_end - chunk_begin);
+    const int rounds = static_cast<int>(
+        min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - chunk_begin + grid.stride - 1) / grid.stride));
     const core::row_piece* mine = args.a.pieces + chunk_begin + team;
-    const auto fetch_piece = [&](int p, const core::row_piece* from) {
+    const core::row_piece* const end = args.a.pieces + args.a.num_pieces;
+    const auto fetch_piece = [&](int round, const core::row_piece* from) {
       fetched_piece some{0, 0, 0};
-      if (p < num_pieces) {
+      if (round < rounds && from < end) {
         const uint2 whole = __ldg(reinterpret_cast<const uint2*>(from));
         some = {whole.x, __ldg(&from[1].first_pair), whole.y};
       }
       return some;
     };
-    fetched_piece piece = fetch_piece(team, mine);
-    fetched_piece next = fetch_piece(team + shape::teams, mine + shape::teams);
+    fetched_piece piece = fetch_piece(0, mine);
+    fetched_piece next = fetch_piece(1, mine + grid.stride);
     fetched_pairs ahead = fetch_pairs(piece.first_pair, pairs_in(piece), 0);
     if (index == blockIdx.x) {  // all else may be what the kernel before has written
       wait_for_previous();
@@ -220,9 +223,8 @@ __global__ void __launch_bounds__(Warps * 32,
     }
     const bool reads_a = by.alpha != S{0};
     const auto pairs_of = [&](const fetched_piece& piece) { return reads_a ? pairs_in(piece) : 0; };
-    for (int round = 0; round < num_pieces; round += shape::teams, mine += shape::teams) {
-      const int p = round + team;
-      const fetched_piece after_next = fetch_piece(p + 2 * shape::teams, mine + 2 * shape::teams);
+    for (int round = 0; round < rounds; ++round, mine += grid.stride) {
+      const fetched_piece after_next = fetch_piece(round + 2, mine + 2 * grid.stride);
       const int pairs = pairs_of(piece);
       const int entries = 2 * pairs - static_cast<int>(piece.row_and_odd & 1);
       S sums[Items];
@@ -283,7 +285,8 @@ __global__ void __launch_bounds__(Warps * 32,
       int first = 0;
       reduce<Items, Groups / 2, Lanes>(sums, group, first);
       const int row = static_cast<int>(piece.row_and_odd >> 1);
-      const bool writes = p < num_pieces && group % shape::copies == 0;
+      const bool there = mine < end;
+      const bool writes = there && group % shape::copies == 0;
       const bool partial = mine < args.a.pieces + args.a.num_partials;
 #pragma unroll
       for (int i = 0; i < shape::kept; i += shape::stored) {
@@ -305,7 +308,7 @@ __global__ void __launch_bounds__(Warps * 32,
         }
       }
       if (grid.staged) {
-        if (lane == 0 && group == 0) staged_rows[team] = partial || p >= num_pieces ? -1 : row;
+        if (lane == 0 && group == 0) staged_rows[team] = partial || !there ? -1 : row;
         __syncthreads();
 #pragma unroll 1
         for (int i = static_cast<int>(threadIdx.x); i < shape::teams * num_cols; i += shape::threads) {
@@ -325,44 +328,98 @@ __global__ void __launch_bounds__(Warps * 32,
 
 /// C of the heavy rows, from the partial sums of their pieces: of rows_operand, or of another that names them so.
 ///
-/// Who owns what: a thread block owns a tile of one row by Width columns; its slices add up every so manieth piece
-/// each,
-///   and their sums are added pairwise.
-template <class T, class Operand, int Width>
+/// Who owns what: a warp owns Lanes x Values columns of one heavy row. Its slices of Lanes threads add up every so
+///   manieth piece each, four loads under way at once, and their sums are added pairwise by shuffles. Few rows have
+///   many pieces, most have two to four: those of more than a warp adds up soon are left to all warps of its thread
+///   block, which take them one after the other.
+/// Bytes moved: each partial sum once; C once, twice if beta is not 0.
+/// Deterministic: the order follows from the number of pieces alone.
+template <class T, class Operand, int Lanes, int Values>
 __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant__ product_args<T, Operand> args,
-                                                           std::int64_t ld, std::int64_t num_tiles) {
+                                                           std::int64_t ld, std::int64_t num_parts, bool vector_c) {
   using S = scalar_of<T>;
-  constexpr int slices = 256 / Width;
-  __shared__ S sums[slices][Width];
-  const int x = static_cast<int>(threadIdx.x) % Width;
-  const int slice = static_cast<int>(threadIdx.x) / Width;
+  constexpr int warps = 8, slices = 32 / Lanes, tile_cols = Lanes * Values;
+  constexpr int most_of_a_warp = 16 * slices;
+  alignas(16) __shared__ S sums_of[warps][tile_cols];
+  __shared__ int left_to_all[warps];
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int slice = static_cast<int>(threadIdx.x) % 32 / Lanes;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+
+  struct part {
+    int begin, end;       // pieces; none if there is no such part
+    std::int64_t column;  // this thread's first
+  };
+  const auto part_at = [&](std::int64_t index) {
+    if (index >= num_parts) return part{0, 0, 0};
+    const std::int64_t tile = index / args.a.num_heavy;
+    const std::int64_t heavy = index - tile * args.a.num_heavy;
+    return part{__ldg(args.a.heavy_ptr + heavy), __ldg(args.a.heavy_ptr + heavy + 1), tile * tile_cols + lane * Values};
+  };
+  // Every `step`th piece from begin + first on.
+  const auto add = [&](const part& p, int first, int step, S(&sums)[Values]) {
+#pragma unroll
+    for (int i = 0; i < Values; ++i) sums[i] = S{0};
+    if (p.column >= args.n) return;
+#pragma unroll 4
+    for (int piece = p.begin + first; piece < p.end; piece += step) {
+      S some[Values];
+      read_vector<Values>(some, args.a.workspace + piece * ld + p.column);
+#pragma unroll
+      for (int i = 0; i < Values; ++i) sums[i] += some[i];
+    }
+  };
+  const auto add_slices = [&](S(&sums)[Values]) {
+#pragma unroll
+    for (int distance = 16; distance >= Lanes; distance /= 2) {
+#pragma unroll
+      for (int i = 0; i < Values; ++i) sums[i] += __shfl_xor_sync(0xffffffffu, sums[i], distance);
+    }
+  };
+
   wait_for_previous();
   let_next_begin();
   const scalars<S> by = read_scalars(args);
-  for (std::int64_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
-    const std::int64_t heavy = tile % args.a.num_heavy;
-    const std::int64_t col = tile / args.a.num_heavy * Width + x;
-    const int begin = __ldg(args.a.heavy_ptr + heavy);
-    const int end = __ldg(args.a.heavy_ptr + heavy + 1);
-    S sum{0};
-    if (col < args.n) {
-#pragma unroll 4
-      for (int piece = begin + slice; piece < end; piece += slices) {
-        sum += args.a.workspace[piece * ld + col];
-      }
+  const auto write = [&](const part& p, const S(&sums)[Values]) {
+    if (slice != 0 || p.column >= args.n) return;
+    const std::int64_t row = args.a.pieces[p.begin].row_of_c();
+    store_row<Values>(args.c + row * args.c_row_stride + p.column * args.c_col_stride, args.c_col_stride, vector_c, by,
+                      sums);
+  };
+  for (std::int64_t first = std::int64_t{blockIdx.x} * warps; first < num_parts;
+       first += std::int64_t{gridDim.x} * warps) {
+    const part mine = part_at(first + warp);
+    const bool left = mine.end - mine.begin > most_of_a_warp;
+    if (threadIdx.x % 32 == 0) left_to_all[warp] = left ? 1 : 0;
+    S sums[Values];
+    if (!left && mine.end > mine.begin) {
+      add(mine, slice, slices, sums);
+      add_slices(sums);
+      write(mine, sums);
     }
-    sums[slice][x] = sum;
     __syncthreads();
 #pragma unroll 1
-    for (int half = slices / 2; half > 0; half /= 2) {
-      if (slice < half) sums[slice][x] += sums[slice + half][x];
+    for (int owner = 0; owner < warps; ++owner) {
+      if (left_to_all[owner] == 0) continue;
+      const part shared = part_at(first + owner);
+      add(shared, warp * slices + slice, warps * slices, sums);
+      add_slices(sums);
+      if (slice == 0) write_vector<Values>(&sums_of[warp][lane * Values], sums);
       __syncthreads();
+      if (warp == owner) {
+#pragma unroll 1
+        for (int other = 0; other < warps; ++other) {
+#pragma unroll
+          for (int i = 0; i < Values; ++i) {
+            const S some = sums_of[other][lane * Values + i];
+            sums[i] = other == 0 ? some : sums[i] + some;
+          }
+        }
+        write(shared, sums);
+      }
+      __syncthreads();  // before the next sums
     }
-    if (slice == 0 && col < args.n) {
-      const std::int64_t row = args.a.pieces[begin].row_of_c();
-      store(args.c + row * args.c_row_stride + col * args.c_col_stride, by, sums[0][x]);
-    }
-    __syncthreads();  // before the next sums
+    __syncthreads();  // before the next parts
   }
 }
 
@@ -370,14 +427,24 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
 template <class T, class Operand>
 int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
   if (args.a.num_heavy == 0) return cudaSuccess;
-  const auto start_as_wide = [&](auto width) {
-    constexpr int columns = decltype(width)::value;
-    const std::int64_t num_tiles = args.a.num_heavy * ceil_div(args.n, columns);
-    return start(begins::while_previous_ends, &add_partials_kernel<T, Operand, columns>, num_tiles, 256, 0, env.stream,
-                 args, partials_ld<scalar_of<T>>(args.n), num_tiles);
+  constexpr int vector = 16 / static_cast<int>(sizeof(scalar_of<T>));
+  const auto start_as = [&](auto lanes, auto values) {
+    constexpr int columns = decltype(lanes)::value * decltype(values)::value;
+    const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % decltype(values)::value == 0 &&
+                          reinterpret_cast<std::uintptr_t>(args.c) % (decltype(values)::value * sizeof(T)) == 0;
+    const std::int64_t num_parts = args.a.num_heavy * ceil_div(args.n, columns);
+    return start(
+        begins::while_previous_ends, &add_partials_kernel<T, Operand, decltype(lanes)::value, decltype(values)::value>,
+        ceil_div(num_parts, 8), 256, 0, env.stream, args, partials_ld<scalar_of<T>>(args.n), num_parts, vector_c);
   };
-  return args.n <= 4 ? start_as_wide(std::integral_constant<int, 4>{})
-                     : start_as_wide(std::integral_constant<int, 32>{});
+  const auto start_for = [&](auto values) {
+    const std::int64_t wanted = ceil_div(args.n, decltype(values)::value);
+    if (wanted <= 2) return start_as(std::integral_constant<int, 2>{}, values);
+    if (wanted <= 8) return start_as(std::integral_constant<int, 8>{}, values);
+    return start_as(std::integral_constant<int, 32>{}, values);
+  };
+  return args.n % vector == 0 ? start_for(std::integral_constant<int, vector>{})
+                              : start_for(std::integral_constant<int, 1>{});
 }
 
 /// The most values of B that may be loaded at once: where every row of B, and so every tile, is whole vectors.
@@ -410,7 +477,7 @@ struct implementation<tables::rowwise> {
       if (wanted < Width) return launch_width<Row, Width / 2>(args, env, wanted);
     }
     constexpr tables::rowwise_row row = tables::rowwise::rows[Row];
-    using shape = rowwise_shape<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>;
+    using shape = rowwise_shape<T, row.lanes, row.items, row.groups, row.unroll, row.warps, row.blocks, Width>;
 
     // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
     constexpr int sector = sizeof(T) == 2 ? 16 : 8;
@@ -425,6 +492,8 @@ struct implementation<tables::rowwise> {
     const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * shape::teams);
 
+    const bool spread = args.a.uneven && depth > 1;
+
     constexpr int stored = shape::stored;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (stored * sizeof(T)) == 0;
@@ -434,14 +503,15 @@ struct implementation<tables::rowwise> {
                             num_chunks * num_tiles,
                             1.0 / static_cast<double>(num_chunks),
                             static_cast<int>(depth),
+                            spread ? num_chunks * shape::teams : shape::teams,
                             static_cast<int>(width),
                             static_cast<std::uint64_t>(args.ldb) * sizeof(T),
                             partials_ld<scalar_of<T>>(args.n),
                             vector_c,
                             staged};
     return start(begins::while_previous_ends,
-                 &rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>, grid.num_blocks,
-                 row.block_threads(), staged ? row.shared_bytes() : 0, env.stream, args, grid);
+                 &rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, row.blocks, Width>,
+                 grid.num_blocks, row.block_threads(), staged ? row.shared_bytes() : 0, env.stream, args, grid);
   }
 };
 

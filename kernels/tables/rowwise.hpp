@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -18,6 +19,7 @@ struct rowwise_row {
   int warps;   ///< of a thread block; they share nothing but L1
   int depth;   ///< the most pieces a team takes one after the other, the next one's entries fetched meanwhile
   value_type type;
+  int blocks = 0;  ///< that a multiprocessor holds at least, of fewer registers each; half as many of 8-byte values
 
   constexpr int tile_rows() const { return 1; }
   constexpr int tile_cols() const { return lanes * items; }
@@ -52,11 +54,14 @@ struct rowwise_row {
     const int allocated = (registers(vectors) + 7) / 8 * 8;
     const int blocks = 65536 / (allocated * block_threads());
     const int most = 2048 / block_threads();
-    return blocks < 1 ? 1 : blocks < most ? blocks : most;
+    const bool whole_vectors = vectors == fewest_vectors();  // else it takes more registers, and would spill them
+    const int least = !whole_vectors ? 1 : size_of(type) > 4 ? this->blocks / 2 : this->blocks;
+    return std::max({1, least, std::min(blocks, most)});
   }
   std::string label() const {
     return "rowwise-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
-           std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth);
+           std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth) +
+           (blocks > 0 ? "-b" + std::to_string(blocks) : "");
   }
   constexpr bool valid() const {
     const auto power_of_two_up_to = [](int value, int most) {
@@ -72,60 +77,59 @@ consteval auto rowwise_configs() {
   if constexpr (built_space == space::few) {
     return std::array<rowwise_row, 5>{{{1, 1, 8, 2, 4, 4, {}},
                                        {2, 4, 4, 2, 4, 4, {}},
-                                       {8, 4, 4, 4, 4, 4, {}},
+                                       {8, 4, 4, 4, 4, 4, {}, 6},
                                        {32, 8, 1, 4, 4, 2, {}},
                                        {16, 1, 2, 4, 4, 1, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_row, 40>{{
-        // lanes, items, groups, unroll, warps, depth
+    return std::array<rowwise_row, 39>{{
+        // lanes, items, groups, unroll, warps, depth, type, blocks
         // N = 1: rows of a few entries, short, medium, long ones
-        {1, 1, 1, 4, 4, 4, {}},
-        {1, 1, 4, 2, 4, 8, {}},
+        {1, 1, 1, 8, 4, 4, {}},
+        {1, 1, 4, 4, 4, 4, {}},
         {1, 1, 8, 4, 4, 4, {}},
         {1, 1, 32, 4, 4, 2, {}},
-        // N = 2 .. 4: short, long
+        // N = 2 .. 4: short, graphs, networks, long
         {1, 4, 4, 2, 4, 8, {}},
+        {1, 4, 4, 4, 4, 4, {}, 10},
+        {1, 4, 8, 2, 4, 4, {}, 12},
         {1, 4, 32, 2, 4, 2, {}},
-        // N = 8: short, short, long
+        // N = 8: short, short, graphs, long
         {2, 4, 1, 8, 4, 4, {}},
         {2, 4, 4, 2, 4, 8, {}},
+        {2, 4, 2, 4, 4, 4, {}, 10},
         {2, 4, 16, 4, 4, 2, {}},
-        // N = 16: short, long
+        // N = 16: short, stencils and graphs, long
         {4, 4, 1, 8, 4, 4, {}},
+        {4, 4, 1, 4, 4, 4, {}, 10},
         {4, 4, 8, 4, 4, 2, {}},
-        // N = 32: short, short, graphs, networks
+        // N = 32: short, graphs, networks, networks, meshes, stencils
         {8, 4, 1, 8, 4, 4, {}},
-        {8, 4, 2, 4, 8, 8, {}},
+        {8, 4, 1, 8, 4, 4, {}, 8},
         {8, 4, 4, 4, 4, 4, {}},
         {8, 4, 4, 8, 4, 1, {}},
         {4, 8, 1, 4, 4, 8, {}},
-        {4, 8, 2, 4, 4, 4, {}},
-        {4, 8, 8, 4, 4, 2, {}},
+        {4, 8, 1, 2, 4, 8, {}, 9},
         // odd N, where loads of B are of one value
         {8, 1, 4, 4, 4, 4, {}},
         {32, 1, 1, 8, 4, 4, {}},
-        // N = 64: short, long, fp64
-        {16, 4, 1, 8, 4, 4, {}},
-        {16, 4, 1, 8, 16, 2, {}},
-        {16, 4, 2, 8, 4, 2, {}},
-        {8, 8, 1, 4, 4, 8, {}},
+        // N = 64: graphs, any, stencils, long
+        {16, 4, 1, 8, 4, 4, {}, 8},
+        {8, 8, 1, 4, 4, 8, {}, 6},
+        {8, 8, 1, 2, 4, 8, {}, 9},
         {8, 8, 4, 4, 4, 2, {}},
-        {32, 2, 1, 8, 4, 4, {}},
-        // N = 128: short, any, neighbours that share an L1, few and long
-        {32, 4, 1, 4, 8, 8, {}},
-        {32, 4, 1, 4, 16, 8, {}},
-        {32, 4, 1, 8, 4, 4, {}},
+        // N = 128: stencils, networks, neighbours that share an L1, meshes, stencils, few and long
+        {32, 4, 1, 4, 4, 4, {}, 10},
+        {32, 4, 1, 8, 4, 4, {}, 8},
         {32, 4, 1, 8, 8, 2, {}},
-        {32, 4, 1, 8, 16, 2, {}},
-        {32, 4, 1, 16, 4, 1, {}},
-        {16, 8, 1, 4, 8, 8, {}},
+        {16, 8, 1, 4, 4, 8, {}, 6},
+        {16, 8, 1, 2, 4, 8, {}, 9},
         {16, 8, 1, 8, 4, 2, {}},
         {16, 8, 2, 4, 4, 2, {}},
-        // N >= 256: short, long
-        {32, 8, 1, 4, 4, 4, {}},
-        {32, 8, 1, 4, 8, 2, {}},
+        // N >= 256: any, neighbours that share an L1, long, stencils
+        {32, 8, 1, 4, 4, 4, {}, 6},
         {32, 8, 1, 4, 16, 2, {}},
         {32, 8, 1, 8, 4, 2, {}},
+        {32, 8, 1, 2, 4, 4, {}, 9},
         {32, 16, 1, 2, 4, 4, {}},
     }};
   } else {

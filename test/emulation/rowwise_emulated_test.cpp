@@ -23,6 +23,7 @@ constexpr auto launchers = emulated_launchers<table>();
 struct setting : dense_setting {
   converters::rows_stream_options stream = {16, 8};
   int multiprocessors = 1;  ///< few: long thread blocks
+  bool uneven = false;
 };
 
 setting setting_of(std::size_t k, std::int64_t n) {
@@ -34,12 +35,14 @@ setting setting_of(std::size_t k, std::int64_t n) {
   s.stream.split = one_of(random, splits);
   s.stream.grain = one_of(random, grains);
   s.multiprocessors = one_of(random, multiprocessors);
+  s.uneven = k % 2 == 1;
   return s;
 }
 
 std::string words(const setting& s) {
   return words(static_cast<const dense_setting&>(s)) + ", split " + std::to_string(s.stream.split) + ", grain " +
-         std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors);
+         std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors) +
+         (s.uneven ? ", uneven" : "");
 }
 
 /// The product C of `c0`, as the kernel leaves it. The workspace holds NaN before, so that who reads what nobody wrote
@@ -61,7 +64,8 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
                                 stream.pieces.data(),
                                 stream.pairs.data(),
                                 stream.heavy_ptr.data(),
-                                nullptr};
+                                nullptr,
+                                s.uneven};
   partial_sums<S> workspace(kernels::rows_workspace_bytes(rows, s.n));
   rows.workspace = workspace.data();
   there.may_write_bytes(workspace.data(), workspace.bytes());

@@ -168,19 +168,27 @@ TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
       for (const std::int64_t cols : {std::int64_t{1}, std::int64_t{32}, std::int64_t{1} << 40}) {
         const auto cut = converters::cut_for(100, 100 * mean + 99, cols, step);
         EXPECT_EQ(cut.split % 2 + cut.piece % 2, 0);
-        EXPECT_GE(cut.split, 16 * step);
+        EXPECT_GE(cut.split, 4 * step);
         EXPECT_GE(cut.split, 4 * mean);
-        EXPECT_LE(cut.split, std::max(16 * step, 4 * mean + 4) + 1);
+        EXPECT_LE(cut.split, std::max(64 * step, 4 * mean + 4) + 1);
         EXPECT_GE(cut.greatest_piece(), 4 * step);
         EXPECT_LE(cut.greatest_piece(), cut.split);
       }
     }
   }
-  EXPECT_EQ(converters::cut_for(0, 0, 1, 8), (rows_stream_options{.split = 128, .piece = 32}));
-  EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 2, 8), (rows_stream_options{.split = 128, .piece = 64}));
+  EXPECT_EQ(converters::cut_for(0, 0, 1, 8), (rows_stream_options{.split = 32}));
+  EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 2, 8), (rows_stream_options{.split = 64}));
   EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 8, 8), (rows_stream_options{.split = 128}));
+  EXPECT_EQ(converters::cut_for(1 << 10, 1 << 20, 8, 8), (rows_stream_options{.split = 4096, .piece = 128}));
   EXPECT_EQ(converters::cut_for(1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 31, 800),
-            (rows_stream_options{.split = 12800}));
+            (rows_stream_options{.split = 51200}));
+}
+
+TEST(rows_stream, is_uneven_where_heavy_rows_hold_much_of_it) {
+  const rows_stream_options cut{.split = 128, .piece = 32};
+  EXPECT_FALSE(converters::is_uneven(100000, 0, cut));
+  EXPECT_FALSE(converters::is_uneven(100000, 390, cut));  // 12480 entries at the most
+  EXPECT_TRUE(converters::is_uneven(100000, 391, cut));
 }
 
 TEST(rows_stream, names_what_is_wrong) {
