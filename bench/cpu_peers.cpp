@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -51,13 +52,22 @@ constexpr std::string_view usage = R"(usage: cpu_peers [OPTIONS] MATRIX...
   --types TYPE,...     (fp32,fp64)
   --least-nnz NUMBER   passes over files in a folder with fewer non-zeros (20000)
   --rounds NUMBER      samples of each (11)
+  --seconds NUMBER     of the whole run: where they are scarce, fewer samples, never under 3; cases that cannot begin
+                       in time are left out, and told
   --rows               times every row of the kernel tables too, in 3 rounds of their own
   --out FILE           JSON; what it holds of the same build stays, cases of the same name are replaced
+exit status: 0, 3 a result was wrong, 1 an error
+examples:
+  cpu_peers --seconds 85 --out peers.json bench/large.json folder/of/matrices
+  cpu_peers --mkl /path/to/libmkl_rt.so.3 --threads 2 --cols 1,8 wave.mtx.gz
 )";
+
+constexpr int least_rounds = 3;
 
 struct options {
   std::string mkl, out;
   int threads = 0, rounds = 11;
+  double most_seconds = std::numeric_limits<double>::infinity();
   bool rows = false;
   std::int64_t least_nnz = 20000;
   std::vector<std::int64_t> cols = {1, 8, 32, 128};
@@ -105,10 +115,14 @@ options parse(int argc, char** argv) {
       o.least_nnz = number();
     } else if (argument == "--rounds") {
       o.rounds = static_cast<int>(number());
+    } else if (argument == "--seconds") {
+      o.most_seconds = static_cast<double>(number());
     } else if (argument == "--rows") {
       o.rows = true;
     } else if (argument == "--out") {
       o.out = value();
+    } else if (argument == "--help") {
+      return {};  // as if nothing had been named: the usage is printed
     } else if (argument.starts_with("--")) {
       core::fail(errc::invalid_argument, "{}: no such option", argument);
     } else {
@@ -139,13 +153,18 @@ double seconds_of(const launch& work, std::int64_t count) {
 /// A sample is as many products as last this long.
 constexpr double sample_seconds = 2e-3;
 
-/// Each takes one sample after the other, `rounds` times around. Before a short one comes a product that is not timed,
-/// for the others have used the cache.
-void take_turns(std::vector<contender>& all, int rounds) {
+/// Each takes one sample after the other, `rounds` times around, or as often as `seconds` allow but least_rounds.
+/// Before a short one comes a product that is not timed, for the others have used the cache.
+void take_turns(std::vector<contender>& all, int rounds, double seconds) {
+  double round_seconds = 0;
   for (contender& c : all) {
-    seconds_of(c.ready.start, 1);
-    const double once = std::max(1e-7, seconds_of(c.ready.start, 2) / 2);
+    const double first = seconds_of(c.ready.start, 1);
+    const double once = std::max(1e-7, first > 20 * sample_seconds ? first : seconds_of(c.ready.start, 2) / 2);
     c.launches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(sample_seconds / once)));
+    round_seconds += once * static_cast<double>(c.launches + (c.launches > 1));
+  }
+  if (rounds * round_seconds > seconds) {
+    rounds = std::max(std::min(rounds, least_rounds), static_cast<int>(seconds / round_seconds));
   }
   for (int round = 0; round < rounds; ++round) {
     for (contender& c : all) {
@@ -197,9 +216,10 @@ double best_of(const json& c, std::string_view group) {
   return best;
 }
 
+/// `seconds`: for the samples.
 template <value T>
 json measure_case(const context& ctx, bench::stage& where, peers& others, const options& o, const std::string& name,
-                  const csr_view<T, std::int32_t>& a, std::int64_t cols) {
+                  const csr_view<T, std::int32_t>& a, std::int64_t cols, double seconds) {
   const bench::stage_array<T> b_data(where, a.cols * cols), c_data(where, a.rows * cols);
   const dense_view<T> b(b_data.data(), a.cols, cols), c(c_data.data(), a.rows, cols);
   bench::fill_seeded<T>(b, seed);
@@ -235,7 +255,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
       admit(contenders, {.name = rival.name, .group = rival.group}, [&] { return rival.prepare(b, c); });
     }
   }
-  take_turns(contenders, o.rounds);
+  take_turns(contenders, o.rounds, seconds);
   if (o.rows) {
     for (const auto& algorithm : ours.rows_by_algorithm(false)) {
       for (const kernel_info& row : algorithm) {
@@ -247,7 +267,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
         admit(rows, {.name = row.name, .group = "row"}, [&] { return ours.row_from_host(row.name, b, c); });
       }
     }
-    take_turns(rows, 3);
+    take_turns(rows, least_rounds, seconds);
   }
 
   json result = {{"matrix", name}, {"cols", cols}, {"type", to_string(value_type_of<T>)}, {"nnz", a.nnz()}};
@@ -351,6 +371,29 @@ void print_summary(const json& summary) {
   }
 }
 
+/// The whole in two lines.
+void print_verdict(const json& cases, const json& left_out) {
+  const auto of = [&](std::string_view type) {
+    return summarise(cases, "eigen_over_plan", [&](const json& c) { return type.empty() || c["type"] == type; });
+  };
+  const auto mean = [&](std::string_view type) {
+    const json s = of(type);
+    return s.is_null() ? std::string("-") : fmt::format("{:.2f}", s["geometric_mean"].get<double>());
+  };
+  const json all = of("");
+  if (all.is_null()) {
+    fmt::print("no case was compared with Eigen\n");
+  } else {
+    fmt::print("Eigen's time over the plan's: geometric mean {} over {} cases (fp32 {}, fp64 {})\n", mean(""),
+               all["cases"].get<int>(), mean("fp32"), mean("fp64"));
+  }
+  fmt::print("worst {}; left out for want of time: {} cases\n",
+             all.is_null()
+                 ? "-"
+                 : fmt::format("{:.2f} ({})", all["worst"].get<double>(), all["worst_case"].get<std::string>()),
+             left_out.size());
+}
+
 json describe(const bench::machine_facts& m) {
   return {{"git_hash", m.git_hash},   {"library_version", m.library_version},
           {"compiler", m.compiler},   {"context", m.context},
@@ -382,6 +425,12 @@ void put_case(json& cases, json c) {
   cases.push_back(std::move(c));
 }
 
+void require_types(const options& o) {
+  for (const std::string& type : o.types) {
+    if (type != "fp32" && type != "fp64") core::fail(errc::invalid_argument, "--types \"{}\": fp32 or fp64", type);
+  }
+}
+
 /// Whether everything asked for was right.
 bool measure_all(const context& ctx, const options& o) {
   const auto where = bench::make_cpu_stage(ctx.threads());
@@ -401,22 +450,49 @@ bool measure_all(const context& ctx, const options& o) {
       "matrix", "N");
 
   bool all_right = true;
+  const double begin = now();
+  const auto inputs = bench::expand_inputs(o.matrices);
+  auto remaining = static_cast<std::int64_t>(inputs.size() * o.types.size() * o.cols.size());
+  json left_out = json::array();
+  const auto leave_out = [&](const std::string& name, std::string_view type, std::int64_t cols) {
+    left_out.push_back(fmt::format("{} N={} {}", name, cols, type));
+    fmt::print("left out, for the time is over: {}\n", left_out.back().get<std::string>());
+    --remaining;
+  };
   const auto run_case = [&]<value T>(const bench::loaded_matrix& m, const csr_matrix<T>& a, std::int64_t cols) {
-    json c = measure_case<T>(ctx, *where, others, o, m.from.name, a.view(), cols);
+    const double left = o.most_seconds - (now() - begin);
+    if (left <= 0) {
+      leave_out(m.from.name, to_string(value_type_of<T>), cols);
+      return;
+    }
+    // Half of what is left, shared alike: matrices have to be read and results checked, too.
+    const double seconds = 0.5 * left / static_cast<double>(remaining--);
+    json c = measure_case<T>(ctx, *where, others, o, m.from.name, a.view(), cols, seconds);
     all_right = all_right && c["failures"].empty();
     print_case(c);
     put_case(results["cases"], std::move(c));
   };
-  for (const bench::input& from : bench::expand_inputs(o.matrices)) {
+  for (const bench::input& from : inputs) {
+    if (now() - begin > o.most_seconds) {
+      for (const std::string& type : o.types) {
+        for (const std::int64_t cols : o.cols) leave_out(from.name, type, cols);
+      }
+      continue;
+    }
+    const auto pass_over = [&] { remaining -= static_cast<std::int64_t>(o.types.size() * o.cols.size()); };
     bench::loaded_matrix m;
     try {
       m = bench::load(from, seed);
     } catch (const error& e) {
       if (!from.from_folder) throw;
       fmt::print("passed over: {}: {}\n", from.name, e.what());
+      pass_over();
       continue;
     }
-    if (from.from_folder && m.a.nnz() <= o.least_nnz) continue;
+    if (from.from_folder && m.a.nnz() <= o.least_nnz) {
+      pass_over();
+      continue;
+    }
     results["matrices"][m.from.name] = {{"source", from.is_file ? from.name : from.source},
                                         {"rows", m.a.rows()},
                                         {"cols", m.a.cols()},
@@ -427,20 +503,18 @@ bool measure_all(const context& ctx, const options& o) {
                                         {"seeded_values", m.seeded_values},
                                         {"pattern_class", m.pattern_class}};
     for (const std::string& type : o.types) {
-      for (const std::int64_t cols : o.cols) {
-        if (type == "fp32") {
-          run_case(m, cast<float, std::int32_t>(m.a), cols);
-        } else if (type == "fp64") {
-          run_case(m, m.a, cols);
-        } else {
-          core::fail(errc::invalid_argument, "--types \"{}\": fp32 or fp64", type);
-        }
-      }
+      const auto all_widths = [&]<value T>(const csr_matrix<T>& a) {
+        for (const std::int64_t cols : o.cols) run_case(m, a, cols);
+      };
+      type == "fp32" ? all_widths(cast<float, std::int32_t>(m.a)) : all_widths(m.a);
     }
     results["summary"] = summarise(results["cases"]);
     if (!o.out.empty()) bench::write_text(results.dump(1) + '\n', o.out);
   }
+  results["left_out"] = left_out;
+  if (!o.out.empty()) bench::write_text(results.dump(1) + '\n', o.out);
   print_summary(summarise(results["cases"]));
+  print_verdict(results["cases"], left_out);
   return all_right;
 }
 
@@ -453,6 +527,7 @@ int main(int argc, char** argv) {
       fmt::print("{}", usage);
       return 2;
     }
+    require_types(o);
     return measure_all(context::cpu(o.threads), o) ? 0 : 3;
   } catch (const std::exception& e) {
     fmt::print(stderr, "cpu_peers: {}\n", e.what());

@@ -315,20 +315,6 @@ void require_valid(const bench_options& options) {
   if (t.min_samples < 1) core::fail(errc::invalid_argument, "bench: samples = {}: must be at least 1", t.min_samples);
 }
 
-matrix_facts facts_of(const loaded_matrix& m) {
-  return {.name = m.from.name,
-          .source = m.from.is_file ? std::filesystem::path(m.from.source).filename().string() : m.from.source,
-          .kind = m.from.kind,
-          .pattern_class = m.pattern_class,
-          .rows = m.a.rows(),
-          .cols = m.a.cols(),
-          .nnz = m.a.nnz(),
-          .max_row = m.max_row,
-          .checksum = m.checksum,
-          .seeded_values = m.seeded_values,
-          .load_seconds = m.load_seconds};
-}
-
 template <number T>
 void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
                 const std::function<void(const run_result&)>& on_case) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "bench/harness/bound.hpp"
+#include "lib/core/fail.hpp"
 
 namespace bcsc::bench {
 
@@ -56,6 +57,9 @@ void merge(accuracy& into, const accuracy& other) {
     into.worst_col = other.worst_col;
   }
   into.max_error = std::max(into.max_error, other.max_error);
+  into.mean_error += other.mean_error;  // sums, so far
+  into.mean_bound_share += other.mean_bound_share;
+  into.compared += other.compared;
   into.max_bound_share = std::max(into.max_bound_share, other.max_bound_share);
   into.violations += other.violations;
   into.not_finite += other.not_finite;
@@ -90,7 +94,7 @@ expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const
       }
       terms_[row] = a.row_ptr[row + 1] - a.row_ptr[row];
       for (std::int64_t j = 0; j < cols_; ++j) {
-        value_[at(i, j)] = static_cast<double>(sum[static_cast<std::size_t>(j)]);
+        value_[at(i, j)] = sum[static_cast<std::size_t>(j)];
         magnitude_[at(i, j)] = rounded_up<scalar_of<T>>(size[static_cast<std::size_t>(j)]);
       }
     }
@@ -100,8 +104,12 @@ expectation<T>::expectation(const csr_view<T, std::int32_t>& a, dense_view<const
 template <number T>
 accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allowed) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (c.rows != rows_ || c.cols > cols_) {
+    core::fail(errc::size_mismatch, "a result of {} x {} where at most {} x {} are known", c.rows, c.cols, rows_,
+               cols_);
+  }
   accuracy total;
-  const double* const values = value_.data();
+  const accumulator<T>* const values = value_.data();
   const scalar_of<T>* const magnitudes = magnitude_.data();
 
   const auto compare_entry = [&](std::int64_t i, std::int64_t j, const row_bound<T>& bound, accuracy& found) {
@@ -111,16 +119,21 @@ accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allow
       return;
     }
     const auto computed = static_cast<double>(c(i, j));
-    const double right = values[at(i, j)];
-    const double error = std::abs(computed - right);
+    const accumulator<T> right = values[at(i, j)];
+    const auto error = static_cast<double>(std::abs(static_cast<accumulator<T>>(computed) - right));
     double relative = infinity, share = infinity;
     if (std::isfinite(computed)) {
       relative = error == 0 ? 0 : error / magnitude;
-      share = error == 0 ? 0 : error / bound.of(magnitude, right);
+      share = error == 0 ? 0 : error / bound.of(magnitude, static_cast<double>(right));
     } else {
       ++found.not_finite;
     }
     found.max_error = std::max(found.max_error, relative);
+    if (magnitude > 0) {
+      found.mean_error += relative;
+      found.mean_bound_share += share;
+      ++found.compared;
+    }
     if (!(share <= 1)) ++found.violations;
     if (found.worst_row < 0 || share > found.max_bound_share) {
       found.max_bound_share = share;
@@ -145,16 +158,20 @@ accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allow
       };
       if (c.order == layout::row_major) {
         for (std::int64_t i = first; i < last; ++i) {
-          for (std::int64_t j = 0; j < cols_; ++j) compare_at(i, j);
+          for (std::int64_t j = 0; j < c.cols; ++j) compare_at(i, j);
         }
       } else {
-        for (std::int64_t j = 0; j < cols_; ++j) {
+        for (std::int64_t j = 0; j < c.cols; ++j) {
           for (std::int64_t i = first; i < last; ++i) compare_at(i, j);
         }
       }
     }
 #pragma omp critical(bcsc_bench_merge_accuracy)
     merge(total, found);
+  }
+  if (total.compared > 0) {
+    total.mean_error /= static_cast<double>(total.compared);
+    total.mean_bound_share /= static_cast<double>(total.compared);
   }
   return total;
 }

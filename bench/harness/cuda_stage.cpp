@@ -1,3 +1,4 @@
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -131,6 +132,14 @@ class cuda_stage final : public stage {
     double best = std::numeric_limits<double>::infinity();
     for (int run = 0; run < 10; ++run) best = std::min(best, seconds(copy, 1));
     return 2.0 * static_cast<double>(bytes) / best;
+  }
+
+  void profiled(const launch& work) override {
+    wait();
+    check(cudaProfilerStart(), "cudaProfilerStart");
+    work();
+    wait();
+    check(cudaProfilerStop(), "cudaProfilerStop");
   }
 
   void describe(machine_facts& facts) const override {

@@ -119,6 +119,16 @@ loaded_matrix load(const input& from, std::uint64_t seed, const read_options& re
   return m;
 }
 
+std::optional<loaded_matrix> load_or_pass_over(const input& from, std::uint64_t seed, std::string& why) {
+  try {
+    return load(from, seed);
+  } catch (const error& e) {
+    if (!from.from_folder || e.code() != errc::unsupported) throw;
+    why = e.what();
+    return std::nullopt;
+  }
+}
+
 std::uint64_t checksum(const csr_view<double, std::int32_t>& a) {
   fnv1a hash;
   for (const std::int32_t p : a.row_ptr) hash.add(static_cast<std::uint64_t>(std::int64_t{p}));

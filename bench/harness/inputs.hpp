@@ -42,6 +42,9 @@ struct loaded_matrix {
 /// Throws what read_csr and from_specification throw, and error{invalid_format} where a manifest's checksum is another.
 loaded_matrix load(const input& from, std::uint64_t seed, const read_options& reading = {});
 
+/// The same, but a file of a folder that holds no real matrix gives none, and `why` is told.
+std::optional<loaded_matrix> load_or_pass_over(const input& from, std::uint64_t seed, std::string& why);
+
 /// FNV-1a, 64 bits, over row_ptr and col_ind as 64-bit and the values as fp64, all little-endian.
 std::uint64_t checksum(const csr_view<double, std::int32_t>& a);
 

@@ -89,6 +89,15 @@ prepared own_kernels<T>::row_from_host(const std::string& kernel, dense_view<con
   return prepare(make(host_, kernel, b.cols, b.order, trust::validate), b, c);
 }
 
+template <number T>
+prepared own_kernels<T>::planned(plan_options options, dense_view<const T> b, dense_view<T> c) const {
+  options.cols = std::max<std::int64_t>(b.cols, 1);
+  options.b_layout = b.order;
+  options.compute = compute_;
+  options.check = trust::trusted;
+  return prepare(std::make_shared<const spmm_plan<T>>(ctx_, placed_, options), b, c);
+}
+
 template class own_kernels<float>;
 template class own_kernels<double>;
 template class own_kernels<half>;

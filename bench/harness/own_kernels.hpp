@@ -31,6 +31,8 @@ class own_kernels {
 
   /// The same with the time of its conversion, from CSR on the host.
   prepared row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const;
+  /// A plan with these options for B's columns and layout, from CSR where the stage is.
+  prepared planned(plan_options options, dense_view<const T> b, dense_view<T> c) const;
   /// The plan's own choice, from CSR on the host.
   prepared chosen(dense_view<const T> b, dense_view<T> c) const { return row_from_host("", b, c); }
 

@@ -6,69 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
+#include "bench/harness/json.hpp"
 #include "lib/core/fail.hpp"
 
 namespace bcsc::bench {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
 // --- JSON -----------------------------------------------------------------------------------------------------------
-
-json to_json(const machine_facts& m) {
-  return {{"git_hash", m.git_hash},
-          {"library_version", m.library_version},
-          {"compiler", m.compiler},
-          {"date", m.date},
-          {"backend", m.backend},
-          {"context", m.context},
-          {"cpu_model", m.cpu_model},
-          {"num_cpus", m.num_cpus},
-          {"threads", m.threads},
-          {"last_level_cache_bytes", m.last_level_cache_bytes},
-          {"gpu_name", m.gpu_name},
-          {"compute_capability", m.compute_capability},
-          {"gpu_memory_bytes", m.gpu_memory_bytes},
-          {"gpu_l2_bytes", m.gpu_l2_bytes},
-          {"gpu_clocks", m.gpu_clocks},
-          {"versions", m.versions},
-          {"copy_bandwidth", m.copy_bandwidth},
-          {"peak_fp32", m.peak_fp32},
-          {"peak_fp64", m.peak_fp64}};
-}
-
-json to_json(const matrix_facts& m) {
-  return {{"name", m.name},
-          {"source", m.source},
-          {"kind", m.kind},
-          {"pattern_class", m.pattern_class},
-          {"rows", m.rows},
-          {"cols", m.cols},
-          {"nnz", m.nnz},
-          {"max_row", m.max_row},
-          {"checksum", fmt::format("{:016x}", m.checksum)},
-          {"seeded_values", m.seeded_values},
-          {"load_seconds", m.load_seconds}};
-}
-
-json to_json(const std::optional<time_statistics>& t) {
-  if (!t) return nullptr;
-  return {{"median", t->median},
-          {"min", t->min},
-          {"max", t->max},
-          {"p10", t->p10},
-          {"p90", t->p90},
-          {"samples", t->num_samples},
-          {"launches_per_sample", t->launches_per_sample}};
-}
-
-/// JSON has no infinity: null.
-json finite_or_null(double x) { return std::isfinite(x) ? json(x) : json(nullptr); }
 
 template <class X>
 json value_or_null(const std::optional<X>& x) {

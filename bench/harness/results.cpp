@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "bcsc/analysis.hpp"
@@ -26,6 +27,20 @@ std::string_view to_string(entry_status status) {
       return "unavailable";
   }
   return "unknown";
+}
+
+matrix_facts facts_of(const loaded_matrix& m) {
+  return {.name = m.from.name,
+          .source = m.from.is_file ? std::filesystem::path(m.from.source).filename().string() : m.from.source,
+          .kind = m.from.kind,
+          .pattern_class = m.pattern_class,
+          .rows = m.a.rows(),
+          .cols = m.a.cols(),
+          .nnz = m.a.nnz(),
+          .max_row = m.max_row,
+          .checksum = m.checksum,
+          .seeded_values = m.seeded_values,
+          .load_seconds = m.load_seconds};
 }
 
 const entry_result* fastest(const case_result& c, std::string_view group, layout order) {

@@ -59,6 +59,8 @@ struct matrix_facts {
   double load_seconds = 0;
 };
 
+matrix_facts facts_of(const loaded_matrix& m);
+
 struct input_problem {
   std::string name;
   std::string message;

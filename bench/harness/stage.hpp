@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bcsc/context.hpp"
+#include "bcsc/error.hpp"
 #include "bcsc/formats.hpp"
 #include "bench/harness/machine.hpp"
 
@@ -49,6 +50,10 @@ class stage {
   virtual std::int64_t flush_bytes() const = 0;
   /// Bytes read plus bytes written per second of the best of several large copies.
   virtual double measure_copy_bandwidth() = 0;
+
+  /// One call of `work`, all that a profiler sees that was told not to look from the start. Throws error{unsupported}
+  /// where there is none to tell.
+  virtual void profiled(const launch&) { throw error(errc::unsupported, "a profiled product: only on a GPU"); }
 
   /// Adds what is known of the hardware and its drivers.
   virtual void describe(machine_facts& facts) const = 0;

@@ -20,15 +20,15 @@ import tempfile
 OPENING, CLOSING = "<!-- figures -->", "<!-- /figures -->"
 
 
-def read_run(path):
-    """One results file, gzipped or not (told by its first bytes, not by its name)."""
+def read_run(path, schema="bcsc-bench-1", program="bcsc bench"):
+    """One results file of a program, gzipped or not (told by its first bytes, not by its name)."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     run = json.loads(data)
-    if run.get("schema") != "bcsc-bench-1":
-        sys.exit(f"{path}: schema = {run.get('schema')!r}: not a file of bcsc bench")
+    if run.get("schema") != schema:
+        sys.exit(f"{path}: schema = {run.get('schema')!r}: not a file of {program}")
     return run
 
 
@@ -179,13 +179,13 @@ def report(runs, cases, options):
     return "\n\n".join(parts)
 
 
-def insert(path, text):
+def insert(path, text, opening=OPENING, closing=CLOSING):
     """Replaces what stands between the markers; the file is written beside and renamed."""
     with open(path, encoding="utf-8") as file:
         old = file.read()
-    if old.count(OPENING) != 1 or old.count(CLOSING) != 1 or old.index(OPENING) > old.index(CLOSING):
-        sys.exit(f"{path}: must hold {OPENING} and, behind it, {CLOSING}, once each")
-    new = old[:old.index(OPENING) + len(OPENING)] + f"\n\n{text}\n\n" + old[old.index(CLOSING):]
+    if old.count(opening) != 1 or old.count(closing) != 1 or old.index(opening) > old.index(closing):
+        sys.exit(f"{path}: must hold {opening} and, behind it, {closing}, once each")
+    new = old[:old.index(opening) + len(opening)] + f"\n\n{text}\n\n" + old[old.index(closing):]
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as beside:
         beside.write(new)

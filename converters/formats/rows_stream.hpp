@@ -24,7 +24,7 @@ struct rows_stream_options {
   std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
   std::int64_t piece = 0;    ///< the most entries of a piece of a heavy row: even, at most `split`; 0: `split`
 
-  std::int64_t greatest_piece() const { return piece > 0 ? piece : split; }
+  constexpr std::int64_t greatest_piece() const { return piece > 0 ? piece : split; }
   friend bool operator==(const rows_stream_options&, const rows_stream_options&) = default;
 };
 

@@ -22,6 +22,7 @@
 #include "bench/harness/bound.hpp"
 #include "bench/harness/check.hpp"
 #include "bench/harness/inputs.hpp"
+#include "bench/harness/program.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -150,6 +151,49 @@ TYPED_TEST(checker, EntriesNothingWasAddedToAreExactlyZero) {
   EXPECT_TRUE(right.compare(c.view()).passed());
   c(0, 0) = std::numeric_limits<TypeParam>::denorm_min();
   EXPECT_EQ(right.compare(c.view()).violations, 1);
+}
+
+TYPED_TEST(checker, MeansAreOverTheEntriesThatHaveTerms) {
+  // Four entries have terms; one is wrong by eight roundings of itself, |C| = 6 = |A||B|.
+  const small_product<TypeParam> p;
+  auto c = p.right(layout::row_major);
+  constexpr double u = std::numeric_limits<TypeParam>::epsilon() / 2;
+  c(2, 0) = TypeParam(6) + TypeParam(48 * u);
+  const accuracy found = p.compare(c);
+  EXPECT_EQ(found.compared, 4);
+  EXPECT_DOUBLE_EQ(found.max_error, 8 * u);
+  EXPECT_DOUBLE_EQ(found.mean_error, 2 * u);
+  EXPECT_GT(found.max_bound_share, 0);
+  EXPECT_DOUBLE_EQ(found.mean_bound_share, found.max_bound_share / 4);
+}
+
+TYPED_TEST(checker, AResultMayHaveTheFirstColumnsOnlyAndAnyLeadingDimension) {
+  const small_product<TypeParam> p;
+  const expectation<TypeParam> expected(p.a.view(), p.b.view());
+  const auto right = p.right(layout::row_major);
+  for (const layout order : {layout::row_major, layout::col_major}) {
+    std::vector<TypeParam> room(40, std::numeric_limits<TypeParam>::quiet_NaN());
+    const dense_view<TypeParam> c(room.data() + 1, 3, 1, 5, order);
+    for (int i = 0; i < 3; ++i) c(i, 0) = right(i, 0);
+    EXPECT_TRUE(expected.compare(dense_view<const TypeParam>(c)).passed());
+    c(2, 0) = right(2, 1);
+    EXPECT_EQ(expected.compare(dense_view<const TypeParam>(c)).violations, 1);
+  }
+  const dense_matrix<TypeParam> wider(3, 3), lower(2, 2);
+  EXPECT_THROW(expected.compare(wider.view()), error);
+  EXPECT_THROW(expected.compare(lower.view()), error);
+}
+
+TYPED_TEST(checker, TheReferenceIsFinerThanTheType) {
+  // 1/3 * 1/3 rounded is wrong by less than a rounding, and not by nothing.
+  const TypeParam third = TypeParam(1) / 3;
+  const csr_matrix<TypeParam, std::int32_t> a{1, 1, {0, 1}, {0}, {third}};
+  dense_matrix<TypeParam> b(1, 1), c(1, 1);
+  b(0, 0) = third;
+  c(0, 0) = third * third;
+  const accuracy found = expectation<TypeParam>(a.view(), b.view()).compare(c.view());
+  EXPECT_GT(found.max_error, 0);
+  EXPECT_LE(found.max_error, std::numeric_limits<TypeParam>::epsilon() / 2);
 }
 
 TYPED_TEST(checker, SubnormalResultsMayNotBeFlushed) {
@@ -431,6 +475,25 @@ TEST(inputs, PatternFilesGetSeededValues) {
   EXPECT_NE(one.a.view().values[0], 1.0);
   EXPECT_EQ(one.checksum, again.checksum);
   EXPECT_NE(one.checksum, other.checksum);
+}
+
+TEST(programs, EveryMultipliedTypeIsVisitedAndNoOther) {
+  const auto names = multiplied_types(backend::cpu);
+  EXPECT_FALSE(names.empty());
+  for (const value_type type : all_value_types) {
+    std::string visited;
+    const bool found = with_multiplied(to_string(type), [&]<class T>(T) { visited = to_string(value_type_of<T>); });
+    EXPECT_EQ(found, std::ranges::count(names, to_string(type)) == 1) << to_string(type);
+    EXPECT_EQ(visited, found ? to_string(type) : "");
+  }
+  EXPECT_FALSE(with_multiplied("fp128", [](auto) { FAIL(); }));
+}
+
+TEST(programs, ErrorsBecomeExitStatus) {
+  const auto ends = [](errc code) { return run_program("test", [&]() -> int { throw error(code, "why"); }); };
+  EXPECT_EQ(ends(errc::no_device), exit_skipped);
+  EXPECT_EQ(ends(errc::invalid_argument), exit_error);
+  EXPECT_EQ(run_program("test", [] { return 3; }), exit_not_met);
 }
 
 TEST(inputs, ChecksumIsFnv1aOverAllArrays) {
