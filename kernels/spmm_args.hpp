@@ -42,11 +42,12 @@ struct bcsc_operand {
   bool scattered = false;
 };
 
-/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads.
+/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the rows of the
+/// table scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
 template <class T, class Operand>
 struct product_args {
   Operand a;
-  const T* b;  ///< cols x n, always row-major (the plan packs a column-major B first)
+  const T* b;  ///< cols x n (scatter: rows x n), always row-major (the plan packs a column-major B first)
   std::int64_t ldb;
   std::int64_t n;
   T* c;  ///< element (m, n) at c[m * c_row_stride + n * c_col_stride]

@@ -102,25 +102,26 @@ class cusparse_product {
   /// `describe_a` fills the descriptor of A.
   template <class DescribeA>
   cusparse_product(handles& library, stage& where, DescribeA describe_a, dense_view<const T> b, dense_view<T> c,
-                   cusparseSpMMAlg_t algorithm)
+                   cusparseSpMMAlg_t algorithm, cusparseOperation_t op)
       : library_(library),
         b_(b.data, b.rows, b.cols, b.ld, b.order),
         c_(c.data, c.rows, c.cols, c.ld, c.order),
-        algorithm_(algorithm) {
+        algorithm_(algorithm),
+        op_(op) {
     describe_a(&a_.handle);
     std::size_t bytes = 0;
-    check(cusparseSpMM_bufferSize(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle,
+    check(cusparseSpMM_bufferSize(library_.sparse, op_, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle,
                                   compute_type<T>, algorithm_, &bytes),
           "cusparseSpMM_bufferSize");
     workspace_ = stage_array<char>(where, static_cast<std::int64_t>(bytes));
-    check(cusparseSpMM_preprocess(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle,
+    check(cusparseSpMM_preprocess(library_.sparse, op_, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle,
                                   compute_type<T>, algorithm_, workspace_.data()),
           "cusparseSpMM_preprocess");
     where.wait();
   }
 
   void start() const {
-    check(cusparseSpMM(library_.sparse, plain, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle, compute_type<T>,
+    check(cusparseSpMM(library_.sparse, op_, plain, &one_, a_.handle, b_.handle, &zero_, c_.handle, compute_type<T>,
                        algorithm_, workspace_.data()),
           "cusparseSpMM");
   }
@@ -131,6 +132,7 @@ class cusparse_product {
   sparse_descriptor a_;
   dense_descriptor b_, c_;
   cusparseSpMMAlg_t algorithm_;
+  cusparseOperation_t op_;
   stage_array<char> workspace_;
   scalar_of<T> one_ = 1, zero_ = 0;
 };
@@ -141,9 +143,10 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 template <number T, class DescribeA>
 prepared make_ready(const std::shared_ptr<handles>& library, stage& where, DescribeA describe_a, dense_view<const T> b,
-                    dense_view<T> c, cusparseSpMMAlg_t algorithm) {
+                    dense_view<T> c, cusparseSpMMAlg_t algorithm,
+                    cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE) {
   const auto begin = std::chrono::steady_clock::now();
-  auto product = std::make_shared<const cusparse_product<T>>(*library, where, describe_a, b, c, algorithm);
+  auto product = std::make_shared<const cusparse_product<T>>(*library, where, describe_a, b, c, algorithm, op);
   prepared ready;
   ready.convert_seconds = seconds_since(begin);  // its preprocessing
   ready.start = [library, product] { product->start(); };
@@ -171,11 +174,13 @@ void describe_csr(const csr_view<T, std::int32_t>& a, cusparseSpMatDescr_t* to) 
 
 template <number T>
 rival<T> cusparse_csr(const std::shared_ptr<handles>& library, stage& where, const problem<T>& p, csr_algorithm which) {
+  const auto operation = p.transpose == op::none ? CUSPARSE_OPERATION_NON_TRANSPOSE : CUSPARSE_OPERATION_TRANSPOSE;
   return {.name = which.name,
           .group = "cusparse",
           .prepare = [=, &where, a = p.placed](dense_view<const T> b, dense_view<T> c) {
             return make_ready<T>(
-                library, where, [&a](cusparseSpMatDescr_t* to) { describe_csr(a, to); }, b, c, which.algorithm);
+                library, where, [&a](cusparseSpMatDescr_t* to) { describe_csr(a, to); }, b, c, which.algorithm,
+                operation);
           }};
 }
 
@@ -346,7 +351,7 @@ class cuda_rivals final : public rivals {
 
   std::vector<rival<float>> on(const problem<float>& p) override {
     auto them = sparse_ones(p);
-    if (fits_dense(p.host.rows, p.host.cols, 4)) {
+    if (p.transpose == op::none && fits_dense(p.host.rows, p.host.cols, 4)) {
       them.push_back(cublas(library_, where_, p, gemm_fp32));
       them.push_back(cublas(library_, where_, p, gemm_tf32));
     }
@@ -354,7 +359,8 @@ class cuda_rivals final : public rivals {
   }
   std::vector<rival<double>> on(const problem<double>& p) override {
     auto them = sparse_ones(p);
-    if (fits_dense(p.host.rows, p.host.cols, 8)) them.push_back(cublas(library_, where_, p, gemm_fp64));
+    if (p.transpose == op::none && fits_dense(p.host.rows, p.host.cols, 8))
+      them.push_back(cublas(library_, where_, p, gemm_fp64));
     return them;
   }
 
@@ -374,7 +380,7 @@ class cuda_rivals final : public rivals {
   std::vector<rival<T>> sparse_ones(const problem<T>& p) const {
     std::vector<rival<T>> them;
     for (const csr_algorithm& which : csr_algorithms) them.push_back(cusparse_csr(library_, where_, p, which));
-    add_cusparse_bsr(library_, where_, p, them);
+    if (p.transpose == op::none) add_cusparse_bsr(library_, where_, p, them);
     return them;
   }
 

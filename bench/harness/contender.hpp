@@ -24,7 +24,7 @@ struct prepared {
   double convert_seconds = 0;  ///< CSR on the host -> ready; 0 where CSR itself is multiplied
 };
 
-/// Somebody else's way to compute C = A*B on one matrix.
+/// Somebody else's way to compute C = op(A)*B on one matrix.
 template <number T>
 struct rival {
   std::string name;          ///< "cusparse-csr-alg3"
@@ -40,6 +40,7 @@ template <number T>
 struct problem {
   csr_view<T, std::int32_t> host;
   csr_view<T, std::int32_t> placed;  ///< the same on the stage
+  op transpose = op::none;           ///< C = op(A) * B; of the transpose only cuSPARSE's products from CSR are there
 };
 
 /// The libraries we compare with, opened once for all matrices.

@@ -47,6 +47,8 @@ struct plan_options {
   /// in A's order all the same. Found on the host, and kept by update_values.
   bool reorder_rows = false;
   row_blocks boundaries = row_blocks::uniform;
+  /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
+  bool transposable = false;
 };
 
 /// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when
@@ -132,6 +134,18 @@ class spmm_plan {
   /// the stored matrix until one of them is given new values. `cols`: for so many columns of B; 0: for as many. None if
   /// that kernel reads it otherwise, or runs not here.
   std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
+
+  /// C = alpha * op(A)' * B + beta * C from the matrix as this plan stores it: nothing is converted or copied, so that
+  /// training holds A once for both its products. B is op(A).rows x N, C op(A).cols x N; facts() are those of op(A)'.
+  /// `cols`: as for sharing(). The plans share the stored matrix until one of them is given new values; the transpose
+  /// of a transposed plan is the former product.
+  ///
+  /// On the CPU from every plan, deterministic. On a GPU from plans that store a stream of rows (algorithm "rowwise"),
+  /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below its least normal number may
+  /// become 0, and a column-major C is slow. None if the plan stores A in another form, as fragments for the matrix
+  /// units (plan_options::transposable sees to it that it does not). plan_options::transpose stores A' instead. Throws
+  /// error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
+  std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
 
   /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay.
   /// Not to be called while a run is in flight. Throws error{pattern_mismatch}.

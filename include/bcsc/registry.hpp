@@ -31,13 +31,17 @@ struct kernel_info {
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory
   bool deterministic = true;      ///< bit-equal from run to run
   bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone
+  bool transposable = false;      ///< spmm_plan::transposed() multiplies from A as a plan stores it for this one
   bool rounds_values = false;     ///< to TF32 before they are multiplied: only for compute_class::tf32, or by name
   error_bound bound;              ///< of its results
   bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)
 };
 
-/// Every row of every table, in the tables' order.
+/// Every row of every table that a plan chooses from, in the tables' order.
 const std::vector<kernel_info>& kernel_table();
+
+/// The rows of the tables that spmm_plan::transposed() chooses from: algorithm "scatter".
+const std::vector<kernel_info>& transposing_kernel_table();
 
 /// Those of one backend and value type.
 std::vector<kernel_info> kernel_table(backend where, value_type type);

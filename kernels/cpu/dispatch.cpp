@@ -1,6 +1,7 @@
 #include "kernels/cpu/dispatch.hpp"
 
 #include "kernels/tables/cpu.hpp"
+#include "kernels/tables/scatter.hpp"
 #include "lib/core/fail.hpp"
 
 namespace bcsc::kernels::cpu {
@@ -10,6 +11,7 @@ namespace baseline {
 launch_fn launcher(tables::cpu_rows, std::size_t row);
 launch_fn launcher(tables::cpu_blocks, std::size_t row);
 launch_fn launcher(tables::cpu_columns, std::size_t row);
+launch_fn launcher(tables::cpu_scatter, std::size_t row);
 }  // namespace baseline
 
 #if defined(__x86_64__)
@@ -17,12 +19,14 @@ namespace avx2 {
 launch_fn launcher(tables::cpu_rows, std::size_t row);
 launch_fn launcher(tables::cpu_blocks, std::size_t row);
 launch_fn launcher(tables::cpu_columns, std::size_t row);
+launch_fn launcher(tables::cpu_scatter, std::size_t row);
 }  // namespace avx2
 
 namespace avx512 {
 launch_fn launcher(tables::cpu_rows, std::size_t row);
 launch_fn launcher(tables::cpu_blocks, std::size_t row);
 launch_fn launcher(tables::cpu_columns, std::size_t row);
+launch_fn launcher(tables::cpu_scatter, std::size_t row);
 }  // namespace avx512
 #endif
 
@@ -43,5 +47,6 @@ launch_fn launcher(std::size_t row, core::cpu_isa isa) {
 template launch_fn launcher<tables::cpu_rows>(std::size_t, core::cpu_isa);
 template launch_fn launcher<tables::cpu_blocks>(std::size_t, core::cpu_isa);
 template launch_fn launcher<tables::cpu_columns>(std::size_t, core::cpu_isa);
+template launch_fn launcher<tables::cpu_scatter>(std::size_t, core::cpu_isa);
 
 }  // namespace bcsc::kernels::cpu

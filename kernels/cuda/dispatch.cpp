@@ -7,6 +7,7 @@
 #include "kernels/tables/cached.hpp"
 #include "kernels/tables/naive.hpp"
 #include "kernels/tables/rowwise.hpp"
+#include "kernels/tables/scatter.hpp"
 #include "kernels/tables/tiled.hpp"
 #include "kernels/tables/units.hpp"
 #include "kernels/tables/warp.hpp"
@@ -37,6 +38,8 @@ template <>
 constexpr int num_shards<tables::units> = BCSC_UNITS_SHARDS;
 template <>
 constexpr int num_shards<tables::cached> = BCSC_CACHED_SHARDS;
+template <>
+constexpr int num_shards<tables::scatter> = BCSC_SCATTER_SHARDS;
 
 }  // namespace
 
@@ -52,5 +55,6 @@ template launch_fn launcher<tables::tiled>(std::size_t);
 template launch_fn launcher<tables::rowwise>(std::size_t);
 template launch_fn launcher<tables::units>(std::size_t);
 template launch_fn launcher<tables::cached>(std::size_t);
+template launch_fn launcher<tables::scatter>(std::size_t);
 
 }  // namespace bcsc::kernels::cuda

@@ -121,10 +121,32 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
                     (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
   // Only compact BCSC is made for any height.
   const bool of_height = options.m_block == 0 || k.info.any_m_block || options.m_block == k.info.m_tile;
-  return here && of_height && k.info.index_bits >= p.index_bits && (!p.deterministic || k.info.deterministic);
+  return here && of_height && k.info.index_bits >= p.index_bits && (!p.deterministic || k.info.deterministic) &&
+         (!options.transposable || !transposing(p, k).empty());
 }
 
 }  // namespace
+
+std::vector<const registered_kernel*> transposing(const problem& p, const registered_kernel& kernel) {
+  std::vector<const registered_kernel*> chosen;
+  for (const registered_kernel& k : transposing_registry()) {
+    const bool runs = k.launch != nullptr && (!p.deterministic || k.info.deterministic);
+    if (runs && reads_what_is_stored_for(kernel, k)) chosen.push_back(&k);
+  }
+  return chosen;
+}
+
+const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels) {
+  // Columns of all tiles, each tile as much dearer as it reads A once more; then how far a step is from a row.
+  const double row = std::max(1.0, static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(1, p.rows)));
+  const auto cost = [&](const registered_kernel* k) {
+    constexpr std::int64_t columns_a_pass = 16;
+    const std::int64_t tiles = core::ceil_div(p.cols, std::int64_t{k->info.n_tile});
+    return std::pair(tiles * (k->info.n_tile + columns_a_pass), std::fabs(std::log2(row / k->info.columns_at_once)));
+  };
+  const auto best = std::ranges::min_element(kernels, {}, cost);
+  return best != kernels.end() ? *best : nullptr;
+}
 
 std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options) {
   std::vector<const registered_kernel*> chosen;
@@ -152,10 +174,11 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   }
   core::fail(
       errc::no_such_kernel,
-      "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}; algorithms that run: {}",
+      "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}{}; algorithms that run: {}",
       options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
       p.deterministic ? " that is deterministic" : "",
       options.m_block > 0 ? fmt::format(" and m_block = {}", options.m_block) : "",
+      options.transposable ? " from whose matrix transposed() multiplies" : "",
       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 

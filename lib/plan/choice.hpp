@@ -40,6 +40,13 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 /// Throws error{no_such_kernel} that says what there is, if none is left.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 
+/// The kernels of transposing_registry() that run `p`, the product which A is stored for, with A', from what is stored
+/// for `kernel`.
+std::vector<const registered_kernel*> transposing(const problem& p, const registered_kernel& kernel);
+
+/// The one of them for N = p.cols: nothing is measured here, so it is the one whose tile and step fit best.
+const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels);
+
 /// The heights at which the matrix has to be analysed to decide among `kernels`.
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options);
 

@@ -105,6 +105,7 @@ struct spmm_plan<T>::impl {
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   double refused_reuse = 0;              // of an order that was found and left
   bool by_length = false;                // the order is that of order_rows_by_length()
+  std::unique_ptr<impl> forward;         // of a transposed() plan: the plan whose matrix it reads, without a workspace
 
   // Only for a column-major B, which is made row-major, and for kernels that leave partial sums: products are made in
   // slabs of slab_cols columns.
@@ -126,23 +127,42 @@ struct spmm_plan<T>::impl {
     core::require_healthy(ctx.state());
   }
 
-  /// The same matrix, by another kernel.
-  impl(const impl& other, const plan::registered_kernel& kernel, std::int64_t cols)
+  /// The same plan, without a workspace.
+  impl(const impl& other)
       : ctx(other.ctx),
         options(other.options),
         facts(other.facts),
-        launch(kernel.launch),
-        form(kernel.form),
+        launch(other.launch),
+        form(other.form),
         a(other.a),
         order(other.order),
         boundaries(other.boundaries),
         refused_reuse(other.refused_reuse),
-        by_length(other.by_length) {
+        by_length(other.by_length) {}
+
+  /// The same matrix, by another kernel.
+  impl(const impl& other, const plan::registered_kernel& kernel, std::int64_t cols) : impl(other) {
+    launch = kernel.launch;
+    form = kernel.form;
     options.kernel = kernel.info.name;
     options.cols = cols;
     facts.kernel = kernel.info;
     facts.reason = "asked for by name, with the matrix of another plan";
     facts.convert_seconds = 0;
+    make_workspace();
+  }
+
+  struct transposes {};
+  /// The product with the transpose of the same matrix.
+  impl(transposes, const impl& other, const plan::registered_kernel& kernel, std::int64_t cols) : impl(other) {
+    forward = std::make_unique<impl>(other);
+    launch = kernel.launch;
+    options.transpose = options.transpose == op::none ? op::transpose : op::none;
+    options.cols = cols;
+    facts.kernel = kernel.info;
+    facts.reason = fmt::format("reads the matrix that another plan stores for {}", other.facts.kernel.name);
+    facts.convert_seconds = 0;
+    std::swap(facts.rows, facts.cols);
     make_workspace();
   }
 
@@ -163,11 +183,31 @@ struct spmm_plan<T>::impl {
   }
 
   std::unique_ptr<impl> sharing(const std::string& name, std::int64_t cols) const {
+    if (forward) return forward->transposed(cols > 0 ? cols : options.cols, &name);
     plan_options wanted = options;
     wanted.kernel = name;
     for (const plan::registered_kernel* kernel : plan::allowed(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
       const std::int64_t n = cols > 0 ? cols : options.cols;
       if (kernel->info.name == name && would_share(*kernel, n)) return std::make_unique<impl>(*this, *kernel, n);
+    }
+    return nullptr;
+  }
+
+  /// By the kernel `name`, or by the one that suits.
+  std::unique_ptr<impl> transposed(std::int64_t cols, const std::string* name = nullptr) const {
+    if (forward) return forward->sharing(forward->facts.kernel.name, cols);
+    plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
+    if (cols > 0) p.cols = cols;
+    const plan::registered_kernel stored_for{.info = facts.kernel, .form = form};
+    auto kernels = plan::transposing(p, stored_for);
+    if (name != nullptr) std::erase_if(kernels, [&](const auto* kernel) { return kernel->info.name != *name; });
+    if (!kernels.empty())
+      return std::make_unique<impl>(transposes{}, *this, *plan::choose_transposing(p, kernels), p.cols);
+    p.deterministic = false;
+    if (name == nullptr && !plan::transposing(p, stored_for).empty()) {
+      core::fail(errc::no_such_kernel,
+                 "transposed: no kernel on {} that is deterministic; plan_options::transpose stores the transpose",
+                 to_string(p.where));
     }
     return nullptr;
   }
@@ -397,6 +437,9 @@ struct spmm_plan<T>::impl {
     make_workspace();
   }
 
+  /// Values of workspace for the kernel's partial sums; those that read the transpose leave none.
+  std::int64_t partial_values(std::int64_t n) const { return forward ? 0 : a->partial_values(n); }
+
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
 
   /// Values of workspace that B made row-major takes, of `width` columns; the partial sums follow.
@@ -404,15 +447,15 @@ struct spmm_plan<T>::impl {
     if (!packs_b()) return 0;
     const std::int64_t values = core::checked_product(facts.cols, width, "workspace");
     constexpr std::int64_t grain = workspace_alignment / sizeof(T);
-    return a->partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
+    return partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
   }
   std::int64_t slab_bytes(std::int64_t width) const {
     return core::checked_product(packed_values(width), sizeof(T), "workspace") +
-           core::checked_product(a->partial_values(width), sizeof(sum_type), "workspace");
+           core::checked_product(partial_values(width), sizeof(sum_type), "workspace");
   }
 
   void make_workspace() {
-    if (!packs_b() && a->partial_values(1) == 0) return;
+    if (!packs_b() && partial_values(1) == 0) return;
     const std::int64_t wanted_tiles = core::ceil_div(options.cols, facts.kernel.n_tile);
     const std::int64_t allowed_tiles =
         std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(facts.kernel.n_tile));
@@ -427,6 +470,11 @@ struct spmm_plan<T>::impl {
 
   template <class View>
   void update(const View& given) {
+    if (forward) {
+      forward->update(given);
+      a = forward->a;
+      return;
+    }
     auto renewed = convert(given, false);
     if (!a->same_pattern(renewed)) fail_pattern();
     a = std::make_shared<const plan::stored_matrix<T>>(std::move(renewed));
@@ -516,7 +564,7 @@ struct spmm_plan<T>::impl {
     if (facts.rows == 0 || c.cols == 0) return;
 
     const bool packs = packs_b() && reads_b;
-    if (!packs && a->partial_values(1) == 0) {
+    if (!packs && partial_values(1) == 0) {
       multiply(alpha, b.data, b.ld, beta, c, nullptr, run.stream);
       return;
     }
@@ -678,6 +726,15 @@ std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel, std
   if (cols < 0) core::fail(errc::invalid_argument, "sharing: cols = {}: must be at least 0 (0: as before)", cols);
   std::unique_ptr<impl> made;
   impl_->convert_guarded([&] { made = impl_->sharing(kernel, cols); });
+  if (made == nullptr) return std::nullopt;
+  return spmm_plan(std::move(made));
+}
+
+template <number T>
+std::optional<spmm_plan<T>> spmm_plan<T>::transposed(std::int64_t cols) const {
+  if (cols < 0) core::fail(errc::invalid_argument, "transposed: cols = {}: must be at least 0 (0: as before)", cols);
+  std::unique_ptr<impl> made;
+  impl_->convert_guarded([&] { made = impl_->transposed(cols); });
   if (made == nullptr) return std::nullopt;
   return spmm_plan(std::move(made));
 }

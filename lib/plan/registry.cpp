@@ -12,6 +12,7 @@
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/naive.hpp"
 #include "kernels/tables/rowwise.hpp"
+#include "kernels/tables/scatter.hpp"
 #include "kernels/tables/tiled.hpp"
 #include "kernels/tables/units.hpp"
 #include "kernels/tables/warp.hpp"
@@ -124,10 +125,40 @@ std::vector<registered_kernel> concatenate() {
   return list;
 }
 
+std::vector<registered_kernel> concatenate_transposing() {
+  std::vector<registered_kernel> list;
+  append_cpu<kernels::tables::cpu_scatter>(list);
+  append_cuda<kernels::tables::scatter>(list);
+  return list;
+}
+
+std::vector<kernel_info> infos_of(const std::vector<registered_kernel>& list) {
+  std::vector<kernel_info> infos;
+  for (const auto& entry : list) infos.push_back(entry.info);
+  return infos;
+}
+
 }  // namespace
 
+bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel) {
+  return kernel.info.where == other.info.where && kernel.info.type == other.info.type && kernel.form == other.form &&
+         kernel.info.index_bits == other.info.index_bits;
+}
+
 const std::vector<registered_kernel>& registry() {
-  static const std::vector<registered_kernel> list = concatenate();
+  static const std::vector<registered_kernel> list = [] {
+    auto all = concatenate();
+    for (registered_kernel& kernel : all) {
+      kernel.info.transposable = std::ranges::any_of(
+          transposing_registry(), [&](const auto& other) { return reads_what_is_stored_for(kernel, other); });
+    }
+    return all;
+  }();
+  return list;
+}
+
+const std::vector<registered_kernel>& transposing_registry() {
+  static const std::vector<registered_kernel> list = concatenate_transposing();
   return list;
 }
 
@@ -136,11 +167,12 @@ const std::vector<registered_kernel>& registry() {
 namespace bcsc {
 
 const std::vector<kernel_info>& kernel_table() {
-  static const std::vector<kernel_info> list = [] {
-    std::vector<kernel_info> infos;
-    for (const auto& entry : plan::registry()) infos.push_back(entry.info);
-    return infos;
-  }();
+  static const std::vector<kernel_info> list = plan::infos_of(plan::registry());
+  return list;
+}
+
+const std::vector<kernel_info>& transposing_kernel_table() {
+  static const std::vector<kernel_info> list = plan::infos_of(plan::transposing_registry());
   return list;
 }
 

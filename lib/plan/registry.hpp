@@ -18,7 +18,14 @@ struct registered_kernel {
   const cost_terms* costs = nullptr;
 };
 
-/// All tables, concatenated.
+/// All tables of kernels that compute C = alpha * A * B + beta * C, concatenated.
 const std::vector<registered_kernel>& registry();
+
+/// Those that compute C = alpha * A' * B + beta * C from A as one of registry()'s kernels has it stored.
+const std::vector<registered_kernel>& transposing_registry();
+
+/// Whether `kernel` reads A in the form in which a plan stores it for `other`: the forms that may be cut in several
+/// ways (row blocks of any height, pieces of rows) included.
+bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel);
 
 }  // namespace bcsc::plan

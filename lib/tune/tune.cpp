@@ -33,12 +33,12 @@ std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options&
   const std::int64_t heights[] = {8, 64};
   const auto blocks = analyse_blocks(a, std::span<const std::int64_t>(heights));
   return fmt::format(
-      "{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}{}{}{}", ctx.describe(), to_string(value_type_of<T>),
+      "{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}{}{}{}{}", ctx.describe(), to_string(value_type_of<T>),
       a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols, options.plan.m_block,
       to_string(options.plan.b_layout), options.plan.kernel.empty() ? "any" : options.plan.kernel,
       options.plan.transpose == op::transpose ? "transposed" : "as given",
       options.plan.compute == compute_class::tf32 ? "|tf32" : "", options.plan.deterministic ? "|deterministic" : "",
-      options.plan.reorder_rows ? "|reordered" : "",
+      options.plan.reorder_rows ? "|reordered" : "", options.plan.transposable ? "|transposable" : "",
       options.plan.boundaries == row_blocks::uniform ? "" : fmt::format("|{}", to_string(options.plan.boundaries)));
 }
 
@@ -171,6 +171,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
         options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
     const bool allowed =
         fits(ctx, k) && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
+        (k.transposable || !options.plan.transposable) &&
         (!k.rounds_values || options.plan.kernel == k.name || options.plan.compute == compute_class::tf32) &&
         (k.any_m_block || options.plan.m_block == 0 || options.plan.m_block == k.m_tile);
     if (!wanted || !allowed) continue;

@@ -48,5 +48,49 @@ INSTANTIATE_TEST_SUITE_P(table, every_instance, ::testing::ValuesIn(kernel_table
   return name;
 });
 
+/// The same with the rows that read the transpose of what is stored for another.
+template <class T>
+void touch_transposed(const context& ctx, const kernel_info& kernel) {
+  std::size_t turn = 0;
+  for (const sparse_case& a : battery(values::small_integers)) {
+    if (a.name != "ragged" && a.name != "power_law" && a.name != "no_entries") continue;
+    ++turn;
+    const std::int64_t n = turn % 2 == 0 ? kernel.n_tile + 1 : std::max(1, kernel.n_tile - 3);
+    const auto b = random_table<T>(a.rows, n, values::small_integers, turn);
+    const auto c0 = random_table<T>(a.cols, n, values::small_integers, turn + 9);
+    const layout order = turn % 2 == 0 ? layout::col_major : layout::row_major;
+    for (const kernel_info& stored_for : kernel_table(kernel.where, kernel.type)) {
+      if (!stored_for.transposable || stored_for.index_bits != kernel.index_bits) continue;
+      const spmm_plan<T> forward(ctx, csr_of<T>(a), {.cols = n, .b_layout = order, .kernel = stored_for.name});
+      const auto plan = forward.transposed().value().sharing(kernel.name);
+      ASSERT_TRUE(plan.has_value());
+      operand<T> on_b(ctx, b, {order, 1, 0}), on_c(ctx, c0, {order, 0, 1});
+      plan->run(T{2}, on_b.view(), T{1}, on_c.view());
+      expect_exact<T>(multiply<T>(a, true, 2, b, 1, c0), on_c.read(), a.name);
+      break;
+    }
+  }
+}
+
+class every_transposing_instance : public ::testing::TestWithParam<kernel_info> {};
+
+TEST_P(every_transposing_instance, runs) {
+  const auto ctx = context_of(GetParam().where);
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  if (GetParam().type == value_type::fp32) {
+    touch_transposed<float>(*ctx, GetParam());
+  } else {
+    touch_transposed<double>(*ctx, GetParam());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(table, every_transposing_instance, ::testing::ValuesIn(transposing_kernel_table()),
+                         [](const auto& info) {
+                           std::string name = std::string(to_string(info.param.where)) + "_" + info.param.name + "_" +
+                                              std::string(to_string(info.param.type));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
 }  // namespace
 }  // namespace bcsc::test

@@ -139,6 +139,26 @@ TEST(emulated_gpu, cuts_grids_so_that_blocks_stride) {
   emulation::current_settings() = {};
 }
 
+/// All threads add to the same neighbours at once.
+__global__ void add_neighbours_kernel(float4* four, float2* two) {
+  atomicAdd(four, make_float4(1, 2, 3, static_cast<float>(threadIdx.x)));
+  atomicAdd(two, make_float2(1, -1));
+}
+
+TEST(emulated_gpu, adds_neighbours_at_once) {
+  in_every_order([] {
+    float4 four{1, 0, 0, 0};
+    float2 two{0, 0};
+    ASSERT_EQ(start(&add_neighbours_kernel, 3, 40, 0, nullptr, &four, &two), cudaSuccess) << emulation::report();
+    EXPECT_EQ(four.x, 121);
+    EXPECT_EQ(four.y, 240);
+    EXPECT_EQ(four.z, 360);
+    EXPECT_EQ(four.w, 3 * 780);
+    EXPECT_EQ(two.x, 120);
+    EXPECT_EQ(two.y, -120);
+  });
+}
+
 __global__ void shared_kernel(int at, bool write, float* out) {
   float* all = dynamic_shared<float>();
   if (threadIdx.x == 7) {
@@ -342,6 +362,7 @@ __global__ void returned_kernel(int from) {
   (void)__shfl_sync(whole_warp, 1, from);
 }
 __global__ void misaligned_kernel(const float* from) { (void)__ldg(reinterpret_cast<const float4*>(from + 1)); }
+__global__ void misaligned_add_kernel(float* to) { atomicAdd(reinterpret_cast<float2*>(to + 1), make_float2(1, 2)); }
 __global__ void misaligned_copy_kernel(const float* from) {
   kernels::cuda::copy_async<8>(dynamic_shared<float>() + 1, from, 8);
 }
@@ -353,6 +374,7 @@ __global__ void mma_of_half_a_warp_kernel() {
 
 TEST(emulated_gpu, reports_what_breaks_the_rules) {
   alignas(16) const float data[8] = {};
+  alignas(16) float sums[8] = {};
   expect_report("different barriers", [] { return start(&two_barriers_kernel, 1, 64, 0, nullptr); });
   expect_report("disagree", [] { return start(&two_operations_kernel, 1, 32, 0, nullptr); });
   expect_report("disagree", [] { return start(&two_widths_kernel, 1, 32, 0, nullptr); });
@@ -360,6 +382,7 @@ TEST(emulated_gpu, reports_what_breaks_the_rules) {
   expect_report("not in the mask", [] { return start(&shuffle_kernel, 1, 32, 0, nullptr, 8); });
   expect_report("has returned", [] { return start(&returned_kernel, 1, 32, 0, nullptr, 9); });
   expect_report("not aligned", [&] { return start(&misaligned_kernel, 1, 1, 0, nullptr, &data[0]); });
+  expect_report("not aligned", [&] { return start(&misaligned_add_kernel, 1, 1, 0, nullptr, &sums[0]); });
   expect_report("not aligned", [&] { return start(&misaligned_copy_kernel, 1, 1, 64, nullptr, &data[0]); });
   expect_report("without all 32 lanes", [] { return start(&mma_of_half_a_warp_kernel, 1, 32, 0, nullptr); });
   in_every_order([] {

@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     command_lines, usage_error,
     testing::Values("", "frobnicate", "info", "info a b c", "convert only-one.mtx", "generate", "generate stencil5:3,3",
                     "generate --list stencil5:3,3 out.mtx", "spmm stencil5:3,3 --cols 0", "spmm stencil5:3,3 --cols -4",
-                    "spmm stencil5:3,3 --cols many", "spmm stencil5:3,3 --type fp16",
+                    "spmm stencil5:3,3 --cols many", "spmm stencil5:3,3 --no-copy", "spmm stencil5:3,3 --type fp16",
                     "spmm stencil5:3,3 --layout diagonal", "spmm stencil5:3,3 --device tpu",
                     "spmm stencil5:3,3 --m-block -1", "spmm stencil5:3,3 --repeat 0", "spmm stencil5:3,3 --threads -2",
                     "solve stencil5:3,3 --rhs 0", "solve stencil5:3,3 --tolerance -1",
@@ -606,6 +606,20 @@ TEST(spmm_command, takes_a_container) {
   bcsc_json("generate elasticity:3,3,3 " + path);
   EXPECT_EQ(bcsc_json("spmm " + path + " --device cpu --cols 9 --kernel each --repeat 1").at("passed"), true);
   EXPECT_EQ(bcsc_json("solve " + path + " --device cpu").at("converged"), true);
+}
+
+TEST(spmm_command, multiplies_with_the_transpose_stored_or_not) {
+  for (const std::string what :
+       {"rmat:8,4,seed=1 --cols 9", "rmat:8,4,seed=1 --cols 5 --layout col --type fp64 --beta 2"}) {
+    for (const bool no_copy : {false, true}) {
+      const json found =
+          bcsc_json("spmm " + what + " --transpose" + (no_copy ? " --no-copy" : "") + " --device cpu --repeat 1");
+      EXPECT_EQ(found.at("passed"), true) << found;
+      EXPECT_EQ(found.at("transpose"), true);
+      EXPECT_EQ(found.at("no_copy"), no_copy);
+      EXPECT_EQ(found.at("results").at(0).at("algorithm") == "scatter", no_copy) << found;
+    }
+  }
 }
 
 TEST(generate_command, lists_the_catalogue) {

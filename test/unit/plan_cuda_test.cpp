@@ -70,6 +70,84 @@ TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
   cudaStreamDestroy(stream);
 }
 
+/// Every row of the table of kernels that read the transpose of what is stored, on a plan for n columns.
+template <class Body>
+void with_every_transposed(const context& ctx, const sparse_case& a, const plan_options& options, const Body& body) {
+  plan_options wanted = options;
+  wanted.transposable = true;
+  const spmm_plan<float> forward(ctx, csr_of<float>(a), wanted);
+  const auto some = forward.transposed();
+  ASSERT_TRUE(some.has_value());
+  for (const kernel_info& k : transposing_kernel_table()) {
+    if (k.where != backend::cuda || k.type != value_type::fp32) continue;
+    const auto plan = some->sharing(k.name);
+    ASSERT_TRUE(plan.has_value()) << k.name;
+    body(*plan);
+  }
+}
+
+TEST_F(plan_cuda, products_with_the_stored_transpose_can_be_captured_and_read_scalars_from_the_device) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  const auto b = random_table<float>(a_.rows, 24, values::small_integers, 3);
+  auto c0 = random_table<float>(a_.cols, 24, values::small_integers, 4);
+  sparse_case whole = a_;
+  test_random random(5);
+  for (triplet& e : whole.entries) e.value = random.small_integer();
+  for (const layout order : {layout::row_major, layout::col_major}) {
+    with_every_transposed(ctx(), whole, {.cols = 24, .b_layout = order}, [&](const spmm_plan<float>& plan) {
+      for (const auto& [alpha, beta] : {std::pair{2.0f, -1.0f}, {1.0f, 0.0f}, {0.0f, 3.0f}, {1.0f, 1.0f}}) {
+        const float host[] = {alpha, beta};
+        const auto device = on_device<float>(host);
+        auto start = c0;
+        if (beta == 0) std::ranges::fill(start.at, std::numeric_limits<float>::quiet_NaN());
+        operand<float> on_b(ctx(), b, {order}), on_c(ctx(), start, {});
+        const auto b_view = on_b.view();
+        const auto c_view = on_c.view();
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t runnable = nullptr;
+        ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+        ASSERT_NO_THROW(plan.run(scalar<float>::at(device.data()), b_view, scalar<float>::at(device.data() + 1), c_view,
+                                 {.stream = stream}));
+        ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+        ASSERT_EQ(cudaGraphInstantiate(&runnable, graph, 0), cudaSuccess);
+        ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
+        ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+        expect_exact<float>(multiply<float>(whole, true, alpha, b, beta, c0), on_c.read(), plan.facts().kernel.name);
+        cudaGraphExecDestroy(runnable);
+        cudaGraphDestroy(graph);
+      }
+    });
+    if (HasFailure()) break;
+  }
+  cudaStreamDestroy(stream);
+}
+
+TEST_F(plan_cuda, products_with_the_stored_transpose_wait_for_each_other) {
+  // Integers that stay exact: no order of the atomic additions may change a bit, an early read would.
+  sparse_case whole = a_;
+  for (std::size_t k = 0; k < whole.entries.size(); ++k) whole.entries[k].value = k % 3 == 0 ? 1 : 0;
+  for (const std::int64_t n : {7, 32}) {
+    const auto start = random_table<float>(a_.rows, n, values::small_integers, 3);
+    with_every_transposed(ctx(), whole, {.cols = n}, [&](const spmm_plan<float>& plan) {
+      const auto chain = [&](bool waits) {
+        operand<float> x(ctx(), start, {}), y(ctx(), start, {});
+        auto from = x.view(), to = y.view();
+        for (int step = 0; step < 3; ++step) {
+          plan.run(1.0f, from, 2.0f, to);
+          if (waits) {
+            EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+          }
+          std::swap(from, to);
+        }
+        return y.read().at;
+      };
+      EXPECT_EQ(chain(false), chain(true)) << plan.facts().kernel.name << ", N = " << n;
+    });
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(plan_cuda, products_that_follow_each_other_read_what_the_last_has_written) {
   // Kernels begin while the one before them ends: nothing of B or C may be touched too early.
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {

@@ -361,6 +361,23 @@ TEST_P(plan_on, a_run_does_not_allocate) {
   }
 }
 
+TEST_P(plan_on, a_run_with_the_stored_transpose_does_not_allocate) {
+  for (layout order : {layout::row_major, layout::col_major}) {
+    const sparse_case a = case_named("band");
+    const spmm_plan<float> forward(ctx(), csr_of<float>(a), {.cols = 16, .b_layout = order, .transposable = true});
+    const auto plan = forward.transposed();
+    ASSERT_TRUE(plan.has_value());
+    operand<float> on_b(ctx(), random_table<float>(200, 16, values::real, 1), {order}), on_c(ctx(), 200, 16, {});
+    const auto b = on_b.view();
+    const auto c = on_c.view();
+    plan->run(1.0f, b, 0.0f, c);  // OpenMP starts its threads, CUDA loads the kernel
+    const std::int64_t heap = heap_allocations, device = core::gpu::num_allocations();
+    for (int k = 0; k < 5; ++k) plan->run(1.0f, b, 0.5f, c);
+    EXPECT_EQ(heap_allocations - heap, 0);
+    EXPECT_EQ(core::gpu::num_allocations() - device, 0);
+  }
+}
+
 TEST_P(plan_on, workspaces_are_checked_and_used) {
   const sparse_case a = case_named("band");
   const spmm_plan rows(ctx(), csr_of<float>(a), {.cols = 16});

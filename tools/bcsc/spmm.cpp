@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ struct spmm_options : output_options {
   value_type type = value_type::fp32;
   layout order = layout::row_major;
   compute_class compute = compute_class::full;
+  bool transpose = false, no_copy = false;
   double alpha = 1, beta = 0;
   int repeat = 10;
 };
@@ -81,10 +83,12 @@ double mean_seconds(int repeat, const std::function<void()>& run, const std::fun
 template <number T>
 class product_bench {
  public:
-  product_bench(const context& ctx, const csr_matrix<T>& a, const spmm_options& options)
+  /// `a`: op(A), for who checks; `given`: A, for the plans.
+  product_bench(const context& ctx, const csr_matrix<T>& a, const csr_matrix<T>& given, const spmm_options& options)
       : options_(options),
         ctx_(ctx),
         a_(a),
+        given_(given),
         alpha_(static_cast<scalar_of<T>>(options.alpha)),
         beta_(static_cast<scalar_of<T>>(options.beta)),
         b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed)),
@@ -94,12 +98,7 @@ class product_bench {
 
   /// Through a plan: a kernel by name, an algorithm, or "" for the plan's own choice.
   product_result with_plan(const std::string& kernel) {
-    const spmm_plan<T> plan(ctx_, a_.view(),
-                            {.cols = options_.cols,
-                             .b_layout = options_.order,
-                             .kernel = kernel,
-                             .m_block = options_.m_block,
-                             .compute = options_.compute});
+    const spmm_plan<T> plan = plan_by(kernel);
     const plan_facts& facts = plan.facts();
     product_result result{.kernel = facts.kernel.name,
                           .algorithm = facts.kernel.algorithm,
@@ -132,6 +131,19 @@ class product_bench {
 
  private:
   static constexpr std::int64_t bsr_block = 3;
+
+  spmm_plan<T> plan_by(const std::string& kernel) const {
+    const bool stores_transpose = options_.transpose && !options_.no_copy;
+    spmm_plan<T> plan(ctx_, given_.view(),
+                      {.cols = options_.cols,
+                       .transpose = stores_transpose ? op::transpose : op::none,
+                       .b_layout = options_.order,
+                       .kernel = kernel,
+                       .m_block = options_.m_block,
+                       .compute = options_.compute,
+                       .transposable = options_.no_copy});
+    return options_.no_copy ? std::move(plan.transposed().value()) : std::move(plan);
+  }
 
   dense_matrix<T> start_of_c() const {
     if (beta_ != 0) return random_dense<T>(a_.rows(), options_.cols, options_.order, options_.source.seed + 1);
@@ -180,6 +192,7 @@ class product_bench {
   const spmm_options& options_;
   context ctx_;
   const csr_matrix<T>& a_;
+  const csr_matrix<T>& given_;
   scalar_of<T> alpha_, beta_;
   dense_matrix<T> b_, c0_;
   product_check<T> check_;
@@ -290,8 +303,11 @@ int multiply(const spmm_options& options, output& out) {
   // Narrow values are read as fp32, and rounded from there.
   loaded_matrix<scalar_of<T>> loaded = load<scalar_of<T>>(options.source, out);
   out.line("{}", describe_line(options.source, loaded));
-  out.line("C = {} * A * B + {} * C, N = {}, {}, {}, on {}", options.alpha, options.beta, options.cols,
-           to_string(options.type), to_string(options.order), ctx.describe());
+  out.line("C = {} * A{} * B + {} * C, N = {}, {}, {}, on {}", options.alpha,
+           options.no_copy     ? "' (as A is stored)"
+           : options.transpose ? "'"
+                               : "",
+           options.beta, options.cols, to_string(options.type), to_string(options.order), ctx.describe());
   out.json() = {{"command", "spmm"},
                 {"matrix", cli::describe(options.source, loaded)},
                 {"device", ctx.describe()},
@@ -299,13 +315,17 @@ int multiply(const spmm_options& options, output& out) {
                 {"cols", options.cols},
                 {"type", to_string(options.type)},
                 {"layout", to_string(options.order)},
+                {"transpose", options.transpose},
+                {"no_copy", options.no_copy},
                 {"alpha", options.alpha},
                 {"beta", options.beta}};
 
   const csr_matrix<T> a = multiplied_as<T>(std::move(loaded.a));
   progress_bar bar = out.progress("multiplying");
   bar.show(0, "reference");
-  product_bench<T> bench(ctx, a, options);
+  std::optional<csr_matrix<T>> transposed;
+  if (options.transpose) transposed = transpose(a);
+  product_bench<T> bench(ctx, transposed ? *transposed : a, a, options);
   const std::vector<std::string> kernels = chosen_kernels(options.kernel, ctx, options.type);
   std::vector<product_result> results;
   for (const std::string& kernel : kernels) {
@@ -333,7 +353,7 @@ int run_spmm(const spmm_options& options, output& out) {
 
 command add_spmm(CLI::App& app) {
   auto [cmd, options] = make_command<spmm_options>(
-      app, "spmm", "C = alpha * A * B + beta * C with random B: checked against a reference, then timed",
+      app, "spmm", "C = alpha * op(A) * B + beta * C with random B: checked against a reference, then timed",
       "  bcsc spmm elasticity-30 --cols 128\n"
       "  bcsc spmm matrix.mtx.gz --cols 64 --kernel each --type fp64\n"
       "  bcsc spmm matrix.mtx --kernel tiled --m-block 32 --device cuda --layout col\n"
@@ -351,6 +371,13 @@ command add_spmm(CLI::App& app) {
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  CLI::Option* const transpose = cmd.parser->add_flag("--transpose", options->transpose, "Multiplies with A'");
+  cmd.parser
+      ->add_flag(
+          "--no-copy", options->no_copy,
+          "With --transpose: from A as a plan stores it for the product with A, not from a transpose of its own; "
+          "--kernel then names what A is stored for")
+      ->needs(transpose);
   add_number_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
   add_choice<compute_class>(*cmd.parser, "--compute", options->compute,

@@ -173,6 +173,20 @@ template <class T>
 T atomicAdd(T* at, std::type_identity_t<T> value) {
   return bcsc::emulation::change_atomically(at, [=](T old) { return old + value; });
 }
+/// Neighbours at once (sm_90): each of them is added atomically, not all together.
+inline float2 atomicAdd(float2* at, float2 value, std::source_location where = std::source_location::current()) {
+  if (reinterpret_cast<std::uintptr_t>(at) % alignof(float2) != 0) {
+    bcsc::emulation::break_rule("an atomic operation at an address that is not aligned to it", where);
+  }
+  return {atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y)};
+}
+inline float4 atomicAdd(float4* at, float4 value, std::source_location where = std::source_location::current()) {
+  if (reinterpret_cast<std::uintptr_t>(at) % alignof(float4) != 0) {
+    bcsc::emulation::break_rule("an atomic operation at an address that is not aligned to it", where);
+  }
+  return {atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y), atomicAdd(&at->z, value.z),
+          atomicAdd(&at->w, value.w)};
+}
 template <std::integral T>
 T atomicMax(T* at, std::type_identity_t<T> value) {
   return bcsc::emulation::change_atomically(at, [=](T old) { return max(old, value); });

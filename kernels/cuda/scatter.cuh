@@ -1,0 +1,252 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/rowwise.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/vectors.cuh"
+#include "kernels/rows_operand.hpp"
+#include "kernels/tables/scatter.hpp"
+
+/// C = alpha * A' * B + beta * C from the stream of pieces of rows of A that the row-wise kernels read: B has a row for
+/// each row of A, C one for each of its columns.
+///
+/// Who owns what: of C nobody owns anything. A *team* of groups x lanes threads of one warp takes a piece of a row m of
+///   A: its lanes hold alpha * B[m, :] in registers, `items` columns each; its groups take the piece's entries (k, a)
+///   in turn, two neighbours at a time, and add a * alpha * B[m, :] to C[k, :]. Teams need nothing of each other: no
+///   barrier, no shuffle, no multiplication that A has no entry for.
+/// Before it scale_kernel makes C beta * C, or 0 without reading it; where beta is 1 nothing is started for it.
+/// How C is added to: by reductions in L2, which return nothing, so no thread waits for one. In fp32 four neighbours
+/// are
+///   one instruction and one stretch of 16 bytes (sm_90; elsewhere four instructions), if C is row-major and
+///   all its rows are whole vectors; else they go value by value, lanes side by side, as they do in fp64. A
+///   column-major C is correct, and slow: its 32 additions of a warp meet 32 sectors.
+/// What is loaded when: the first piece while the kernel before this one still ends; the next piece behind the entries
+///   of the one at hand; `unroll` entries of a group at once.
+/// Bytes moved, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A and 8 t a piece; B
+///   once; N s an entry through L2 to C; C written once before, and once from L2 as far as it stays there.
+/// Preconditions: those of product_args with C of a.cols x n and B of a.rows x n, and of rows_operand; the workspace of
+///   heavy rows is not touched, for their pieces are pieces like others. Not deterministic: the additions to an entry
+///   of C come in any order. Its error bound holds for all of them: a term has two multiplications behind it and meets
+///   at most as many additions as there are terms.
+namespace bcsc::kernels::cuda {
+
+/// How a product is cut into thread blocks: computed by the host, handed to the kernel.
+struct scatter_grid {
+  std::int64_t num_chunks;  // of depth pieces for each team of a thread block
+  std::int64_t num_blocks;
+  double tile_of_block;  // 1 / num_chunks
+  int depth;
+  int width;  // columns of a tile: all tiles are about equally wide
+};
+
+/// c[0 .. Values) += a * b[0 .. Values), whoever else adds there. Neighbours at once need sm_90 and an address aligned
+/// to all of them.
+template <int Values, class T>
+__device__ void add_vector(T* c, T a, const T* b) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  constexpr int at_once = Values;
+#else
+  constexpr int at_once = 1;
+#endif
+  if constexpr (at_once == 4) {
+    atomicAdd(reinterpret_cast<float4*>(c), make_float4(a * b[0], a * b[1], a * b[2], a * b[3]));
+  } else if constexpr (at_once == 2) {
+    atomicAdd(reinterpret_cast<float2*>(c), make_float2(a * b[0], a * b[1]));
+  } else {
+#pragma unroll
+    for (int i = 0; i < Values; ++i) atomicAdd(c + i, a * b[i]);
+  }
+}
+
+/// C = beta * C, `lines` runs of `vectors` x Width elements, Width of which are written at once.
+template <class T, int Width>
+__global__ void __launch_bounds__(256)
+    scale_kernel(T* c, std::int64_t lines, std::int64_t line_stride, std::int64_t stride, T beta, const T* beta_at,
+                 std::int64_t vectors, double line_of_vector) {
+  wait_for_previous();
+  let_next_begin();
+  const T by = beta_at != nullptr ? *beta_at : beta;
+  if (by == T{1}) return;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * 256;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x; i < lines * vectors; i += step) {
+    const std::int64_t line = divide(i, vectors, line_of_vector);
+    T* const at = c + line * line_stride + (i - line * vectors) * Width * stride;
+    T some[Width];
+#pragma unroll
+    for (int k = 0; k < Width; ++k) some[k] = T{0};
+    if (by != T{0}) {
+      read_vector<Width>(some, at);
+#pragma unroll
+      for (int k = 0; k < Width; ++k) some[k] *= by;
+    }
+    write_vector<Width>(at, some);
+  }
+}
+
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
+__global__ void __launch_bounds__(Warps * 32)
+    scatter_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ scatter_grid grid) {
+  constexpr int team_threads = Lanes * Groups;
+  constexpr int teams = Warps * 32 / team_threads;
+  constexpr int vectors = Items / Width;
+  constexpr int group_pairs = Unroll / 2;  // of a group at a step
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
+  const int team = static_cast<int>(threadIdx.x) / team_threads;
+
+  // A piece as it lies in memory: who computes with it waits for it.
+  struct fetched_piece {
+    unsigned first_pair, end_pair;
+    unsigned row_and_odd;
+  };
+  const auto fetch_piece = [&](std::int64_t p, std::int64_t end) {
+    if (p >= end) return fetched_piece{0, 0, 0};
+    const uint2 whole = __ldg(reinterpret_cast<const uint2*>(args.a.pieces + p));
+    return fetched_piece{whole.x, __ldg(&args.a.pieces[p + 1].first_pair), whole.y};
+  };
+
+  T alpha{0};
+  for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
+    const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
+    const std::int64_t chunk = index - col_tile * grid.num_chunks;
+    const std::int64_t first = chunk * grid.depth * teams + team;
+    const std::int64_t end = min((chunk + 1) * grid.depth * teams, args.a.num_pieces);
+    const std::int64_t first_col = col_tile * grid.width;
+    const int num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
+    const auto column = [&](int j) { return (j * Lanes + lane) * Width; };  // in the tile; tiles are whole vectors
+
+    fetched_piece next = fetch_piece(first, end);
+    if (index == blockIdx.x) {  // all else may be what the kernel before has written
+      wait_for_previous();
+      let_next_begin();
+      alpha = args.alpha_at != nullptr ? *args.alpha_at : args.alpha;
+      if (alpha == T{0}) return;
+    }
+    T* const c_tile = args.c + first_col * args.c_col_stride;
+    for (std::int64_t p = first; p < end; p += teams) {
+      const fetched_piece piece = next;
+      next = fetch_piece(p + teams, end);
+      const int pairs = static_cast<int>(piece.end_pair - piece.first_pair);
+      const int entries = 2 * pairs - static_cast<int>(piece.row_and_odd & 1);
+      if (group >= pairs) continue;
+
+      const T* const b_row = args.b + static_cast<std::int64_t>(piece.row_and_odd >> 1) * args.ldb + first_col;
+      T b[Items];
+#pragma unroll
+      for (int j = 0; j < vectors; ++j) {
+#pragma unroll
+        for (int i = 0; i < Width; ++i) b[j * Width + i] = T{0};
+        if (column(j) < num_cols) load_vector<Width>(&b[j * Width], b_row + column(j));
+#pragma unroll
+        for (int i = 0; i < Width; ++i) b[j * Width + i] *= alpha;
+      }
+
+      for (int base = group; base < pairs; base += group_pairs * Groups) {
+        // Behind the end of the piece its last pair is read again, so that no branch parts the loads; nothing is added.
+        core::entry_pair<T> some[group_pairs];
+#pragma unroll
+        for (int k = 0; k < group_pairs; ++k) {
+          some[k] =
+              load_pair(args.a.pairs + (piece.first_pair + static_cast<unsigned>(min(base + k * Groups, pairs - 1))));
+        }
+#pragma unroll
+        for (int k = 0; k < group_pairs; ++k) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            if (2 * (base + k * Groups) + e >= entries) continue;
+            T* const c_row = c_tile + static_cast<std::int64_t>(some[k].col[e]) * args.c_row_stride;
+#pragma unroll
+            for (int j = 0; j < vectors; ++j) {
+              if (column(j) < num_cols) {
+                add_vector<Width>(c_row + column(j) * args.c_col_stride, some[k].value[e], &b[j * Width]);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Starts scale_kernel where it has something to do: C of `rows` x n.
+template <class T, class Operand>
+int scale_c(const product_args<T, Operand>& args, std::int64_t rows, const launch_env& env) {
+  if (args.beta_at == nullptr && args.beta == T{1}) return cudaSuccess;
+  const bool by_rows = args.c_col_stride <= args.c_row_stride;
+  const std::int64_t lines = by_rows ? rows : args.n, length = by_rows ? args.n : rows;
+  const std::int64_t line_stride = by_rows ? args.c_row_stride : args.c_col_stride;
+  const std::int64_t stride = by_rows ? args.c_col_stride : args.c_row_stride;
+  const auto start_as_wide = [&](auto width) {
+    constexpr int at_once = decltype(width)::value;
+    const std::int64_t vectors = length / at_once;
+    // Few long threads rather than many short ones, but enough of them to fill the GPU.
+    const std::int64_t blocks = ceil_div(lines * vectors, 256);
+    const std::int64_t most = std::max<std::int64_t>(1, env.num_multiprocessors) * 32;
+    return start(begins::while_previous_ends, &scale_kernel<T, at_once>, std::min(blocks, most), 256, 0, env.stream,
+                 args.c, lines, line_stride, stride, args.beta, args.beta_at, vectors,
+                 1.0 / static_cast<double>(vectors));
+  };
+  constexpr int widest = 16 / static_cast<int>(sizeof(T));
+  const bool whole = stride == 1 && length % widest == 0 && line_stride % widest == 0 &&
+                     reinterpret_cast<std::uintptr_t>(args.c) % 16 == 0;
+  return whole ? start_as_wide(std::integral_constant<int, widest>{}) : start_as_wide(std::integral_constant<int, 1>{});
+}
+
+template <>
+struct implementation<tables::scatter> {
+  template <int Row>
+  static int launch(const void* args, const launch_env& env) {
+    constexpr tables::scatter_row row = tables::scatter::rows[Row];
+    using T = value_of<row.type>;
+    const auto& product = *static_cast<const rows_args<T>*>(args);
+    const int status = scale_c(product, product.a.cols, env);
+    const bool adds = product.alpha_at != nullptr || product.alpha != T{0};
+    if (status != cudaSuccess || !adds || product.a.num_pieces == 0) return status;
+    constexpr int widest = row.type == value_type::fp32 ? std::min(row.items, 4) : 1;
+    return launch_width<Row, widest>(product, env, width_for(product, widest));
+  }
+
+ private:
+  /// The most neighbours that may be loaded from B and added to C at once.
+  template <class T>
+  static int width_for(const rows_args<T>& args, int most) {
+    int width = load_width(args, most);
+    const bool contiguous = args.c_col_stride == 1;
+    while (width > 1 && (!contiguous || args.c_row_stride % width != 0 ||
+                         reinterpret_cast<std::uintptr_t>(args.c) % (width * sizeof(T)) != 0)) {
+      width /= 2;
+    }
+    return width;
+  }
+
+  template <int Row, int Width, class T>
+  static int launch_width(const rows_args<T>& args, const launch_env& env, int wanted) {
+    if constexpr (Width > 1) {
+      if (wanted < Width) return launch_width<Row, Width / 2>(args, env, wanted);
+    }
+    constexpr tables::scatter_row row = tables::scatter::rows[Row];
+    // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
+    constexpr int unit = row.tile_cols() < 8 ? row.tile_cols() : 8;
+    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, row.tile_cols()));
+    const std::int64_t width = ceil_div(even, unit) * unit;
+    const std::int64_t num_tiles = ceil_div(args.n, width);
+    // Several thread blocks for each that fits: longer ones would leave the end uneven.
+    constexpr std::int64_t blocks_each = 4;
+    constexpr int resident_blocks = 2048 / row.block_threads();
+    const std::int64_t rounds = ceil_div(args.a.num_pieces, row.teams()) * num_tiles;
+    const std::int64_t resident = std::max(1, env.num_multiprocessors * resident_blocks);
+    const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
+    const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * row.teams());
+    const scatter_grid grid{num_chunks, num_chunks * num_tiles, 1.0 / static_cast<double>(num_chunks),
+                            static_cast<int>(depth), static_cast<int>(width)};
+    return start(begins::while_previous_ends,
+                 &scatter_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>, grid.num_blocks,
+                 row.block_threads(), 0, env.stream, args, grid);
+  }
+};
+
+}  // namespace bcsc::kernels::cuda

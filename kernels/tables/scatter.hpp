@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/tables/cpu.hpp"
+#include "kernels/tables/row.hpp"
+
+/// Scatter: C = alpha * A' * B + beta * C from A as another kernel stores it. Row m of A adds to the rows of C that its
+/// entries name: nothing is gathered, and no second copy of A is needed. Only spmm_plan::transposed() takes these rows.
+namespace bcsc::kernels::tables {
+
+/// On a GPU, from the stream of pieces of rows (kernels/rows_operand.hpp): a team of `groups` x `lanes` threads of one
+/// warp takes a piece of a row of A. Its lanes stand side by side along a row of B with `items` columns each; its
+/// groups share the piece's entries, and each has `unroll` of them under way.
+struct scatter_row {
+  int lanes;   ///< across N
+  int items;   ///< columns of B that a lane holds
+  int groups;  ///< of a team: where `lanes` alone leave too few threads, or rows are long
+  int unroll;  ///< entries of a group fetched at once
+  int warps;   ///< of a thread block; they share nothing
+  int depth;   ///< the most pieces a team takes one after the other
+  value_type type;
+
+  constexpr int tile_rows() const { return 1; }
+  constexpr int tile_cols() const { return lanes * items; }
+  constexpr int block_threads() const { return 32 * warps; }
+  constexpr int team_threads() const { return lanes * groups; }
+  constexpr int teams() const { return block_threads() / team_threads(); }
+  constexpr int columns_at_once() const { return groups * unroll; }
+  constexpr int num_stages() const { return 1; }
+  constexpr int index_width() const { return 32; }
+  constexpr std::int64_t shared_bytes() const { return 0; }
+  std::string label() const {
+    return "scatter-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
+           std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth);
+  }
+  constexpr bool valid() const {
+    const auto power_of_two_up_to = [](int value, int most) {
+      return value >= 1 && value <= most && (value & (value - 1)) == 0;
+    };
+    return power_of_two_up_to(lanes, 32) && power_of_two_up_to(items, 8) && power_of_two_up_to(groups, 32) &&
+           power_of_two_up_to(unroll, 16) && unroll >= 2 && power_of_two_up_to(warps, 32) && team_threads() <= 32 &&
+           depth >= 1;
+  }
+};
+
+consteval auto scatter_configs() {
+  if constexpr (built_space == space::few) {
+    return std::array<scatter_row, 4>{
+        {{1, 1, 8, 2, 4, 4, {}}, {2, 4, 4, 2, 4, 4, {}}, {8, 4, 4, 4, 4, 1, {}}, {32, 4, 1, 4, 4, 2, {}}}};
+  } else {
+    return std::array<scatter_row, 14>{{
+        // lanes, items, groups, unroll, warps, depth
+        // N = 1: short rows, long ones
+        {1, 1, 4, 2, 4, 4, {}},
+        {1, 1, 32, 2, 4, 2, {}},
+        // N = 2 .. 4
+        {1, 4, 4, 2, 4, 4, {}},
+        {1, 4, 32, 2, 4, 2, {}},
+        // N = 8
+        {2, 4, 4, 2, 4, 4, {}},
+        {2, 4, 16, 2, 4, 2, {}},
+        // N = 16
+        {4, 4, 4, 2, 4, 4, {}},
+        {4, 4, 8, 4, 4, 2, {}},
+        // N = 32: short, long
+        {8, 4, 2, 4, 4, 4, {}},
+        {8, 4, 4, 8, 4, 2, {}},
+        // N = 64
+        {16, 4, 1, 4, 4, 4, {}},
+        {16, 4, 2, 8, 4, 2, {}},
+        // N >= 128
+        {32, 4, 1, 4, 4, 4, {}},
+        {32, 8, 1, 4, 4, 2, {}},
+    }};
+  }
+}
+
+/// Atomic additions to C come in any order.
+struct scatter : algorithm {
+  static constexpr const char* name = "scatter";
+  static constexpr operand_form form = operand_form::rows;
+  static constexpr bool deterministic = false;
+  static constexpr auto rows = expand_rows<count_rows(scatter_configs())>(scatter_configs());
+};
+
+/// On the CPU, from compact BCSC of any height: each thread owns rows and columns of C and reads what of A reaches
+/// them. n_tile: columns of C done before the next non-zeros of A are read.
+struct cpu_scatter_row : cpu_row {
+  std::string label() const { return "scatter-n" + std::to_string(n_tile) + (index_bits == 64 ? "-i64" : ""); }
+  constexpr bool valid() const { return m_tile == 1 && n_tile >= 16 && n_tile % 16 == 0; }
+};
+
+consteval auto cpu_scatter_configs() {
+  if constexpr (built_space == space::few) {
+    return cpu_grid<cpu_scatter_row>(std::array{1}, std::array{128});
+  } else {
+    return cpu_grid<cpu_scatter_row>(std::array{1}, std::array{64, 256});
+  }
+}
+
+struct cpu_scatter : algorithm {
+  static constexpr const char* name = "scatter";
+  static constexpr bool deterministic = true;
+  static constexpr auto rows = expand_rows<count_rows(cpu_scatter_configs())>(cpu_scatter_configs());
+};
+
+}  // namespace bcsc::kernels::tables

@@ -1,0 +1,187 @@
+// Every row of the table of kernels that scatter, on the emulated GPU: C = alpha * A' * B + beta * C, exact on small
+// integers for what kernels meet (empty and heavy rows, every width of N, layouts, alignments, scalars, rows in another
+// order), with threads in several orders and grids too small for all tiles; NaN of B only where A has its row.
+#include "kernels/cuda/scatter.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "converters/formats/rows_stream.hpp"
+#include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_product.hpp"
+#include "test/emulation/row_pieces.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using table = kernels::tables::scatter;
+constexpr auto launchers = emulated_launchers<table>();
+
+/// A product, and how A is stored for it.
+struct setting : dense_setting {
+  converters::rows_stream_options stream = {16, 8};
+  bool permuted = false;
+  int multiprocessors = 1;  ///< few: long thread blocks
+};
+
+setting setting_of(std::size_t k, std::int64_t n) {
+  constexpr std::int64_t splits[] = {2, 6, 32, 512};
+  constexpr std::int64_t grains[] = {1, 8, 1000};
+  constexpr int multiprocessors[] = {0, 1, 132};
+  test_random random(1000 + k);
+  setting s{draw_dense(random, n, true)};
+  s.stream.split = one_of(random, splits);
+  s.stream.grain = one_of(random, grains);
+  s.permuted = random.below(3) == 0;
+  s.multiprocessors = one_of(random, multiprocessors);
+  return s;
+}
+
+std::string words(const setting& s) {
+  return words(static_cast<const dense_setting&>(s)) + ", split " + std::to_string(s.stream.split) + ", grain " +
+         std::to_string(s.stream.grain) + (s.permuted ? ", permuted" : "") + ", multiprocessors " +
+         std::to_string(s.multiprocessors);
+}
+
+/// The product C of `c0`, as the kernel leaves it. Nobody may touch a workspace: there is none.
+template <class T>
+dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const setting& s, const dense_table<T>& b,
+                   const dense_table<T>& c0) {
+  SCOPED_TRACE(a.name + ", " + words(s));
+  emulated_product<T> there(s, b, c0);
+  const auto order = permutation<std::int64_t>(a.rows);
+  const auto csr = csr_of<T>(s.permuted ? with_rows(a, order) : a);
+  auto stream = converters::to_rows_stream(csr.view(), s.stream);
+  if (s.permuted) {
+    for (core::row_piece& piece : stream.pieces) {
+      const auto row = static_cast<std::size_t>(piece.row_of_c());
+      if (&piece == &stream.pieces.back()) break;
+      piece.row_and_odd = static_cast<std::uint32_t>(2 * order[row]) | (piece.row_and_odd & 1);
+    }
+  }
+  there.may_read(stream.pieces), there.may_read(stream.pairs);
+  const kernels::rows_operand<T> rows{stream.rows,
+                                      stream.cols,
+                                      stream.num_pieces(),
+                                      stream.num_partials,
+                                      stream.num_heavy(),
+                                      stream.pieces.data(),
+                                      stream.pairs.data(),
+                                      stream.heavy_ptr.data(),
+                                      nullptr};
+  return there.run(launch, rows, s.multiprocessors);
+}
+
+template <class T>
+void run_and_check(kernels::launch_fn launch, const sparse_case& a, const setting& s, std::size_t seed) {
+  auto b = random_table<T>(a.rows, s.n, values::small_integers, seed);
+  auto c0 = random_table<T>(a.cols, s.n, values::small_integers, seed + 1);
+  const product wanted = multiply<T>(a, true, s.alpha, b, s.beta, c0);
+  if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+  if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
+  expect_exact<T>(wanted, run<T>(launch, a, s, b, c0), a.name + ", " + words(s));
+}
+
+class every_row : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  kernels::launch_fn launch() const { return launchers[GetParam()]; }
+  const kernels::tables::scatter_row& row() const { return table::rows[GetParam()]; }
+  /// body.template operator()<T>() for the row's type.
+  template <class Body>
+  void with_type(Body body) const {
+    if (row().type == value_type::fp32) {
+      body.template operator()<float>();
+    } else {
+      body.template operator()<double>();
+    }
+  }
+};
+
+TEST_P(every_row, is_exact_for_every_matrix) {
+  constexpr std::int64_t widths[] = {1, 3, 8, 33, 130};
+  std::size_t k = GetParam() * 7919;
+  for (const sparse_case& a : battery(values::small_integers)) {
+    if (a.cols == 0) continue;  // nothing is launched then
+    for (int turn = 0; turn < 4; ++turn, ++k) {
+      const setting s = setting_of(k, widths[k % std::size(widths)]);
+      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(every_row, is_exact_for_every_width) {
+  const sparse_case a = every_length(values::small_integers);
+  std::size_t k = GetParam() * 104729;
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 32, 33, 64, 100, 127, 128, 129, 130, 256, 257}) {
+    for (int turn = 0; turn < 4; ++turn, ++k) {
+      setting s = setting_of(k, n);
+      if (turn == 0) {  // whole vectors wherever n allows
+        s.for_b = {layout::row_major, (4 - n % 4) % 4, 0};
+        s.for_c = s.for_b;
+      }
+      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(every_row, keeps_its_bound_in_every_order) {
+  const sparse_case a = every_length(values::real);
+  for (const std::int64_t n : {1, 8, 130}) {
+    setting s{};
+    s.n = n;
+    s.alpha = 1.5;
+    s.beta = -0.25;
+    with_type([&]<class T>() {
+      const auto b = random_table<T>(a.rows, n, values::real, 1);
+      const auto c0 = random_table<T>(a.cols, n, values::real, 2);
+      for (const auto order :
+           {emulation::run_order::forward, emulation::run_order::backward, emulation::run_order::random}) {
+        s.gpu = {order, 5, 2};
+        expect_within_bound<T>(multiply<T>(a, true, s.alpha, b, s.beta, c0), run<T>(launch(), a, s, b, c0), words(s));
+      }
+    });
+  }
+}
+
+TEST_P(every_row, carries_what_is_not_finite_to_the_columns_that_have_it_and_no_further) {
+  const sparse_case a = every_length(values::small_integers);
+  const std::int64_t bad = a.entries[a.entries.size() / 2].row;  // a row of B
+  for (const std::int64_t n : {1, 5, 36}) {
+    with_type([&]<class T>() {
+      constexpr T infinity = std::numeric_limits<T>::infinity();
+      setting s{};
+      s.n = n;
+      auto b = random_table<T>(a.rows, n, values::small_integers, 4);
+      for (std::int64_t j = 0; j < n; ++j) b(bad, j) = infinity;
+      const auto c = run<T>(launch(), a, s, b, dense_table<T>(a.cols, n));
+      std::vector<double> factor(static_cast<std::size_t>(a.cols), 0);
+      for (const triplet& e : a.entries) {
+        if (e.row == bad) factor[static_cast<std::size_t>(e.col)] = e.value;
+      }
+      for (std::int64_t i = 0; i < a.cols; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          const double by = factor[static_cast<std::size_t>(i)];
+          if (by == 0) {
+            EXPECT_TRUE(std::isfinite(c(i, j))) << i << ", " << j;
+          } else {
+            EXPECT_EQ(c(i, j), by > 0 ? infinity : -infinity) << i << ", " << j;
+          }
+        }
+      }
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(scatter, every_row, ::testing::Range(std::size_t{0}, table::rows.size()),
+                         [](const auto& info) {
+                           const auto& row = table::rows[info.param];
+                           std::string name = row.label() + "_" + std::string(to_string(row.type));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace bcsc::test
