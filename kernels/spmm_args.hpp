@@ -42,6 +42,16 @@ struct bcsc_operand {
   bool scattered = false;
 };
 
+/// Several products of one A, started at once: distances in elements from what one member has to what the next has.
+struct batch_strides {
+  std::int64_t count = 1;  ///< 1 .. most_members; more than one only where the kernel's table says `batches`
+  std::int64_t b = 0, c = 0;
+  std::int64_t partials = 0;  ///< in the operand's workspace
+};
+
+/// On a GPU the members lie along z of a grid, which is no longer.
+inline constexpr std::int64_t most_members = 65535;
+
 /// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the rows of the
 /// table scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
 template <class T, class Operand>
@@ -55,6 +65,7 @@ struct product_args {
   scalar_of<T> alpha, beta;
   const scalar_of<T>* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
   const scalar_of<T>* beta_at;
+  batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
 };
 
 template <class T, class I>

@@ -39,6 +39,13 @@ void bcsc_plan_free(bcsc_plan plan);
 int bcsc_plan_run(bcsc_plan plan, const void* alpha, const void* b, int64_t ldb, const void* beta, void* c, int64_t ldc,
                   int c_layout, int64_t n, void* stream);
 
+/* The same for `count` B's and C's of one shape: number k's B begins b_stride elements behind number k - 1's, and C
+   c_stride. b_stride 0: all have the same B. No C shares an element with another or with a B. count 0: nothing is
+   done. */
+int bcsc_plan_run_batch(bcsc_plan plan, const void* alpha, const void* b, int64_t ldb, int64_t b_stride,
+                        const void* beta, void* c, int64_t ldc, int64_t c_stride, int c_layout, int64_t n,
+                        int64_t count, void* stream);
+
 /* plan.explain(); valid as long as the plan. */
 int bcsc_plan_explain(bcsc_plan plan, const char** text);
 

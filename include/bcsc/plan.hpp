@@ -37,10 +37,11 @@ struct plan_options {
   layout b_layout = layout::row_major;  ///< B's layout in run(); C's may be either
   std::string kernel = {};              ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
   std::int64_t m_block = 0;             ///< force the height of the row blocks; 0: the plan chooses
+  std::int64_t batch = 1;               ///< members of a batch that the workspace has room for; any number runs
   bool deterministic = false;           ///< only kernels that are bit-equal from run to run
   compute_class compute = compute_class::full;
   /// Bound on workspace_bytes(); one tile of columns is always taken. Less means more, narrower passes over a
-  /// column-major B.
+  /// column-major B, and fewer members of a batch at once.
   std::int64_t max_workspace_bytes = std::int64_t{256} << 20;
   trust check = trust::validate;  ///< of A's arrays
   /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
@@ -70,11 +71,20 @@ class scalar {
   const T* pointer_ = nullptr;
 };
 
+/// Several products of one A: member k of a batch has its B at b.data + k * b_stride and its C at c.data + k *
+/// c_stride, in elements, with the shape, leading dimension and layout of b and c. With b_stride = 0 all have the same
+/// B. C's share no element with each other, nor with a B; members may lie between each other's rows or columns.
+struct strided_batch {
+  std::int64_t count = 1;  ///< 0: nothing is done or looked at
+  std::int64_t b_stride = 0, c_stride = 0;
+};
+
 struct run_options {
   cuda_stream stream = nullptr;
   /// At least plan.workspace_bytes(), where the context computes, aligned to 256 bytes. Empty: the plan's own, which
   /// serves one caller, and on a GPU one stream, the first it was run on.
   std::span<std::byte> workspace = {};
+  strided_batch batch = {};
 };
 
 /// What a plan is, for programs; explain() says it in words.
@@ -122,8 +132,11 @@ class spmm_plan {
   /// Asynchronous on CUDA; neither allocates nor synchronises, so it can be captured in a CUDA graph. beta = 0 never
   /// reads C, alpha = 0 reads neither A nor B. N = 0 or M = 0 is a valid no-op. Kernels of the algorithms tiled and
   /// blocks may carry a NaN or Inf of B to every row of a row block with an entry in its column.
+  /// A batch is one launch where the kernel takes it (kernel_info::batches) and the workspace, if any is needed, holds
+  /// what all members need (plan_options::batch); else as many launches as it takes.
   /// Throws error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
-  /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error}, before anything is launched.
+  /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error; for a batch also invalid_argument |
+  /// size_overflow}, before anything is launched.
   void run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
            const run_options& options = {}) const;
 

@@ -32,6 +32,7 @@ struct kernel_info {
   bool deterministic = true;      ///< bit-equal from run to run
   bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone
   bool transposable = false;      ///< spmm_plan::transposed() multiplies from A as a plan stores it for this one
+  bool batches = false;           ///< multiplies a whole batch in one launch; others are started for each member
   bool rounds_values = false;     ///< to TF32 before they are multiplied: only for compute_class::tf32, or by name
   error_bound bound;              ///< of its results
   bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)

@@ -13,6 +13,30 @@ using core::let_next_begin;
 using core::start;
 using core::wait_for_previous;
 
+/// `blocks` thread blocks along x, which stride over what does not fit, for each of the batch's members along z.
+inline dim3 grid_of(std::int64_t blocks, const batch_strides& batch) {
+  return dim3(static_cast<unsigned>(blocks < core::max_grid ? blocks : core::max_grid), 1,
+              static_cast<unsigned>(batch.count));
+}
+
+/// What the member of a batch that this thread block works for has, where member 0 has `first`.
+template <class P>
+__device__ P* of_member(P* first, std::int64_t stride) {
+  return first + blockIdx.z * stride;
+}
+
+/// The same, of a pointer or a position, for loops that have no register to spare: worked out where it is needed, else
+/// the compiler does so once and keeps every result, without a batch too.
+template <class P>
+__device__ P of_member_here(P first, std::int64_t stride) {
+  if (gridDim.z == 1) return first;
+  unsigned member = blockIdx.z;
+#ifdef __CUDA_ARCH__
+  asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(member));
+#endif
+  return first + member * stride;
+}
+
 /// The value type that a table's row names.
 template <value_type Type>
 using value_of = std::conditional_t<

@@ -19,7 +19,10 @@ constexpr int lines = 8;  // of a tile, handled at a time
 
 template <class T>
 __global__ void __launch_bounds__(edge* lines)
-    pack_kernel(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed) {
+    pack_kernel(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed,
+                std::int64_t b_stride, std::int64_t packed_stride) {
+  b = of_member(b, b_stride);
+  packed = of_member(packed, packed_stride);
   __shared__ T tile[edge][edge + 1];  // [column][row]
   const int x = static_cast<int>(threadIdx.x) % edge;
   const int y = static_cast<int>(threadIdx.x) / edge;
@@ -47,33 +50,35 @@ __global__ void __launch_bounds__(edge* lines)
 
 template <class T>
 int pack(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed,
-         CUstream_st* stream) {
+         CUstream_st* stream, const pack_members& members) {
   if (rows <= 0 || cols <= 0) return cudaSuccess;
   const std::int64_t num_tiles = ceil_div(rows, edge) * ceil_div(ld_packed, edge);
-  return start(&pack_kernel<T>, num_tiles, edge * lines, 0, stream, b, ldb, rows, cols, packed, ld_packed);
+  return start(begins::after_previous, &pack_kernel<T>, grid_of(num_tiles, {.count = members.count}),
+               dim3(edge * lines), 0, stream, b, ldb, rows, cols, packed, ld_packed, members.b_stride,
+               members.packed_stride);
 }
 
 }  // namespace
 
 int pack_row_major(const float* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, float* packed,
-                   std::int64_t ld_packed, CUstream_st* stream) {
-  return pack(b, ldb, rows, cols, packed, ld_packed, stream);
+                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
+  return pack(b, ldb, rows, cols, packed, ld_packed, stream, members);
 }
 
 int pack_row_major(const double* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, double* packed,
-                   std::int64_t ld_packed, CUstream_st* stream) {
-  return pack(b, ldb, rows, cols, packed, ld_packed, stream);
+                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
+  return pack(b, ldb, rows, cols, packed, ld_packed, stream, members);
 }
 
 // Nothing is computed with: 16 bits are 16 bits.
 int pack_row_major(const half* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, half* packed,
-                   std::int64_t ld_packed, CUstream_st* stream) {
-  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream);
+                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
+  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream, members);
 }
 
 int pack_row_major(const bfloat16* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, bfloat16* packed,
-                   std::int64_t ld_packed, CUstream_st* stream) {
-  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream);
+                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
+  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream, members);
 }
 
 }  // namespace bcsc::kernels::cuda

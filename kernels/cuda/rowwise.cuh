@@ -43,6 +43,7 @@
 ///   the order of the pieces.
 /// C may lie in any strides. Row-major it is written in vectors of up to 16 bytes; column-major, where a warp holds few
 ///   pieces, through shared memory: a column of neighbouring rows at a time.
+/// A batch: its members along z of the grid, each like a product of its own; nothing is shared but what L2 keeps of A.
 /// Preconditions: those of product_args and rows_operand. Deterministic: which lanes add what, and when, follows from
 ///   the pieces and the row of the table alone.
 namespace bcsc::kernels::cuda {
@@ -199,7 +200,11 @@ __global__ void __launch_bounds__(Warps * 32,
 
     // This lane's columns in row 0 of B. Lanes beyond the tile read its last columns once more, and store nothing.
     const auto column = [&](int j) { return min((j * Lanes + lane) * Width, num_cols - Width); };
-    const auto b = reinterpret_cast<std::uint64_t>(args.b + first_col + column(0));
+    // Which member's B it is stands in the column or in the address: whichever leaves more registers to a lane's items.
+    constexpr bool in_column = Items < 8;
+    const std::int64_t first_of_b = in_column ? first_col + blockIdx.z * args.batch.b : first_col;
+    const T* const its_b = in_column ? args.b : of_member_here(args.b, args.batch.b);
+    const auto b = reinterpret_cast<std::uint64_t>(its_b + first_of_b + column(0));
 
     const int rounds = static_cast<int>(
         min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - chunk_begin + grid.stride - 1) / grid.stride));
@@ -288,22 +293,25 @@ __global__ void __launch_bounds__(Warps * 32,
       const bool there = mine < end;
       const bool writes = there && group % shape::copies == 0;
       const bool partial = mine < args.a.pieces + args.a.num_partials;
+      const std::int64_t first_of_c = in_column ? of_member_here(first_of_b, -args.batch.b) : first_of_b;
+      T* const c = of_member_here(args.c, args.batch.c);
 #pragma unroll
       for (int i = 0; i < shape::kept; i += shape::stored) {
         const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
         if (!writes || col >= num_cols) continue;
         if (partial) {
+          S* const partials = of_member_here(args.a.workspace, args.batch.partials);
           constexpr int at_once = shape::stored < values_of_store<S> ? shape::stored : values_of_store<S>;
 #pragma unroll
           for (int k = 0; k < shape::stored; k += at_once) {
-            write_vector<at_once>(args.a.workspace + (mine - args.a.pieces) * grid.ld_partials + first_col + col + k,
+            write_vector<at_once>(partials + (mine - args.a.pieces) * grid.ld_partials + first_of_c + col + k,
                                   &sums[i + k]);
           }
         } else if (grid.staged) {
 #pragma unroll
           for (int k = 0; k < shape::stored; ++k) staged_sums[team * shape::stage_ld + col + k] = sums[i + k];
         } else {
-          store_row<shape::stored>(args.c + row * args.c_row_stride + (first_col + col) * args.c_col_stride,
+          store_row<shape::stored>(c + row * args.c_row_stride + (first_of_c + col) * args.c_col_stride,
                                    args.c_col_stride, grid.vector_c, by, &sums[i]);
         }
       }
@@ -315,7 +323,7 @@ __global__ void __launch_bounds__(Warps * 32,
           const int c_row = staged_rows[i % shape::teams];
           const int col = i / shape::teams;
           if (c_row < 0) continue;
-          store(args.c + c_row * args.c_row_stride + (first_col + col) * args.c_col_stride, by,
+          store(c + c_row * args.c_row_stride + (first_of_c + col) * args.c_col_stride, by,
                 staged_sums[i % shape::teams * shape::stage_ld + col]);
         }
         __syncthreads();  // before the next sums
@@ -364,7 +372,7 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
 #pragma unroll 4
     for (int piece = p.begin + first; piece < p.end; piece += step) {
       S some[Values];
-      read_vector<Values>(some, args.a.workspace + piece * ld + p.column);
+      read_vector<Values>(some, of_member(args.a.workspace, args.batch.partials) + piece * ld + p.column);
 #pragma unroll
       for (int i = 0; i < Values; ++i) sums[i] += some[i];
     }
@@ -383,8 +391,8 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
   const auto write = [&](const part& p, const S(&sums)[Values]) {
     if (slice != 0 || p.column >= args.n) return;
     const std::int64_t row = args.a.pieces[p.begin].row_of_c();
-    store_row<Values>(args.c + row * args.c_row_stride + p.column * args.c_col_stride, args.c_col_stride, vector_c, by,
-                      sums);
+    store_row<Values>(of_member(args.c, args.batch.c) + row * args.c_row_stride + p.column * args.c_col_stride,
+                      args.c_col_stride, vector_c, by, sums);
   };
   for (std::int64_t first = std::int64_t{blockIdx.x} * warps; first < num_parts;
        first += std::int64_t{gridDim.x} * warps) {
@@ -431,11 +439,13 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
   const auto start_as = [&](auto lanes, auto values) {
     constexpr int columns = decltype(lanes)::value * decltype(values)::value;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % decltype(values)::value == 0 &&
+                          args.batch.c % decltype(values)::value == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (decltype(values)::value * sizeof(T)) == 0;
     const std::int64_t num_parts = args.a.num_heavy * ceil_div(args.n, columns);
-    return start(
-        begins::while_previous_ends, &add_partials_kernel<T, Operand, decltype(lanes)::value, decltype(values)::value>,
-        ceil_div(num_parts, 8), 256, 0, env.stream, args, partials_ld<scalar_of<T>>(args.n), num_parts, vector_c);
+    return start(begins::while_previous_ends,
+                 &add_partials_kernel<T, Operand, decltype(lanes)::value, decltype(values)::value>,
+                 grid_of(ceil_div(num_parts, 8), args.batch), dim3(256), 0, env.stream, args,
+                 partials_ld<scalar_of<T>>(args.n), num_parts, vector_c);
   };
   const auto start_for = [&](auto values) {
     const std::int64_t wanted = ceil_div(args.n, decltype(values)::value);
@@ -447,11 +457,11 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
                               : start_for(std::integral_constant<int, 1>{});
 }
 
-/// The most values of B that may be loaded at once: where every row of B, and so every tile, is whole vectors.
+/// The most values of B that may be loaded at once: where every row of each B, and so every tile, is whole vectors.
 template <class T, class Operand>
 int load_width(const product_args<T, Operand>& args, int most) {
   int width = most;
-  while (width > 1 && (args.n % width != 0 || args.ldb % width != 0 ||
+  while (width > 1 && (args.n % width != 0 || args.ldb % width != 0 || args.batch.b % width != 0 ||
                        reinterpret_cast<std::uintptr_t>(args.b) % (width * sizeof(T)) != 0)) {
     width /= 2;
   }
@@ -487,7 +497,7 @@ struct implementation<tables::rowwise> {
     const std::int64_t num_tiles = ceil_div(args.n, width);
     // A few thread blocks for each that fits: longer ones would leave the end uneven.
     constexpr std::int64_t blocks_each = 4;
-    const std::int64_t rounds = ceil_div(args.a.num_pieces, shape::teams) * num_tiles;
+    const std::int64_t rounds = ceil_div(args.a.num_pieces, shape::teams) * num_tiles * args.batch.count;
     const std::int64_t resident = std::max(1, env.num_multiprocessors * shape::resident_blocks);
     const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * shape::teams);
@@ -495,7 +505,7 @@ struct implementation<tables::rowwise> {
     const bool spread = args.a.uneven && depth > 1;
 
     constexpr int stored = shape::stored;
-    const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 &&
+    const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 && args.batch.c % stored == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (stored * sizeof(T)) == 0;
     // Where a warp holds 8 pieces or more its stores to one column of C are neighbours already.
     const bool staged = args.c_col_stride != 1 && args.n > 1 && shape::team > 4 && shape::teams > 1;
@@ -511,7 +521,8 @@ struct implementation<tables::rowwise> {
                             staged};
     return start(begins::while_previous_ends,
                  &rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, row.blocks, Width>,
-                 grid.num_blocks, row.block_threads(), staged ? row.shared_bytes() : 0, env.stream, args, grid);
+                 grid_of(grid.num_blocks, args.batch), dim3(row.block_threads()), staged ? row.shared_bytes() : 0,
+                 env.stream, args, grid);
   }
 };
 

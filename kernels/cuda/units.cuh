@@ -282,7 +282,7 @@ struct unit_source {
   __device__ unit_source(const fragments_args<T>& args, std::int64_t first_col, int num_cols)
       : num_cols(num_cols), own_col(static_cast<int>(threadIdx.x) % 32 / 4 * vector) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    b = args.b + first_col + own_col;
+    b = of_member(args.b, args.batch.b) + first_col + own_col;
     cols = reinterpret_cast<const int2*>(args.a.col_ind) + lane % 4;
     groups = reinterpret_cast<const int2*>(args.a.groups);
     tiles = args.a.tiles + 2 * lane;
@@ -539,7 +539,7 @@ __device__ bool takes_vectors(const unit_destination<T>& to) {
 template <class T>
 __device__ unit_destination<T> place_in_c(const fragments_args<T>& args, const unit_place& at,
                                           const core::fragments_item& item, int num_cols) {
-  return {args.c + at.first_col * args.c_col_stride,
+  return {of_member(args.c, args.batch.c) + at.first_col * args.c_col_stride,
           args.c_row_stride,
           args.c_col_stride,
           args.a.row_of,
@@ -554,7 +554,7 @@ template <class T>
 __device__ unit_destination<scalar_of<T>> place_in_slot(const fragments_args<T>& args, const unit_place& at,
                                                         const core::fragments_item& item, int num_cols) {
   using S = scalar_of<T>;
-  S* slot = args.a.partial + item.slot * args.a.height * args.n;
+  S* slot = of_member(args.a.partial, args.batch.partials) + item.slot * args.a.height * args.n;
   return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}, false};
 }
 
@@ -641,9 +641,9 @@ __device__ void add_up_warps(typename Shape::sums& sums, typename Shape::sum* ha
 
 // --- The kernels ----------------------------------------------------------------------------------------------------
 
-/// Thread blocks lie along the items (x), then along the slabs from first_slab on (y): those that run together gather
-/// from the same columns of B. Where a warp is, it works out again when its sums are complete, to have its registers
-/// meanwhile.
+/// Thread blocks lie along the items (x), then along the slabs from first_slab on (y), then along a batch's members
+/// (z): those that run together gather from the same columns of B. Where a warp is, it works out again when its sums
+/// are complete, to have its registers meanwhile.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
           int Width>
 __global__ void __launch_bounds__(
@@ -702,6 +702,8 @@ __global__ void __launch_bounds__(128)
   wait_for_previous();
   let_next_begin();
   const scalars<scalar_of<T>> by = read_scalars(args);
+  const scalar_of<T>* const partial = of_member(args.a.partial, args.batch.partials);
+  T* const c = of_member(args.c, args.batch.c);
   for (std::int64_t index = blockIdx.x; index < num_rows; index += gridDim.x) {
     const core::fragments_sum sum = args.a.sums[index / args.a.height];
     const std::int64_t m = index % args.a.height;
@@ -710,9 +712,9 @@ __global__ void __launch_bounds__(128)
     for (std::int64_t n = threadIdx.x; n < args.n; n += blockDim.x) {
       scalar_of<T> total{0};
       for (std::int64_t slot = sum.first_slot; slot < sum.first_slot + sum.num_slots; ++slot) {
-        total += args.a.partial[(slot * args.a.height + m) * args.n + n];
+        total += partial[(slot * args.a.height + m) * args.n + n];
       }
-      store(args.c + row * args.c_row_stride + n * args.c_col_stride, by, total);
+      store(c + row * args.c_row_stride + n * args.c_col_stride, by, total);
     }
   }
 }
@@ -731,7 +733,7 @@ struct implementation<tables::units> {
                                       row.staged, row.products(), Width>;
     if constexpr (Width > 1) {
       const bool fits = reinterpret_cast<std::uintptr_t>(args.b) % (Width * sizeof(T)) == 0 && args.ldb % Width == 0 &&
-                        args.n >= Width;
+                        args.batch.b % Width == 0 && args.n >= Width;
       return fits ? kernel : by_width<T, Row, Width / 2>(args);
     } else {
       return kernel;
@@ -752,13 +754,15 @@ struct implementation<tables::units> {
     for (std::int64_t slab = 0; slab < num_slabs; slab += slabs_at_once) {
       const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
       const auto along_slabs = static_cast<unsigned>(ceil_div(count, row.warps_n));
-      const int started = start(begins::while_previous_ends, kernel, dim3(along_items, along_slabs),
+      const int started = start(begins::while_previous_ends, kernel,
+                                dim3(along_items, along_slabs, static_cast<unsigned>(spmm.batch.count)),
                                 dim3(row.block_threads()), row.shared_bytes(), env.stream, spmm, slab);
       if (started != cudaSuccess) return started;
     }
     if (spmm.a.num_sums == 0) return cudaSuccess;
     const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
-    return start(begins::while_previous_ends, &units_sum_kernel<T>, rows, 128, 0, env.stream, spmm, rows);
+    return start(begins::while_previous_ends, &units_sum_kernel<T>, grid_of(rows, spmm.batch), dim3(128), 0, env.stream,
+                 spmm, rows);
   }
 };
 

@@ -15,6 +15,7 @@ namespace bcsc::kernels::tables {
 /// What the tag of a table says of all its rows.
 struct algorithm {
   static constexpr operand_form form = operand_form::compact;
+  static constexpr bool batches = false;  ///< starts all members of a batch (batch_strides) at once
 };
 
 /// Which part of the parameter space is built (meson option kernel_space).

@@ -179,6 +179,7 @@ consteval auto rowwise_narrow_configs() {
 struct rowwise : algorithm {
   static constexpr const char* name = "rowwise";
   static constexpr operand_form form = operand_form::rows;
+  static constexpr bool batches = true;
   static constexpr bool deterministic = true;
   static constexpr auto rows =
       join(expand_rows<count_rows(rowwise_configs())>(rowwise_configs()),

@@ -172,6 +172,7 @@ consteval auto units_narrow_configs(value_type type) {
 struct units : algorithm {
   static constexpr const char* name = "units";
   static constexpr operand_form form = operand_form::fragments;
+  static constexpr bool batches = true;
   static constexpr bool deterministic = true;
   static constexpr auto rows =
       join(units_configs(), join(units_narrow_configs(value_type::fp16), units_narrow_configs(value_type::bf16)));

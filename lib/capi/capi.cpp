@@ -124,6 +124,12 @@ void bcsc_plan_free(bcsc_plan plan) { delete plan; }
 
 int bcsc_plan_run(bcsc_plan plan, const void* alpha, const void* b, int64_t ldb, const void* beta, void* c, int64_t ldc,
                   int c_layout, int64_t n, void* stream) {
+  return bcsc_plan_run_batch(plan, alpha, b, ldb, 0, beta, c, ldc, 0, c_layout, n, 1, stream);
+}
+
+int bcsc_plan_run_batch(bcsc_plan plan, const void* alpha, const void* b, int64_t ldb, int64_t b_stride,
+                        const void* beta, void* c, int64_t ldc, int64_t c_stride, int c_layout, int64_t n,
+                        int64_t count, void* stream) {
   return guarded([&] {
     require(plan, "plan");
     require(alpha, "alpha");
@@ -133,7 +139,7 @@ int bcsc_plan_run(bcsc_plan plan, const void* alpha, const void* b, int64_t ldb,
         [&]<class T>(const spmm_plan<T>& p) {
           p.run(*static_cast<const T*>(alpha), {static_cast<const T*>(b), plan->inner, n, ldb, plan->b_layout},
                 *static_cast<const T*>(beta), {static_cast<T*>(c), plan->rows, n, ldc, c_order},
-                {.stream = static_cast<cuda_stream>(stream)});
+                {.stream = static_cast<cuda_stream>(stream), .batch = {count, b_stride, c_stride}});
         },
         plan->plan);
   });

@@ -108,7 +108,7 @@ struct spmm_plan<T>::impl {
   std::unique_ptr<impl> forward;         // of a transposed() plan: the plan whose matrix it reads, without a workspace
 
   // Only for a column-major B, which is made row-major, and for kernels that leave partial sums: products are made in
-  // slabs of slab_cols columns.
+  // slabs of at most slab_cols columns, of as many members of a batch as the workspace holds.
   std::int64_t slab_cols = 0;
   std::size_t workspace_bytes = 0;
   std::vector<std::byte> host_workspace;
@@ -123,6 +123,9 @@ struct spmm_plan<T>::impl {
     if (options.m_block < 0 || options.m_block > greatest_m_block) {
       core::fail(errc::invalid_argument, "plan_options::m_block = {}: must be 0 (the plan chooses) or 1 .. {}",
                  options.m_block, greatest_m_block);
+    }
+    if (options.batch < 1) {
+      core::fail(errc::invalid_argument, "plan_options::batch = {}: must be at least 1", options.batch);
     }
     core::require_healthy(ctx.state());
   }
@@ -460,7 +463,9 @@ struct spmm_plan<T>::impl {
     const std::int64_t allowed_tiles =
         std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(facts.kernel.n_tile));
     slab_cols = std::min(wanted_tiles, allowed_tiles) * facts.kernel.n_tile;
-    workspace_bytes = static_cast<std::size_t>(slab_bytes(slab_cols));
+    const std::int64_t one_member = slab_bytes(slab_cols);
+    const std::int64_t members = std::clamp<std::int64_t>(options.max_workspace_bytes / one_member, 1, options.batch);
+    workspace_bytes = static_cast<std::size_t>(one_member * members);
     if (on_gpu()) {
       device_workspace = core::device_buffer<std::byte>(device(), static_cast<std::int64_t>(workspace_bytes));
     } else {
@@ -556,36 +561,75 @@ struct spmm_plan<T>::impl {
 
   void run(factor alpha, dense_view<const T> b, factor beta, dense_view<T> c, const run_options& run) const {
     core::require_healthy(ctx.state());
+    if (run.batch.count == 0) return;
     const bool reads_b = facts.cols > 0 && facts.nnz > 0 && (alpha.pointer() != nullptr || alpha.value() != 0);
     plan::check_operands<T>(facts.rows, facts.cols, b, c, options.b_layout, reads_b);
+    plan::check_batch<T>(b, c, run.batch);
     std::optional<core::gpu::device_guard> guard;
     if (on_gpu()) guard.emplace(device());
     core::guarded(ctx.state(), "a run", [&] { check_spaces(b, c, alpha, beta, reads_b, run); });
     if (facts.rows == 0 || c.cols == 0) return;
 
+    const std::int64_t count = run.batch.count;
+    const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
+    const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
     const bool packs = packs_b() && reads_b;
     if (!packs && partial_values(1) == 0) {
-      multiply(alpha, b.data, b.ld, beta, c, nullptr, run.stream);
+      for (std::int64_t k = 0; k < count; k += kernels::most_members) {
+        const std::int64_t members = std::min(count - k, kernels::most_members);
+        multiply(alpha, b.data + k * b_stride, b.ld, beta, member(c, k, c_stride), nullptr,
+                 {members, b_stride, c_stride}, run.stream);
+      }
       return;
     }
     const workspace_lease workspace(*this, run);
-    auto* const partials = reinterpret_cast<sum_type*>(workspace.data() + packed_values(slab_cols));
-    for (std::int64_t j = 0; j < c.cols; j += slab_cols) {
-      const std::int64_t width = std::min(slab_cols, c.cols - j);
-      if (packs) pack(b.data + j * b.ld, b.ld, width, workspace.data(), run.stream);
-      const T* const b_slab = packs ? workspace.data() : b.data + (reads_b ? j : 0);
-      const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
-      multiply(alpha, b_slab, packs ? slab_cols : b.ld, beta, c_slab, partials, run.stream);
+    const slab most = largest_slab(c.cols, count);
+    auto* const partials = reinterpret_cast<sum_type*>(workspace.data() + most.members * packed_values(most.cols));
+    const std::int64_t packed_stride = b_stride != 0 ? packed_values(most.cols) : 0;  // one B is packed once
+    for (std::int64_t k = 0; k < count; k += most.members) {
+      const std::int64_t members = std::min(most.members, count - k);
+      const T* const b_first = b.data + k * b_stride;
+      for (std::int64_t j = 0; j < c.cols; j += most.cols) {
+        const std::int64_t width = std::min(most.cols, c.cols - j);
+        if (packs) {
+          pack(b_first + j * b.ld, b.ld, width, workspace.data(), most.cols,
+               {b_stride != 0 ? members : 1, b_stride, packed_stride}, run.stream);
+        }
+        const T* const b_slab = packs ? workspace.data() : b_first + (reads_b ? j : 0);
+        const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
+        multiply(alpha, b_slab, packs ? most.cols : b.ld, beta, member(c_slab, k, c_stride), partials,
+                 {members, packs ? packed_stride : b_stride, c_stride, a->partial_values(width)}, run.stream);
+      }
     }
   }
 
-  void pack(const T* b, std::int64_t ldb, std::int64_t width, T* packed, cuda_stream stream) const {
+  /// So many columns of so many members of a batch are multiplied at once, for the workspace holds no more.
+  struct slab {
+    std::int64_t cols, members;
+  };
+  slab largest_slab(std::int64_t cols, std::int64_t count) const {
+    const std::int64_t n_tile = facts.kernel.n_tile;
+    const std::int64_t width = std::min(slab_cols, core::ceil_div(cols, n_tile) * n_tile);
+    const std::int64_t fit = static_cast<std::int64_t>(workspace_bytes) / slab_bytes(width);
+    return {width, std::clamp<std::int64_t>(fit, 1, std::min(count, kernels::most_members))};
+  }
+
+  static dense_view<T> member(dense_view<T> c, std::int64_t k, std::int64_t stride) {
+    c.data += k * stride;
+    return c;
+  }
+
+  void pack(const T* b, std::int64_t ldb, std::int64_t width, T* packed, std::int64_t ld_packed,
+            const kernels::cuda::pack_members& members, cuda_stream stream) const {
     if (!on_gpu()) {
-      kernels::cpu::pack_row_major(b, ldb, facts.cols, width, packed, slab_cols, ctx.threads());
+      for (std::int64_t k = 0; k < members.count; ++k) {
+        kernels::cpu::pack_row_major(b + k * members.b_stride, ldb, facts.cols, width,
+                                     packed + k * members.packed_stride, ld_packed, ctx.threads());
+      }
       return;
     }
 #if BCSC_WITH_CUDA
-    const int status = kernels::cuda::pack_row_major(b, ldb, facts.cols, width, packed, slab_cols, stream);
+    const int status = kernels::cuda::pack_row_major(b, ldb, facts.cols, width, packed, ld_packed, stream, members);
     core::check_launch(ctx.state(), status, "pack B");
 #else
     (void)stream;
@@ -602,20 +646,27 @@ struct spmm_plan<T>::impl {
   }
 
   void multiply(factor alpha, const T* b, std::int64_t ldb, factor beta, const dense_view<T>& c, sum_type* partials,
-                cuda_stream stream) const {
+                const kernels::batch_strides& batch, cuda_stream stream) const {
     const kernels::launch_env env{threads_for(c), stream, ctx.device().num_multiprocessors};
-    const plan::dense_side<T> product{b,
-                                      ldb,
-                                      c.cols,
-                                      c.data,
-                                      c.row_stride(),
-                                      c.col_stride(),
-                                      alpha.value(),
-                                      beta.value(),
-                                      alpha.pointer(),
-                                      beta.pointer(),
-                                      partials};
-    core::check_launch(ctx.state(), a->start(launch, product, env), facts.kernel.name.c_str());
+    plan::dense_side<T> product{b,
+                                ldb,
+                                c.cols,
+                                c.data,
+                                c.row_stride(),
+                                c.col_stride(),
+                                alpha.value(),
+                                beta.value(),
+                                alpha.pointer(),
+                                beta.pointer(),
+                                partials,
+                                batch};
+    const auto start = [&] {
+      core::check_launch(ctx.state(), a->start(launch, product, env), facts.kernel.name.c_str());
+    };
+    if (facts.kernel.batches) return start();
+    // One after the other, with the same partial sums.
+    product.batch = {};
+    for (std::int64_t k = 0; k < batch.count; ++k, product.b += batch.b, product.c += batch.c) start();
   }
 
   /// What was done with the rows, and what it brought.

@@ -1,5 +1,7 @@
 #include "lib/plan/run_checks.hpp"
 
+#include <utility>
+
 #include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
 
@@ -7,12 +9,31 @@ namespace bcsc::plan {
 
 namespace {
 
+/// Member k of a batch.
+template <class T>
+dense_view<T> member(dense_view<T> x, std::int64_t k, std::int64_t stride) {
+  x.data += k * stride;
+  return x;
+}
+
 /// Elements from the first to one past the last.
 template <class T>
 std::int64_t extent(const dense_view<T>& x) {
   if (x.rows == 0 || x.cols == 0) return 0;
   const bool by_rows = x.order == layout::row_major;
   return ((by_rows ? x.rows : x.cols) - 1) * x.ld + (by_rows ? x.cols : x.rows);
+}
+
+/// Elements from the first member's first to one past the last member's last, where their addresses fit 63 bits.
+template <class T>
+std::int64_t batch_extent(const dense_view<T>& x, std::int64_t count, std::int64_t stride, const char* name) {
+  std::int64_t elements = 0, bytes = 0, end = 0;
+  if (__builtin_mul_overflow(count - 1, stride, &elements) || __builtin_add_overflow(elements, extent(x), &elements) ||
+      __builtin_mul_overflow(elements, static_cast<std::int64_t>(sizeof(T)), &bytes) ||
+      __builtin_add_overflow(reinterpret_cast<std::intptr_t>(x.data), bytes, &end)) {
+    core::fail(errc::size_overflow, "batch.{} = {} with batch.count = {}: no memory is so large", name, stride, count);
+  }
+  return elements;
 }
 
 }  // namespace
@@ -63,12 +84,48 @@ void check_operands(std::int64_t rows, std::int64_t inner, const dense_view<cons
   if (overlap<T>(b, c)) core::fail(errc::overlapping_operands, "B and C share memory");
 }
 
+template <number T>
+void check_batch(const dense_view<const T>& b, const dense_view<const T>& c, const strided_batch& batch) {
+  const auto [count, b_stride, c_stride] = batch;
+  for (const auto& [number, name] : {std::pair(count, "count"), {b_stride, "b_stride"}, {c_stride, "c_stride"}}) {
+    if (number < 0) core::fail(errc::invalid_argument, "batch.{} = {}: must not be negative", name, number);
+  }
+  if (count < 2) return;
+  const std::int64_t size = sizeof(T), each_b = extent(b), each_c = extent(c);
+  const std::int64_t all_b = batch_extent(b, count, b_stride, "b_stride");
+  const std::int64_t all_c = batch_extent(c, count, c_stride, "c_stride");
+  if (each_c == 0) return;
+
+  // Whether C's of members j and k meet depends on k - j alone, and those that begin behind another's end do not.
+  for (std::int64_t k = 1; k < count && k * c_stride < each_c; ++k) {
+    if (overlap<T>(c, member(c, k, c_stride))) {
+      core::fail(errc::overlapping_operands, "batch.c_stride = {}: C of member 0 and of member {} share memory",
+                 c_stride, k);
+    }
+  }
+  const auto b_first = reinterpret_cast<std::intptr_t>(b.data), c_first = reinterpret_cast<std::intptr_t>(c.data);
+  if (each_b == 0 || b_first + all_b * size <= c_first || c_first + all_c * size <= b_first) return;
+  // With equal strides all pairs at one distance are alike, so that one of them is member 0.
+  const bool alike = b_stride == c_stride;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int64_t num_b = b_stride == 0 || (alike && k > 0) ? 1 : count;
+    for (std::int64_t j = 0; j < num_b; ++j) {
+      if (overlap<T>(member(b, j, b_stride), member(c, k, c_stride))) {
+        core::fail(errc::overlapping_operands,
+                   "batch.b_stride = {}, batch.c_stride = {}: B of member {} and C of member {} share memory", b_stride,
+                   c_stride, j, k);
+      }
+    }
+  }
+}
+
 #define BCSC_INSTANTIATE(T)                                                                                          \
   template void check_view(const dense_view<T>&, const char*);                                                       \
   template void check_view(const dense_view<const T>&, const char*);                                                 \
   template bool overlap(const dense_view<const T>&, const dense_view<const T>&);                                     \
   template void check_operands(std::int64_t, std::int64_t, const dense_view<const T>&, const dense_view<T>&, layout, \
-                               bool);
+                               bool);                                                                                \
+  template void check_batch(const dense_view<const T>&, const dense_view<const T>&, const strided_batch&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
 BCSC_INSTANTIATE(half)

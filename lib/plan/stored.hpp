@@ -58,7 +58,8 @@ struct dense_side {
   std::int64_t c_row_stride, c_col_stride;
   scalar_of<T> alpha, beta;
   const scalar_of<T>*alpha_at, *beta_at;
-  scalar_of<T>* partials;  ///< partial_values(n) of them
+  scalar_of<T>* partials;  ///< partial_values(n) of them, for each member
+  kernels::batch_strides batch = {};
 };
 
 /// Which row of C each stored row is; null where rows keep their order.

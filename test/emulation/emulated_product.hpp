@@ -10,8 +10,8 @@
 
 #include "kernels/spmm_args.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
+#include "test/support/batch_operand.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/operands.hpp"
 
 /// What tests of all kernels on the emulated GPU share: everything about a product but the form of A.
 namespace bcsc::test {
@@ -22,6 +22,7 @@ struct dense_setting {
   placement for_b = {}, for_c = {};
   double alpha = 1, beta = 0;
   bool scalars_in_memory = false;
+  batch_placement batch_b = {}, batch_c = {};
   emulation::settings gpu = {};
 };
 
@@ -47,13 +48,17 @@ inline dense_setting draw_dense(test_random& random, std::int64_t n, bool stride
   return s;
 }
 
+inline std::string words(const batch_placement& p) {
+  return (p.shared ? "shared" : p.interleaved ? "interleaved" : "behind each other") + (" + " + std::to_string(p.gap));
+}
+
 inline std::string words(const dense_setting& s) {
   return "N = " + std::to_string(s.n) + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
          std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
          std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
          std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + (s.scalars_in_memory ? " in memory" : "") +
          ", order " + std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " +
-         std::to_string(s.gpu.largest_grid);
+         std::to_string(s.gpu.largest_grid) + ", members of B " + words(s.batch_b) + ", of C " + words(s.batch_c);
 }
 
 /// Where row blocks of at most `m_block` rows begin.
@@ -92,11 +97,15 @@ template <class T>
 class emulated_product {
  public:
   emulated_product(const dense_setting& s, const dense_table<T>& b, const dense_table<T>& c0)
+      : emulated_product(s, std::vector{b}, std::vector{c0}) {}
+  /// The members of a batch.
+  emulated_product(const dense_setting& s, const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0)
       : setting_(s),
         alpha_(static_cast<scalar_of<T>>(s.alpha)),
         beta_(static_cast<scalar_of<T>>(s.beta)),
-        b_(context::cpu(1), b, s.for_b),
-        c_(context::cpu(1), c0, s.for_c) {}
+        count_(std::ssize(c0)),
+        b_(context::cpu(1), b, s.for_b, s.batch_b),
+        c_(context::cpu(1), c0, s.for_c, s.batch_c) {}
   emulated_product(const emulated_product&) = delete;
   emulated_product& operator=(const emulated_product&) = delete;
 
@@ -110,6 +119,13 @@ class emulated_product {
   /// C as the kernel leaves it. Fails if the launch does.
   template <class Operand>
   dense_table<T> run(kernels::launch_fn launch, const Operand& a, int num_multiprocessors = 1) {
+    return run_batch(launch, a, 0, num_multiprocessors).front();
+  }
+
+  /// All members' C; `partials`: from one member's partial sums to the next one's.
+  template <class Operand>
+  std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const Operand& a, std::int64_t partials,
+                                        int num_multiprocessors = 1) {
     constexpr auto nan = std::numeric_limits<scalar_of<T>>::quiet_NaN();
     const dense_view<T> b = b_.view(), c = c_.view();
     const bool in_memory = setting_.scalars_in_memory;
@@ -123,9 +139,10 @@ class emulated_product {
                                                  in_memory ? nan : alpha_,
                                                  in_memory ? nan : beta_,
                                                  in_memory ? &alpha_ : nullptr,
-                                                 in_memory ? &beta_ : nullptr};
-    may_read_bytes(b.data, extent(b));
-    may_write_bytes(c.data, extent(c));
+                                                 in_memory ? &beta_ : nullptr,
+                                                 {count_, b_.stride(), c_.stride(), partials}};
+    may_read_bytes(b.data, b_.bytes());
+    may_write_bytes(c.data, c_.bytes());
     if (in_memory) may_read_bytes(&alpha_, sizeof alpha_), may_read_bytes(&beta_, sizeof beta_);
     emulation::current_settings() = setting_.gpu;
     emulation::current_settings().global_memory = memory_;
@@ -134,17 +151,20 @@ class emulated_product {
   }
 
  private:
-  static std::size_t extent(const dense_view<T>& x) {
-    const bool by_rows = x.order == layout::row_major;
-    const std::int64_t lines = by_rows ? x.rows : x.cols, length = by_rows ? x.cols : x.rows;
-    return lines == 0 ? 0 : static_cast<std::size_t>((lines - 1) * x.ld + length) * sizeof(T);
-  }
-
   dense_setting setting_;
   scalar_of<T> alpha_, beta_;
-  operand<T> b_, c_;
+  std::int64_t count_;
+  batch_operand<T> b_, c_;
   std::vector<emulation::memory_range> memory_;
 };
+
+/// Draws how the members of a batch lie.
+inline void draw_batch(test_random& random, dense_setting& s) {
+  for (batch_placement* placed : {&s.batch_b, &s.batch_c}) {
+    *placed = {random.below(2) * random.below(9), random.below(3) == 0};
+  }
+  s.batch_b.shared = random.below(4) == 0;
+}
 
 /// B and C0 of small integers for a product, NaN where nothing must be read, and what comes out.
 template <class T>
@@ -160,5 +180,28 @@ struct integer_product {
     if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
   }
 };
+
+/// The same for the members of a batch, which are checked against what they should be and against products of their
+/// own: run(b, c0) multiplies the members it is given.
+template <class T, class Run>
+void check_batch(const sparse_case& a, const dense_setting& s, std::int64_t count, std::size_t seed, const Run& run) {
+  std::vector<integer_product<T>> tasks;
+  std::vector<dense_table<T>> b, c0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::size_t own = s.batch_b.shared ? seed : seed + 2 * static_cast<std::size_t>(k);
+    tasks.emplace_back(a, s, own);
+    b.push_back(tasks.back().b);
+    c0.push_back(tasks.back().c0);
+  }
+  const std::vector<dense_table<T>> together = run(b, c0);
+  for (std::size_t k = 0; k < tasks.size(); ++k) {
+    const std::string what = "member " + std::to_string(k) + " of " + std::to_string(count);
+    expect_exact<T>(tasks[k].wanted, together[k], what);
+    const dense_table<T> alone = run(std::vector{b[k]}, std::vector{c0[k]}).front();
+    EXPECT_TRUE(alone.at.empty() ||
+                std::memcmp(together[k].at.data(), alone.at.data(), alone.at.size() * sizeof(T)) == 0)
+        << what;
+  }
+}
 
 }  // namespace bcsc::test

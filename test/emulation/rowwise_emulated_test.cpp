@@ -45,11 +45,11 @@ std::string words(const setting& s) {
          (s.uneven ? ", uneven" : "");
 }
 
-/// The product C of `c0`, as the kernel leaves it. The workspace holds NaN before, so that who reads what nobody wrote
-/// does not go unseen.
+/// The products C of a batch's `c0`, as the kernel leaves them. The workspace holds NaN before, so that who reads what
+/// nobody wrote does not go unseen.
 template <class T>
-dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const setting& s, const dense_table<T>& b,
-                   const dense_table<T>& c0) {
+std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_case& a, const setting& s,
+                                      const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0) {
   SCOPED_TRACE(a.name + ", " + words(s));
   emulated_product<T> there(s, b, c0);
   const auto csr = cast<scalar_of<T>, std::int32_t>(csr_of<T>(a));
@@ -66,10 +66,17 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
                                 stream.heavy_ptr.data(),
                                 nullptr,
                                 s.uneven};
-  partial_sums<S> workspace(kernels::rows_workspace_bytes(rows, s.n));
+  const std::int64_t bytes = kernels::rows_workspace_bytes(rows, s.n);
+  partial_sums<S> workspace(bytes * std::ssize(c0));
   rows.workspace = workspace.data();
   there.may_write_bytes(workspace.data(), workspace.bytes());
-  return there.run(launch, rows, s.multiprocessors);
+  return there.run_batch(launch, rows, bytes / static_cast<std::int64_t>(sizeof(S)), s.multiprocessors);
+}
+
+template <class T>
+dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const setting& s, const dense_table<T>& b,
+                   const dense_table<T>& c0) {
+  return run_batch<T>(launch, a, s, {b}, {c0}).front();
 }
 
 template <class T>
@@ -114,6 +121,26 @@ TEST_P(every_row, is_exact_for_every_width) {
       }
       with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
       if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(every_row, multiplies_a_batch_in_one_launch) {
+  const sparse_case a = every_length(values::small_integers);
+  std::size_t k = GetParam() * 15485863;
+  for (const std::int64_t n : {1, 4, 5, 8, 33, 130}) {
+    for (const std::int64_t count : {2, 7}) {
+      for (int turn = 0; turn < 2; ++turn, ++k) {
+        setting s = setting_of(k, n);
+        test_random random(k + 1);
+        draw_batch(random, s);
+        SCOPED_TRACE(words(s));
+        with_type([&]<class T>() {
+          check_batch<T>(a, s, count, k,
+                         [&](const auto& b, const auto& c0) { return run_batch<T>(launch(), a, s, b, c0); });
+        });
+        if (HasFailure()) return;
+      }
     }
   }
 }

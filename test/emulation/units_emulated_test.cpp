@@ -41,10 +41,10 @@ std::string words(const setting& s) {
          (s.permuted ? ", permuted" : "") + ", most_groups " + std::to_string(s.most_groups);
 }
 
-/// C = alpha * A * B + beta * C0 by one row of the table.
+/// C = alpha * A * B + beta * C0 by one row of the table, for each member of a batch.
 template <class T>
-dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
-                   const setting& s) {
+std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, const std::vector<dense_table<T>>& b,
+                                      const std::vector<dense_table<T>>& c0, const setting& s) {
   emulated_product<T> there(s, b, c0);
   const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
   const std::int64_t height = units::rows[row].tile_rows();
@@ -55,7 +55,8 @@ dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& 
   there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles);
   there.may_read(f.sums), there.may_read(row_of);
   // What nobody has written is NaN.
-  std::vector<scalar_of<T>> partial(static_cast<std::size_t>(kernels::partial_values(f.num_slots, f.height, s.n)),
+  const std::int64_t partials = kernels::partial_values(f.num_slots, f.height, s.n);
+  std::vector<scalar_of<T>> partial(static_cast<std::size_t>(partials) * c0.size(),
                                     std::numeric_limits<scalar_of<T>>::quiet_NaN());
   there.may_write_bytes(partial.data(), partial.size() * sizeof(partial[0]));
   const kernels::fragments_operand<T> stored{f.rows,
@@ -70,7 +71,13 @@ dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& 
                                              std::ssize(f.sums),
                                              f.sums.data(),
                                              partial.data()};
-  return there.run(launchers[row], stored);
+  return there.run_batch(launchers[row], stored, partials);
+}
+
+template <class T>
+dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
+                   const setting& s) {
+  return run_batch<T>(row, a, {b}, {c0}, s).front();
 }
 
 class every_row : public ::testing::TestWithParam<std::size_t> {
@@ -93,6 +100,25 @@ TEST_P(every_row, is_exact_on_small_integers) {
         SCOPED_TRACE(a.name + ", " + words(s));
         const integer_product<T> task(a, s, k);
         expect_exact<T>(task.wanted, run<T>(GetParam(), a, task.b, task.c0, s), "");
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+TEST_P(every_row, multiplies_a_batch_in_one_launch) {
+  with_type([&]<class T>(T) {
+    const sparse_case a = make_case("scattered", 90, 200, scatter(90, 200, 3000, 5), values::small_integers, 4);
+    std::size_t k = GetParam() * 15485863;
+    for (const std::int64_t count : {2, 7}) {
+      for (int turn = 0; turn < 8; ++turn, ++k) {
+        setting s = setting_of(k);
+        s.most_groups = turn % 4;
+        test_random random(k + 1);
+        draw_batch(random, s);
+        SCOPED_TRACE(words(s));
+        check_batch<T>(a, s, count, k,
+                       [&](const auto& b, const auto& c0) { return run_batch<T>(GetParam(), a, b, c0, s); });
         if (HasFailure()) return;
       }
     }

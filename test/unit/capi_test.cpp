@@ -53,6 +53,27 @@ TEST_F(capi, multiplies_fp32_column_major) {
   EXPECT_EQ(c[3], 12);
 }
 
+TEST_F(capi, multiplies_a_batch) {
+  ASSERT_EQ(bcsc_plan_csr(context_, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 1, BCSC_ROW_MAJOR, &plan_), 0);
+  const double b[] = {1, 3, 5, -1, 2, 4, 6}, alpha = 1, beta = 2;
+  double c[] = {1, 1, -1, 2, 3};
+  ASSERT_EQ(bcsc_plan_run_batch(plan_, &alpha, b, 1, 4, &beta, c, 1, 3, BCSC_ROW_MAJOR, 1, 2, nullptr), 0)
+      << bcsc_last_error();
+  EXPECT_EQ(std::vector<double>(c, c + 5), (std::vector<double>{11 + 2, 9 + 2, -1, 14 + 4, 12 + 6}));
+  ASSERT_EQ(bcsc_plan_run_batch(plan_, &alpha, b, 1, 4, &beta, c, 1, 3, BCSC_ROW_MAJOR, 1, 0, nullptr), 0);
+  EXPECT_EQ(c[0], 13);
+
+  using bcsc::errc;
+  const auto run = [&](int64_t count, int64_t b_stride, int64_t c_stride) {
+    return bcsc_plan_run_batch(plan_, &alpha, b, 1, b_stride, &beta, c, 1, c_stride, BCSC_ROW_MAJOR, 1, count, nullptr);
+  };
+  EXPECT_EQ(run(-1, 4, 3), number(errc::invalid_argument));
+  EXPECT_NE(std::string(bcsc_last_error()).find("batch.count = -1"), std::string::npos);
+  EXPECT_EQ(run(2, 4, 1), number(errc::overlapping_operands));
+  EXPECT_NE(std::string(bcsc_last_error()).find("batch.c_stride = 1"), std::string::npos);
+  EXPECT_EQ(run(INT64_MAX, 4, 3), number(errc::size_overflow));
+}
+
 TEST_F(capi, returns_codes_and_messages) {
   using bcsc::errc;
   EXPECT_EQ(bcsc_plan_csr(nullptr, BCSC_FP64, 2, 3, row_ptr, col_ind, values, 2, 0, &plan_),

@@ -3,13 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "bcsc/convert.hpp"
 #include "bcsc/plan.hpp"
+#include "test/support/batch_operand.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/operands.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -146,6 +148,74 @@ TEST_F(plan_cuda, products_with_the_stored_transpose_wait_for_each_other) {
     });
     if (HasFailure()) return;
   }
+}
+
+/// What `run` starts on `stream`, captured and not run. The caller destroys it.
+template <class Run>
+cudaGraph_t captured(cudaStream_t stream, const Run& run) {
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_NO_THROW(run());
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  return graph;
+}
+
+std::size_t num_kernels(cudaGraph_t graph) {
+  std::size_t count = 0;
+  EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
+  std::vector<cudaGraphNode_t> nodes(count);
+  EXPECT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), cudaSuccess);
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, [](cudaGraphNode_t node) {
+    cudaGraphNodeType type{};
+    EXPECT_EQ(cudaGraphNodeGetType(node, &type), cudaSuccess);
+    return type == cudaGraphNodeTypeKernel;
+  }));
+}
+
+TEST_F(plan_cuda, a_batch_can_be_captured_in_a_graph_and_is_one_launch_where_the_table_says_so) {
+  constexpr std::int64_t count = 5;
+  std::vector<dense_table<float>> bs, c0s;
+  for (std::size_t k = 0; k < count; ++k) {
+    bs.push_back(random_table<float>(a_.cols, 24, values::small_integers, 10 + k));
+    c0s.push_back(random_table<float>(a_.rows, 24, values::small_integers, 20 + k));
+  }
+  for (triplet& e : a_.entries) e.value = std::round(4 * e.value);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  std::size_t num_batching = 0;
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    for (const layout order : {layout::row_major, layout::col_major}) {
+      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = order, .kernel = k.name, .batch = count});
+      batch_operand<float> on_b(ctx(), bs, {order}, {3}), on_c(ctx(), c0s, {layout::row_major, 1}, {2});
+      const auto b = on_b.view();
+      const auto c = on_c.view();
+      const auto product_of = [&](std::int64_t members) {
+        return captured(stream, [&] {
+          plan.run(2.0f, b, 1.0f, c, {.stream = stream, .batch = {members, on_b.stride(), on_c.stride()}});
+        });
+      };
+      const cudaGraph_t one = product_of(1), all = product_of(count);
+      if (k.batches) {
+        EXPECT_EQ(num_kernels(all), num_kernels(one)) << k.name;
+        ++num_batching;
+      }
+      cudaGraphExec_t runnable = nullptr;
+      ASSERT_EQ(cudaGraphInstantiate(&runnable, all, 0), cudaSuccess);
+      ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      const auto got = on_c.read();
+      for (std::size_t m = 0; m < count; ++m) {
+        expect_exact<float>(multiply<float>(a_, false, 2, bs[m], 1, c0s[m]), got[m],
+                            k.name + ", member " + std::to_string(m));
+      }
+      cudaGraphExecDestroy(runnable);
+      cudaGraphDestroy(one);
+      cudaGraphDestroy(all);
+      if (HasFailure()) break;
+    }
+  }
+  EXPECT_GT(num_batching, 0u);
+  cudaStreamDestroy(stream);
 }
 
 TEST_F(plan_cuda, products_that_follow_each_other_read_what_the_last_has_written) {

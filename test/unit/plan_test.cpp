@@ -356,6 +356,8 @@ TEST_P(plan_on, a_run_does_not_allocate) {
     plan.run(1.0f, b, 0.0f, c);  // OpenMP starts its threads, CUDA loads the kernel
     const std::int64_t heap = heap_allocations, device = core::gpu::num_allocations();
     for (int k = 0; k < 5; ++k) plan.run(1.0f, b, 0.0f, c);
+    const dense_view<const float> left_of_b(b.data, 200, 8, b.ld, order);
+    plan.run(1.0f, left_of_b, 0.0f, {c.data, 200, 8, c.ld}, {.batch = {2, 8 * b.col_stride(), 8}});
     EXPECT_EQ(heap_allocations - heap, 0);
     EXPECT_EQ(core::gpu::num_allocations() - device, 0);
   }

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <span>
 
-#include "lib/core/checked.hpp"
-
 namespace bcsc::cli {
 
 template <number T>
-dense_matrix<T> random_dense(std::int64_t rows, std::int64_t cols, layout order, std::uint64_t seed) {
-  static_cast<void>(
-      core::checked_product(core::checked_product(rows, cols, "dense matrix"), sizeof(T), "dense matrix"));
-  dense_matrix<T> m(rows, cols, order);
-  const dense_view<T> view = m.view();
+dense_matrix<T> random_dense(std::int64_t rows, std::int64_t cols, layout order, std::uint64_t seed,
+                             std::int64_t count) {
+  dense_matrix<T> m = stacked<T>(count, rows, cols, order);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < count * rows; ++i) {
+    const dense_view<T> view = member_of<T>(m.view(), count, i / rows);
     for (std::int64_t j = 0; j < cols; ++j) {
-      view(i, j) = static_cast<T>(generate::symmetric_unit<scalar_of<T>>(
+      view(i % rows, j) = static_cast<T>(generate::symmetric_unit<scalar_of<T>>(
           generate::mix(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j))));
     }
   }
@@ -24,8 +21,9 @@ dense_matrix<T> random_dense(std::int64_t rows, std::int64_t cols, layout order,
 }
 
 template <number T>
-staged_operands<T>::staged_operands(const context& ctx, const dense_matrix<T>& b, const dense_matrix<T>& c0)
-    : ctx_(ctx), b_(b), c0_(c0), c_(c0) {
+staged_operands<T>::staged_operands(const context& ctx, const dense_matrix<T>& b, const dense_matrix<T>& c0,
+                                    std::int64_t count)
+    : ctx_(ctx), b_(b), c0_(c0), c_(c0), count_(count) {
   if (!on_gpu()) return;
   const int device = ctx_.device().device;
   device_b_ = core::device_buffer<T>(device, std::span<const T>(b.data(), static_cast<std::size_t>(size_of(b))));
@@ -47,7 +45,9 @@ void staged_operands<T>::run(const spmm_plan<T>& plan, scalar_of<T> alpha, scala
     b.data = device_b_.data();
     c.data = device_c_.data();
   }
-  plan.run(alpha, b, beta, c);
+  b = member_of(b, count_, 0);
+  c = member_of(c, count_, 0);
+  plan.run(alpha, b, beta, c, {.batch = {count_, b.rows * b.cols, c.rows * c.cols}});
 }
 
 template <number T>
@@ -66,8 +66,8 @@ dense_view<const T> staged_operands<T>::result() {
   return c_.view();
 }
 
-#define BCSC_INSTANTIATE(T)                                                                    \
-  template dense_matrix<T> random_dense<T>(std::int64_t, std::int64_t, layout, std::uint64_t); \
+#define BCSC_INSTANTIATE(T)                                                                                  \
+  template dense_matrix<T> random_dense<T>(std::int64_t, std::int64_t, layout, std::uint64_t, std::int64_t); \
   template class staged_operands<T>;
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)

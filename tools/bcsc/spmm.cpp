@@ -36,6 +36,7 @@ struct spmm_options : output_options {
   compute_class compute = compute_class::full;
   bool transpose = false, no_copy = false;
   double alpha = 1, beta = 0;
+  std::int64_t batch = 1;
   int repeat = 10;
 };
 
@@ -79,7 +80,7 @@ double mean_seconds(int repeat, const std::function<void()>& run, const std::fun
   return seconds_since(start) / repeat;
 }
 
-/// One matrix, one B, one C, and every way to multiply them.
+/// One matrix, one B and one C or a batch of them, and every way to multiply them.
 template <number T>
 class product_bench {
  public:
@@ -91,10 +92,10 @@ class product_bench {
         given_(given),
         alpha_(static_cast<scalar_of<T>>(options.alpha)),
         beta_(static_cast<scalar_of<T>>(options.beta)),
-        b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed)),
+        b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed, options.batch)),
         c0_(start_of_c()),
-        check_(make_check()),
-        staged_(ctx, b_, c0_) {}
+        checks_(make_checks()),
+        staged_(ctx, b_, c0_, options.batch) {}
 
   /// Through a plan: a kernel by name, an algorithm, or "" for the plan's own choice.
   product_result with_plan(const std::string& kernel) {
@@ -113,7 +114,7 @@ class product_bench {
     staged_.reset();
     run();
     wait();
-    result.checked = check_.compare(staged_.result(), facts.kernel.bound);
+    result.checked = compare(staged_.result(), facts.kernel.bound);
     result.seconds =
         ctx_.kind() == backend::cuda ? mean_seconds(options_.repeat, run, wait) : median_seconds(options_.repeat, run);
     return rated(std::move(result));
@@ -140,24 +141,52 @@ class product_bench {
                        .b_layout = options_.order,
                        .kernel = kernel,
                        .m_block = options_.m_block,
+                       .batch = options_.batch,
                        .compute = options_.compute,
                        .transposable = options_.no_copy});
     return options_.no_copy ? std::move(plan.transposed().value()) : std::move(plan);
   }
 
   dense_matrix<T> start_of_c() const {
-    if (beta_ != 0) return random_dense<T>(a_.rows(), options_.cols, options_.order, options_.source.seed + 1);
-    static_cast<void>(core::checked_product(a_.rows(), options_.cols, "entries of C"));
-    dense_matrix<T> c(a_.rows(), options_.cols, options_.order);
-    std::fill_n(c.data(), a_.rows() * options_.cols, std::numeric_limits<T>::quiet_NaN());
+    if (beta_ != 0) {
+      return random_dense<T>(a_.rows(), options_.cols, options_.order, options_.source.seed + 1, options_.batch);
+    }
+    dense_matrix<T> c = stacked<T>(options_.batch, a_.rows(), options_.cols, options_.order);
+    std::fill_n(c.data(), c.rows() * c.cols(), std::numeric_limits<T>::quiet_NaN());
     return c;
   }
 
+  template <class U>
+  dense_view<U> member(const dense_view<U>& all, std::int64_t k) const {
+    return member_of(all, options_.batch, k);
+  }
+
   /// The check walks along the rows of B; a column-major one is made row-major for it.
-  product_check<T> make_check() const {
-    if (options_.order == layout::row_major) return {alpha_, a_.view(), b_.view(), beta_, c0_.view()};
-    const auto rows = random_dense<T>(b_.rows(), b_.cols(), layout::row_major, options_.source.seed);
-    return {alpha_, a_.view(), rows.view(), beta_, c0_.view()};
+  std::vector<product_check<T>> make_checks() const {
+    dense_matrix<T> in_rows;
+    dense_view<const T> b = b_.view();
+    if (options_.order != layout::row_major) {
+      in_rows = random_dense<T>(a_.cols(), options_.cols, layout::row_major, options_.source.seed, options_.batch);
+      b = in_rows.view();
+    }
+    std::vector<product_check<T>> checks;
+    for (std::int64_t k = 0; k < options_.batch; ++k) {
+      checks.emplace_back(alpha_, a_.view(), member(b, k), beta_, member<const T>(c0_.view(), k));
+    }
+    return checks;
+  }
+
+  /// Of all members; the worst entry's place is that in its member.
+  verdict compare(const dense_view<const T>& c, const error_bound& allowed = {}) const {
+    verdict all;
+    for (std::int64_t k = 0; k < options_.batch; ++k) {
+      const verdict one = checks_[static_cast<std::size_t>(k)].compare(member(c, k), allowed);
+      if (one.bound_share > all.bound_share) all.row = one.row, all.col = one.col;
+      all.bound_share = std::max(all.bound_share, one.bound_share);
+      all.max_error = std::max(all.max_error, one.max_error);
+      all.violations += one.violations;
+    }
+    return all;
   }
 
   template <class Convert>
@@ -171,20 +200,23 @@ class product_bench {
                           .convert_seconds = seconds_since(start),
                           .reason = "one readable serial loop"};
     const auto run = [&] {
-      reference::spmm<T>(alpha_, converted.view(), dense_view<const T>(b_.view()), beta_, staged_.host_c());
+      for (std::int64_t k = 0; k < options_.batch; ++k) {
+        reference::spmm<T>(alpha_, converted.view(), member<const T>(b_.view(), k), beta_, member(staged_.host_c(), k));
+      }
     };
     staged_.reset();
     const auto begin = std::chrono::steady_clock::now();
     run();
     const double first = seconds_since(begin);
-    result.checked = check_.compare(staged_.host_c());
+    result.checked = compare(staged_.host_c());
     // Serial code is slow: its first run stands for itself if it has taken long.
     result.seconds = first > timing_budget_seconds / 8 ? first : median_seconds(options_.repeat, run);
     return rated(std::move(result));
   }
 
   product_result rated(product_result result) const {
-    const double flops = 2.0 * static_cast<double>(a_.nnz()) * static_cast<double>(options_.cols);
+    const double flops =
+        2.0 * static_cast<double>(a_.nnz()) * static_cast<double>(options_.cols) * static_cast<double>(options_.batch);
     result.gflops = result.seconds > 0 ? flops / result.seconds * 1e-9 : 0;
     return result;
   }
@@ -195,7 +227,7 @@ class product_bench {
   const csr_matrix<T>& given_;
   scalar_of<T> alpha_, beta_;
   dense_matrix<T> b_, c0_;
-  product_check<T> check_;
+  std::vector<product_check<T>> checks_;
   staged_operands<T> staged_;
 };
 
@@ -303,11 +335,12 @@ int multiply(const spmm_options& options, output& out) {
   // Narrow values are read as fp32, and rounded from there.
   loaded_matrix<scalar_of<T>> loaded = load<scalar_of<T>>(options.source, out);
   out.line("{}", describe_line(options.source, loaded));
-  out.line("C = {} * A{} * B + {} * C, N = {}, {}, {}, on {}", options.alpha,
+  out.line("C = {} * A{} * B + {} * C, N = {}, {}{}, {}, on {}", options.alpha,
            options.no_copy     ? "' (as A is stored)"
            : options.transpose ? "'"
                                : "",
-           options.beta, options.cols, to_string(options.type), to_string(options.order), ctx.describe());
+           options.beta, options.cols, options.batch > 1 ? fmt::format("batch of {}, ", options.batch) : "",
+           to_string(options.type), to_string(options.order), ctx.describe());
   out.json() = {{"command", "spmm"},
                 {"matrix", cli::describe(options.source, loaded)},
                 {"device", ctx.describe()},
@@ -317,6 +350,7 @@ int multiply(const spmm_options& options, output& out) {
                 {"layout", to_string(options.order)},
                 {"transpose", options.transpose},
                 {"no_copy", options.no_copy},
+                {"batch", options.batch},
                 {"alpha", options.alpha},
                 {"beta", options.beta}};
 
@@ -387,6 +421,9 @@ command add_spmm(CLI::App& app) {
                      "Layout of B and C");
   cmd.parser->add_option("--alpha", options->alpha, "Factor of A * B")->capture_default_str();
   cmd.parser->add_option("--beta", options->beta, "Factor of C; 0 never reads it")->capture_default_str();
+  cmd.parser->add_option("--batch", options->batch, "So many B's and C's, multiplied as one batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   cmd.parser->add_option("--repeat", options->repeat, "Timed runs; 2 s of them at most on the CPU")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
