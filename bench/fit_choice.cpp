@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -25,7 +27,8 @@
 /// type that none of the files holds keep the costs that they have.
 ///
 /// For each row the costs, none negative, with the least sum of squares of relative errors. A case counts less the
-/// slower the row is beside the fastest: how much a row loses that would not be chosen does not matter.
+/// slower the row is beside the fastest: how much a row loses that would not be chosen does not matter. How far the
+/// costs are off in each of the cases fitted to is kept too (lib/plan/experience.hpp).
 namespace {
 
 using namespace bcsc;
@@ -42,6 +45,7 @@ struct measured_case {
   std::string matrix;
   std::int64_t cols;
   value_type type;
+  plan::product_shape shape;
   std::vector<timing> rows;
   double fastest = 0, rival = 0;  ///< us; 0: none
 };
@@ -61,6 +65,13 @@ value_type type_of(const std::string& name) {
 
 using row_key = std::pair<value_type, std::string>;
 using cost_table = std::map<row_key, plan::cost_terms>;
+
+/// What lib/plan/measured_costs.hpp holds.
+struct fitted {
+  std::vector<plan::measured_row> rows;  ///< by type, then by name
+  std::vector<plan::known_case> cases;
+  std::deque<std::string> texts;  ///< that they point to
+};
 
 std::string read_text(const std::string& path) {
   gzFile file = gzopen(path.c_str(), "rb");  // reads plain text too
@@ -94,14 +105,21 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
         by_height[b.m_block] = b;
       }
       for (const json& c : m.at("cases")) {
-        measured_case one{.matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .rows = {}};
-        const plan::product_shape shape{
-            m.at("rows"),         m.at("cols"), m.at("nnz"), one.cols, static_cast<std::int64_t>(size_of(one.type)),
-            by_height.at(16).nnzc};
+        measured_case one{
+            .matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .shape = {}, .rows = {}};
+        const auto value_bytes = static_cast<std::int64_t>(size_of(one.type));
+        one.shape = {m.at("rows"),
+                     m.at("cols"),
+                     m.at("nnz"),
+                     one.cols,
+                     value_bytes,
+                     by_height.at(16).nnzc,
+                     by_height.at(1).max_block_nnz};
         for (const auto& [name, us] : c.at("rows").items()) {
           const auto row = known.find({one.type, name});
           if (row == known.end() || !us.is_number()) continue;
-          one.rows.push_back({row->second, cost_terms_of(shape, *row->second, by_height.at(row->second->m_tile)), us});
+          one.rows.push_back(
+              {row->second, cost_terms_of(one.shape, *row->second, by_height.at(row->second->m_tile)), us});
         }
         if (one.rows.empty()) continue;
         one.fastest = fastest_row(one).us;
@@ -169,23 +187,61 @@ cost_table fit(const std::vector<measured_case>& cases, const std::set<std::stri
   return costs;
 }
 
+/// The costs with the least times, and how far they are off in the cases that they are fitted to.
+fitted learn(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
+  fitted known;
+  for (const auto& [row, us] : fit(cases, matrices)) {
+    known.rows.push_back({row.first, known.texts.emplace_back(row.second), 0, us});
+  }
+  const auto each_inside = [&](const auto& body) {
+    for (const measured_case& c : cases) {
+      if (!matrices.contains(c.matrix)) continue;
+      std::map<std::string_view, const timing*> by_name;
+      for (const timing& t : c.rows) by_name[t.row->name] = &t;
+      body(c, by_name);
+    }
+  };
+  each_inside([&](const measured_case& c, const auto& by_name) {
+    for (plan::measured_row& row : known.rows) {
+      const auto timed = by_name.find(row.name);
+      if (row.type != c.type || timed == by_name.end()) continue;
+      row.least = row.least > 0 ? std::min(row.least, timed->second->us) : timed->second->us;
+    }
+  });
+  each_inside([&](const measured_case& c, const auto& by_name) {
+    std::string& off = known.texts.emplace_back();
+    for (const plan::measured_row& row : known.rows) {
+      if (row.type != c.type) continue;
+      const auto timed = by_name.find(row.name);
+      off += timed == by_name.end() ? plan::even
+                                    : plan::off_of(timed->second->us / plan::us_by_terms(row, timed->second->terms));
+    }
+    known.cases.push_back({c.type, plan::standing_of(c.shape), off});
+  });
+  return known;
+}
+
 struct quality {
   double log_loss = 0, worst = 1, log_ratio = 0, worst_ratio = 1e9;
   int cases = 0, ratios = 0, losses = 0;
 };
 
-quality judge(const std::vector<measured_case>& cases, const cost_table& costs, const std::set<std::string>& matrices,
+quality judge(const std::vector<measured_case>& cases, const fitted& known, const std::set<std::string>& matrices,
               bool inside, value_type type, bool tell) {
+  std::map<std::string_view, std::pair<const plan::measured_row*, std::size_t>> rows;
+  for (const plan::measured_row& row : known.rows) {
+    if (row.type == type) rows.emplace(row.name, std::pair(&row, rows.size()));
+  }
   quality q;
   for (const measured_case& c : cases) {
     if (c.type != type || matrices.contains(c.matrix) != inside) continue;
+    const plan::like_cases alike(known.cases, type, c.shape);
     const timing* chosen = nullptr;
     double least = 0;
     for (const timing& t : c.rows) {
-      const auto cost = costs.find({c.type, t.row->name});
-      if (cost == costs.end() || t.row->rounds_values) continue;
-      double us = 0;
-      for (std::size_t j = 0; j < plan::num_cost_terms; ++j) us += cost->second[j] * t.terms[j];
+      const auto row = rows.find(t.row->name);
+      if (row == rows.end() || t.row->rounds_values) continue;
+      const double us = plan::us_by_terms(*row->second.first, t.terms) * alike.factor(row->second.second);
       if (chosen != nullptr && us >= least) continue;
       chosen = &t;
       least = us;
@@ -219,20 +275,20 @@ void print(value_type type, const char* what, const quality& q) {
   fmt::print("\n");
 }
 
-/// The costs of the types that nothing was fitted to, as they are.
-void keep_the_others(cost_table& costs) {
-  std::set<value_type> fitted;
-  for (const auto& [row, us] : costs) fitted.insert(row.first);
-  for (const plan::measured_row& row : plan::measured_costs) {
-    if (!fitted.contains(row.type)) costs[{row.type, std::string(row.name)}] = row.us;
-  }
+/// What is known of the types that nothing was fitted to, as it is.
+void keep_the_others(fitted& known) {
+  std::set<value_type> of;
+  for (const plan::measured_row& row : known.rows) of.insert(row.type);
+  const auto is_left = [&](const auto& one) { return !of.contains(one.type); };
+  std::ranges::copy_if(plan::measured_costs, std::back_inserter(known.rows), is_left);
+  std::ranges::copy_if(plan::known_cases, std::back_inserter(known.cases), is_left);
 }
 
 /// "Made by", in lines that clang-format leaves as they are.
-std::string origin(const cost_table& fitted, const std::vector<std::string>& files, unsigned seed) {
+std::string origin(const fitted& known, const std::vector<std::string>& files, unsigned seed) {
   std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
   std::set<value_type> of;
-  for (const auto& [row, us] : fitted) of.insert(row.first);
+  for (const plan::measured_row& row : known.rows) of.insert(row.type);
   for (const value_type type : of) words.push_back(fmt::format("{},", to_string(type)));
   words.emplace_back("from");
   for (const std::string& file : files) words.push_back(std::filesystem::path(file).filename().string() + ",");
@@ -249,32 +305,36 @@ std::string origin(const cost_table& fitted, const std::vector<std::string>& fil
   return text + line;
 }
 
-std::string header(const cost_table& costs, const std::string& made_by) {
+std::string quoted(std::string_view text) {
+  std::string inside;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') inside += '\\';
+    inside += c;
+  }
+  return '"' + inside + '"';
+}
+
+std::string header(const fitted& known, const std::string& made_by) {
   std::string text = fmt::format(R"(#pragma once
 
-#include <string_view>
-
-#include "bcsc/types.hpp"
-#include "lib/plan/cost_terms.hpp"
+#include "lib/plan/experience.hpp"
 
 {}
 namespace bcsc::plan {{
 
-/// us for each term of cost_term, in its order. Rows that do not stand here have not been measured.
-struct measured_row {{
-  value_type type;
-  std::string_view name;
-  cost_terms us;
-}};
-
 // clang-format off
+/// Rows that do not stand here have not been measured.
 inline constexpr measured_row measured_costs[] = {{
 )",
                                  made_by);
-  for (const auto& [row, us] : costs) {
-    text += fmt::format("    {{value_type::{}, \"{}\", {{", to_string(row.first), row.second);
-    for (std::size_t j = 0; j < us.size(); ++j) text += fmt::format("{}{:.4g}", j > 0 ? ", " : "", us[j]);
-    text += "}},\n";
+  for (const plan::measured_row& row : known.rows) {
+    text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(row.type), row.name,
+                        row.least, fmt::join(row.us, ", "));
+  }
+  text += "};\n\ninline constexpr known_case known_cases[] = {\n";
+  for (const plan::known_case& c : known.cases) {
+    text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
+                        quoted(c.off));
   }
   return text + "};\n// clang-format on\n\n}  // namespace bcsc::plan\n";
 }
@@ -302,16 +362,16 @@ int main(int argc, char** argv) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     if (seed != 0) order.resize((order.size() + 1) / 2);
     const std::set<std::string> half(order.begin(), order.end());
-    cost_table costs = fit(cases, half);
-    fmt::print("{} matrices, {} cases, {} rows\n", names.size(), cases.size(), costs.size());
+    fitted known = learn(cases, half);
+    fmt::print("{} matrices, {} cases, {} rows\n", names.size(), cases.size(), known.rows.size());
     for (const value_type type : types) {
-      print(type, seed != 0 ? "the half fitted to" : "all", judge(cases, costs, half, true, type, tell));
-      print(type, "the other half", judge(cases, costs, half, false, type, tell));
+      print(type, seed != 0 ? "the half fitted to" : "all", judge(cases, known, half, true, type, tell));
+      print(type, "the other half", judge(cases, known, half, false, type, tell));
     }
     if (out.empty()) return 0;
-    const std::string made_by = origin(costs, files, seed);
-    keep_the_others(costs);
-    fmt::print("written: {}\n", bench::write_text(header(costs, made_by), out).string());
+    const std::string made_by = origin(known, files, seed);
+    keep_the_others(known);
+    fmt::print("written: {}\n", bench::write_text(header(known, made_by), out).string());
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fit_choice: {}\n", e.what());

@@ -8,8 +8,8 @@
 namespace bcsc::kernels::cpu {
 
 /// The launcher of one row of Algorithm's table (tables::cpu_rows, cpu_blocks, cpu_columns of kernels/tables/cpu.hpp,
-/// cpu_scatter of scatter.hpp) for one instruction set. One that this build does not hold (AVX on another architecture) gives the baseline's. The
-/// machine must have the instructions: see core::best_cpu_isa().
+/// cpu_scatter of scatter.hpp) for one instruction set. One that this build does not hold (AVX on another architecture)
+/// gives the baseline's. The machine must have the instructions: see core::best_cpu_isa().
 template <class Algorithm>
 launch_fn launcher(std::size_t row, core::cpu_isa isa);
 

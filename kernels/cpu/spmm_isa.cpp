@@ -912,7 +912,7 @@ void pass_of_scatter(const job<T, I>& work, int64_t block, const column_range& r
     }
   };
   const bool single = a.row_in_block.bytes == 0;  // then a row of B stays in registers
-  vec<T, Bytes> b_part[Vectors];
+  vec<T, Bytes> b_part[Vectors] = {};
   if (single) read(b + row_of_b(a, block_row) * work.ldb, b_part);
   int64_t k = range.entry;
   for (int64_t column = range.column; column < range.end; ++column) {

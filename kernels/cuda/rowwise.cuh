@@ -18,8 +18,9 @@
 /// Who owns what: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C,
 ///   in registers. Its lanes stand side by side along N, `items` columns each; its groups take the piece's entries in
 ///   turn, two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams
-///   take neighbouring pieces, `depth` of them each. There is no barrier (but for a column-major C), no atomic, and no
-///   multiplication that A has no entry for.
+///   take neighbouring pieces, `depth` times: those that follow or, where rows are uneven, those a `depth`th of all
+///   further on, so that no thread block has long ones only. There is no barrier (but for a column-major C), no atomic,
+///   and no multiplication that A has no entry for.
 /// What is loaded when: the first pieces and entries while the kernel before this one still ends, for A does not
 /// change;
 ///   all else after it. `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;

@@ -84,7 +84,7 @@ consteval auto rowwise_configs() {
     return std::array<rowwise_row, 39>{{
         // lanes, items, groups, unroll, warps, depth, type, blocks
         // N = 1: rows of a few entries, short, medium, long ones
-        {1, 1, 1, 8, 4, 4, {}},
+        {1, 1, 1, 4, 4, 4, {}},
         {1, 1, 4, 4, 4, 4, {}},
         {1, 1, 8, 4, 4, 4, {}},
         {1, 1, 32, 4, 4, 2, {}},
@@ -153,9 +153,11 @@ consteval auto rowwise_narrow_configs() {
     return std::array<rowwise_row, 4>{
         {{1, 2, 8, 2, 4, 4, {}}, {2, 8, 4, 4, 4, 4, {}}, {16, 8, 1, 4, 4, 2, {}}, {8, 4, 2, 4, 4, 2, {}}}};
   } else {
-    return std::array<rowwise_row, 11>{{
+    return std::array<rowwise_row, 13>{{
         // lanes, items, groups, unroll, warps, depth
-        // N = 1, 2; up to 8
+        // N = 1, 2: rows of a few entries, short, long ones; up to 8
+        {1, 2, 1, 4, 4, 4, {}},
+        {1, 2, 4, 4, 4, 4, {}},
         {1, 2, 8, 4, 4, 4, {}},
         {1, 8, 8, 4, 4, 4, {}},
         // N = 16: short, long

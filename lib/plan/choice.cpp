@@ -9,6 +9,7 @@
 #include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
 #include "lib/plan/cost_terms.hpp"
+#include "lib/plan/measured_costs.hpp"
 
 namespace bcsc::plan {
 
@@ -109,10 +110,13 @@ double predict_cpu(const problem& p, const kernel_info& kernel, const block_stat
   return 1e-9 * (ns * (1 + 1e-5 * kernel.n_tile) + 1);
 }
 
+product_shape shape_of(const problem& p) {
+  return {p.rows, p.inner, p.nnz, p.cols, static_cast<std::int64_t>(size_of(p.type)), p.shared_nnzc, p.longest_row};
+}
+
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  const product_shape shape{p.rows, p.inner, p.nnz, p.cols, static_cast<std::int64_t>(size_of(p.type)), p.shared_nnzc};
-  const cost_terms terms = cost_terms_of(shape, kernel.info, s);
-  return 1e-6 * std::inner_product(terms.begin(), terms.end(), kernel.costs->begin(), 0.0);
+  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, s);
+  return 1e-6 * us_by_terms(*kernel.measured, terms) * p.alike.factor(kernel.measured_index);
 }
 
 /// Whether `k` can compute `p` at all.
@@ -163,7 +167,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  const auto is_measured = [](const registered_kernel* k) { return k->costs != nullptr; };
+  const auto is_measured = [](const registered_kernel* k) { return k->measured != nullptr; };
   if (options.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
     std::erase_if(chosen, std::not_fn(is_measured));
   }
@@ -187,13 +191,13 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
   std::set<std::int64_t> distinct;
   for (const auto* k : kernels) {
     distinct.insert(k->info.m_tile);
-    if (k->costs != nullptr) distinct.insert(shared_height);
+    if (k->measured != nullptr) distinct.insert({1, shared_height});
   }
   return {distinct.begin(), distinct.end()};
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (kernel.costs != nullptr) return predict_measured(p, kernel, s);
+  if (kernel.measured != nullptr) return predict_measured(p, kernel, s);
   return p.where == backend::cuda ? predict_gpu(p, kernel.info, s) : predict_cpu(p, kernel.info, s);
 }
 
@@ -202,7 +206,10 @@ decision choose(const problem& given, const plan_options& options, const std::ve
   problem p = given;
   for (const block_statistics& s : statistics) {
     if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
+    if (s.m_block == 1) p.longest_row = s.max_block_nnz;
   }
+  const auto measured = std::ranges::find_if(kernels, [](const auto* k) { return k->measured != nullptr; });
+  if (measured != kernels.end()) p.alike = like_cases(known_cases, (*measured)->measured->type, shape_of(p));
   decision best;
   double least = 0;
   const block_statistics* taken = nullptr;

@@ -23,7 +23,8 @@ struct problem {
   bool deterministic = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
-  std::int64_t shared_nnzc = 0;  ///< product_shape's; choose() finds it
+  std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; choose() finds them, and what is alike
+  like_cases alike = {};
 };
 
 struct decision {

@@ -20,6 +20,7 @@ struct product_shape {
   std::int64_t cols = 0;                      ///< N
   std::int64_t value_bytes = 4;
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
+  std::int64_t longest_row = 0;  ///< entries
 };
 
 enum class cost_term {

@@ -22,10 +22,16 @@ namespace bcsc::plan {
 
 namespace {
 
-const cost_terms* measured(const kernel_info& kernel) {
-  const auto same = [&](const measured_row& row) { return row.type == kernel.type && row.name == kernel.name; };
-  const auto found = std::ranges::find_if(measured_costs, same);
-  return found != std::end(measured_costs) ? &found->us : nullptr;
+void find_measured(registered_kernel& kernel) {
+  std::size_t index = 0;
+  for (const measured_row& row : measured_costs) {
+    if (row.type != kernel.info.type) continue;
+    if (row.name == kernel.info.name) {
+      kernel.measured = &row;
+      kernel.measured_index = index;
+    }
+    ++index;
+  }
 }
 
 /// How little two rows of one algorithm differ in what they do at a time; none below 0.
@@ -45,17 +51,18 @@ void lend_costs(std::vector<registered_kernel>& list, value_type type) {
   const auto is_of = [](const registered_kernel& k, value_type wanted) {
     return k.info.where == backend::cuda && k.info.type == wanted;
   };
-  const auto is_measured = [&](const registered_kernel& k) { return is_of(k, type) && k.costs != nullptr; };
+  const auto is_measured = [&](const registered_kernel& k) { return is_of(k, type) && k.measured != nullptr; };
   if (std::ranges::any_of(list, is_measured)) return;
   for (registered_kernel& borrower : list) {
     if (!is_of(borrower, type)) continue;
     double least = std::numeric_limits<double>::infinity();
     for (const registered_kernel& lender : list) {
-      const bool lends = is_of(lender, value_type::fp32) && lender.costs != nullptr &&
+      const bool lends = is_of(lender, value_type::fp32) && lender.measured != nullptr &&
                          lender.info.algorithm == borrower.info.algorithm;
       if (!lends || difference(lender.info, borrower.info) >= least) continue;
       least = difference(lender.info, borrower.info);
-      borrower.costs = lender.costs;
+      borrower.measured = lender.measured;
+      borrower.measured_index = lender.measured_index;
     }
   }
 }
@@ -86,7 +93,7 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     }
     entry.info.built = built;
     entry.form = Algorithm::form;
-    entry.costs = measured(entry.info);
+    find_measured(entry);
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
   }

@@ -4,7 +4,7 @@
 
 #include "bcsc/registry.hpp"
 #include "kernels/spmm_args.hpp"
-#include "lib/plan/cost_terms.hpp"
+#include "lib/plan/experience.hpp"
 
 namespace bcsc::plan {
 
@@ -13,9 +13,10 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
-  /// What each of the terms of its time costs (cost_terms.hpp); null: not measured. Those of another row for rows of
-  /// fp16 and bf16 as long as none of them has been measured.
-  const cost_terms* costs = nullptr;
+  /// How its time is made up (experience.hpp); null: not measured. That of another row for rows of fp16 and bf16 as
+  /// long as none of them has been measured.
+  const measured_row* measured = nullptr;
+  std::size_t measured_index = 0;  ///< the how-manieth measured row of its type that is
 };
 
 /// All tables of kernels that compute C = alpha * A * B + beta * C, concatenated.

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -13,6 +15,7 @@
 #include "bcsc/plan.hpp"
 #include "bcsc/tune.hpp"
 #include "lib/plan/locality.hpp"
+#include "lib/plan/measured_costs.hpp"
 #include "test/support/battery.hpp"
 
 namespace bcsc {
@@ -181,7 +184,7 @@ const plan::registered_kernel* chosen_row(value_type type, const csr_matrix<floa
   std::vector<const plan::registered_kernel*> rows;
   for (const auto& k : plan::registry()) {
     const bool here = k.info.where == backend::cuda && k.info.type == type;
-    if (here && k.costs != nullptr && !k.info.rounds_values) rows.push_back(&k);
+    if (here && k.measured != nullptr && !k.info.rounds_values) rows.push_back(&k);
   }
   if (rows.empty()) return nullptr;
   const auto heights = plan::heights(rows, {});
@@ -204,17 +207,58 @@ TEST(choice, among_rows_of_16_bits_goes_by_costs_whether_they_are_theirs_or_lent
   }
 }
 
+TEST(experience, keeps_ratios_to_two_per_cent) {
+  for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
+    EXPECT_NEAR(std::exp(plan::log_of(plan::off_of(ratio))), ratio, 0.012 * ratio);
+  }
+  EXPECT_EQ(plan::off_of(100), plan::off_of(std::exp(1)));
+  EXPECT_EQ(plan::off_of(1e-9), plan::off_of(std::exp(-1)));
+  for (const double ratio : {1e-9, 1.0, 1e9}) EXPECT_TRUE(std::isprint(plan::off_of(ratio)));
+}
+
+TEST(experience, goes_by_the_cases_that_are_most_alike) {
+  const plan::product_shape mesh{
+      .rows = 1000, .inner = 1000, .nnz = 7000, .cols = 32, .shared_nnzc = 3000, .longest_row = 7};
+  const plan::product_shape graph{
+      .rows = 9000, .inner = 9000, .nnz = 90000, .cols = 32, .shared_nnzc = 80000, .longest_row = 5000};
+  const std::string slow{plan::off_of(2), plan::even}, fast{plan::off_of(0.5), plan::even};
+  const std::vector<plan::known_case> known{{value_type::fp32, plan::standing_of(mesh), slow},
+                                            {value_type::fp32, plan::standing_of(graph), fast},
+                                            {value_type::fp64, plan::standing_of(graph), slow}};
+  const auto factor = [&](value_type type, const plan::product_shape& p, std::size_t row) {
+    return plan::like_cases(known, type, p).factor(row);
+  };
+  EXPECT_NEAR(factor(value_type::fp32, mesh, 0), 2, 0.05);
+  EXPECT_NEAR(factor(value_type::fp32, graph, 0), 0.5, 0.02);
+  EXPECT_NEAR(factor(value_type::fp64, graph, 0), 2, 0.05);
+  EXPECT_EQ(factor(value_type::fp32, mesh, 1), 1);
+  // Far from everything, and where nothing is known, the terms alone count.
+  plan::product_shape far = mesh;
+  far.cols = 1 << 30;
+  EXPECT_NEAR(factor(value_type::fp32, far, 0), 1, 0.1);
+  EXPECT_EQ(factor(value_type::fp16, mesh, 0), 1);
+  far.longest_row = 0;
+  EXPECT_EQ(factor(value_type::fp32, far, 0), 1);
+}
+
+TEST(experience, every_known_case_tells_of_every_measured_row_of_its_type) {
+  for (const plan::known_case& c : plan::known_cases) {
+    EXPECT_EQ(c.off.size(),
+              static_cast<std::size_t>(std::ranges::count(plan::measured_costs, c.type, &plan::measured_row::type)));
+  }
+}
+
 TEST(choice, rows_of_16_bits_have_costs_of_their_own_or_all_borrow) {
-  std::set<const plan::cost_terms*> of_fp32;
+  std::set<const plan::measured_row*> of_fp32;
   for (const auto& k : plan::registry()) {
-    if (k.info.type == value_type::fp32 && k.costs != nullptr) of_fp32.insert(k.costs);
+    if (k.info.type == value_type::fp32 && k.measured != nullptr) of_fp32.insert(k.measured);
   }
   for (const value_type type : {value_type::fp16, value_type::bf16}) {
     std::ptrdiff_t rows = 0, own = 0, lent = 0;
     for (const auto& k : plan::registry()) {
       if (k.info.where != backend::cuda || k.info.type != type) continue;
       ++rows;
-      if (k.costs != nullptr) ++(of_fp32.contains(k.costs) ? lent : own);
+      if (k.measured != nullptr) ++(of_fp32.contains(k.measured) ? lent : own);
     }
     EXPECT_GT(rows, 0);
     if (of_fp32.empty()) continue;
