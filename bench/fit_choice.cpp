@@ -14,6 +14,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bcsc/registry.hpp"
@@ -85,6 +86,7 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+/// A case that stands in several files is taken from the one that was measured last.
 std::vector<measured_case> read_cases(const std::vector<std::string>& files,
                                       const std::vector<std::string>& algorithms) {
   std::map<row_key, const kernel_info*> known;
@@ -93,9 +95,11 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
       known[{row.type, row.name}] = &row;
     }
   }
-  std::vector<measured_case> cases;
-  for (const std::string& file : files) {
-    const json document = json::parse(read_text(file));
+  std::vector<json> documents;
+  for (const std::string& file : files) documents.push_back(json::parse(read_text(file)));
+  std::ranges::stable_sort(documents, {}, [](const json& d) { return d.at("date").get<std::string>(); });
+  std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
+  for (const json& document : documents) {
     for (const json& m : document.at("matrices")) {
       std::map<std::int64_t, block_statistics> by_height;
       for (const json& s : m.at("statistics").at("blocks")) {
@@ -127,11 +131,13 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
           one.rival = one.rival > 0 ? std::min(one.rival, us.get<double>()) : us.get<double>();
         }
-        cases.push_back(std::move(one));
+        cases.insert_or_assign({one.matrix, one.type, one.cols}, one);
       }
     }
   }
-  return cases;
+  std::vector<measured_case> all;
+  for (auto& [key, one] : cases) all.push_back(std::move(one));
+  return all;
 }
 
 /// argmin |A x - y|, x >= 0, by coordinate descent on the normal equations: few unknowns, convex.
