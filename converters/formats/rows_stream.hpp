@@ -50,16 +50,18 @@ struct rows_stream {
 /// The steps of a piece follow each other, so at the end a GPU waits for as long as the longest piece takes; short
 /// pieces are many sums to write and to add up. The whole takes so and so many steps of all teams: the best pieces were
 /// found (docs/performance.md) to take about twice the root of that, from 4 to 64. Where all rows are long, cutting
-/// them would only add partial sums: heavy rows are 4 times as long as the mean at least.
+/// them would only add partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
 constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
   constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
+  constexpr std::int64_t few = 64;                  // entries: not worth a second kernel
   const std::int64_t thousands = nnz / 1000 + 1;    // so that their product with any N fits
   const std::int64_t whole = thousands * (cols < 1000000 ? cols : 1000000) / (products_a_step / 1000);
   std::int64_t steps = 4;
   while (steps < 64 && steps * steps < 4 * whole) steps *= 2;
   const std::int64_t mean = rows > 0 ? nnz / rows : 0;
   const std::int64_t piece = steps * step + steps * step % 2;
-  const std::int64_t split = piece > 4 * mean ? piece : 4 * mean;
+  const std::int64_t least = 4 * mean > few ? 4 * mean : few;
+  const std::int64_t split = piece > least ? piece : least;
   return {.split = split, .piece = piece < split ? piece : 0};
 }
 

@@ -170,13 +170,14 @@ TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
         EXPECT_EQ(cut.split % 2 + cut.piece % 2, 0);
         EXPECT_GE(cut.split, 4 * step);
         EXPECT_GE(cut.split, 4 * mean);
-        EXPECT_LE(cut.split, std::max(64 * step, 4 * mean + 4) + 1);
+        EXPECT_GE(cut.split, 64);
+        EXPECT_LE(cut.split, std::max({std::int64_t{64}, 64 * step, 4 * mean + 4}) + 1);
         EXPECT_GE(cut.greatest_piece(), 4 * step);
         EXPECT_LE(cut.greatest_piece(), cut.split);
       }
     }
   }
-  EXPECT_EQ(converters::cut_for(0, 0, 1, 8), (rows_stream_options{.split = 32}));
+  EXPECT_EQ(converters::cut_for(0, 0, 1, 8), (rows_stream_options{.split = 64, .piece = 32}));
   EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 2, 8), (rows_stream_options{.split = 64}));
   EXPECT_EQ(converters::cut_for(1 << 20, 1 << 20, 8, 8), (rows_stream_options{.split = 128}));
   EXPECT_EQ(converters::cut_for(1 << 10, 1 << 20, 8, 8), (rows_stream_options{.split = 4096, .piece = 128}));
