@@ -43,10 +43,8 @@ errc assess(const platform& machine, device_info& device) {
                                 [&](int arch) { return arch / 10 == device.compute_major && arch <= capability; }) ||
                     (!machine.built_archs.empty() && capability >= machine.built_archs.back());
   if (!runs) {
-    std::string built;
-    for (const int arch : machine.built_archs) built += fmt::format("{}sm_{}", built.empty() ? "" : ", ", arch);
-    device.why_not = fmt::format("{} has compute capability {}.{}, this build holds kernels for {}", device.name,
-                                 device.compute_major, device.compute_minor, built);
+    device.why_not = fmt::format("{} has compute capability {}.{}, this build holds kernels for sm_{}", device.name,
+                                 device.compute_major, device.compute_minor, fmt::join(machine.built_archs, ", sm_"));
     return errc::device_too_old;
   }
   device.usable = true;

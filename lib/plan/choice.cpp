@@ -208,8 +208,7 @@ decision choose(const problem& given, const plan_options& options, const std::ve
     if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
     if (s.m_block == 1) p.longest_row = s.max_block_nnz;
   }
-  const auto measured = std::ranges::find_if(kernels, [](const auto* k) { return k->measured != nullptr; });
-  if (measured != kernels.end()) p.alike = like_cases(known_cases, (*measured)->measured->type, shape_of(p));
+  if (p.where == backend::cuda) p.alike = like_cases(known_cases, p.type, shape_of(p));
   decision best;
   double least = 0;
   const block_statistics* taken = nullptr;

@@ -1,9 +1,6 @@
 #include "lib/plan/registry.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 
 #include "bcsc_config.h"
 #include "kernels/cpu/dispatch.hpp"
@@ -31,39 +28,6 @@ void find_measured(registered_kernel& kernel) {
       kernel.measured_index = index;
     }
     ++index;
-  }
-}
-
-/// How little two rows of one algorithm differ in what they do at a time; none below 0.
-double difference(const kernel_info& a, const kernel_info& b) {
-  const auto apart = [](std::int64_t x, std::int64_t y) {
-    return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));
-  };
-  // What a height costs is nowhere among the terms, so no other height stands for it.
-  return 100 * apart(a.m_tile, b.m_tile) + apart(a.n_tile * size_of(a.type), b.n_tile * size_of(b.type)) +
-         apart(a.threads, b.threads) + apart(a.columns_at_once, b.columns_at_once) + apart(a.stages, b.stages);
-}
-
-/// Rows of a type of 16 bits of which none has been measured borrow the costs of the fp32 row that differs least, tiles
-/// compared by their bytes. The terms count what is moved in bytes, so a product of half the bytes is predicted to take
-/// half the time for them. Where one row has been measured, the others have no costs, as everywhere.
-void lend_costs(std::vector<registered_kernel>& list, value_type type) {
-  const auto is_of = [](const registered_kernel& k, value_type wanted) {
-    return k.info.where == backend::cuda && k.info.type == wanted;
-  };
-  const auto is_measured = [&](const registered_kernel& k) { return is_of(k, type) && k.measured != nullptr; };
-  if (std::ranges::any_of(list, is_measured)) return;
-  for (registered_kernel& borrower : list) {
-    if (!is_of(borrower, type)) continue;
-    double least = std::numeric_limits<double>::infinity();
-    for (const registered_kernel& lender : list) {
-      const bool lends = is_of(lender, value_type::fp32) && lender.measured != nullptr &&
-                         lender.info.algorithm == borrower.info.algorithm;
-      if (!lends || difference(lender.info, borrower.info) >= least) continue;
-      least = difference(lender.info, borrower.info);
-      borrower.measured = lender.measured;
-      borrower.measured_index = lender.measured_index;
-    }
   }
 }
 
@@ -129,7 +93,6 @@ std::vector<registered_kernel> concatenate() {
   append_cuda<tables::rowwise>(list);
   append_cuda<tables::units>(list);
   append_cuda<tables::cached>(list);
-  for (const value_type type : tables::narrow_types) lend_costs(list, type);
   return list;
 }
 

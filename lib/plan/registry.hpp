@@ -13,8 +13,7 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
-  /// How its time is made up (experience.hpp); null: not measured. That of another row for rows of fp16 and bf16 as
-  /// long as none of them has been measured.
+  /// How its time is made up (experience.hpp); null: not measured.
   const measured_row* measured = nullptr;
   std::size_t measured_index = 0;  ///< the how-manieth measured row of its type that is
 };
