@@ -2,23 +2,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/registry.hpp"
 #include "bench/harness/check.hpp"
-#include "bench/harness/inputs.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/program.hpp"
-#include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
-#include "lib/core/fail.hpp"
 
 /// How far products are from a reference in higher precision (fp64; long double for fp64), and how near to the bound
 /// that is promised (bench/harness/bound.hpp): the plan's choice in every precision, and all rows of every algorithm.
@@ -191,68 +186,36 @@ void print(const std::string& matrix, value_type type, const group_accuracy& g) 
 }
 
 int run(const options& wanted) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   bench::place here = bench::open_place(wanted.device);
   const auto types = wanted.types.empty() ? bench::multiplied_types(here.ctx.kind()) : wanted.types;
-  json document = bench::begin_document(schema, here.machine);
+  bench::results_file results(schema, here.machine, wanted.out);
+  json& document = results.document;
   document["seed"] = seed;
   document["cols"] = wanted.cols;
-  document["matrices"] = document["results"] = document["left_out"] = json::array();
+  document["matrices"] = document["results"] = json::array();
   fmt::print("{}; {}; N = {}; errors in u |A||B|, u = 2^-24 (fp64: 2^-53)\n", here.machine.context,
              here.machine.git_hash, wanted.cols);
   fmt::print("{:<34} {:<5} {:<5} {:<9} {:>3} {:>8} {:>5} | {:>10} {:>10} | {:>9} {:>9}  {}\n", "matrix", "type",
              "class", "who", "c", "rounding", "rows", "max error", "mean", "of bound", "mean", "worst row");
 
   bool all_well = true;
-  const auto write = [&] {
-    document["seconds"] = passed();
-    return bench::write_text(bench::text_of(document), wanted.out);
-  };
-  const auto leave_out = [&](std::string what) {
-    fmt::print("left out: {}\n", what);
-    document["left_out"].push_back(std::move(what));
-  };
-  for (const bench::input& from : bench::expand_inputs(wanted.matrices)) {
-    if (passed() > wanted.most_seconds) {
-      leave_out(from.name + ": the time is over");
-      continue;
-    }
-    std::string why;
-    const auto loaded = bench::load_or_pass_over(from, seed, why);
-    if (!loaded) {
-      leave_out(from.name + ": " + why);
-      continue;
-    }
-    const bench::loaded_matrix& m = *loaded;
+  results.for_each_matrix(wanted.matrices, seed, wanted.most_seconds, [&](const bench::loaded_matrix& m) {
     document["matrices"].push_back(bench::to_json(bench::facts_of(m)));
-    for (const std::string& type : types) {
-      const auto measure = [&]<class T>(T) {
-        const csr_matrix<T> a = cast<T, std::int32_t>(m.a);
-        const auto fits = [](T v) { return std::isfinite(static_cast<double>(v)); };
-        if (!std::ranges::all_of(a.view().values, fits)) {
-          leave_out(fmt::format("{} {}: values do not fit", from.name, type));
-          return;
-        }
-        for (const group_accuracy& g : matrix_accuracy<T>(here, a, wanted.cols).run()) {
-          print(from.name, value_type_of<T>, g);
-          document["results"].push_back(to_json(from.name, value_type_of<T>, g));
-          all_well = all_well && g.violations == 0 && g.failures.empty();
-        }
-      };
-      try {
-        if (!bench::with_multiplied(type, measure)) {
-          core::fail(errc::invalid_argument, "--type {}: not multiplied here", type);
-        }
-      } catch (const error& e) {
-        if (e.code() != errc::out_of_memory) throw;
-        leave_out(fmt::format("{} {}: {}", from.name, type, e.what()));
+    results.for_each_type(m, types, [&]<class T>(const csr_matrix<T>& a) {
+      const auto fits = [](T v) { return std::isfinite(static_cast<double>(v)); };
+      if (!std::ranges::all_of(a.view().values, fits)) {
+        results.leave_out(fmt::format("{} {}: values do not fit", m.from.name, to_string(value_type_of<T>)));
+        return;
       }
-    }
+      for (const group_accuracy& g : matrix_accuracy<T>(here, a, wanted.cols).run()) {
+        print(m.from.name, value_type_of<T>, g);
+        document["results"].push_back(to_json(m.from.name, value_type_of<T>, g));
+        all_well = all_well && g.violations == 0 && g.failures.empty();
+      }
+    });
     std::fflush(stdout);
-    write();
-  }
-  fmt::print("written: {} ({:.0f} s); {}\n", write().string(), passed(),
+  });
+  fmt::print("written: {} ({:.0f} s); {}\n", results.write().string(), results.seconds(),
              all_well ? "all within their bounds" : "NOT all within their bounds");
   return all_well ? bench::exit_done : bench::exit_not_met;
 }

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -27,6 +27,7 @@
 #include "bench/harness/inputs.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/harness/own_kernels.hpp"
+#include "bench/harness/program.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -44,24 +45,6 @@ constexpr std::uint64_t seed = 1;
 constexpr std::array rival_groups{"eigen", "mkl", "mkl-mv"};
 constexpr std::string_view schema = "bcsc-cpu-peers-1";
 
-constexpr std::string_view usage = R"(usage: cpu_peers [OPTIONS] MATRIX...
-  MATRIX               a file, a folder, a name of the catalogue or a generator's specification
-  --mkl LIBRARY        libmkl_rt, to compare with MKL
-  --threads NUMBER     of everybody (all CPUs)
-  --cols N,...         (1,8,32,128)
-  --types TYPE,...     (fp32,fp64)
-  --least-nnz NUMBER   passes over files in a folder with fewer non-zeros (20000)
-  --rounds NUMBER      samples of each (11)
-  --seconds NUMBER     of the whole run: where they are scarce, fewer samples, never under 3; cases that cannot begin
-                       in time are left out, and told
-  --rows               times every row of the kernel tables too, in 3 rounds of their own
-  --out FILE           JSON; what it holds of the same build stays, cases of the same name are replaced
-exit status: 0, 3 a result was wrong, 1 an error
-examples:
-  cpu_peers --seconds 85 --out peers.json bench/large.json folder/of/matrices
-  cpu_peers --mkl /path/to/libmkl_rt.so.3 --threads 2 --cols 1,8 wave.mtx.gz
-)";
-
 constexpr int least_rounds = 3;
 
 struct options {
@@ -73,64 +56,6 @@ struct options {
   std::vector<std::int64_t> cols = {1, 8, 32, 128};
   std::vector<std::string> types = {"fp32", "fp64"}, matrices;
 };
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    parts.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
-std::int64_t whole(const std::string& option, const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc{} || end != text.data() + text.size() || number < 0) {
-    core::fail(errc::invalid_argument, "{} \"{}\": not a number", option, text);
-  }
-  return number;
-}
-
-options parse(int argc, char** argv) {
-  options o;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 == argc) core::fail(errc::invalid_argument, "{} needs a value", argument);
-      return argv[++i];
-    };
-    const auto number = [&] { return whole(argument, value()); };
-    if (argument == "--mkl") {
-      o.mkl = value();
-    } else if (argument == "--threads") {
-      o.threads = static_cast<int>(number());
-    } else if (argument == "--cols") {
-      o.cols.clear();
-      for (const std::string& text : split(value())) o.cols.push_back(whole(argument, text));
-    } else if (argument == "--types") {
-      o.types = split(value());
-    } else if (argument == "--least-nnz") {
-      o.least_nnz = number();
-    } else if (argument == "--rounds") {
-      o.rounds = static_cast<int>(number());
-    } else if (argument == "--seconds") {
-      o.most_seconds = static_cast<double>(number());
-    } else if (argument == "--rows") {
-      o.rows = true;
-    } else if (argument == "--out") {
-      o.out = value();
-    } else if (argument == "--help") {
-      return {};  // as if nothing had been named: the usage is printed
-    } else if (argument.starts_with("--")) {
-      core::fail(errc::invalid_argument, "{}: no such option", argument);
-    } else {
-      o.matrices.push_back(argument);
-    }
-  }
-  return o;
-}
 
 /// Somebody who computes the product.
 struct contender {
@@ -425,12 +350,6 @@ void put_case(json& cases, json c) {
   cases.push_back(std::move(c));
 }
 
-void require_types(const options& o) {
-  for (const std::string& type : o.types) {
-    if (type != "fp32" && type != "fp64") core::fail(errc::invalid_argument, "--types \"{}\": fp32 or fp64", type);
-  }
-}
-
 /// Whether everything asked for was right.
 bool measure_all(const context& ctx, const options& o) {
   const auto where = bench::make_cpu_stage(ctx.threads());
@@ -521,16 +440,39 @@ bool measure_all(const context& ctx, const options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const options o = parse(argc, argv);
-    if (o.matrices.empty()) {
-      fmt::print("{}", usage);
-      return 2;
-    }
-    require_types(o);
-    return measure_all(context::cpu(o.threads), o) ? 0 : 3;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "cpu_peers: {}\n", e.what());
-    return 1;
-  }
+  CLI::App app{"The plan beside Eigen and MKL on the CPU, row-major"};
+  options o;
+  app.add_option("MATRIX", o.matrices, "Files, folders, manifests, names of the catalogue, specifications")->required();
+  app.add_option("--mkl", o.mkl, "libmkl_rt, to compare with MKL");
+  app.add_option("--threads", o.threads, "Of everybody; 0: all CPUs")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--cols", o.cols, "Values of N")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--types", o.types, "Value types")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"fp32", "fp64"}))
+      ->capture_default_str();
+  app.add_option("--least-nnz", o.least_nnz, "Passes over files in a folder with so few non-zeros")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--rounds", o.rounds, "Samples of each")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option(
+         "--seconds", o.most_seconds,
+         "Of the whole run: where they are scarce, fewer samples, never under 3; cases that cannot begin in time "
+         "are left out, and told")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--rows", o.rows, "Times every row of the kernel tables too, in 3 rounds of their own");
+  app.add_option("--out", o.out, "JSON; what it holds of the same build stays, cases of the same name are replaced");
+  app.footer(
+      "Exit status: 0, 3 a result was wrong, 1 an error.\nExamples:\n"
+      "  cpu_peers --seconds 85 --out peers.json bench/large.json folder/of/matrices\n"
+      "  cpu_peers --mkl /path/to/libmkl_rt.so.3 --threads 2 --cols 1,8 wave.mtx.gz");
+  CLI11_PARSE(app, argc, argv);
+  return bench::run_program(
+      "cpu_peers", [&] { return measure_all(context::cpu(o.threads), o) ? bench::exit_done : bench::exit_not_met; });
 }

@@ -365,62 +365,32 @@ json to_json(const tally& t) {
 }
 
 int run(const options& wanted) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   bench::place here = bench::open_place(wanted.device);
-  json document = bench::begin_document(schema, here.machine);
-  document["seed"] = seed;
-  document["matrices"] = document["left_out"] = json::array();
+  bench::results_file results(schema, here.machine, wanted.out);
+  json& document = results.document;
   tally total;
+  document["seed"] = seed;
+  document["matrices"] = json::array();
+  document["summary"] = to_json(total);
   fmt::print("{}; {}; warm medians\n", here.machine.context, here.machine.git_hash);
-  const auto write = [&] {
-    document["seconds"] = passed();
-    document["summary"] = to_json(total);
-    return bench::write_text(bench::text_of(document), wanted.out);
-  };
-  const auto leave_out = [&](std::string what) {
-    fmt::print("left out: {}\n", what);
-    document["left_out"].push_back(std::move(what));
-  };
-  for (const bench::input& from : bench::expand_inputs(wanted.matrices)) {
-    if (passed() > wanted.most_seconds) {
-      leave_out(from.name + ": the time is over");
-      continue;
-    }
-    std::string why;
-    const auto loaded = bench::load_or_pass_over(from, seed, why);
-    if (!loaded) {
-      leave_out(from.name + ": " + why);
-      continue;
-    }
-    const bench::loaded_matrix& m = *loaded;
+  results.for_each_matrix(wanted.matrices, seed, wanted.most_seconds, [&](const bench::loaded_matrix& m) {
     json found = bench::to_json(bench::facts_of(m));
     found["cases"] = json::array();
-    fmt::print("{:.0f} s  {}: {} x {}, {} non-zeros\n", passed(), from.name, m.a.rows(), m.a.cols(), m.a.nnz());
-    for (const std::string& type : wanted.types) {
-      const auto measure = [&]<class T>(T) {
-        const csr_matrix<T> a = cast<T, std::int32_t>(m.a);
-        edge_matrix<T> matrix(here, a, wanted);
-        for (const std::string& order : wanted.layouts) {
-          edge_report<T> report(matrix, wanted, total, from.name,
-                                order == "row" ? layout::row_major : layout::col_major);
-          found["cases"].push_back(report.run());
-        }
-      };
-      try {
-        if (!bench::with_multiplied(type, measure)) {
-          core::fail(errc::invalid_argument, "--type {}: not multiplied here", type);
-        }
-      } catch (const error& e) {
-        if (e.code() != errc::out_of_memory) throw;
-        leave_out(fmt::format("{} {}: {}", from.name, type, e.what()));
+    fmt::print("{:.0f} s  {}: {} x {}, {} non-zeros\n", results.seconds(), m.from.name, m.a.rows(), m.a.cols(),
+               m.a.nnz());
+    results.for_each_type(m, wanted.types, [&]<class T>(const csr_matrix<T>& a) {
+      edge_matrix<T> matrix(here, a, wanted);
+      for (const std::string& order : wanted.layouts) {
+        edge_report<T> report(matrix, wanted, total, m.from.name,
+                              order == "row" ? layout::row_major : layout::col_major);
+        found["cases"].push_back(report.run());
       }
-    }
+    });
     document["matrices"].push_back(std::move(found));
-    write();
-  }
+    document["summary"] = to_json(total);
+  });
   print_summary(total);
-  fmt::print("written: {} ({:.0f} s)\n", write().string(), passed());
+  fmt::print("written: {} ({:.0f} s)\n", results.write().string(), results.seconds());
   return total.kept() ? bench::exit_done : bench::exit_not_met;
 }
 

@@ -5,18 +5,16 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/registry.hpp"
 #include "bench/harness/check.hpp"
 #include "bench/harness/contender.hpp"
-#include "bench/harness/inputs.hpp"
-#include "bench/harness/machine.hpp"
+#include "bench/harness/json.hpp"
+#include "bench/harness/program.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -27,13 +25,16 @@
 namespace {
 
 using namespace bcsc;
-using json = nlohmann::ordered_json;
+using bench::json;
 
 struct options {
   std::string device = "cuda", out = "transposed-times.json";
   std::vector<std::string> matrices, types = {"fp32"};
   std::vector<std::int64_t> cols = {1, 8, 32, 128, 512};
+  double most_seconds = 1e9;
 };
+
+constexpr std::uint64_t seed = 1;
 
 double as_us(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
@@ -134,43 +135,26 @@ void all_cases(const context& ctx, bench::stage& where, bench::rivals* others, c
 }
 
 int run(const options& wanted) {
-  const context ctx = wanted.device == "cuda" ? context::cuda() : context::cpu();
-  const auto where = bench::make_stage(ctx);
-  bench::machine_facts machine = bench::describe_machine(ctx);
-  where->describe(machine);
+  bench::place here = bench::open_place(wanted.device);
   std::unique_ptr<bench::rivals> others;
 #if BCSC_BENCH_WITH_CUSPARSE
-  if (ctx.kind() == backend::cuda) others = bench::open_cuda_rivals(*where);
+  if (here.ctx.kind() == backend::cuda) others = bench::open_cuda_rivals(*here.where);
 #endif
-  if (others) others->describe(machine);
-  json document{{"schema", "bcsc-transposed-times-1"},
-                {"machine", machine.context},
-                {"git_hash", machine.git_hash},
-                {"clocks", machine.gpu_clocks},
-                {"versions", machine.versions},
-                {"date", machine.date},
-                {"matrices", json::array()}};
-  for (const bench::input& from : bench::expand_inputs(wanted.matrices)) {
-    const bench::loaded_matrix m = bench::load(from, 1);
-    fmt::print("{}: {} x {}, {} non-zeros\n", from.name, m.a.rows(), m.a.cols(), m.a.nnz());
-    json cases = json::array();
-    for (const std::string& type : wanted.types) {
-      if (type == "fp64") {
-        all_cases<double>(ctx, *where, others.get(), m.a, wanted, cases);
-      } else {
-        all_cases<float>(ctx, *where, others.get(), cast<float, std::int32_t>(m.a), wanted, cases);
-      }
-    }
-    document["matrices"].push_back({{"name", from.name},
-                                    {"rows", m.a.rows()},
-                                    {"cols", m.a.cols()},
-                                    {"nnz", m.a.nnz()},
-                                    {"checksum", fmt::format("{:016x}", m.checksum)},
-                                    {"cases", std::move(cases)}});
-    bench::write_text(document.dump(), wanted.out);
-  }
-  fmt::print("written: {}\n", bench::write_text(document.dump(), wanted.out).string());
-  return 0;
+  if (others) others->describe(here.machine);
+  bench::results_file results("bcsc-transposed-times-2", here.machine, wanted.out);
+  results.document["matrices"] = json::array();
+  results.for_each_matrix(wanted.matrices, seed, wanted.most_seconds, [&](const bench::loaded_matrix& m) {
+    fmt::print("{}: {} x {}, {} non-zeros\n", m.from.name, m.a.rows(), m.a.cols(), m.a.nnz());
+    json found = bench::to_json(bench::facts_of(m));
+    found["cases"] = json::array();
+    results.for_each_type(m, wanted.types, [&]<class T>(const csr_matrix<T>& a) {
+      if constexpr (std::is_floating_point_v<T>)
+        all_cases<T>(here.ctx, *here.where, others.get(), a, wanted, found["cases"]);
+    });
+    results.document["matrices"].push_back(std::move(found));
+  });
+  fmt::print("written: {} ({:.0f} s)\n", results.write().string(), results.seconds());
+  return bench::exit_done;
 }
 
 }  // namespace
@@ -188,12 +172,8 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"fp32", "fp64"}))
       ->capture_default_str();
+  app.add_option("--limit", wanted.most_seconds, "Seconds after which no matrix is begun")->capture_default_str();
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  try {
-    return run(wanted);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "transposed_times: {}\n", e.what());
-    return 1;
-  }
+  return bench::run_program("transposed_times", [&] { return run(wanted); });
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "bcsc/registry.hpp"
+#include "bench/harness/report.hpp"
 
 namespace bcsc::bench {
 
@@ -39,6 +41,43 @@ int run_program(const std::string& name, const std::function<int()>& body) {
     fmt::print(stderr, "{}: {}\n", name, e.what());
   }
   return exit_error;
+}
+
+results_file::results_file(std::string_view schema, const machine_facts& machine, std::string path)
+    : document(begin_document(schema, machine)), path_(std::move(path)) {
+  document["left_out"] = json::array();
+}
+
+double results_file::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+void results_file::leave_out(std::string what) {
+  fmt::print("left out: {}\n", what);
+  document["left_out"].push_back(std::move(what));
+}
+
+std::filesystem::path results_file::write() {
+  document["seconds"] = seconds();
+  return write_text(text_of(document), path_);
+}
+
+void results_file::for_each_matrix(const std::vector<std::string>& matrices, std::uint64_t seed, double most_seconds,
+                                   const std::function<void(const loaded_matrix&)>& body) {
+  for (const input& from : expand_inputs(matrices)) {
+    if (seconds() > most_seconds) {
+      leave_out(from.name + ": the time is over");
+      continue;
+    }
+    std::string why;
+    const auto matrix = load_or_pass_over(from, seed, why);
+    if (!matrix) {
+      leave_out(from.name + ": " + why);
+      continue;
+    }
+    body(*matrix);
+    write();
+  }
 }
 
 bool is_fatal(const error& e) { return e.code() == errc::context_poisoned || e.code() == errc::cuda_error; }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,10 +10,14 @@
 #include <vector>
 
 #include "bcsc/context.hpp"
+#include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
+#include "bench/harness/inputs.hpp"
+#include "bench/harness/json.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/stage.hpp"
+#include "lib/core/fail.hpp"
 
 /// What the small programs of the benchmark share: where they measure, which types they measure, how they end.
 namespace bcsc::bench {
@@ -64,5 +71,44 @@ bool with_multiplied(std::string_view type, Body body) {
   offer(bfloat16{});
   return found;
 }
+
+/// A program's results: found matrix by matrix and written anew after each, with what was left out and why.
+class results_file {
+ public:
+  results_file(std::string_view schema, const machine_facts& machine, std::string path);
+
+  json document;  ///< {"schema", "machine", "left_out", ...}; written with "seconds"
+
+  /// Since the beginning.
+  double seconds() const;
+  /// Says so on stdout, too.
+  void leave_out(std::string what);
+  std::filesystem::path write();
+
+  /// Calls body(matrix) for each of `matrices` (what expand_inputs takes) that is read and begun within the time, and
+  /// writes after it. The others are left out.
+  void for_each_matrix(const std::vector<std::string>& matrices, std::uint64_t seed, double most_seconds,
+                       const std::function<void(const loaded_matrix&)>& body);
+
+  /// Calls body(a) with `m` as csr_matrix<T> for each of `types`; one that does not fit the memory is left out.
+  /// Throws error{invalid_argument} for a type that plans do not multiply.
+  template <class Body>
+  void for_each_type(const loaded_matrix& m, const std::vector<std::string>& types, Body body) {
+    for (const std::string& type : types) {
+      try {
+        if (!with_multiplied(type, [&]<class T>(T) { body(cast<T, std::int32_t>(m.a)); })) {
+          core::fail(errc::invalid_argument, "--type {}: not multiplied here", type);
+        }
+      } catch (const error& e) {
+        if (e.code() != errc::out_of_memory) throw;
+        leave_out(fmt::format("{} {}: {}", m.from.name, type, e.what()));
+      }
+    }
+  }
+
+ private:
+  std::string path_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace bcsc::bench

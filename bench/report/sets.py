@@ -54,14 +54,17 @@ def main():
     if not cases:
         sys.exit(__doc__)
     rows = []
-    for kind in sorted({c["type"] for c in cases}):
-        for family in ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]:
-            some = [c for c in cases if c["type"] == kind and c["family"] == family and c["cols"] >= 32]
-            if some:
-                rows.append(line(f"{family}, {kind}, N ≥ 32", some))
-        small = [c for c in cases if c["type"] == kind and c["cols"] <= 16]
-        if small:
-            rows.append(line(f"all, {kind}, N ≤ 16", small))
+    for layout in ["row-major", "col-major"]:
+        where = "" if layout == "row-major" else ", column-major"
+        for kind in sorted({c["type"] for c in cases}):
+            of_kind = [c for c in cases if c["type"] == kind and c["layout"] == layout]
+            for family in ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]:
+                some = [c for c in of_kind if c["family"] == family and c["cols"] >= 32]
+                if some:
+                    rows.append(line(f"{family}, {kind}, N ≥ 32{where}", some))
+            small = [c for c in of_kind if c["cols"] <= 16]
+            if small:
+                rows.append(line(f"all, {kind}, N ≤ 16{where}", small))
     rows.append(line("all", cases))
     print(markdown(["set, type, N", "cases", "geometric mean", "cold", "worst", "slower"], rows))
     ratios = [c["ratio"] for c in cases]

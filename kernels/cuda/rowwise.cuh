@@ -29,7 +29,8 @@
 ///   step of a piece is as long as the others, with what is not there neither loaded nor multiplied: shorter steps
 ///   would wait once for each. So what is not finite in B reaches the rows that have its column, and no others. B comes
 ///   in 16-byte loads if its address, ldb and N are whole vectors, else in 8- or 4-byte ones. Lanes then stand closer,
-///   so that a load of a warp is still one stretch: an odd N costs instructions, not bytes.
+///   so that a load of a warp is still one stretch: an odd N costs instructions, not bytes. A lane's loads of one row
+///   of B lie a constant apart, those beyond the tile left out, so that they need one address and no more registers.
 /// Entries, not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load for
 ///   two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
 ///   handing each round would take two shuffles an entry in the same pipe.
@@ -59,7 +60,7 @@ struct rowwise_shape {
   static constexpr int n_tile = row.tile_cols();
   static constexpr int words = words_for<T, Items>;  // registers of a lane's part of a row of B
   static constexpr int vectors = Items / Width;      // loads a lane takes of a row of B
-  static constexpr int resident_blocks = row.blocks_by_registers(vectors);
+  static constexpr int resident_blocks = row.blocks_by_registers();
   static constexpr int group_pairs = Unroll / 2;                      // pairs of entries of a group at a step
   static constexpr int step = group_pairs * Groups;                   // and of the team
   static constexpr int kept = Items > Groups ? Items / Groups : 1;    // sums a lane is left with by reduce()
@@ -199,13 +200,11 @@ __global__ void __launch_bounds__(Warps * 32,
     const std::int64_t first_col = col_tile * grid.width;
     const int num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
 
-    // This lane's columns in row 0 of B. Lanes beyond the tile read its last columns once more, and store nothing.
-    const auto column = [&](int j) { return min((j * Lanes + lane) * Width, num_cols - Width); };
-    // Which member's B it is stands in the column or in the address: whichever leaves more registers to a lane's items.
-    constexpr bool in_column = Items < 8;
-    const std::int64_t first_of_b = in_column ? first_col + blockIdx.z * args.batch.b : first_col;
-    const T* const its_b = in_column ? args.b : of_member_here(args.b, args.batch.b);
-    const auto b = reinterpret_cast<std::uint64_t>(its_b + first_of_b + column(0));
+    // This lane's columns: Width neighbours at `own`, and at as many multiples of Lanes * Width further on as the tile
+    // has. A lane beyond the tile reads its last columns once more, and stores nothing.
+    const int own = min(lane * Width, num_cols - Width);
+    const int own_vectors = (num_cols - own + Lanes * Width - 1) / (Lanes * Width);
+    const auto b = reinterpret_cast<std::uint64_t>(of_member_here(args.b, args.batch.b) + first_col + own);
 
     const int rounds = static_cast<int>(
         min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - chunk_begin + grid.stride - 1) / grid.stride));
@@ -259,11 +258,11 @@ __global__ void __launch_bounds__(Warps * 32,
           for (int e = 0; e < 2; ++e) {
 #pragma unroll
             for (int i = 0; i < shape::words; ++i) values[k][e][i] = word_of<T>{0};
-            if (valid(k, e)) {
+            const int loads = valid(k, e) ? own_vectors : 0;
 #pragma unroll
-              for (int j = 0; j < shape::vectors; ++j) {
-                load_values<Width>(values[k][e], j * Width,
-                                   reinterpret_cast<const T*>(from[k][e]) + (column(j) - column(0)));
+            for (int j = 0; j < shape::vectors; ++j) {
+              if (j == 0 ? valid(k, e) : j < loads) {
+                load_values<Width>(values[k][e], j * Width, reinterpret_cast<const T*>(from[k][e]) + j * Lanes * Width);
               }
             }
           }
@@ -294,7 +293,6 @@ __global__ void __launch_bounds__(Warps * 32,
       const bool there = mine < end;
       const bool writes = there && group % shape::copies == 0;
       const bool partial = mine < args.a.pieces + args.a.num_partials;
-      const std::int64_t first_of_c = in_column ? of_member_here(first_of_b, -args.batch.b) : first_of_b;
       T* const c = of_member_here(args.c, args.batch.c);
 #pragma unroll
       for (int i = 0; i < shape::kept; i += shape::stored) {
@@ -305,14 +303,14 @@ __global__ void __launch_bounds__(Warps * 32,
           constexpr int at_once = shape::stored < values_of_store<S> ? shape::stored : values_of_store<S>;
 #pragma unroll
           for (int k = 0; k < shape::stored; k += at_once) {
-            write_vector<at_once>(partials + (mine - args.a.pieces) * grid.ld_partials + first_of_c + col + k,
+            write_vector<at_once>(partials + (mine - args.a.pieces) * grid.ld_partials + first_col + col + k,
                                   &sums[i + k]);
           }
         } else if (grid.staged) {
 #pragma unroll
           for (int k = 0; k < shape::stored; ++k) staged_sums[team * shape::stage_ld + col + k] = sums[i + k];
         } else {
-          store_row<shape::stored>(c + row * args.c_row_stride + (first_of_c + col) * args.c_col_stride,
+          store_row<shape::stored>(c + row * args.c_row_stride + (first_col + col) * args.c_col_stride,
                                    args.c_col_stride, grid.vector_c, by, &sums[i]);
         }
       }
@@ -324,7 +322,7 @@ __global__ void __launch_bounds__(Warps * 32,
           const int c_row = staged_rows[i % shape::teams];
           const int col = i / shape::teams;
           if (c_row < 0) continue;
-          store(c + c_row * args.c_row_stride + (first_of_c + col) * args.c_col_stride, by,
+          store(c + c_row * args.c_row_stride + (first_col + col) * args.c_col_stride, by,
                 staged_sums[i % shape::teams * shape::stage_ld + col]);
         }
         __syncthreads();  // before the next sums
@@ -337,15 +335,16 @@ __global__ void __launch_bounds__(Warps * 32,
 
 /// C of the heavy rows, from the partial sums of their pieces: of rows_operand, or of another that names them so.
 ///
-/// Who owns what: a warp owns Lanes x Values columns of one heavy row. Its slices of Lanes threads add up every so
-///   manieth piece each, four loads under way at once, and their sums are added pairwise by shuffles. Few rows have
-///   many pieces, most have two to four: those of more than a warp adds up soon are left to all warps of its thread
-///   block, which take them one after the other.
+/// Who owns what: a warp owns Lanes x Values columns of one heavy row, a *part*. Its slices of Lanes threads add up
+///   every so manieth piece each, four loads under way at once, and their sums are added pairwise by shuffles. Few rows
+///   have many pieces, most have two to four: those of more than a warp adds up soon are left to all warps of its
+///   thread block, which take them one after the other. Where there are few parts, a thread block has one.
 /// Bytes moved: each partial sum once; C once, twice if beta is not 0.
 /// Deterministic: the order follows from the number of pieces alone.
 template <class T, class Operand, int Lanes, int Values>
-__global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant__ product_args<T, Operand> args,
-                                                           std::int64_t ld, std::int64_t num_parts, bool vector_c) {
+__global__ void __launch_bounds__(256)
+    add_partials_kernel(const __grid_constant__ product_args<T, Operand> args, std::int64_t ld, std::int64_t num_parts,
+                        int parts_each, bool vector_c) {
   using S = scalar_of<T>;
   constexpr int warps = 8, slices = 32 / Lanes, tile_cols = Lanes * Values;
   constexpr int most_of_a_warp = 16 * slices;
@@ -359,8 +358,9 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
     int begin, end;       // pieces; none if there is no such part
     std::int64_t column;  // this thread's first
   };
-  const auto part_at = [&](std::int64_t index) {
-    if (index >= num_parts) return part{0, 0, 0};
+  const auto part_at = [&](std::int64_t first, int which) {
+    const std::int64_t index = first + which;
+    if (which >= parts_each || index >= num_parts) return part{0, 0, 0};
     const std::int64_t tile = index / args.a.num_heavy;
     const std::int64_t heavy = index - tile * args.a.num_heavy;
     return part{__ldg(args.a.heavy_ptr + heavy), __ldg(args.a.heavy_ptr + heavy + 1), tile * tile_cols + lane * Values};
@@ -395,9 +395,9 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
     store_row<Values>(of_member(args.c, args.batch.c) + row * args.c_row_stride + p.column * args.c_col_stride,
                       args.c_col_stride, vector_c, by, sums);
   };
-  for (std::int64_t first = std::int64_t{blockIdx.x} * warps; first < num_parts;
-       first += std::int64_t{gridDim.x} * warps) {
-    const part mine = part_at(first + warp);
+  for (std::int64_t first = std::int64_t{blockIdx.x} * parts_each; first < num_parts;
+       first += std::int64_t{gridDim.x} * parts_each) {
+    const part mine = part_at(first, warp);
     const bool left = mine.end - mine.begin > most_of_a_warp;
     if (threadIdx.x % 32 == 0) left_to_all[warp] = left ? 1 : 0;
     S sums[Values];
@@ -408,9 +408,9 @@ __global__ void __launch_bounds__(256) add_partials_kernel(const __grid_constant
     }
     __syncthreads();
 #pragma unroll 1
-    for (int owner = 0; owner < warps; ++owner) {
+    for (int owner = 0; owner < parts_each; ++owner) {
       if (left_to_all[owner] == 0) continue;
-      const part shared = part_at(first + owner);
+      const part shared = part_at(first, owner);
       add(shared, warp * slices + slice, warps * slices, sums);
       add_slices(sums);
       if (slice == 0) write_vector<Values>(&sums_of[warp][lane * Values], sums);
@@ -443,10 +443,11 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
                           args.batch.c % decltype(values)::value == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (decltype(values)::value * sizeof(T)) == 0;
     const std::int64_t num_parts = args.a.num_heavy * ceil_div(args.n, columns);
+    const int parts_each = num_parts <= 4 * env.num_multiprocessors ? 1 : 8;
     return start(begins::while_previous_ends,
                  &add_partials_kernel<T, Operand, decltype(lanes)::value, decltype(values)::value>,
-                 grid_of(ceil_div(num_parts, 8), args.batch), dim3(256), 0, env.stream, args,
-                 partials_ld<scalar_of<T>>(args.n), num_parts, vector_c);
+                 grid_of(ceil_div(num_parts, parts_each), args.batch), dim3(256), 0, env.stream, args,
+                 partials_ld<scalar_of<T>>(args.n), num_parts, parts_each, vector_c);
   };
   const auto start_for = [&](auto values) {
     const std::int64_t wanted = ceil_div(args.n, decltype(values)::value);
@@ -475,7 +476,7 @@ struct implementation<tables::rowwise> {
   static int launch(const void* args, const launch_env& env) {
     constexpr tables::rowwise_row row = tables::rowwise::rows[Row];
     using T = value_of<row.type>;
-    constexpr int widest = row.items < 16 / static_cast<int>(sizeof(T)) ? row.items : 16 / static_cast<int>(sizeof(T));
+    constexpr int widest = row.widest_load();
     const auto& product = *static_cast<const rows_args<T>*>(args);
     const int status = launch_width<Row, widest>(product, env, load_width(product, widest));
     return status != cudaSuccess ? status : add_partials(product, env);

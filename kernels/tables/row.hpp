@@ -37,6 +37,11 @@ constexpr bool is_narrow(value_type type) { return type == value_type::fp16 || t
 /// Bytes of a sum of products.
 constexpr int bytes_of_sum(value_type type) { return is_narrow(type) ? 4 : static_cast<int>(size_of(type)); }
 
+/// What a number of a row may be.
+constexpr bool power_of_two_up_to(int value, int most) {
+  return value >= 1 && value <= most && (value & (value - 1)) == 0;
+}
+
 /// `configs`, each once for each of `types` where the row is valid. A row is an aggregate that says by itself
 /// how large its tile is (tile_rows, tile_cols), what it needs (block_threads, shared_bytes, index_width), how it steps
 /// (columns_at_once, num_stages), what it is called (label) and whether its numbers make sense (valid).

@@ -34,29 +34,22 @@ struct rowwise_row {
   constexpr std::int64_t shared_bytes() const {
     return std::int64_t{teams()} * ((tile_cols() + 1) * bytes_of_sum(type) + std::int64_t{sizeof(std::int32_t)});
   }
-  /// Loads a lane takes of a row of B, 16 bytes each where it owns as many.
-  constexpr int fewest_vectors() const {
-    const int bytes = items * static_cast<int>(size_of(type));
-    return bytes > 16 ? bytes / 16 : 1;
-  }
+  /// The most values of B that a load may bring: so many divide a lane's columns, in 16 bytes at the most.
+  constexpr int widest_load() const { return std::min(items & -items, 16 / static_cast<int>(size_of(type))); }
   /// Registers of a thread: its sums, the values of B and the entries under way, those fetched ahead, and what the rest
-  /// was seen to want; more where B comes in more loads than it might.
-  constexpr int registers(int vectors) const {
-    // Two values in a register, then as floats.
-    if (is_narrow(type)) {
-      return items + items * unroll / 2 + 3 * unroll + 40 + 4 * (vectors - fewest_vectors());
-    }
+  /// was seen to want.
+  constexpr int registers() const {
+    if (is_narrow(type)) return items + items * unroll / 2 + 3 * unroll + 40;  // two values in one, then as floats
     const int size = static_cast<int>(size_of(type)) / 4;
-    return items * (unroll + 1) * size + unroll * (2 * size + 1) + 28 + 8 * size + 4 * (vectors - fewest_vectors());
+    return items * (unroll + 1) * size + unroll * (2 * size + 1) + 28 + 8 * size;
   }
   /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
-  constexpr int blocks_by_registers(int vectors) const {
-    const int allocated = (registers(vectors) + 7) / 8 * 8;
-    const int blocks = 65536 / (allocated * block_threads());
+  constexpr int blocks_by_registers() const {
+    const int allocated = (registers() + 7) / 8 * 8;
+    const int fit = 65536 / (allocated * block_threads());
     const int most = 2048 / block_threads();
-    const bool whole_vectors = vectors == fewest_vectors();  // else it takes more registers, and would spill them
-    const int least = !whole_vectors ? 1 : size_of(type) > 4 ? this->blocks / 2 : this->blocks;
-    return std::max({1, least, std::min(blocks, most)});
+    const int least = size_of(type) > 4 ? blocks / 2 : blocks;
+    return std::max({1, least, std::min(fit, most)});
   }
   std::string label() const {
     return "rowwise-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
@@ -64,24 +57,24 @@ struct rowwise_row {
            (blocks > 0 ? "-b" + std::to_string(blocks) : "");
   }
   constexpr bool valid() const {
-    const auto power_of_two_up_to = [](int value, int most) {
-      return value >= 1 && value <= most && (value & (value - 1)) == 0;
-    };
-    return power_of_two_up_to(lanes, 32) && power_of_two_up_to(items, 16) && power_of_two_up_to(groups, 32) &&
+    // Groups halve what they have until each lane is left with its share.
+    const bool shared_out = groups == 1 ? items >= 1 && items <= 16 : power_of_two_up_to(items, 16);
+    return power_of_two_up_to(lanes, 32) && shared_out && power_of_two_up_to(groups, 32) &&
            power_of_two_up_to(unroll, 16) && unroll >= 2 && power_of_two_up_to(warps, 32) && team_threads() <= 32 &&
-           depth >= 1 && registers(fewest_vectors()) <= 255 && shared_bytes() <= max_shared_bytes;
+           depth >= 1 && registers() <= 255 && shared_bytes() <= max_shared_bytes;
   }
 };
 
 consteval auto rowwise_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<rowwise_row, 5>{{{1, 1, 8, 2, 4, 4, {}},
+    return std::array<rowwise_row, 6>{{{1, 1, 8, 2, 4, 4, {}},
                                        {2, 4, 4, 2, 4, 4, {}},
                                        {8, 4, 4, 4, 4, 4, {}, 6},
                                        {32, 8, 1, 4, 4, 2, {}},
-                                       {16, 1, 2, 4, 4, 1, {}}}};
+                                       {16, 1, 2, 4, 4, 1, {}},
+                                       {8, 3, 1, 4, 4, 2, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_row, 39>{{
+    return std::array<rowwise_row, 45>{{
         // lanes, items, groups, unroll, warps, depth, type, blocks
         // N = 1: rows of a few entries, short, medium, long ones
         {1, 1, 1, 4, 4, 4, {}},
@@ -109,9 +102,15 @@ consteval auto rowwise_configs() {
         {8, 4, 4, 8, 4, 1, {}},
         {4, 8, 1, 4, 4, 8, {}},
         {4, 8, 1, 2, 4, 8, {}, 9},
-        // odd N, where loads of B are of one value
+        // odd N, where loads of B are of one value: many lanes side by side, and tiles a little above 32, 64, 128, 256
         {8, 1, 4, 4, 4, 4, {}},
         {32, 1, 1, 8, 4, 4, {}},
+        {16, 2, 1, 8, 4, 4, {}, 8},
+        {16, 3, 1, 8, 4, 4, {}, 6},
+        {32, 2, 1, 8, 4, 4, {}, 8},
+        {32, 3, 1, 4, 4, 4, {}, 8},
+        {32, 5, 1, 4, 4, 4, {}, 6},
+        {32, 9, 1, 2, 4, 4, {}, 6},
         // N = 64: graphs, any, stencils, long
         {16, 4, 1, 8, 4, 4, {}, 8},
         {8, 8, 1, 4, 4, 8, {}, 6},

@@ -36,9 +36,6 @@ struct scatter_row {
            std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth);
   }
   constexpr bool valid() const {
-    const auto power_of_two_up_to = [](int value, int most) {
-      return value >= 1 && value <= most && (value & (value - 1)) == 0;
-    };
     return power_of_two_up_to(lanes, 32) && power_of_two_up_to(items, 8) && power_of_two_up_to(groups, 32) &&
            power_of_two_up_to(unroll, 16) && unroll >= 2 && power_of_two_up_to(warps, 32) && team_threads() <= 32 &&
            depth >= 1;

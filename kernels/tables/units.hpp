@@ -101,11 +101,10 @@ consteval auto units_configs() {
                                      {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
                                      {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
   } else {
-    return std::array<units_row, 32>{{//           parts slab m  n  k  ahead
+    return std::array<units_row, 25>{{//           parts slab m  n  k  ahead
                                       // N up to 32: many warps, A's bytes count, so low parts
                                       {fp32, full, 1, 32, 4, 1, 1, 2, false},
                                       {fp32, full, 2, 32, 4, 1, 1, 2, false},
-                                      {fp32, full, 2, 32, 2, 1, 2, 2, false},
                                       {fp32, full, 2, 32, 4, 1, 1, 3, true},
                                       {fp32, full, 4, 32, 2, 1, 2, 2, false},
                                       // 64 columns: B's slab stays in L2 where 128 would not
@@ -113,19 +112,13 @@ consteval auto units_configs() {
                                       {fp32, full, 2, 64, 4, 1, 1, 1, false},
                                       {fp32, full, 2, 64, 4, 1, 1, 2, false},
                                       {fp32, full, 2, 64, 2, 2, 1, 1, false},  // two slabs share A
-                                      {fp32, full, 2, 64, 2, 1, 1, 2, true},
                                       {fp32, full, 4, 64, 4, 1, 1, 1, false},
-                                      {fp32, full, 4, 64, 2, 1, 1, 2, true},
                                       // 128 columns
                                       {fp32, full, 1, 128, 4, 1, 1, 1, false},
-                                      {fp32, full, 1, 128, 16, 1, 1, 1, false},  // neighbours share B in L1
                                       {fp32, full, 2, 128, 1, 1, 1, 1, false},
                                       {fp32, full, 2, 128, 4, 1, 1, 1, false},
-                                      {fp32, full, 2, 128, 12, 1, 1, 1, false},  // the same
-                                      {fp32, full, 2, 128, 1, 4, 1, 1, false},   // four slabs share A: N = 512
-                                      {fp32, full, 2, 128, 2, 1, 1, 2, true},
-                                      {fp32, full, 4, 128, 2, 1, 1, 1, true},
-                                      // one product
+                                      {fp32, full, 2, 128, 1, 4, 1, 1, false},  // four slabs share A: N = 512
+                                                                                // one product
                                       {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
                                       {fp32, tf32, 2, 64, 4, 1, 1, 1, false},
                                       {fp32, tf32, 4, 64, 4, 1, 1, 1, false},

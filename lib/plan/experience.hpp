@@ -30,7 +30,7 @@ inline double us_by_terms(const measured_row& row, const cost_terms& terms) {
 }
 
 /// Where a product stands among others: logarithms to base 2, each by its weight in the distance between two of them.
-using standing = std::array<float, 6>;
+using standing = std::array<float, 7>;
 
 inline standing standing_of(const product_shape& p) {
   const auto place = [](double weight, double x) { return static_cast<float>(weight * std::log2(std::max(x, 1e-3))); };
@@ -41,7 +41,8 @@ inline standing standing_of(const product_shape& p) {
           place(0.5, 1e-6 * number(p.inner * p.cols * p.value_bytes)),
           place(0.7, mean),
           place(0.5, number(p.longest_row) / std::max(0.1, mean)),
-          place(1.5, number(p.nnz) / std::max(1.0, number(p.shared_nnzc)))};
+          place(1.5, number(p.nnz) / std::max(1.0, number(p.shared_nnzc))),
+          place(1.5, number(p.bytes_at_once()))};
 }
 
 /// A product that the rows of its type have been timed on. `off` has a character for each of them, in their order among

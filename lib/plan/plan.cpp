@@ -573,11 +573,13 @@ struct spmm_plan<T>::impl {
     const std::int64_t count = run.batch.count;
     const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
     const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
-    const bool packs = packs_b() && reads_b;
+    // A single column is the same in both layouts.
+    const bool packs = packs_b() && reads_b && c.cols > 1;
+    const std::int64_t ldb = packs_b() && c.cols == 1 ? 1 : b.ld;
     if (!packs && partial_values(1) == 0) {
       for (std::int64_t k = 0; k < count; k += kernels::most_members) {
         const std::int64_t members = std::min(count - k, kernels::most_members);
-        multiply(alpha, b.data + k * b_stride, b.ld, beta, member(c, k, c_stride), nullptr,
+        multiply(alpha, b.data + k * b_stride, ldb, beta, member(c, k, c_stride), nullptr,
                  {members, b_stride, c_stride}, run.stream);
       }
       return;
@@ -597,7 +599,7 @@ struct spmm_plan<T>::impl {
         }
         const T* const b_slab = packs ? workspace.data() : b_first + (reads_b ? j : 0);
         const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
-        multiply(alpha, b_slab, packs ? most.cols : b.ld, beta, member(c_slab, k, c_stride), partials,
+        multiply(alpha, b_slab, packs ? most.cols : ldb, beta, member(c_slab, k, c_stride), partials,
                  {members, packs ? packed_stride : b_stride, c_stride, a->partial_values(width)}, run.stream);
       }
     }

@@ -77,11 +77,7 @@ class every_transposing_instance : public ::testing::TestWithParam<kernel_info> 
 TEST_P(every_transposing_instance, runs) {
   const auto ctx = context_of(GetParam().where);
   BCSC_SKIP_WITHOUT_GPU(ctx);
-  if (GetParam().type == value_type::fp32) {
-    touch_transposed<float>(*ctx, GetParam());
-  } else {
-    touch_transposed<double>(*ctx, GetParam());
-  }
+  with_fp32_or_fp64(GetParam().type, [&]<class T>() { touch_transposed<T>(*ctx, GetParam()); });
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_transposing_instance, ::testing::ValuesIn(transposing_kernel_table()),

@@ -6,30 +6,11 @@
 
 #include "bcsc/plan.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/kernel_instances.hpp"
 #include "test/support/operands.hpp"
 
 namespace bcsc::test {
 namespace {
-
-struct instance {
-  kernel_info kernel;
-  layout c_layout;
-};
-
-std::string name_of(const ::testing::TestParamInfo<instance>& info) {
-  std::string name = std::string(to_string(info.param.kernel.where)) + "_" + info.param.kernel.name + "_" +
-                     std::string(to_string(info.param.kernel.type)) + "_" + std::string(to_string(info.param.c_layout));
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-std::vector<instance> instances() {
-  std::vector<instance> all;
-  for (const kernel_info& k : kernel_table()) {
-    for (layout order : {layout::row_major, layout::col_major}) all.push_back({k, order});
-  }
-  return all;
-}
 
 struct scalars {
   double alpha, beta;

@@ -10,8 +10,8 @@
 
 #include "kernels/spmm_args.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
-#include "test/support/batch_operand.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
 
 /// What tests of all kernels on the emulated GPU share: everything about a product but the form of A.
 namespace bcsc::test {
@@ -166,16 +166,16 @@ inline void draw_batch(test_random& random, dense_setting& s) {
   s.batch_b.shared = random.below(4) == 0;
 }
 
-/// B and C0 of small integers for a product, NaN where nothing must be read, and what comes out.
+/// B and C0 of small integers for a product with A or with A', NaN where nothing must be read, and what comes out.
 template <class T>
 struct integer_product {
   dense_table<T> b, c0;
   product wanted;
 
-  integer_product(const sparse_case& a, const dense_setting& s, std::size_t seed)
-      : b(random_table<T>(a.cols, s.n, values::small_integers, seed)),
-        c0(random_table<T>(a.rows, s.n, values::small_integers, seed + 1)),
-        wanted(multiply<T>(a, false, s.alpha, b, s.beta, c0)) {
+  integer_product(const sparse_case& a, const dense_setting& s, std::size_t seed, bool transposed = false)
+      : b(random_table<T>(transposed ? a.rows : a.cols, s.n, values::small_integers, seed)),
+        c0(random_table<T>(transposed ? a.cols : a.rows, s.n, values::small_integers, seed + 1)),
+        wanted(multiply<T>(a, transposed, s.alpha, b, s.beta, c0)) {
     if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
     if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
   }

@@ -10,6 +10,7 @@
 #include "converters/formats/fragments_device.cu"
 #include "test/emulation/emulated_device.hpp"
 #include "test/emulation/emulated_product.hpp"
+#include "test/unit/same_on_device.hpp"
 
 namespace bcsc::converters::steps {
 
@@ -39,16 +40,6 @@ namespace {
 
 using converters::fragments_options;
 
-template <class X>
-void expect_same_bytes(const core::device_buffer<X>& actual, const std::vector<X>& wanted, const char* array) {
-  ASSERT_EQ(actual.size(), std::ssize(wanted)) << array;
-  if (wanted.empty()) return;
-  EXPECT_EQ(std::memcmp(static_cast<const void*>(actual.data()), static_cast<const void*>(wanted.data()),
-                        wanted.size() * sizeof(X)),
-            0)
-      << array;
-}
-
 /// Keeps the memory that is there.
 void set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {
   emulation::settings& now = emulation::current_settings();
@@ -65,16 +56,7 @@ void check(const sparse_case& c, const compact_options& blocks, const fragments_
   const auto wanted = to_fragments(compact.view(), options);
   {
     const auto there = converters::upload(0, compact.view());
-    const auto made = to_fragments_on_device(0, there.view(), options);
-    EXPECT_EQ(made.rows, wanted.rows);
-    EXPECT_EQ(made.cols, wanted.cols);
-    EXPECT_EQ(made.height, wanted.height);
-    EXPECT_EQ(made.num_slots, wanted.num_slots);
-    expect_same_bytes(made.items, wanted.items, "items");
-    expect_same_bytes(made.groups, wanted.groups, "groups");
-    expect_same_bytes(made.col_ind, wanted.col_ind, "col_ind");
-    expect_same_bytes(made.tiles, wanted.tiles, "tiles");
-    expect_same_bytes(made.sums, wanted.sums, "sums");
+    expect_same(to_fragments_on_device(0, there.view(), options), wanted);
   }
   EXPECT_EQ(num_emulated_allocations(), 0u);
 }

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
 
 /// What tests of kernels that walk pieces of rows share.
 namespace bcsc::test {
@@ -44,5 +46,63 @@ class partial_sums {
   std::size_t bytes_;
   std::vector<vector> vectors_;
 };
+
+/// Each matrix of the battery, `turns` times: check(a, s, k) with s of setting_of(k, n). Each row of a table has
+/// settings of its own.
+template <class Settings, class Check>
+void check_every_matrix(std::size_t row, int turns, bool transposed, const Settings& setting_of, const Check& check) {
+  constexpr std::int64_t widths[] = {1, 3, 8, 33, 130};
+  std::size_t k = row * 7919;
+  for (const sparse_case& a : battery(values::small_integers)) {
+    if ((transposed ? a.cols : a.rows) == 0) continue;  // nothing is launched then
+    for (int turn = 0; turn < turns; ++turn, ++k) {
+      check(a, setting_of(k, widths[k % std::size(widths)]), k);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+/// The same for widths of B and C around all that kernels cut them into; `vector`: the most elements they load at once.
+template <class Settings, class Check>
+void check_every_width(std::size_t row, std::int64_t vector, const Settings& setting_of, const Check& check) {
+  const sparse_case a = every_length(values::small_integers);
+  std::size_t k = row * 104729;
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 32, 33, 64, 100, 127, 128, 129, 130, 256, 257}) {
+    for (int turn = 0; turn < 4; ++turn, ++k) {
+      auto s = setting_of(k, n);
+      if (turn == 0) {  // whole vectors wherever n allows
+        s.for_b = {layout::row_major, (vector - n % vector) % vector, 0};
+        s.for_c = s.for_b;
+      }
+      check(a, s, k);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+/// Infinity in row `bad` of B must come to the rows of C whose sums have it, and to no other: C = run(b, c0) is A * B,
+/// or A' * B.
+template <class T, class Run>
+void check_infinity(const sparse_case& a, bool transposed, std::int64_t bad, std::int64_t n, const Run& run) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const std::int64_t rows = transposed ? a.cols : a.rows;
+  auto b = random_table<T>(transposed ? a.rows : a.cols, n, values::small_integers, 4);
+  for (std::int64_t j = 0; j < n; ++j) b(bad, j) = infinity;
+  const dense_table<T> c = run(b, dense_table<T>(rows, n));
+  std::vector<double> factor(static_cast<std::size_t>(rows), 0);
+  for (const triplet& e : a.entries) {
+    if ((transposed ? e.row : e.col) == bad) factor[static_cast<std::size_t>(transposed ? e.col : e.row)] = e.value;
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double by = factor[static_cast<std::size_t>(i)];
+      if (by == 0) {
+        EXPECT_TRUE(is_finite_element(c(i, j))) << i << ", " << j;
+      } else {
+        EXPECT_EQ(c(i, j), by > 0 ? infinity : -infinity) << i << ", " << j;
+      }
+    }
+  }
+}
 
 }  // namespace bcsc::test

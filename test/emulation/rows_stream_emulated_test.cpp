@@ -9,25 +9,13 @@
 #include "test/emulation/emulated_device.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/unit/device_csr.hpp"
+#include "test/unit/same_on_device.hpp"
 
 namespace bcsc::test {
 namespace {
 
-using converters::device_rows_stream;
-using converters::rows_stream;
 using converters::rows_stream_options;
 using converters::to_rows_stream;
-
-template <class T>
-void expect_same(const device_rows_stream<T>& actual, const rows_stream<T>& wanted) {
-  EXPECT_EQ(actual.rows, wanted.rows);
-  EXPECT_EQ(actual.cols, wanted.cols);
-  EXPECT_EQ(actual.nnz, wanted.nnz);
-  EXPECT_EQ(actual.num_partials, wanted.num_partials);
-  EXPECT_EQ(actual.pieces.download(), wanted.pieces);
-  EXPECT_TRUE(same_bits(actual.pairs.download(), wanted.pairs));
-  EXPECT_EQ(actual.heavy_ptr.download(), wanted.heavy_ptr);
-}
 
 /// Keeps the memory that is there.
 void set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {

@@ -91,39 +91,20 @@ class every_row : public ::testing::TestWithParam<std::size_t> {
   const kernels::tables::rowwise_row& row() const { return table::rows[GetParam()]; }
   /// body.template operator()<T>() for the row's type.
   template <class Body>
-  void with_type(Body body) const {
+  void with_type(const Body& body) const {
     with_value_type(row().type, body);
+  }
+  /// Runs and checks one product.
+  auto checked() const {
+    return [this](const sparse_case& a, const setting& s, std::size_t k) {
+      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
+    };
   }
 };
 
-TEST_P(every_row, is_exact_for_every_matrix) {
-  constexpr std::int64_t widths[] = {1, 3, 8, 33, 130};
-  std::size_t k = GetParam() * 7919;
-  for (const sparse_case& a : battery(values::small_integers)) {
-    if (a.rows == 0) continue;  // nothing is launched then
-    for (int turn = 0; turn < 3; ++turn, ++k) {
-      const setting s = setting_of(k, widths[k % std::size(widths)]);
-      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
-      if (HasFailure()) return;
-    }
-  }
-}
+TEST_P(every_row, is_exact_for_every_matrix) { check_every_matrix(GetParam(), 3, false, setting_of, checked()); }
 
-TEST_P(every_row, is_exact_for_every_width) {
-  const sparse_case a = every_length(values::small_integers);
-  std::size_t k = GetParam() * 104729;
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 32, 33, 64, 100, 127, 128, 129, 130, 256, 257}) {
-    for (int turn = 0; turn < 4; ++turn, ++k) {
-      setting s = setting_of(k, n);
-      if (turn == 0) {  // whole vectors wherever n allows
-        s.for_b = {layout::row_major, (8 - n % 8) % 8, 0};
-        s.for_c = s.for_b;
-      }
-      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
-      if (HasFailure()) return;
-    }
-  }
-}
+TEST_P(every_row, is_exact_for_every_width) { check_every_width(GetParam(), 8, setting_of, checked()); }
 
 TEST_P(every_row, multiplies_a_batch_in_one_launch) {
   const sparse_case a = every_length(values::small_integers);
@@ -171,27 +152,11 @@ TEST_P(every_row, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_fur
   for (const std::int64_t n : {1, 5, 36}) {
     for (const std::int64_t split : {8, 512}) {
       with_type([&]<class T>() {
-        constexpr T infinity = std::numeric_limits<T>::infinity();
         setting s{};
         s.n = n;
         s.stream.split = split;
-        auto b = random_table<T>(a.cols, n, values::small_integers, 4);
-        for (std::int64_t j = 0; j < n; ++j) b(bad, j) = infinity;
-        const auto c = run<T>(launch(), a, s, b, dense_table<T>(a.rows, n));
-        std::vector<double> factor(static_cast<std::size_t>(a.rows), 0);
-        for (const triplet& e : a.entries) {
-          if (e.col == bad) factor[static_cast<std::size_t>(e.row)] = e.value;
-        }
-        for (std::int64_t i = 0; i < a.rows; ++i) {
-          for (std::int64_t j = 0; j < n; ++j) {
-            const double by = factor[static_cast<std::size_t>(i)];
-            if (by == 0) {
-              EXPECT_TRUE(is_finite_element(c(i, j))) << i << ", " << j;
-            } else {
-              EXPECT_EQ(c(i, j), by > 0 ? infinity : -infinity) << i << ", " << j;
-            }
-          }
-        }
+        check_infinity<T>(a, false, bad, n,
+                          [&](const auto& b, const auto& c0) { return run<T>(launch(), a, s, b, c0); });
       });
     }
   }

@@ -75,12 +75,8 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
 
 template <class T>
 void run_and_check(kernels::launch_fn launch, const sparse_case& a, const setting& s, std::size_t seed) {
-  auto b = random_table<T>(a.rows, s.n, values::small_integers, seed);
-  auto c0 = random_table<T>(a.cols, s.n, values::small_integers, seed + 1);
-  const product wanted = multiply<T>(a, true, s.alpha, b, s.beta, c0);
-  if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
-  if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
-  expect_exact<T>(wanted, run<T>(launch, a, s, b, c0), a.name + ", " + words(s));
+  const integer_product<T> task(a, s, seed, true);
+  expect_exact<T>(task.wanted, run<T>(launch, a, s, task.b, task.c0), a.name + ", " + words(s));
 }
 
 class every_row : public ::testing::TestWithParam<std::size_t> {
@@ -89,43 +85,20 @@ class every_row : public ::testing::TestWithParam<std::size_t> {
   const kernels::tables::scatter_row& row() const { return table::rows[GetParam()]; }
   /// body.template operator()<T>() for the row's type.
   template <class Body>
-  void with_type(Body body) const {
-    if (row().type == value_type::fp32) {
-      body.template operator()<float>();
-    } else {
-      body.template operator()<double>();
-    }
+  void with_type(const Body& body) const {
+    with_fp32_or_fp64(row().type, body);
+  }
+  /// Runs and checks one product.
+  auto checked() const {
+    return [this](const sparse_case& a, const setting& s, std::size_t k) {
+      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
+    };
   }
 };
 
-TEST_P(every_row, is_exact_for_every_matrix) {
-  constexpr std::int64_t widths[] = {1, 3, 8, 33, 130};
-  std::size_t k = GetParam() * 7919;
-  for (const sparse_case& a : battery(values::small_integers)) {
-    if (a.cols == 0) continue;  // nothing is launched then
-    for (int turn = 0; turn < 4; ++turn, ++k) {
-      const setting s = setting_of(k, widths[k % std::size(widths)]);
-      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
-      if (HasFailure()) return;
-    }
-  }
-}
+TEST_P(every_row, is_exact_for_every_matrix) { check_every_matrix(GetParam(), 4, true, setting_of, checked()); }
 
-TEST_P(every_row, is_exact_for_every_width) {
-  const sparse_case a = every_length(values::small_integers);
-  std::size_t k = GetParam() * 104729;
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 32, 33, 64, 100, 127, 128, 129, 130, 256, 257}) {
-    for (int turn = 0; turn < 4; ++turn, ++k) {
-      setting s = setting_of(k, n);
-      if (turn == 0) {  // whole vectors wherever n allows
-        s.for_b = {layout::row_major, (4 - n % 4) % 4, 0};
-        s.for_c = s.for_b;
-      }
-      with_type([&]<class T>() { run_and_check<T>(launch(), a, s, k); });
-      if (HasFailure()) return;
-    }
-  }
-}
+TEST_P(every_row, is_exact_for_every_width) { check_every_width(GetParam(), 4, setting_of, checked()); }
 
 TEST_P(every_row, keeps_its_bound_in_every_order) {
   const sparse_case a = every_length(values::real);
@@ -151,26 +124,9 @@ TEST_P(every_row, carries_what_is_not_finite_to_the_columns_that_have_it_and_no_
   const std::int64_t bad = a.entries[a.entries.size() / 2].row;  // a row of B
   for (const std::int64_t n : {1, 5, 36}) {
     with_type([&]<class T>() {
-      constexpr T infinity = std::numeric_limits<T>::infinity();
       setting s{};
       s.n = n;
-      auto b = random_table<T>(a.rows, n, values::small_integers, 4);
-      for (std::int64_t j = 0; j < n; ++j) b(bad, j) = infinity;
-      const auto c = run<T>(launch(), a, s, b, dense_table<T>(a.cols, n));
-      std::vector<double> factor(static_cast<std::size_t>(a.cols), 0);
-      for (const triplet& e : a.entries) {
-        if (e.row == bad) factor[static_cast<std::size_t>(e.col)] = e.value;
-      }
-      for (std::int64_t i = 0; i < a.cols; ++i) {
-        for (std::int64_t j = 0; j < n; ++j) {
-          const double by = factor[static_cast<std::size_t>(i)];
-          if (by == 0) {
-            EXPECT_TRUE(std::isfinite(c(i, j))) << i << ", " << j;
-          } else {
-            EXPECT_EQ(c(i, j), by > 0 ? infinity : -infinity) << i << ", " << j;
-          }
-        }
-      }
+      check_infinity<T>(a, true, bad, n, [&](const auto& b, const auto& c0) { return run<T>(launch(), a, s, b, c0); });
     });
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +92,13 @@ inline std::vector<sparse_case> battery(values kind) {
   for (std::size_t k = 0; k < zeros.entries.size(); k += 3) zeros.entries[k].value = 0.0;
   all.push_back(std::move(zeros));
   return all;
+}
+
+inline sparse_case case_named(const std::string& name, values kind = values::real) {
+  for (sparse_case& c : battery(kind)) {
+    if (c.name == name) return std::move(c);
+  }
+  throw std::logic_error("no such case: " + name);
 }
 
 /// CSR arrays straight from the triplets.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -14,7 +15,8 @@
 #include "lib/core/buffer.hpp"
 #include "test/support/oracle.hpp"
 
-/// Dense operands for a run on either backend: placed with any layout, leading dimension and misalignment.
+/// Dense operands for a run on either backend, alone or in a batch: placed with any layout, leading dimension and
+/// misalignment.
 namespace bcsc::test {
 
 inline bool have_gpu() {
@@ -42,6 +44,17 @@ void with_value_type(value_type type, const Body& body) {
   FAIL() << "no kernel multiplies a " << to_string(type);
 }
 
+/// The same where rows are of fp32 and fp64 alone.
+template <class Body>
+void with_fp32_or_fp64(value_type type, const Body& body) {
+  if (type == value_type::fp32) {
+    body.template operator()<float>();
+  } else {
+    ASSERT_EQ(type, value_type::fp64);
+    body.template operator()<double>();
+  }
+}
+
 /// The context of a backend, or nothing where it cannot run here.
 inline std::optional<context> context_of(backend where, int threads = 2) {
   if (where == backend::cpu) return context::cpu(threads);
@@ -58,25 +71,45 @@ struct placement {
   std::int64_t offset = 0;   ///< elements the data starts behind an aligned address
 };
 
-/// A dense matrix where a context computes. Everything that is not an element is NaN, and must stay so.
+/// How the members of a batch lie.
+struct batch_placement {
+  std::int64_t gap = 0;      ///< elements between the last of one member and the first of the next
+  bool interleaved = false;  ///< members side by side in the lines of one array instead, `gap` elements apart
+  bool shared = false;       ///< all members are the first one
+};
+
+/// The dense matrices of a batch where a context computes. Everything that is no member's element is NaN, and must stay
+/// so.
 template <class T>
-class operand {
+class batch_operand {
  public:
-  operand(const context& ctx, std::int64_t rows, std::int64_t cols, const placement& p)
-      : ctx_(ctx), placement_(p), rows_(rows), cols_(cols) {
-    const bool by_rows = p.order == layout::row_major;
-    ld_ = std::max<std::int64_t>(1, by_rows ? cols : rows) + p.padding;
-    host_.assign(static_cast<std::size_t>(p.offset + (by_rows ? rows : cols) * ld_ + 8),
+  batch_operand(const context& ctx, const std::vector<dense_table<T>>& members, const placement& each,
+                const batch_placement& batch)
+      : ctx_(ctx), each_(each), count_(std::ssize(members)), rows_(members.at(0).rows), cols_(members.at(0).cols) {
+    const bool by_rows = each.order == layout::row_major;
+    const std::int64_t lines = by_rows ? rows_ : cols_, length = by_rows ? cols_ : rows_;
+    const std::int64_t line = std::max<std::int64_t>(1, length) + each.padding, apart = line + batch.gap;
+    if (batch.interleaved) {
+      stride_ = apart;
+      ld_ = count_ * apart;
+    } else {
+      ld_ = line;
+      stride_ = (lines > 0 ? (lines - 1) * ld_ + length : 0) + batch.gap;
+    }
+    if (batch.shared) stride_ = 0;
+    extent_ = (count_ - 1) * stride_ + (lines > 0 ? (lines - 1) * ld_ + length : 0);
+    // The last line's padding is watched like the others'.
+    host_.assign(static_cast<std::size_t>(each.offset + extent_ + line - length + 8),
                  std::numeric_limits<T>::quiet_NaN());
-  }
-  operand(const context& ctx, const dense_table<T>& from, const placement& p) : operand(ctx, from.rows, from.cols, p) {
-    for (std::int64_t i = 0; i < rows_; ++i) {
-      for (std::int64_t j = 0; j < cols_; ++j) host_[index(i, j)] = from(i, j);
+    for (std::int64_t k = 0; k < (batch.shared ? 1 : count_); ++k) {
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        for (std::int64_t j = 0; j < cols_; ++j) host_[index(k, i, j)] = members[static_cast<std::size_t>(k)](i, j);
+      }
     }
   }
 
-  /// Sends the data where the context computes, and says where.
-  dense_view<T> view() {
+  /// Sends the data where the context computes, and says where member k is.
+  dense_view<T> view(std::int64_t k = 0) {
     T* base = host_.data();
     if (ctx_.kind() == backend::cuda) {
       if (device_.size() == 0)
@@ -84,40 +117,62 @@ class operand {
       device_.upload(host_);
       base = device_.data();
     }
-    return {base + placement_.offset, rows_, cols_, ld_, placement_.order};
+    return {base + each_.offset + k * stride_, rows_, cols_, ld_, each_.order};
   }
+  std::int64_t stride() const { return stride_; }
+  /// Bytes from the first member's first element to the last one's last.
+  std::size_t bytes() const { return static_cast<std::size_t>(extent_) * sizeof(T); }
 
-  /// The matrix as it is now; fails the test if anything outside it was written.
-  dense_table<T> read() {
+  /// The members as they are now; fails the test if anything outside them was written.
+  std::vector<dense_table<T>> read() {
     if (ctx_.kind() == backend::cuda) host_ = device_.download();
-    dense_table<T> table(rows_, cols_);
+    std::vector<dense_table<T>> members(static_cast<std::size_t>(count_), dense_table<T>(rows_, cols_));
     std::vector<bool> inside(host_.size(), false);
-    for (std::int64_t i = 0; i < rows_; ++i) {
-      for (std::int64_t j = 0; j < cols_; ++j) {
-        table(i, j) = host_[index(i, j)];
-        inside[index(i, j)] = true;
+    for (std::int64_t k = 0; k < count_; ++k) {
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        for (std::int64_t j = 0; j < cols_; ++j) {
+          members[static_cast<std::size_t>(k)](i, j) = host_[index(k, i, j)];
+          inside[index(k, i, j)] = true;
+        }
       }
     }
-    for (std::size_t k = 0; k < host_.size(); ++k) {
-      if (!inside[k] && host_[k] == host_[k]) {
-        ADD_FAILURE() << "wrote outside the matrix, at element " << k;
+    for (std::size_t at = 0; at < host_.size(); ++at) {
+      if (!inside[at] && host_[at] == host_[at]) {
+        ADD_FAILURE() << "wrote outside the members, at element " << at;
         break;
       }
     }
-    return table;
+    return members;
   }
 
  private:
-  std::size_t index(std::int64_t i, std::int64_t j) const {
-    return static_cast<std::size_t>(placement_.offset +
-                                    (placement_.order == layout::row_major ? i * ld_ + j : i + j * ld_));
+  std::size_t index(std::int64_t k, std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(each_.offset + k * stride_ +
+                                    (each_.order == layout::row_major ? i * ld_ + j : i + j * ld_));
   }
 
   context ctx_;
-  placement placement_;
-  std::int64_t rows_, cols_, ld_ = 1;
+  placement each_;
+  std::int64_t count_, rows_, cols_, ld_ = 1, stride_ = 0, extent_ = 0;
   std::vector<T> host_;
   core::device_buffer<T> device_;
+};
+
+/// The same of one matrix.
+template <class T>
+class operand {
+ public:
+  operand(const context& ctx, const dense_table<T>& from, const placement& p) : alone_(ctx, {from}, p, {}) {}
+  operand(const context& ctx, std::int64_t rows, std::int64_t cols, const placement& p)
+      : operand(ctx, dense_table<T>(rows, cols, std::numeric_limits<T>::quiet_NaN()), p) {}
+
+  /// Sends the data where the context computes, and says where.
+  dense_view<T> view() { return alone_.view(); }
+  /// The matrix as it is now; fails the test if anything outside it was written.
+  dense_table<T> read() { return alone_.read().front(); }
+
+ private:
+  batch_operand<T> alone_;
 };
 
 inline arithmetic arithmetic_of(const kernel_info& kernel) { return {kernel.bound.more_terms, kernel.bound.rounding}; }

@@ -11,6 +11,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/code_of.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -148,16 +149,6 @@ TEST(analysis_limits, nan_is_symmetric_to_nothing) {
   const csr_matrix<double> a(2, 2, {0, 1, 2}, {1, 0}, {nan, nan});
   EXPECT_TRUE(analyse_pattern(a.view()).pattern_symmetric);
   EXPECT_FALSE(analyse_pattern(a.view()).value_symmetric);
-}
-
-template <class Body>
-errc code_of(Body&& body) {
-  try {
-    body();
-  } catch (const error& e) {
-    return e.code();
-  }
-  return errc::ok;
 }
 
 TEST(analysis_limits, arguments_are_checked) {

@@ -14,6 +14,7 @@
 #include "bcsc/generate.hpp"
 #include "converters/files/container_read.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/code_of.hpp"
 #include "test/unit/container_support.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
@@ -23,6 +24,7 @@ namespace bcsc {
 namespace {
 
 using test::bytes_of;
+using test::code_of;
 using test::temporary_folder;
 
 // --- A matrix as bytes ----------------------------------------------------------------------------------------------
@@ -389,15 +391,6 @@ TEST(container_as_a_file_format, gives_dense_matrices) {
 }
 
 // --- Writing --------------------------------------------------------------------------------------------------------
-
-errc code_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const error& problem) {
-    return problem.code();
-  }
-  return errc::ok;
-}
 
 TEST(write_container, leaves_the_old_file_when_it_is_cancelled_or_fails) {
   const temporary_folder folder;

@@ -4,23 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/device.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/same_bytes.hpp"
 #include "test/unit/device_csr.hpp"
 
 namespace bcsc::test {
 namespace {
-
-template <class X>
-void expect_same_bytes(const X& actual, const X& wanted, const char* array) {
-  ASSERT_EQ(actual.size(), wanted.size()) << array;
-  if (wanted.size_bytes() == 0) return;
-  EXPECT_EQ(std::memcmp(actual.data(), wanted.data(), wanted.size_bytes()), 0) << array;
-}
 
 template <class T, class I>
 void expect_same(const compact_bcsc_view<T, I>& actual, const compact_bcsc_view<T, I>& wanted) {

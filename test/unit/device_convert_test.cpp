@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
 
 #include "bcsc/context.hpp"
@@ -12,6 +11,7 @@
 #include "bcsc/error.hpp"
 #include "bcsc_config.h"
 #include "test/support/battery.hpp"
+#include "test/support/same_bytes.hpp"
 #include "test/unit/device_csr.hpp"
 
 namespace bcsc::test {
@@ -29,25 +29,17 @@ converters::device_bcsc<T, I> upload(int device, const bcsc_view<T, I>& a) {
           {device, a.values}};
 }
 
-template <class X>
-void expect_same_bits(const core::device_buffer<X>& actual, std::span<const X> wanted, const char* array) {
-  ASSERT_EQ(actual.size(), std::ssize(wanted)) << array;
-  const std::vector<X> fetched = actual.download();
-  if (wanted.empty()) return;
-  EXPECT_EQ(std::memcmp(fetched.data(), wanted.data(), wanted.size_bytes()), 0) << array;
-}
-
 template <class T, class I>
 void expect_same(const converters::device_bcsc<T, I>& actual, const bcsc_matrix<T, I>& wanted) {
   EXPECT_EQ(actual.rows, wanted.rows());
   EXPECT_EQ(actual.cols, wanted.cols());
   EXPECT_EQ(actual.m_block, wanted.m_block());
   EXPECT_EQ(actual.view().space, memory_space::device);
-  expect_same_bits(actual.brow_ptr, wanted.view().brow_ptr, "brow_ptr");
-  expect_same_bits(actual.col_ind, wanted.view().col_ind, "col_ind");
-  expect_same_bits(actual.col_ptr, wanted.view().col_ptr, "col_ptr");
-  expect_same_bits(actual.row_ind, wanted.view().row_ind, "row_ind");
-  expect_same_bits(actual.values, wanted.view().values, "values");
+  expect_same_bytes(actual.brow_ptr, wanted.view().brow_ptr, "brow_ptr");
+  expect_same_bytes(actual.col_ind, wanted.view().col_ind, "col_ind");
+  expect_same_bytes(actual.col_ptr, wanted.view().col_ptr, "col_ptr");
+  expect_same_bytes(actual.row_ind, wanted.view().row_ind, "row_ind");
+  expect_same_bytes(actual.values, wanted.view().values, "values");
 }
 
 const std::vector<std::int64_t> m_blocks{1, 3, 8, 64, 1000};

@@ -12,12 +12,14 @@
 #include <string>
 
 #include "bcsc/error.hpp"
+#include "test/support/code_of.hpp"
 
 // What needs no server; the rest is test/fetch/fetch_test.py.
 namespace {
 
 namespace fs = std::filesystem;
 namespace suitesparse = bcsc::suitesparse;
+using bcsc::test::code_of;
 using suitesparse::fetch_options;
 
 class fetching : public testing::Test {
@@ -35,15 +37,6 @@ class fetching : public testing::Test {
   bool cache_is_untouched() const { return fs::is_empty(cache); }
   fs::path cache;
 };
-
-bcsc::errc code_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const bcsc::error& error) {
-    return error.code();
-  }
-  return bcsc::errc::ok;
-}
 
 TEST_F(fetching, says_where_the_file_will_be) {
   const auto path = suitesparse::cached_path(suitesparse::find("bcsstk16"), "/some/where");

@@ -9,9 +9,12 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
+#include "test/support/code_of.hpp"
 
 namespace bcsc {
 namespace {
+
+using test::code_of;
 
 /// A span over a vector literal's elements, for comparison with a view's span.
 template <class X>
@@ -392,15 +395,6 @@ TEST(footprint, agrees_with_the_closed_forms) {
 TEST(footprint, counts_beyond_32_bits) {
   EXPECT_EQ(footprint::coo(3'000'000'000, value_type::fp64, 8), 72'000'000'000);
   EXPECT_EQ(footprint::bsr(1, 1 << 20, 1 << 20, 1, value_type::fp32), (std::int64_t{1} << 42) + 12);
-}
-
-errc code_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const error& e) {
-    return e.code();
-  }
-  return errc::ok;
 }
 
 TEST(footprint, refuses_what_does_not_fit) {

@@ -2,13 +2,12 @@
 // GPU, all but the refusals skip.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "converters/formats/fragments.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/unit/device_csr.hpp"
+#include "test/unit/same_on_device.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -23,17 +22,6 @@ std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_bl
   return begin;
 }
 
-template <class X>
-void expect_same_bytes(const core::device_buffer<X>& actual, const std::vector<X>& wanted, const char* array) {
-  ASSERT_EQ(actual.size(), std::ssize(wanted)) << array;
-  if (wanted.empty()) return;
-  const std::vector<X> there = actual.download();
-  EXPECT_EQ(std::memcmp(static_cast<const void*>(there.data()), static_cast<const void*>(wanted.data()),
-                        wanted.size() * sizeof(X)),
-            0)
-      << array;
-}
-
 template <class T>
 void compare_with_host(int device, const csr_matrix<T>& a, const compact_options& blocks,
                        const fragments_options& options) {
@@ -43,15 +31,7 @@ void compare_with_host(int device, const csr_matrix<T>& a, const compact_options
   const auto there = converters::upload(device, compact.view());
   const auto made = to_fragments_on_device(device, there.view(), options);
   const auto wanted = to_fragments(compact.view(), options);
-  EXPECT_EQ(made.rows, wanted.rows);
-  EXPECT_EQ(made.cols, wanted.cols);
-  EXPECT_EQ(made.height, wanted.height);
-  EXPECT_EQ(made.num_slots, wanted.num_slots);
-  expect_same_bytes(made.items, wanted.items, "items");
-  expect_same_bytes(made.groups, wanted.groups, "groups");
-  expect_same_bytes(made.col_ind, wanted.col_ind, "col_ind");
-  expect_same_bytes(made.tiles, wanted.tiles, "tiles");
-  expect_same_bytes(made.sums, wanted.sums, "sums");
+  expect_same(made, wanted);
   if (!blocks.boundaries.empty() || blocks.dense_from > 0) return;
   // From CSR on the device all the way.
   const device_csr<T, std::int32_t> csr(device, a.view());

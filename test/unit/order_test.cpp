@@ -13,6 +13,7 @@
 #include "bcsc/generate.hpp"
 #include "bcsc_config.h"
 #include "test/support/battery.hpp"
+#include "test/support/code_of.hpp"
 
 #if BCSC_WITH_OPENMP
 #include <omp.h>
@@ -227,16 +228,6 @@ TEST(order, structural_cuts_are_the_best_of_all) {
     }
     EXPECT_EQ(cost(structural_boundaries(csr_of<float>(c).view(), 4)), least) << "seed " << seed;
   }
-}
-
-template <class Call>
-errc code_of(Call call) {
-  try {
-    call();
-  } catch (const error& e) {
-    return e.code();
-  }
-  return errc::ok;
 }
 
 TEST(order, refuses_what_makes_no_sense) {

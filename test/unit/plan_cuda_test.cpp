@@ -10,8 +10,8 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/plan.hpp"
-#include "test/support/batch_operand.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -21,9 +21,7 @@ class plan_cuda : public ::testing::Test {
   void SetUp() override {
     ctx_ = context_of(backend::cuda);
     BCSC_SKIP_WITHOUT_GPU(ctx_);
-    for (auto& c : battery(values::real)) {
-      if (c.name == "power_law") a_ = c;
-    }
+    a_ = case_named("power_law");
     b_ = random_table<float>(a_.cols, 24, values::real, 1);
   }
   const context& ctx() const { return *ctx_; }

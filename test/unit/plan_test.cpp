@@ -12,6 +12,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/spmm.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/code_of.hpp"
 #include "test/support/operands.hpp"
 
 namespace {
@@ -47,25 +48,6 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 
 namespace bcsc::test {
 namespace {
-
-sparse_case case_named(const std::string& name, values kind = values::real) {
-  for (auto& c : battery(kind)) {
-    if (c.name == name) return c;
-  }
-  throw std::logic_error("no such case: " + name);
-}
-
-/// The code of the error that `call` throws, errc::ok if none.
-template <class Call>
-errc code_of(Call call) {
-  try {
-    call();
-    return errc::ok;
-  } catch (const error& e) {
-    EXPECT_STRNE(e.what(), "");
-    return e.code();
-  }
-}
 
 class plan_on : public ::testing::TestWithParam<backend> {
  protected:

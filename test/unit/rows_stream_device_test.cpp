@@ -2,7 +2,6 @@
 // without a usable GPU, all but the refusals skip.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <numeric>
 
 #include "bcsc/convert.hpp"
@@ -10,39 +9,17 @@
 #include "converters/formats/rows_stream.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/unit/device_csr.hpp"
+#include "test/unit/same_on_device.hpp"
 
 namespace bcsc::test {
 namespace {
 
-using converters::device_rows_stream;
 using converters::rename_rows;
-using converters::rows_stream;
 using converters::rows_stream_options;
 using converters::to_rows_stream;
 
 constexpr rows_stream_options every_option[] = {
     {}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40}, {8, 2, 4}};
-
-template <class X>
-void expect_same_bytes(const core::device_buffer<X>& actual, const std::vector<X>& wanted, const char* array) {
-  ASSERT_EQ(actual.size(), std::ssize(wanted)) << array;
-  const std::vector<X> there = actual.download();
-  EXPECT_EQ(std::memcmp(static_cast<const void*>(there.data()), static_cast<const void*>(wanted.data()),
-                        wanted.size() * sizeof(X)),
-            0)
-      << array;
-}
-
-template <class T>
-void expect_same(const device_rows_stream<T>& actual, const rows_stream<T>& wanted) {
-  EXPECT_EQ(actual.rows, wanted.rows);
-  EXPECT_EQ(actual.cols, wanted.cols);
-  EXPECT_EQ(actual.nnz, wanted.nnz);
-  EXPECT_EQ(actual.num_partials, wanted.num_partials);
-  expect_same_bytes(actual.pieces, wanted.pieces, "pieces");
-  EXPECT_TRUE(same_bits(actual.pairs.download(), wanted.pairs)) << "pairs";
-  expect_same_bytes(actual.heavy_ptr, wanted.heavy_ptr, "heavy_ptr");
-}
 
 template <class T>
 void compare_with_host(int device, const csr_matrix<T>& host) {

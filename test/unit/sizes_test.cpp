@@ -11,9 +11,12 @@
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
 #include "test/support/any_oracle.hpp"
+#include "test/support/code_of.hpp"
 
 namespace bcsc {
 namespace {
+
+using test::code_of;
 
 __extension__ typedef __int128 wide;
 constexpr wide greatest = std::numeric_limits<std::int64_t>::max();
@@ -21,15 +24,6 @@ constexpr std::int64_t sizes[] = {(std::int64_t{1} << 31) - 1, std::int64_t{1} <
 
 class size : public ::testing::TestWithParam<std::int64_t> {};
 INSTANTIATE_TEST_SUITE_P(of, size, ::testing::ValuesIn(sizes));
-
-errc code_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const error& e) {
-    return e.code();
-  }
-  return errc::ok;
-}
 
 bool fits(wide x) { return x <= greatest; }
 wide ceil_div(wide a, wide b) { return (a + b - 1) / b; }

@@ -19,6 +19,7 @@
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/code_of.hpp"
 #include "test/support/paths.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
@@ -186,17 +187,6 @@ inline void expect_refused(const malformed_file& file, const std::string& file_n
   EXPECT_EQ(caught->where().line, file.line) << caught->what();
   EXPECT_LT(bytes_allocated - allocated_before, (std::int64_t{16} << 20) + 32 * std::ssize(file.bytes));
   EXPECT_LT(seconds.count(), 5.0);
-}
-
-/// The code of what `act` throws; ok if nothing.
-template <class F>
-errc code_of(F&& act) {
-  try {
-    act();
-  } catch (const error& caught) {
-    return caught.code();
-  }
-  return errc::ok;
 }
 
 }  // namespace bcsc::test
