@@ -33,7 +33,8 @@ input from_file(const fs::path& path, bool from_folder) {
 void expand_manifest(const fs::path& path, std::vector<input>& inputs) {
   try {
     std::ifstream file(path);
-    for (const nlohmann::json& one : nlohmann::json::parse(file).at("matrices")) {
+    const nlohmann::json manifest = nlohmann::json::parse(file);
+    for (const nlohmann::json& one : manifest.at("matrices")) {
       const std::string specification = one.at("specification");
       inputs.push_back({.name = specification,
                         .source = specification,

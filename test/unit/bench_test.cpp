@@ -465,6 +465,38 @@ TEST(inputs, AnEmptyFolderIsAnError) {
   }
 }
 
+TEST(inputs, AManifestIsItsMatricesWithTheirChecksums) {
+  const temporary_folder folder;
+  const std::string right = fmt::format("{:016x}", load({.name = "s", .source = "stencil5:3,3"}, 1).checksum);
+  const std::string text = R"({"about": "two of one", "matrices": [
+    {"specification": "stencil5:3,3", "checksum": ")" +
+                           right + R"("},
+    {"specification": "stencil5:3,3", "checksum": "0123456789abcdef"}]})";
+  const auto inputs = expand_inputs(std::vector<std::string>{folder.write("large.json", text).string()});
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[0].name, "stencil5:3,3");
+  EXPECT_EQ(load(inputs[0], 1).a.rows(), 9);
+  try {
+    load(inputs[1], 1);
+    FAIL() << "no error";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::invalid_format);
+    EXPECT_NE(std::string(e.what()).find("0123456789abcdef"), std::string::npos) << e.what();
+  }
+}
+
+TEST(inputs, AManifestThatIsNoneIsAnError) {
+  const temporary_folder folder;
+  for (const char* text : {"", "{}", R"({"matrices": [{"specification": "stencil5:3,3"}]})", "[1"}) {
+    try {
+      expand_inputs(std::vector<std::string>{folder.write("bad.json", text).string()});
+      FAIL() << text;
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::parse_error) << text;
+    }
+  }
+}
+
 TEST(inputs, PatternFilesGetSeededValues) {
   const temporary_folder folder;
   const auto path =
