@@ -176,6 +176,7 @@ cost_table fit(const std::vector<measured_case>& cases, const std::set<std::stri
   std::map<row_key, std::pair<std::vector<plan::cost_terms>, std::vector<double>>> systems;
   for (const measured_case& c : cases) {
     // The terms know nothing of loads of less than 16 bytes: what odd N cost more is left to the cases that are alike.
+    // N = 1 and 2 have rows that are made for such loads.
     const bool odd = c.cols > 2 && c.shape.bytes_at_once() < 16;
     if (!matrices.contains(c.matrix) || odd) continue;
     for (const timing& t : c.rows) {

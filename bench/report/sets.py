@@ -15,6 +15,7 @@ from table import geometric_mean, markdown, read_run
 FAMILIES = {"elasticity": "elasticity, bands", "banded": "elasticity, bands", "uniform": "networks", "rmat": "R-MAT",
             "stencil5": "stencils", "stencil7": "stencils", "stencil9": "stencils", "stencil27": "stencils"}
 LEAST_NNZ = 20000  # of a real matrix
+WHERE = {"row-major": "", "col-major": ", column-major"}
 
 
 def cases_of(run):
@@ -25,7 +26,7 @@ def cases_of(run):
             continue
         kind = "TF32" if run.get("compute") == "tf32" else case["type"]
         yield {"family": family, "type": kind, "cols": case["cols"], "ratio": case["ratio"],
-               "cold": case.get("cold_ratio"), "name": f"{case['matrix']}, N = {case['cols']}", "layout": case["layout"]}
+               "cold": case.get("cold_ratio"), "name": f"{case['matrix']}, N = {case['cols']}" + WHERE[case["layout"]], "layout": case["layout"]}
 
 
 def line(what, some):
@@ -54,8 +55,7 @@ def main():
     if not cases:
         sys.exit(__doc__)
     rows = []
-    for layout in ["row-major", "col-major"]:
-        where = "" if layout == "row-major" else ", column-major"
+    for layout, where in WHERE.items():
         for kind in sorted({c["type"] for c in cases}):
             of_kind = [c for c in cases if c["type"] == kind and c["layout"] == layout]
             for family in ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]:

@@ -573,9 +573,9 @@ struct spmm_plan<T>::impl {
     const std::int64_t count = run.batch.count;
     const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
     const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
-    // A single column is the same in both layouts.
+    // A single column is row-major as it lies, whatever its layout is called.
     const bool packs = packs_b() && reads_b && c.cols > 1;
-    const std::int64_t ldb = packs_b() && c.cols == 1 ? 1 : b.ld;
+    const std::int64_t ldb = b.row_stride();
     if (!packs && partial_values(1) == 0) {
       for (std::int64_t k = 0; k < count; k += kernels::most_members) {
         const std::int64_t members = std::min(count - k, kernels::most_members);
