@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(threads)
     const std::int64_t col_tile = index / row_tiles;
     const std::int64_t first_row = (index - col_tile * row_tiles) * height;
     const std::int64_t first_col = col_tile * Width;
-    T values[each];
+    T values[each];  // all asked for before the first is put down
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int row = (thread + i * threads) % height, col = (thread + i * threads) / height;
@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(threads)
     }
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-      tile[(thread + i * threads) / height * pitch + (thread + i * threads) % height] = values[i];
+      const int row = (thread + i * threads) % height, col = (thread + i * threads) / height;
+      tile[col * pitch + row] = values[i];
     }
     __syncthreads();
 #pragma unroll

@@ -333,6 +333,9 @@ __global__ void __launch_bounds__(Warps * 32,
   }
 }
 
+/// Warps of a thread block that adds partial sums.
+inline constexpr int adding_warps = 8;
+
 /// C of the heavy rows, from the partial sums of their pieces: of rows_operand, or of another that names them so.
 ///
 /// Who owns what: a warp owns Lanes x Values columns of one heavy row, a *part*. Its slices of Lanes threads add up
@@ -342,11 +345,11 @@ __global__ void __launch_bounds__(Warps * 32,
 /// Bytes moved: each partial sum once; C once, twice if beta is not 0.
 /// Deterministic: the order follows from the number of pieces alone.
 template <class T, class Operand, int Lanes, int Values>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(32 * adding_warps)
     add_partials_kernel(const __grid_constant__ product_args<T, Operand> args, std::int64_t ld, std::int64_t num_parts,
                         int parts_each, bool vector_c) {
   using S = scalar_of<T>;
-  constexpr int warps = 8, slices = 32 / Lanes, tile_cols = Lanes * Values;
+  constexpr int warps = adding_warps, slices = 32 / Lanes, tile_cols = Lanes * Values;
   constexpr int most_of_a_warp = 16 * slices;
   alignas(16) __shared__ S sums_of[warps][tile_cols];
   __shared__ int left_to_all[warps];
@@ -443,10 +446,10 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
                           args.batch.c % decltype(values)::value == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (decltype(values)::value * sizeof(T)) == 0;
     const std::int64_t num_parts = args.a.num_heavy * ceil_div(args.n, columns);
-    const int parts_each = num_parts <= 4 * env.num_multiprocessors ? 1 : 8;
+    const int parts_each = num_parts <= 4 * env.num_multiprocessors ? 1 : adding_warps;
     return start(begins::while_previous_ends,
                  &add_partials_kernel<T, Operand, decltype(lanes)::value, decltype(values)::value>,
-                 grid_of(ceil_div(num_parts, parts_each), args.batch), dim3(256), 0, env.stream, args,
+                 grid_of(ceil_div(num_parts, parts_each), args.batch), dim3(32 * adding_warps), 0, env.stream, args,
                  partials_ld<scalar_of<T>>(args.n), num_parts, parts_each, vector_c);
   };
   const auto start_for = [&](auto values) {

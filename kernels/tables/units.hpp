@@ -117,8 +117,9 @@ consteval auto units_configs() {
                                       {fp32, full, 1, 128, 4, 1, 1, 1, false},
                                       {fp32, full, 2, 128, 1, 1, 1, 1, false},
                                       {fp32, full, 2, 128, 4, 1, 1, 1, false},
-                                      {fp32, full, 2, 128, 1, 4, 1, 1, false},  // four slabs share A: N = 512
-                                                                                // one product
+                                      // four slabs share A: N = 512
+                                      {fp32, full, 2, 128, 1, 4, 1, 1, false},
+                                      // one product
                                       {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
                                       {fp32, tf32, 2, 64, 4, 1, 1, 1, false},
                                       {fp32, tf32, 4, 64, 4, 1, 1, 1, false},

@@ -14,6 +14,9 @@
 namespace bcsc::test {
 namespace {
 
+/// A case of the battery whose products are exact in every order.
+sparse_case exact_case(const std::string& name) { return case_named(name, values::small_integers); }
+
 /// Rows of unequal lengths, so that a plan on the CPU puts equally long ones beside each other.
 sparse_case unequal_rows() {
   return rows_of_lengths("unequal_rows", 700, 90, [](std::int64_t i) { return i * 7 % 23; });
@@ -89,7 +92,7 @@ TEST_P(transposed_on, keeps_its_bound) {
 }
 
 TEST_P(transposed_on, takes_every_layout_leading_dimension_and_alignment) {
-  const sparse_case a = case_named("ragged", values::small_integers);
+  const sparse_case a = exact_case("ragged");
   for (const layout b_order : {layout::row_major, layout::col_major}) {
     for (const layout c_order : {layout::row_major, layout::col_major}) {
       for (const std::int64_t pad : {0, 1, 4}) {
@@ -113,7 +116,7 @@ TEST_P(transposed_on, every_row_of_the_table_multiplies) {
     if (row.where != GetParam() || !row.built) continue;
     const auto check = [&]<class T>(T) {
       for (const char* name : {"power_law", "empty_rows_and_columns", "wide"}) {
-        const sparse_case a = case_named(name, values::small_integers);
+        const sparse_case a = exact_case(name);
         for (const std::int64_t n : {row.n_tile - 1, 2 * row.n_tile + 3, 4}) {
           if (n < 1) continue;
           const auto csr = csr_of<T>(a);
@@ -137,7 +140,7 @@ TEST_P(transposed_on, every_row_of_the_table_multiplies) {
 }
 
 TEST_P(transposed_on, reads_what_every_kernel_has_stored_or_says_that_it_cannot) {
-  const sparse_case a = case_named("ragged", values::small_integers);
+  const sparse_case a = exact_case("ragged");
   std::size_t there = 0;
   for (const kernel_info& kernel : kernel_table(GetParam(), value_type::fp64)) {
     const spmm_plan<double> plan(ctx(), csr_of<double>(a), {.cols = 9, .kernel = kernel.name});
@@ -160,8 +163,7 @@ TEST_P(transposed_on, reads_what_every_kernel_has_stored_or_says_that_it_cannot)
 }
 
 TEST_P(transposed_on, orders_and_heights_of_the_plan_are_its_own_affair) {
-  for (const sparse_case& a : {unequal_rows(), case_named("power_law", values::small_integers),
-                               case_named("corner_blocks", values::small_integers)}) {
+  for (const sparse_case& a : {unequal_rows(), exact_case("power_law"), exact_case("corner_blocks")}) {
     for (const bool reorder : {false, true}) {
       for (const row_blocks kind : {row_blocks::uniform, row_blocks::balanced, row_blocks::structural}) {
         // Of a GPU's kernels those that stream rows take no height and no boundaries of their own.
@@ -182,7 +184,7 @@ TEST_P(transposed_on, orders_and_heights_of_the_plan_are_its_own_affair) {
 }
 
 TEST_P(transposed_on, of_the_transpose_is_the_product_itself) {
-  const sparse_case a = case_named("tall", values::small_integers);
+  const sparse_case a = exact_case("tall");
   const auto plan = plan_of<double>(a, {.cols = 12, .transpose = op::transpose});
   const auto back = plan.transposed();
   ASSERT_TRUE(back.has_value());
@@ -205,7 +207,7 @@ TEST_P(transposed_on, of_the_transpose_is_the_product_itself) {
 }
 
 TEST_P(transposed_on, new_values_are_those_of_one_plan) {
-  const sparse_case a = case_named("power_law", values::small_integers);
+  const sparse_case a = exact_case("power_law");
   sparse_case doubled = a;
   for (triplet& e : doubled.entries) e.value *= 2;
   auto plan = plan_of<float>(a, {.cols = 7});
@@ -221,13 +223,12 @@ TEST_P(transposed_on, new_values_are_those_of_one_plan) {
   sparse_case other = doubled;
   other.entries.pop_back();
   EXPECT_EQ(code_of([&] { transposed->update_values(csr_of<float>(other)); }), errc::pattern_mismatch);
-  EXPECT_EQ(code_of([&] { transposed->update_values(csr_of<float>(case_named("wide", values::small_integers))); }),
-            errc::pattern_mismatch);
+  EXPECT_EQ(code_of([&] { transposed->update_values(csr_of<float>(exact_case("wide"))); }), errc::pattern_mismatch);
   expect_exact_product(*transposed, doubled, true, 7);
 }
 
 TEST_P(transposed_on, takes_64_bit_indices_where_a_kernel_does) {
-  const sparse_case a = case_named("ragged", values::small_integers);
+  const sparse_case a = exact_case("ragged");
   const auto narrowed = spmm_plan<double>(ctx(), csr_of<double, std::int64_t>(a), {.cols = 6, .transposable = true});
   expect_exact_product(*narrowed.transposed(), a, true, 6);
   for (const kernel_info& k : kernel_table(GetParam(), value_type::fp64)) {
@@ -263,7 +264,7 @@ TEST_P(transposed_on, is_deterministic_or_refuses_to_be) {
 }
 
 TEST_P(transposed_on, refuses_what_run_refuses) {
-  const sparse_case a = case_named("wide", values::small_integers);
+  const sparse_case a = exact_case("wide");
   const auto plan = plan_of<float>(a, {.cols = 4}).transposed();
   ASSERT_TRUE(plan.has_value());
   operand<float> b(ctx(), random_table<float>(a.rows, 4, values::real, 1), {}), c(ctx(), a.cols, 4, {}),
