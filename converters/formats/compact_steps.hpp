@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "bcsc/types.hpp"
 #include "lib/core/buffer.hpp"
@@ -32,8 +31,6 @@ struct loose_columns {
   core::device_buffer<I> col_ind;            ///< [nnz]
   core::device_buffer<std::byte> col_count;  ///< [nnz]
   core::device_buffer<I> brow_ptr;           ///< [num_blocks + 1] where each block's columns will go
-  core::device_buffer<std::int32_t> lists;   ///< [num_lists][num_blocks] the row blocks with entries, by weight
-  std::vector<std::int64_t> list_sizes;
   std::int64_t nnzc = 0;
 };
 

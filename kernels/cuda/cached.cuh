@@ -6,7 +6,6 @@
 
 #include "kernels/cached_operand.hpp"
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rowwise.cuh"

@@ -4,11 +4,13 @@
 
 #include "bcsc/elements.hpp"
 #include "kernels/spmm_args.hpp"
+#include "lib/core/dynamic_shared.cuh"
 #include "lib/core/launch.cuh"
 
 namespace bcsc::kernels::cuda {
 
 using core::begins;
+using core::dynamic_shared;
 using core::let_next_begin;
 using core::start;
 using core::wait_for_previous;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "bcsc/elements.hpp"
-#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"

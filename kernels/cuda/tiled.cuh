@@ -2,7 +2,6 @@
 
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"

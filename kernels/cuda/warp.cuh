@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"

@@ -50,6 +50,11 @@ void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream) 
 void fill_zero(void* to, std::size_t bytes, cuda_stream) { std::memset(to, 0, bytes); }
 void synchronize(cuda_stream) {}
 
+// One stream there is: what is started is done.
+side_stream::side_stream() = default;
+side_stream::~side_stream() = default;
+void side_stream::join() {}
+
 void check_launch(int status, const char* what) {
   if (status != 0) throw error(errc::cuda_error, std::string(what) + ": " + emulation::report());
 }

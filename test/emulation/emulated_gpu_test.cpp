@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/dynamic_shared.cuh"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/pack.cu"
+#include "lib/core/dynamic_shared.cuh"
 #include "lib/core/launch.cuh"
 #include "test/support/oracle.hpp"
 
 namespace bcsc::test {
 namespace {
 
+using core::dynamic_shared;
 using core::start;
 using emulation::run_order;
-using kernels::cuda::dynamic_shared;
 
 constexpr run_order every_order[] = {run_order::forward, run_order::backward, run_order::random};
 constexpr unsigned whole_warp = 0xffffffffu;

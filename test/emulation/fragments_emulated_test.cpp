@@ -2,38 +2,14 @@
 // grids too small for all groups, and no access beyond an array. And the hash that tells patterns apart.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "bcsc/convert.hpp"
 #include "converters/formats/device_compact.hpp"
 #include "converters/formats/fragments.hpp"
 #include "converters/formats/fragments_device.cu"
 #include "test/emulation/emulated_device.hpp"
 #include "test/emulation/emulated_product.hpp"
+#include "test/emulation/emulated_sort.hpp"
 #include "test/unit/same_on_device.hpp"
-
-namespace bcsc::converters::steps {
-
-/// In the place of the device's (device_convert.cu).
-template <index I>
-sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, core::device_buffer<I> payload,
-                           std::int64_t key_range) {
-  const std::vector<std::uint64_t> key = keys.download();
-  const std::vector<I> from = payload.download();
-  std::vector<std::size_t> order(key.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t k) { return key[k]; });
-  std::vector<I> sorted;
-  for (const std::size_t k : order) {
-    EXPECT_LT(key[k], static_cast<std::uint64_t>(key_range));
-    sorted.push_back(from[k]);
-  }
-  return {std::move(keys), {device, std::span<const I>(sorted)}};
-}
-template sorted_pairs<std::int32_t> sort_pairs(int, core::device_buffer<std::uint64_t>,
-                                               core::device_buffer<std::int32_t>, std::int64_t);
-
-}  // namespace bcsc::converters::steps
 
 namespace bcsc::test {
 namespace {

@@ -36,6 +36,23 @@ inline std::vector<sparse_case> uneven_rows() {
   return all;
 }
 
+/// A matrix whose row blocks fall into every class of weight, and beyond the greatest: rows get heavier and heavier.
+inline csr_matrix<double> of_all_weights(std::int64_t cols) {
+  test_random random(5);
+  std::vector<std::int32_t> row_ptr{0}, col_ind;
+  std::vector<double> values;
+  for (std::int64_t row = 0; row < 600; ++row) {
+    const std::int64_t per_row = row < 200 ? row % 9 : row < 400 ? 10 + row % 40 : row < 560 ? 300 : 2500;
+    const std::int64_t stride = std::max<std::int64_t>(1, cols / (per_row + 1));
+    for (std::int64_t k = 0; k < per_row && k * stride < cols; ++k) {
+      col_ind.push_back(static_cast<std::int32_t>(k * stride + random.below(stride)));
+      values.push_back(random.real());
+    }
+    row_ptr.push_back(static_cast<std::int32_t>(col_ind.size()));
+  }
+  return {600, cols, row_ptr, col_ind, values};
+}
+
 /// Whether all columns and values have the same bits.
 template <class T>
 bool same_bits(const std::vector<core::entry_pair<T>>& a, const std::vector<core::entry_pair<T>>& b) {

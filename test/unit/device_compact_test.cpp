@@ -8,27 +8,12 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/device.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/same_bytes.hpp"
+#include "test/support/uneven_rows.hpp"
 #include "test/unit/device_csr.hpp"
+#include "test/unit/same_on_device.hpp"
 
 namespace bcsc::test {
 namespace {
-
-template <class T, class I>
-void expect_same(const compact_bcsc_view<T, I>& actual, const compact_bcsc_view<T, I>& wanted) {
-  EXPECT_EQ(actual.rows, wanted.rows);
-  EXPECT_EQ(actual.cols, wanted.cols);
-  EXPECT_EQ(actual.m_block, wanted.m_block);
-  expect_same_bytes(actual.block_row, wanted.block_row, "block_row");
-  expect_same_bytes(actual.brow_ptr, wanted.brow_ptr, "brow_ptr");
-  expect_same_bytes(actual.entry_ptr, wanted.entry_ptr, "entry_ptr");
-  expect_same_bytes(actual.dense_end, wanted.dense_end, "dense_end");
-  expect_same_bytes(actual.col_ind, wanted.col_ind, "col_ind");
-  expect_same_bytes(actual.col_ind16, wanted.col_ind16, "col_ind16");
-  expect_same_bytes(actual.col_count, wanted.col_count, "col_count");
-  expect_same_bytes(actual.row_in_block, wanted.row_in_block, "row_in_block");
-  expect_same_bytes(actual.values, wanted.values, "values");
-}
 
 constexpr std::int64_t heights[] = {1, 2, 3, 8, 32, 256, 257, 1000, 65536};
 
@@ -70,23 +55,6 @@ void compare_all_elements(int device, const csr_matrix<double>& a) {
   compare_with_host<half, I>(device, a);
   compare_with_host<bfloat16, I>(device, a);
   compare_with_host<pattern, I>(device, a);
-}
-
-/// A matrix whose row blocks fall into every class of weight, and beyond the greatest: rows get heavier and heavier.
-csr_matrix<double> of_all_weights(std::int64_t cols) {
-  test_random random(5);
-  std::vector<std::int32_t> row_ptr{0}, col_ind;
-  std::vector<double> values;
-  for (std::int64_t row = 0; row < 600; ++row) {
-    const std::int64_t per_row = row < 200 ? row % 9 : row < 400 ? 10 + row % 40 : row < 560 ? 300 : 2500;
-    const std::int64_t stride = std::max<std::int64_t>(1, cols / (per_row + 1));
-    for (std::int64_t k = 0; k < per_row && k * stride < cols; ++k) {
-      col_ind.push_back(static_cast<std::int32_t>(k * stride + random.below(stride)));
-      values.push_back(random.real());
-    }
-    row_ptr.push_back(static_cast<std::int32_t>(col_ind.size()));
-  }
-  return {600, cols, row_ptr, col_ind, values};
 }
 
 class device_compact : public ::testing::TestWithParam<sparse_case> {

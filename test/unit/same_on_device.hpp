@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bcsc/convert.hpp"
 #include "converters/formats/fragments.hpp"
 #include "converters/formats/rows_stream.hpp"
 #include "test/support/same_bytes.hpp"
@@ -7,6 +8,22 @@
 
 /// What conversions make on a device, or on an emulated one, against what the host makes: bit for bit.
 namespace bcsc::test {
+
+template <class T, class I>
+void expect_same(const compact_bcsc_view<T, I>& actual, const compact_bcsc_view<T, I>& wanted) {
+  EXPECT_EQ(actual.rows, wanted.rows);
+  EXPECT_EQ(actual.cols, wanted.cols);
+  EXPECT_EQ(actual.m_block, wanted.m_block);
+  expect_same_bytes(actual.block_row, wanted.block_row, "block_row");
+  expect_same_bytes(actual.brow_ptr, wanted.brow_ptr, "brow_ptr");
+  expect_same_bytes(actual.entry_ptr, wanted.entry_ptr, "entry_ptr");
+  expect_same_bytes(actual.dense_end, wanted.dense_end, "dense_end");
+  expect_same_bytes(actual.col_ind, wanted.col_ind, "col_ind");
+  expect_same_bytes(actual.col_ind16, wanted.col_ind16, "col_ind16");
+  expect_same_bytes(actual.col_count, wanted.col_count, "col_count");
+  expect_same_bytes(actual.row_in_block, wanted.row_in_block, "row_in_block");
+  expect_same_bytes(actual.values, wanted.values, "values");
+}
 
 template <class T>
 void expect_same(const converters::device_fragments<T>& actual, const converters::fragments_matrix<T>& wanted) {

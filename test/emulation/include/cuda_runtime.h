@@ -336,6 +336,40 @@ inline int __all_sync(unsigned mask, bool yes, std::source_location where = std:
   using namespace bcsc::emulation;
   return static_cast<int>(vote_of_lanes<vote::all>(mask, yes, "__all_sync", where));
 }
+namespace bcsc::emulation {
+
+/// What a lane brings to be compared, and the lanes that brought the same.
+template <class T>
+struct matched {
+  T value;
+  unsigned alike;
+};
+
+template <class T>
+BCSC_NOT_WATCHED const char* perform_match(void* const* operands, unsigned lanes) {
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1u) == 0) continue;
+    auto& mine = *static_cast<matched<T>*>(operands[lane]);
+    mine.alike = 0;
+    for (unsigned other = 0; other < 32; ++other) {
+      if ((lanes >> other & 1u) != 0 && static_cast<const matched<T>*>(operands[other])->value == mine.value) {
+        mine.alike |= 1u << other;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace bcsc::emulation
+
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value, std::source_location where = std::source_location::current()) {
+  static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "what CUDA compares");
+  bcsc::emulation::matched<T> operand{value, 0};
+  bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_match<T>, &operand, "__match_any_sync", 0, false,
+                                where);
+  return operand.alike;
+}
 /// CUDA promises no more than the calling lane.
 inline unsigned __activemask() { return 1u << bcsc::emulation::running.lane; }
 

@@ -32,6 +32,17 @@ struct DeviceScan {
     using element = std::remove_cvref_t<decltype(in[0])>;
     return ExclusiveScan(temporary, bytes, in, out, std::plus<element>{}, element{}, n);
   }
+  template <class In, class Out>
+  static cudaError_t InclusiveSum(void* temporary, std::size_t& bytes, In in, Out out, std::int64_t n) {
+    if (temporary == nullptr) {
+      bytes = emulated_temporary_bytes;
+      return cudaSuccess;
+    }
+    if (bytes < emulated_temporary_bytes || n < 0) return cudaErrorInvalidValue;
+    std::remove_cvref_t<decltype(in[0])> sum{};
+    for (std::int64_t i = 0; i < n; ++i) out[i] = sum += in[i];
+    return cudaSuccess;
+  }
 };
 
 }  // namespace cub

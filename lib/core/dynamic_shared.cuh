@@ -2,7 +2,7 @@
 
 #include <cuda_runtime.h>
 
-namespace bcsc::kernels::cuda {
+namespace bcsc::core {
 
 /// The thread block's dynamic shared memory, aligned to 16 bytes; as much as the launch asked for.
 /// test/emulation/include holds a header of this name for the emulated GPU, where no such array exists.
@@ -13,4 +13,4 @@ __device__ T* dynamic_shared() {
   return reinterpret_cast<T*>(dynamic_shared_bytes);
 }
 
-}  // namespace bcsc::kernels::cuda
+}  // namespace bcsc::core

@@ -2,8 +2,8 @@
 
 #include <cuda_runtime.h>
 
-/// Stands in for kernels/cuda/dynamic_shared.cuh on the emulated GPU.
-namespace bcsc::kernels::cuda {
+/// Stands in for lib/core/dynamic_shared.cuh on the emulated GPU.
+namespace bcsc::core {
 
 template <class T>
 T* dynamic_shared() {
@@ -11,4 +11,4 @@ T* dynamic_shared() {
   return reinterpret_cast<T*>(emulation::shared_memory());
 }
 
-}  // namespace bcsc::kernels::cuda
+}  // namespace bcsc::core
