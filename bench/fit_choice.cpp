@@ -354,29 +354,38 @@ inline constexpr measured_row measured_costs[] = {{
 
 int main(int argc, char** argv) {
   CLI::App app{"Fits the costs of the rows of the tables to what row_times has measured"};
-  std::vector<std::string> files, algorithms = {"rowwise", "units"};
+  std::vector<std::string> files, to_learn, algorithms = {"rowwise", "units"};
   std::string out;
   unsigned seed = 1;
   bool tell = false;
   app.add_option("FILE", files, "Output of row_times")->required()->check(CLI::ExistingFile);
+  app.add_option("--learn", to_learn, "Output of row_times on matrices that are all fitted to, and judge nothing")
+      ->delimiter(',')
+      ->check(CLI::ExistingFile);
   app.add_option("--algorithm", algorithms, "Whose rows")->delimiter(',')->capture_default_str();
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost");
   CLI11_PARSE(app, argc, argv);
   try {
+    std::set<std::string> learned, judged;
+    for (const measured_case& c : read_cases(to_learn, algorithms)) learned.insert(c.matrix);
+    files.insert(files.end(), to_learn.begin(), to_learn.end());
     const std::vector<measured_case> cases = read_cases(files, algorithms);
-    std::set<std::string> names;
-    for (const measured_case& c : cases) names.insert(c.matrix);
-    std::vector<std::string> order(names.begin(), names.end());
+    for (const measured_case& c : cases) {
+      if (!learned.contains(c.matrix)) judged.insert(c.matrix);
+    }
+    std::vector<std::string> order(judged.begin(), judged.end());
     std::mt19937 random(seed);  // std::shuffle is not the same everywhere
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     if (seed != 0) order.resize((order.size() + 1) / 2);
-    const std::set<std::string> half(order.begin(), order.end());
+    std::set<std::string> half(order.begin(), order.end());
+    half.insert(learned.begin(), learned.end());
     fitted known = learn(cases, half);
-    fmt::print("{} matrices, {} cases, {} rows\n", names.size(), cases.size(), known.rows.size());
+    fmt::print("{} matrices and {} to learn from, {} cases, {} rows\n", judged.size(), learned.size(), cases.size(),
+               known.rows.size());
     for (const value_type type : types) {
-      print(type, seed != 0 ? "the half fitted to" : "all", judge(cases, known, half, true, type, tell));
+      print(type, seed != 0 ? "what was fitted to" : "all", judge(cases, known, half, true, type, tell));
       print(type, "the other half", judge(cases, known, half, false, type, tell));
     }
     if (out.empty()) return 0;

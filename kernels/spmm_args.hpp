@@ -57,14 +57,17 @@ inline constexpr std::int64_t most_members = 65535;
 template <class T, class Operand>
 struct product_args {
   Operand a;
-  const T* b;  ///< cols x n (scatter: rows x n), always row-major (the plan packs a column-major B first)
-  std::int64_t ldb;
+  const T* b;        ///< cols x n (scatter: rows x n): element (m, n) at b[m * ldb + n * b_col_stride]
+  std::int64_t ldb;  ///< between rows
   std::int64_t n;
   T* c;  ///< element (m, n) at c[m * c_row_stride + n * c_col_stride]
   std::int64_t c_row_stride, c_col_stride;
   scalar_of<T> alpha, beta;
   const scalar_of<T>* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
   const scalar_of<T>* beta_at;
+  /// 1, for the plan packs a column-major B; but where a table says strided_cols(), so many columns are read at once
+  /// where they lie.
+  std::int64_t b_col_stride = 1;
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
 };
 

@@ -130,6 +130,11 @@ const std::vector<family<T>>& families() {
        }},
       {{"hypersparse", {"rows", "cols", "nnz"}, {"seed"}},
        [](given p) { return hypersparse<T>(p.size("rows"), p.size("cols"), p.size("nnz"), p.seed()); }},
+      {{"linking", {"rows", "cols", "degree", "linking_rows", "linking_degree"}, {"seed", "linking_cols"}},
+       [](given p) {
+         return linking<T>(p.size("rows"), p.size("cols"), p.size("degree"), p.size("linking_rows"),
+                           p.size("linking_degree"), p.seed(), p.number<std::int64_t>("linking_cols", 0));
+       }},
       {{"spd", {"rows", "condition"}, {"seed"}},
        [](given p) { return spd<T>(p.size("rows"), p.real("condition"), p.seed()); }},
       {{"blocks", {"rows", "least", "most", "degree"}, {"seed"}},
@@ -161,6 +166,7 @@ const std::vector<catalogue_entry>& catalogue() {
         {"elasticity-60-dof1", "elasticity:60,60,60,dof=1", "fem"},
         {"elasticity-24-dof6", "elasticity:24,24,24,dof=6", "fem"},
         {"hypersparse-4000000", "hypersparse:4000000,4000000,400000,seed=1", "hypersparse"},
+        {"linking-300000", "linking:300000,90000,1,9,5000,seed=1,linking_cols=2", "programme"},
         {"spd-200000-1e6", "spd:200000,1e6,seed=1", "spectrum"},
         {"blocks-100000", "blocks:100000,2,24,4,seed=1", "blocks"},
         {"nm-4096-2-4", "nm:4096,4096,2,4,seed=1", "network"},

@@ -55,6 +55,15 @@ csr_matrix<T> nm(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int6
 template <value T>
 csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::uint64_t seed);
 
+/// Short rows, and a few rows and columns that link them all, as in a linear programme: rows of 1 to 2 degree - 1
+/// entries (as many as there are columns at most), each number equally likely, and linking_rows rows of linking_degree,
+/// evenly spread. The last linking_cols columns are linking ones: every other short row, drawn at random, has one more
+/// entry in one of them. The others lie each in its share of the columns; values uniform in ±[0.5, 1.5). rows, cols >=
+/// 0, degree >= 1, 0 <= linking_rows <= rows, 0 <= linking_degree, linking_cols <= cols.
+template <value T>
+csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree, std::int64_t linking_rows,
+                      std::int64_t linking_degree, std::uint64_t seed, std::int64_t linking_cols = 0);
+
 /// Symmetric positive definite with a condition that is known: in fp64 the least eigenvalue is exactly 1 and the
 /// greatest exactly `condition`, rounded to a multiple of 2^-10; the others fill the octaves between evenly. At most 22
 /// entries a row, at places without order; entries that happen to be 0 are stored. A diagonal matrix turned by three
@@ -85,7 +94,7 @@ std::vector<std::string> forms();
 struct catalogue_entry {
   std::string name;           ///< e.g. "elasticity-30"
   std::string specification;  ///< for from_specification
-  std::string kind;           ///< "fem", "stencil", "band", "network", "graph", "hypersparse", "spectrum", "blocks"
+  std::string kind;  ///< "fem", "stencil", "band", "network", "graph", "hypersparse", "programme", "spectrum", "blocks"
 };
 const std::vector<catalogue_entry>& catalogue();
 

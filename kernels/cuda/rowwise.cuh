@@ -30,6 +30,7 @@
 ///   in 16-byte loads if its address, ldb and N are whole vectors, else in 8- or 4-byte ones. Lanes then stand closer,
 ///   so that a load of a warp is still one stretch: an odd N costs instructions, not bytes. A lane's loads of one row
 ///   of B lie a constant apart, those beyond the tile left out, so that they need one address and no more registers.
+///   Of a column-major B that is read where it lies a tile has as many columns as there are lanes: a load of each.
 /// Entries, not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load for
 ///   two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
 ///   handing each round would take two shuffles an entry in the same pipe.
@@ -203,7 +204,8 @@ __global__ void __launch_bounds__(Warps * 32,
     // has. A lane beyond the tile reads its last columns once more, and stores nothing.
     const int own = min(lane * Width, num_cols - Width);
     const int own_vectors = (num_cols - own + Lanes * Width - 1) / (Lanes * Width);
-    const auto b = reinterpret_cast<std::uint64_t>(of_member_here(args.b, args.batch.b) + first_col + own);
+    const auto b =
+        reinterpret_cast<std::uint64_t>(of_member_here(args.b, args.batch.b) + (first_col + own) * args.b_col_stride);
 
     const int rounds = static_cast<int>(
         min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - chunk_begin + grid.stride - 1) / grid.stride));
@@ -465,6 +467,7 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
 template <class T, class Operand>
 int load_width(const product_args<T, Operand>& args, int most) {
   int width = most;
+  if (args.b_col_stride != 1) return 1;
   while (width > 1 && (args.n % width != 0 || args.ldb % width != 0 || args.batch.b % width != 0 ||
                        reinterpret_cast<std::uintptr_t>(args.b) % (width * sizeof(T)) != 0)) {
     width /= 2;
@@ -495,8 +498,9 @@ struct implementation<tables::rowwise> {
 
     // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
     constexpr int sector = sizeof(T) == 2 ? 16 : 8;
-    constexpr int unit = row.tile_cols() < sector ? row.tile_cols() : sector;
-    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, row.tile_cols()));
+    const std::int64_t most = args.b_col_stride == 1 ? row.tile_cols() : row.strided_cols();
+    const std::int64_t unit = std::min<std::int64_t>(most, sector);
+    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, most));
     const std::int64_t width = ceil_div(even, unit) * unit;
     const std::int64_t num_tiles = ceil_div(args.n, width);
     // A few thread blocks for each that fits: longer ones would leave the end uneven.

@@ -36,6 +36,9 @@ struct rowwise_row {
   }
   /// The most values of B that a load may bring: so many divide a lane's columns, in 16 bytes at the most.
   constexpr int widest_load() const { return std::min(items & -items, 16 / static_cast<int>(size_of(type))); }
+  /// Columns of a column-major B that a tile takes where they lie: one a lane, for those of a lane lie a constant
+  /// apart.
+  constexpr int strided_cols() const { return lanes; }
   /// Registers of a thread: its sums, the values of B and the entries under way, those fetched ahead, and what the rest
   /// was seen to want.
   constexpr int registers() const {

@@ -119,6 +119,23 @@ double predict_measured(const problem& p, const registered_kernel& kernel, const
   return 1e-6 * us_by_terms(*kernel.measured, terms) * p.alike.factor(kernel.measured_index);
 }
 
+/// What a column-major B costs on a GPU beyond a row-major one, in seconds: packed by a kernel of its own, or read
+/// where it lies, a sector of 32 bytes for each entry and column, and A again for each tile. Measured on an H200: a
+/// mesh whose rows have columns side by side costs a third of it, a graph up to twice as much (docs/performance.md).
+double packing_seconds(const problem& p) {
+  if (p.cols <= 1) return 0;  // a single column is row-major as it lies
+  const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
+  return 1e-6 * (3.3 + 0.8 * mb);
+}
+double strided_seconds(const problem& p, int strided_cols) {
+  const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, std::int64_t{strided_cols}) - 1);
+  const double entries = 1e-6 * static_cast<double>(p.nnz);
+  return 1e-6 * (entries * (3.5 * static_cast<double>(p.cols) + 10 * more_tiles) + 0.3 * more_tiles);
+}
+double col_major_seconds(const problem& p, int strided_cols) {
+  return reads_in_place(p, strided_cols) ? strided_seconds(p, strided_cols) : packing_seconds(p);
+}
+
 /// Whether `k` can compute `p` at all.
 bool runs(const registered_kernel& k, const problem& p, const plan_options& options) {
   const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
@@ -196,6 +213,11 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
   return {distinct.begin(), distinct.end()};
 }
 
+bool reads_in_place(const problem& p, int strided_cols) {
+  return p.where == backend::cuda && p.cols > 1 && strided_cols > 0 &&
+         strided_seconds(p, strided_cols) < packing_seconds(p);
+}
+
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (kernel.measured != nullptr) return predict_measured(p, kernel, s);
   return p.where == backend::cuda ? predict_gpu(p, kernel.info, s) : predict_cpu(p, kernel.info, s);
@@ -209,13 +231,14 @@ decision choose(const problem& given, const plan_options& options, const std::ve
     if (s.m_block == 1) p.longest_row = s.max_block_nnz;
   }
   if (p.where == backend::cuda) p.alike = like_cases(known_cases, p.type, shape_of(p));
+  const bool dear_b = p.b_is_col_major && p.where == backend::cuda;
   decision best;
   double least = 0;
   const block_statistics* taken = nullptr;
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = predict(p, *k, s);
+      const double seconds = predict(p, *k, s) + (dear_b ? col_major_seconds(p, k->strided_cols) : 0);
       if (best.kernel == nullptr || seconds < least) {
         best.kernel = k;
         best.m_block = s.m_block;

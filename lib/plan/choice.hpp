@@ -21,6 +21,7 @@ struct problem {
   std::int64_t cols = 0;                      ///< N
   int index_bits = 32;                        ///< 64 where a size or nnz does not fit 32 bits
   bool deterministic = false;
+  bool b_is_col_major = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; choose() finds them, and what is alike
@@ -54,6 +55,10 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
 /// The kernel with the least predicted time. `statistics` holds one entry for each of heights().
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics);
+
+/// Whether a column-major B of N = p.cols had better be read where it lies than packed, for a kernel that takes so many
+/// columns (registered_kernel::strided_cols) at once.
+bool reads_in_place(const problem& p, int strided_cols);
 
 /// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);

@@ -100,6 +100,7 @@ struct spmm_plan<T>::impl {
   plan_facts facts;
   kernels::launch_fn launch = nullptr;
   kernels::operand_form form = kernels::operand_form::compact;
+  int strided_cols = 0;  // registered_kernel's
   std::shared_ptr<const plan::stored_matrix<T>> a;
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
@@ -137,6 +138,7 @@ struct spmm_plan<T>::impl {
         facts(other.facts),
         launch(other.launch),
         form(other.form),
+        strided_cols(other.strided_cols),
         a(other.a),
         order(other.order),
         boundaries(other.boundaries),
@@ -146,6 +148,7 @@ struct spmm_plan<T>::impl {
   /// The same matrix, by another kernel.
   impl(const impl& other, const plan::registered_kernel& kernel, std::int64_t cols) : impl(other) {
     launch = kernel.launch;
+    strided_cols = kernel.strided_cols;
     form = kernel.form;
     options.kernel = kernel.info.name;
     options.cols = cols;
@@ -160,6 +163,7 @@ struct spmm_plan<T>::impl {
   impl(transposes, const impl& other, const plan::registered_kernel& kernel, std::int64_t cols) : impl(other) {
     forward = std::make_unique<impl>(other);
     launch = kernel.launch;
+    strided_cols = kernel.strided_cols;
     options.transpose = options.transpose == op::none ? op::transpose : op::none;
     options.cols = cols;
     facts.kernel = kernel.info;
@@ -241,6 +245,7 @@ struct spmm_plan<T>::impl {
             .cols = options.cols,
             .index_bits = index_bits_for(rows, inner, nnz),
             .deterministic = options.deterministic,
+            .b_is_col_major = options.b_layout == layout::col_major,
             .max_shared_bytes = ctx.device().shared_bytes_per_block,
             .num_multiprocessors = ctx.device().num_multiprocessors};
   }
@@ -254,6 +259,7 @@ struct spmm_plan<T>::impl {
     const plan::decision d = plan::choose(p, options, possible, statistics);
     launch = d.kernel->launch;
     form = d.kernel->form;
+    strided_cols = d.kernel->strided_cols;
     facts.kernel = d.kernel->info;
     facts.reason = d.reason;
     facts.m_block = d.m_block;
@@ -444,6 +450,12 @@ struct spmm_plan<T>::impl {
   std::int64_t partial_values(std::int64_t n) const { return forward ? 0 : a->partial_values(n); }
 
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
+  /// Of N = n columns.
+  bool reads_in_place(std::int64_t n) const {
+    plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
+    p.cols = n;
+    return packs_b() && plan::reads_in_place(p, strided_cols);
+  }
 
   /// Values of workspace that B made row-major takes, of `width` columns; the partial sums follow.
   std::int64_t packed_values(std::int64_t width) const {
@@ -574,12 +586,13 @@ struct spmm_plan<T>::impl {
     const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
     const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
     // A single column is row-major as it lies, whatever its layout is called.
-    const bool packs = packs_b() && reads_b && c.cols > 1;
-    const std::int64_t ldb = b.row_stride();
+    const bool in_place = reads_in_place(c.cols);
+    const bool packs = packs_b() && reads_b && c.cols > 1 && !in_place;
+    const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1};
     if (!packs && partial_values(1) == 0) {
       for (std::int64_t k = 0; k < count; k += kernels::most_members) {
         const std::int64_t members = std::min(count - k, kernels::most_members);
-        multiply(alpha, b.data + k * b_stride, ldb, beta, member(c, k, c_stride), nullptr,
+        multiply(alpha, b.data + k * b_stride, strides, beta, member(c, k, c_stride), nullptr,
                  {members, b_stride, c_stride}, run.stream);
       }
       return;
@@ -597,9 +610,9 @@ struct spmm_plan<T>::impl {
           pack(b_first + j * b.ld, b.ld, width, workspace.data(), most.cols,
                {b_stride != 0 ? members : 1, b_stride, packed_stride}, run.stream);
         }
-        const T* const b_slab = packs ? workspace.data() : b_first + (reads_b ? j : 0);
+        const T* const b_slab = packs ? workspace.data() : b_first + (reads_b ? j * b.col_stride() : 0);
         const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
-        multiply(alpha, b_slab, packs ? most.cols : ldb, beta, member(c_slab, k, c_stride), partials,
+        multiply(alpha, b_slab, packs ? b_strides{most.cols, 1} : strides, beta, member(c_slab, k, c_stride), partials,
                  {members, packs ? packed_stride : b_stride, c_stride, a->partial_values(width)}, run.stream);
       }
     }
@@ -647,11 +660,16 @@ struct spmm_plan<T>::impl {
         std::clamp(seconds / seconds_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
   }
 
-  void multiply(factor alpha, const T* b, std::int64_t ldb, factor beta, const dense_view<T>& c, sum_type* partials,
-                const kernels::batch_strides& batch, cuda_stream stream) const {
+  /// From a row of B to the next, and from a column to the next.
+  struct b_strides {
+    std::int64_t row, col;
+  };
+  void multiply(factor alpha, const T* b, const b_strides& strides, factor beta, const dense_view<T>& c,
+                sum_type* partials, const kernels::batch_strides& batch, cuda_stream stream) const {
     const kernels::launch_env env{threads_for(c), stream, ctx.device().num_multiprocessors};
     plan::dense_side<T> product{b,
-                                ldb,
+                                strides.row,
+                                strides.col,
                                 c.cols,
                                 c.data,
                                 c.row_stride(),
@@ -688,6 +706,12 @@ struct spmm_plan<T>::impl {
     return text;
   }
 
+  std::string explain_b() const {
+    if (!packs_b() || options.cols == 1) return {};
+    return fmt::format("\nB: column-major, {}",
+                       reads_in_place(options.cols) ? "read where it lies" : "made row-major in the workspace first");
+  }
+
   std::string explain() const {
     const auto model =
         model_spmm(facts.rows, facts.cols, options.cols, facts.nnz, facts.format_bytes, value_type_of<T>);
@@ -703,8 +727,9 @@ struct spmm_plan<T>::impl {
         options.transpose == op::transpose ? ", the transpose of what was given" : "", ctx.describe(),
         facts.kernel.name, facts.kernel.algorithm, facts.kernel.deterministic ? "" : "not ", facts.kernel.m_tile,
         facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, facts.reuse, facts.format_bytes,
-        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows(), facts.convert_seconds * 1e3,
-        on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6, model.intensity());
+        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows() + explain_b(),
+        facts.convert_seconds * 1e3, on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6,
+        model.intensity());
     if (ctx.device().peak_bandwidth > 0) {
       const double seconds = model.bytes / ctx.device().peak_bandwidth;
       text +=

@@ -13,6 +13,8 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
+  /// Columns of a column-major B that a tile takes where they lie; 0: B has to be row-major.
+  int strided_cols = 0;
   /// How its time is made up (experience.hpp); null: not measured.
   const measured_row* measured = nullptr;
   std::size_t measured_index = 0;  ///< the how-manieth measured row of its type that is

@@ -53,12 +53,13 @@ inline std::string words(const batch_placement& p) {
 }
 
 inline std::string words(const dense_setting& s) {
-  return "N = " + std::to_string(s.n) + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
-         std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
-         std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
-         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + (s.scalars_in_memory ? " in memory" : "") +
-         ", order " + std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " +
-         std::to_string(s.gpu.largest_grid) + ", members of B " + words(s.batch_b) + ", of C " + words(s.batch_c);
+  return "N = " + std::to_string(s.n) + ", B " + std::string(to_string(s.for_b.order)) + " + " +
+         std::to_string(s.for_b.offset) + " ld + " + std::to_string(s.for_b.padding) + ", C " +
+         std::string(to_string(s.for_c.order)) + " + " + std::to_string(s.for_c.offset) + " ld + " +
+         std::to_string(s.for_c.padding) + ", alpha " + std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) +
+         (s.scalars_in_memory ? " in memory" : "") + ", order " + std::to_string(static_cast<int>(s.gpu.order)) +
+         ", grid up to " + std::to_string(s.gpu.largest_grid) + ", members of B " + words(s.batch_b) + ", of C " +
+         words(s.batch_c);
 }
 
 /// Where row blocks of at most `m_block` rows begin.
@@ -131,7 +132,7 @@ class emulated_product {
     const bool in_memory = setting_.scalars_in_memory;
     const kernels::product_args<T, Operand> args{a,
                                                  b.data,
-                                                 b.ld,
+                                                 b.row_stride(),
                                                  setting_.n,
                                                  c.data,
                                                  c.row_stride(),
@@ -140,6 +141,7 @@ class emulated_product {
                                                  in_memory ? nan : beta_,
                                                  in_memory ? &alpha_ : nullptr,
                                                  in_memory ? &beta_ : nullptr,
+                                                 b.col_stride(),
                                                  {count_, b_.stride(), c_.stride(), partials}};
     may_read_bytes(b.data, b_.bytes());
     may_write_bytes(c.data, c_.bytes());

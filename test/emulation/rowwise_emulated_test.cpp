@@ -36,6 +36,7 @@ setting setting_of(std::size_t k, std::int64_t n) {
   s.stream.grain = one_of(random, grains);
   s.multiprocessors = one_of(random, multiprocessors);
   s.uneven = k % 2 == 1;
+  if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
   return s;
 }
 

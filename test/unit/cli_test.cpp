@@ -666,6 +666,7 @@ TEST_P(generated, is_written_as_it_is) {
 INSTANTIATE_TEST_SUITE_P(families, generated,
                          testing::Values(generated_case{"nm:12,20,2,4", 12, 20, 120},
                                          generated_case{"hypersparse:50000,300,17,seed=5", 50000, 300, 17},
+                                         generated_case{"linking:40,30,1,2,30,seed=5", 40, 30, 98},
                                          generated_case{"spd:2,50", 2, 2, 4},
                                          generated_case{"blocks:20,4,4,0", 20, 20, 80},
                                          generated_case{"elasticity:1,1,1,dof=2", 8, 8, 64}));

@@ -497,6 +497,38 @@ INSTANTIATE_TEST_SUITE_P(shapes, hypersparse_matrix,
                                          hypersparse_case{50, 40, 0}, hypersparse_case{0, 5, 0},
                                          hypersparse_case{5, 0, 0}));
 
+TEST(linking_matrix, has_short_rows_and_as_many_long_ones_as_asked_for) {
+  const auto a = generate::linking<double>(5000, 700, 3, 7, 600, 1);
+  expect_valid_csr(a);
+  EXPECT_EQ(a.rows(), 5000);
+  EXPECT_EQ(a.cols(), 700);
+  const auto v = a.view();
+  std::map<std::int64_t, int> lengths;
+  std::int64_t before = -1;
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    const std::int64_t entries = v.row_ptr[i + 1] - v.row_ptr[i];
+    ++lengths[entries];
+    if (entries != 600) continue;
+    EXPECT_TRUE(before < 0 || std::abs(static_cast<double>(i - before) - 5000.0 / 7) <= 1) << "evenly spread";
+    before = i;
+  }
+  EXPECT_EQ(lengths[600], 7);
+  EXPECT_EQ(lengths.size(), 6u);
+  for (int entries = 1; entries <= 5; ++entries) EXPECT_NEAR(lengths[entries], 4993.0 / 5, 150) << entries;
+  // Every other row has one of the last columns.
+  const auto crossed = generate::linking<double>(4000, 500, 2, 0, 0, 3, 4);
+  expect_valid_csr(crossed);
+  std::vector<int> entries(500);
+  for (const std::int32_t col : crossed.view().col_ind) ++entries[static_cast<std::size_t>(col)];
+  for (std::size_t col = 496; col < 500; ++col) EXPECT_NEAR(entries[col], 500, 100) << col;
+  EXPECT_LT(*std::max_element(entries.begin(), entries.begin() + 496), 50);
+  // No more than there are columns; none at all; nothing but linking rows.
+  EXPECT_LE(generate::linking<float>(10, 2, 8, 0, 0, 1).nnz(), 20);
+  EXPECT_EQ(generate::linking<float>(10, 0, 8, 0, 0, 1).nnz(), 0);
+  EXPECT_EQ(generate::linking<float>(0, 10, 8, 0, 10, 1).nnz(), 0);
+  EXPECT_EQ(generate::linking<float>(10, 9, 1, 10, 9, 1).nnz(), 90);
+}
+
 // --- Chosen spectrum ------------------------------------------------------------------------------------------------
 
 struct condition_case {
@@ -619,6 +651,9 @@ INSTANTIATE_TEST_SUITE_P(
                     fixed_case{"nm:100,203,2,4,seed=1", 0x7627bb047de168b7u, 0x3569f16513eb93efu},
                     fixed_case{"nm:50,64,3,16,seed=9", 0x069b9bcfd850e197u, 0x8494c0ddc58240acu},
                     fixed_case{"hypersparse:100000,5000,700,seed=1", 0x3cd7234379650ed4u, 0xf91b2f060ec64587u},
+                    fixed_case{"linking:2000,300,2,5,200,seed=1", 0xf352d3726f9bd9cfu, 0xe7e88855326737d4u},
+                    fixed_case{"linking:2000,300,2,5,200,seed=1,linking_cols=3", 0xcc107f655397efdu,
+                               0x59ef3b1c51a9361au},
                     fixed_case{"spd:500,1e6,seed=1", 0xd3f9c45677364f76u, 0x6e6167a7cb5e52fcu},
                     fixed_case{"spd:301,1099511627776,seed=2", 0x079847b4c45e21a8u, 0xe89b7719ea451826u},
                     fixed_case{"blocks:400,2,11,3,seed=1", 0xac20230ed305febeu, 0x4d87e6340ea5b68bu}));
@@ -635,13 +670,15 @@ TEST_P(seeded_family, changes_with_its_seed_and_only_with_it) {
 
 INSTANTIATE_TEST_SUITE_P(families, seeded_family,
                          testing::Values("banded:100,3", "uniform:100,100,0.8", "rmat:7,4", "nm:40,40,2,4",
-                                         "hypersparse:1000,1000,50", "spd:50,100", "blocks:60,2,5,1"));
+                                         "hypersparse:1000,1000,50", "linking:100,50,2,3,20", "spd:50,100",
+                                         "blocks:60,2,5,1"));
 
 #if BCSC_WITH_OPENMP
 TEST(generators, do_not_depend_on_the_number_of_threads) {
   const int before = omp_get_max_threads();
-  for (const std::string form : {"elasticity:9,8,7", "uniform:999,500,0.95", "rmat:11,8", "banded:3000,9",
-                                 "nm:999,500,2,4", "hypersparse:9999,999,5000", "spd:9999,1e5", "blocks:9999,1,12,3"}) {
+  for (const std::string form :
+       {"elasticity:9,8,7", "uniform:999,500,0.95", "rmat:11,8", "banded:3000,9", "nm:999,500,2,4",
+        "hypersparse:9999,999,5000", "linking:9999,999,3,5,400", "spd:9999,1e5", "blocks:9999,1,12,3"}) {
     omp_set_num_threads(1);
     const auto alone = checksum_of(generate::from_specification<double>(form));
     omp_set_num_threads(5);
@@ -758,6 +795,15 @@ INSTANTIATE_TEST_SUITE_P(
         refused_case{"hypersparse cols", [] { generate::hypersparse<double>(8, -8, 2, 1); }, invalid, "cols = -8"},
         refused_case{"hypersparse nnz", [] { generate::hypersparse<double>(8, 8, -2, 1); }, invalid, "nnz = -2"},
         refused_case{"hypersparse full", [] { generate::hypersparse<double>(4, 4, 9, 1); }, invalid, "nnz = 9"},
+        refused_case{"linking rows", [] { generate::linking<double>(huge, 8, 2, 1, 1, 1); }, overflow, "rows = "},
+        refused_case{"linking cols", [] { generate::linking<double>(8, -8, 2, 1, 1, 1); }, invalid, "cols = -8"},
+        refused_case{"linking degree", [] { generate::linking<double>(8, 8, 0, 1, 1, 1); }, invalid, "degree = 0"},
+        refused_case{"linking more rows", [] { generate::linking<double>(8, 8, 2, 9, 1, 1); }, invalid,
+                     "linking_rows = 9"},
+        refused_case{"linking longer rows", [] { generate::linking<double>(8, 8, 2, 1, 9, 1); }, invalid,
+                     "linking_degree = 9"},
+        refused_case{"linking more cols", [] { generate::linking<double>(8, 8, 2, 1, 1, 1, 9); }, invalid,
+                     "linking_cols = 9"},
         refused_case{"hypersparse of none", [] { generate::hypersparse<double>(0, 4, 1, 1); }, invalid, "nnz = 1"},
         refused_case{"spd rows", [] { generate::spd<double>(0, 10, 1); }, invalid, "rows = 0"},
         refused_case{"spd condition", [] { generate::spd<double>(9, 0.5, 1); }, invalid, "condition = 0.5"},

@@ -418,7 +418,8 @@ TEST_F(plan_cuda, broken_device_matrices_are_refused) {
 }
 
 TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
-  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major});
+  // A kernel for which B is packed into the workspace.
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major, .kernel = "tiled"});
   std::vector<cudaStream_t> streams(4);
   std::vector<core::device_buffer<std::byte>> workspaces;
   std::vector<std::unique_ptr<operand<float>>> bs, cs;
@@ -444,7 +445,8 @@ TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
 }
 
 TEST_F(plan_cuda, the_own_workspace_belongs_to_one_stream) {
-  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major});
+  // A kernel for which B is packed into the workspace.
+  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major, .kernel = "tiled"});
   operand<float> on_b(ctx(), b_, {layout::col_major}), on_c(ctx(), a_.rows, 24, {});
   const auto b = on_b.view();
   const auto c = on_c.view();
