@@ -120,20 +120,25 @@ double predict_measured(const problem& p, const registered_kernel& kernel, const
 }
 
 /// What a column-major B costs on a GPU beyond a row-major one, in seconds: packed by a kernel of its own, or read
-/// where it lies, a sector of 32 bytes for each entry and column, and A again for each tile. Measured on an H200: a
-/// mesh whose rows have columns side by side costs a third of it, a graph up to twice as much (docs/performance.md).
+/// where it lies. That takes a sector of 32 bytes for each entry and column (a mesh whose rows have columns side by
+/// side pays half of it, a graph three times as much), A again for each tile, and a longer wait at each step of a row.
+/// Measured on an H200 (docs/performance.md).
 double packing_seconds(const problem& p) {
   if (p.cols <= 1) return 0;  // a single column is row-major as it lies
   const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
   return 1e-6 * (3.3 + 0.8 * mb);
 }
-double strided_seconds(const problem& p, int strided_cols) {
-  const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, std::int64_t{strided_cols}) - 1);
+double strided_seconds(const problem& p, std::int64_t strided_cols, std::int64_t columns_at_once) {
+  const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, strided_cols) - 1);
   const double entries = 1e-6 * static_cast<double>(p.nnz);
-  return 1e-6 * (entries * (3.5 * static_cast<double>(p.cols) + 10 * more_tiles) + 0.3 * more_tiles);
+  const double mean = static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(1, p.rows));
+  const double steps = mean / static_cast<double>(columns_at_once);
+  return 1e-6 * (entries * (2.2 * static_cast<double>(p.cols) + 5 * more_tiles) + 0.2 * more_tiles + 0.6 * steps);
 }
-double col_major_seconds(const problem& p, int strided_cols) {
-  return reads_in_place(p, strided_cols) ? strided_seconds(p, strided_cols) : packing_seconds(p);
+double col_major_seconds(const problem& p, const registered_kernel& k) {
+  return reads_in_place(p, k.strided_cols, k.info.columns_at_once)
+             ? strided_seconds(p, k.strided_cols, k.info.columns_at_once)
+             : packing_seconds(p);
 }
 
 /// Whether `k` can compute `p` at all.
@@ -213,9 +218,10 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
   return {distinct.begin(), distinct.end()};
 }
 
-bool reads_in_place(const problem& p, int strided_cols) {
-  return p.where == backend::cuda && p.cols > 1 && strided_cols > 0 &&
-         strided_seconds(p, strided_cols) < packing_seconds(p);
+bool reads_in_place(const problem& p, int strided_cols, int columns_at_once) {
+  constexpr std::int64_t most_cols = 64;  // more were slower on every graph measured
+  return p.where == backend::cuda && p.cols > 1 && p.cols <= most_cols && strided_cols > 0 &&
+         strided_seconds(p, strided_cols, columns_at_once) < packing_seconds(p);
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
@@ -238,7 +244,7 @@ decision choose(const problem& given, const plan_options& options, const std::ve
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = predict(p, *k, s) + (dear_b ? col_major_seconds(p, k->strided_cols) : 0);
+      const double seconds = predict(p, *k, s) + (dear_b ? col_major_seconds(p, *k) : 0);
       if (best.kernel == nullptr || seconds < least) {
         best.kernel = k;
         best.m_block = s.m_block;

@@ -454,7 +454,7 @@ struct spmm_plan<T>::impl {
   bool reads_in_place(std::int64_t n) const {
     plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
     p.cols = n;
-    return packs_b() && plan::reads_in_place(p, strided_cols);
+    return packs_b() && plan::reads_in_place(p, strided_cols, facts.kernel.columns_at_once);
   }
 
   /// Values of workspace that B made row-major takes, of `width` columns; the partial sums follow.
