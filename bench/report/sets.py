@@ -26,7 +26,7 @@ def cases_of(run):
             continue
         kind = "TF32" if run.get("compute") == "tf32" else case["type"]
         yield {"family": family, "type": kind, "cols": case["cols"], "ratio": case["ratio"],
-               "cold": case.get("cold_ratio"), "name": f"{case['matrix']}, N = {case['cols']}" + WHERE[case["layout"]], "layout": case["layout"]}
+               "cold": case.get("cold_ratio"), "name": f"{case['matrix']}, N = {case['cols']}", "layout": case["layout"]}
 
 
 def line(what, some):
@@ -69,7 +69,7 @@ def main():
     print(markdown(["set, type, N", "cases", "geometric mean", "cold", "worst", "slower"], rows))
     ratios = [c["ratio"] for c in cases]
     slow = sorted((c for c in cases if c["ratio"] < 0.9), key=lambda c: c["ratio"])
-    names = [f"{c['name']} {c['type']} ({c['ratio']:.2f})" for c in slow[:20]]
+    names = [f"{c['name']}{WHERE[c['layout']]} {c['type']} ({c['ratio']:.2f})" for c in slow[:20]]
     print(f"\nAt least 0.97 times the best cuSPARSE: {100 * sum(r >= 0.97 for r in ratios) / len(ratios):.1f} % of "
           f"{len(ratios)} cases; below 0.9 times: {len(slow)}{': ' if slow else ''}{', '.join(names)}"
           f"{' ...' if len(slow) > 20 else ''}.")

@@ -39,11 +39,14 @@ struct weight_class {
 using weight_classes =
     std::tuple<weight_class<32, 256>, weight_class<64, 512>, weight_class<64, 1024>, weight_class<128, 2048>,
                weight_class<256, 4096>, weight_class<512, 8192>, weight_class<1024, 16384>>;
-constexpr int least_capacity = 256, greatest_capacity = 16384;
+constexpr int num_classes = static_cast<int>(std::tuple_size_v<weight_classes>);
+constexpr int least_capacity = std::tuple_element_t<0, weight_classes>::capacity;
+constexpr int greatest_capacity = std::tuple_element_t<num_classes - 1, weight_classes>::capacity;
+static_assert(greatest_capacity == least_capacity << (num_classes - 1), "list_of() counts doublings");
 
 /// The lists of row blocks: those of a few entries, then the classes, then the heavy ones.
 constexpr int few_list = 0, first_class_list = 1;
-constexpr int heavy_list = first_class_list + static_cast<int>(std::tuple_size_v<weight_classes>);
+constexpr int heavy_list = first_class_list + num_classes;
 constexpr int num_lists = heavy_list + 1;
 
 /// A warp's registers hold so many entries, and the beginnings of so many rows and their end.

@@ -43,7 +43,7 @@ struct classify_body {
 };
 
 template <class I>
-void order_few(const workplace<I>& at, std::int64_t size, cuda_stream stream) {
+void start_few(const workplace<I>& at, std::int64_t size, cuda_stream stream) {
   if (size == 0) return;
   core::gpu::check_launch(
       core::start(&few_kernel<I>, (size + few_threads / 32 - 1) / (few_threads / 32), few_threads, 0, stream, at),
@@ -51,7 +51,7 @@ void order_few(const workplace<I>& at, std::int64_t size, cuda_stream stream) {
 }
 
 template <class Class, class I>
-void order_class(const workplace<I>& at, int list, std::int64_t size, cuda_stream stream) {
+void start_class(const workplace<I>& at, int list, std::int64_t size, cuda_stream stream) {
   if (size == 0) return;
   core::gpu::check_launch(
       core::start(&order_kernel<Class, I>, (size + Class::teams - 1) / Class::teams, Class::threads,
@@ -99,14 +99,6 @@ struct is_new_heavy_key {
   std::int64_t* rank;
   __device__ void operator()(std::int64_t e) const { rank[e] = e == 0 || keys[e] != keys[e - 1] ? 1 : 0; }
 };
-
-__device__ inline void set_small(std::byte* array, int bytes, std::int64_t k, unsigned index) {
-  if (bytes == 1) {
-    reinterpret_cast<std::uint8_t*>(array)[k] = static_cast<std::uint8_t>(index);
-  } else {
-    reinterpret_cast<std::uint16_t*>(array)[k] = static_cast<std::uint16_t>(index);
-  }
-}
 
 /// One value of any type moved.
 template <class I>
@@ -225,6 +217,7 @@ struct closing {
   std::byte* col_count;
   int index_bytes;
 
+  /// small_at() for an array that nobody writes meanwhile: the load need not wait for the stores before it.
   __device__ unsigned loose_count_at(std::int64_t from) const {
     if (index_bytes == 1) return __ldg(reinterpret_cast<const std::uint8_t*>(loose_count) + from);
     return __ldg(reinterpret_cast<const std::uint16_t*>(loose_count) + from);
@@ -324,12 +317,7 @@ struct shrink_columns_body {
   std::byte* col_count;
   int index_bytes;
   __device__ void operator()(std::int64_t j) const {
-    const auto count = static_cast<unsigned>(col_ptr[j + 1] - col_ptr[j] - 1);
-    if (index_bytes == 1) {
-      reinterpret_cast<std::uint8_t*>(col_count)[j] = static_cast<std::uint8_t>(count);
-    } else {
-      reinterpret_cast<std::uint16_t*>(col_count)[j] = static_cast<std::uint16_t>(count);
-    }
+    set_small(col_count, index_bytes, j, static_cast<unsigned>(col_ptr[j + 1] - col_ptr[j] - 1));
   }
 };
 
@@ -340,12 +328,7 @@ struct shrink_rows_body {
   std::int64_t m_block;
   int index_bytes;
   __device__ void operator()(std::int64_t k) const {
-    const auto row = static_cast<unsigned>(row_ind[k] % m_block);
-    if (index_bytes == 1) {
-      reinterpret_cast<std::uint8_t*>(row_in_block)[k] = static_cast<std::uint8_t>(row);
-    } else {
-      reinterpret_cast<std::uint16_t*>(row_in_block)[k] = static_cast<std::uint16_t>(row);
-    }
+    set_small(row_in_block, index_bytes, k, static_cast<unsigned>(row_ind[k] % m_block));
   }
 };
 
@@ -408,13 +391,13 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
     core::gpu::side_stream even_ones, odd_ones;
     [&]<std::size_t... Class>(std::index_sequence<Class...>) {
       constexpr std::size_t last = sizeof...(Class) - 1;
-      (order_class<std::tuple_element_t<last - Class, weight_classes>>(
+      (start_class<std::tuple_element_t<last - Class, weight_classes>>(
            at, first_class_list + static_cast<int>(last - Class), sizes[first_class_list + last - Class],
            Class % 2 == 0 ? even_ones.get() : odd_ones.get()),
        ...);
     }
     (std::make_index_sequence<std::tuple_size_v<weight_classes>>());
-    order_few(at, sizes[few_list], odd_ones.get());
+    start_few(at, sizes[few_list], odd_ones.get());
     if (sizes[heavy_list] > 0) sort_heavy(device, at, sizes[heavy_list]);
     even_ones.join();
     odd_ones.join();

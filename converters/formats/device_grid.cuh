@@ -56,4 +56,13 @@ __host__ __device__ inline std::int64_t small_at(const void* array, int bytes, s
   return bytes == 2 ? static_cast<const std::uint16_t*>(array)[k] : 0;
 }
 
+/// The same, set; of 1 or 2 bytes.
+__device__ inline void set_small(void* array, int bytes, std::int64_t k, unsigned index) {
+  if (bytes == 1) {
+    static_cast<std::uint8_t*>(array)[k] = static_cast<std::uint8_t>(index);
+  } else {
+    static_cast<std::uint16_t*>(array)[k] = static_cast<std::uint16_t>(index);
+  }
+}
+
 }  // namespace bcsc::converters::steps

@@ -128,17 +128,16 @@ double packing_seconds(const problem& p) {
   const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
   return 1e-6 * (3.3 + 0.8 * mb);
 }
-double strided_seconds(const problem& p, std::int64_t strided_cols, std::int64_t columns_at_once) {
-  const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, strided_cols) - 1);
+double strided_seconds(const problem& p, const registered_kernel& k) {
+  const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, std::int64_t{k.strided_cols}) - 1);
   const double entries = 1e-6 * static_cast<double>(p.nnz);
   const double mean = static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(1, p.rows));
-  const double steps = mean / static_cast<double>(columns_at_once);
+  const double steps = mean / k.info.columns_at_once;
   return 1e-6 * (entries * (2.2 * static_cast<double>(p.cols) + 5 * more_tiles) + 0.2 * more_tiles + 0.6 * steps);
 }
-double col_major_seconds(const problem& p, const registered_kernel& k) {
-  return reads_in_place(p, k.strided_cols, k.info.columns_at_once)
-             ? strided_seconds(p, k.strided_cols, k.info.columns_at_once)
-             : packing_seconds(p);
+double layout_seconds(const problem& p, const registered_kernel& k) {
+  if (!p.b_is_col_major || p.where == backend::cpu) return 0;
+  return reads_in_place(p, k) ? strided_seconds(p, k) : packing_seconds(p);
 }
 
 /// Whether `k` can compute `p` at all.
@@ -218,10 +217,10 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
   return {distinct.begin(), distinct.end()};
 }
 
-bool reads_in_place(const problem& p, int strided_cols, int columns_at_once) {
+bool reads_in_place(const problem& p, const registered_kernel& kernel) {
   constexpr std::int64_t most_cols = 64;  // more were slower on every graph measured
-  return p.where == backend::cuda && p.cols > 1 && p.cols <= most_cols && strided_cols > 0 &&
-         strided_seconds(p, strided_cols, columns_at_once) < packing_seconds(p);
+  return p.where == backend::cuda && p.cols > 1 && p.cols <= most_cols && kernel.strided_cols > 0 &&
+         strided_seconds(p, kernel) < packing_seconds(p);
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
@@ -237,14 +236,13 @@ decision choose(const problem& given, const plan_options& options, const std::ve
     if (s.m_block == 1) p.longest_row = s.max_block_nnz;
   }
   if (p.where == backend::cuda) p.alike = like_cases(known_cases, p.type, shape_of(p));
-  const bool dear_b = p.b_is_col_major && p.where == backend::cuda;
   decision best;
   double least = 0;
   const block_statistics* taken = nullptr;
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = predict(p, *k, s) + (dear_b ? col_major_seconds(p, *k) : 0);
+      const double seconds = predict(p, *k, s) + layout_seconds(p, *k);
       if (best.kernel == nullptr || seconds < least) {
         best.kernel = k;
         best.m_block = s.m_block;

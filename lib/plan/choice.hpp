@@ -56,9 +56,8 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics);
 
-/// Whether a column-major B of N = p.cols had better be read where it lies than packed, for a kernel that takes so many
-/// columns (registered_kernel::strided_cols) of so many rows of B (kernel_info::columns_at_once) at a time.
-bool reads_in_place(const problem& p, int strided_cols, int columns_at_once);
+/// Whether `kernel` had better read a column-major B of N = p.cols where it lies than have it packed.
+bool reads_in_place(const problem& p, const registered_kernel& kernel);
 
 /// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);

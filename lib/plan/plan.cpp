@@ -98,9 +98,7 @@ struct spmm_plan<T>::impl {
   context ctx;
   plan_options options;
   plan_facts facts;
-  kernels::launch_fn launch = nullptr;
-  kernels::operand_form form = kernels::operand_form::compact;
-  int strided_cols = 0;  // registered_kernel's
+  const plan::registered_kernel* kernel = nullptr;  // of a table, which outlives all plans; set once it is chosen
   std::shared_ptr<const plan::stored_matrix<T>> a;
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
@@ -136,9 +134,7 @@ struct spmm_plan<T>::impl {
       : ctx(other.ctx),
         options(other.options),
         facts(other.facts),
-        launch(other.launch),
-        form(other.form),
-        strided_cols(other.strided_cols),
+        kernel(other.kernel),
         a(other.a),
         order(other.order),
         boundaries(other.boundaries),
@@ -146,13 +142,11 @@ struct spmm_plan<T>::impl {
         by_length(other.by_length) {}
 
   /// The same matrix, by another kernel.
-  impl(const impl& other, const plan::registered_kernel& kernel, std::int64_t cols) : impl(other) {
-    launch = kernel.launch;
-    strided_cols = kernel.strided_cols;
-    form = kernel.form;
-    options.kernel = kernel.info.name;
+  impl(const impl& other, const plan::registered_kernel& by, std::int64_t cols) : impl(other) {
+    kernel = &by;
+    options.kernel = by.info.name;
     options.cols = cols;
-    facts.kernel = kernel.info;
+    facts.kernel = by.info;
     facts.reason = "asked for by name, with the matrix of another plan";
     facts.convert_seconds = 0;
     make_workspace();
@@ -160,13 +154,12 @@ struct spmm_plan<T>::impl {
 
   struct transposes {};
   /// The product with the transpose of the same matrix.
-  impl(transposes, const impl& other, const plan::registered_kernel& kernel, std::int64_t cols) : impl(other) {
+  impl(transposes, const impl& other, const plan::registered_kernel& by, std::int64_t cols) : impl(other) {
     forward = std::make_unique<impl>(other);
-    launch = kernel.launch;
-    strided_cols = kernel.strided_cols;
+    kernel = &by;
     options.transpose = options.transpose == op::none ? op::transpose : op::none;
     options.cols = cols;
-    facts.kernel = kernel.info;
+    facts.kernel = by.info;
     facts.reason = fmt::format("reads the matrix that another plan stores for {}", other.facts.kernel.name);
     facts.convert_seconds = 0;
     std::swap(facts.rows, facts.cols);
@@ -174,28 +167,29 @@ struct spmm_plan<T>::impl {
   }
 
   /// Whether a plan made for `kernel` and so many columns would store A as it is here.
-  bool would_share(const plan::registered_kernel& kernel, std::int64_t cols) const {
-    const bool same_height = options.m_block > 0 || kernel.info.m_tile == facts.m_block;
-    const bool same_width = form != kernels::operand_form::compact || kernel.info.index_bits == facts.kernel.index_bits;
+  bool would_share(const plan::registered_kernel& other, std::int64_t cols) const {
+    const kernels::operand_form form = kernel->form;
+    const bool same_height = options.m_block > 0 || other.info.m_tile == facts.m_block;
+    const bool same_width = form != kernels::operand_form::compact || other.info.index_bits == facts.kernel.index_bits;
     // Where long rows are cut follows the kernel's steps.
     const bool cached = form == kernels::operand_form::cached;
     const auto cut = [&](std::int64_t n, int step) { return converters::cut_for(facts.rows, facts.nnz, n, step); };
     const bool same_pieces = (form != kernels::operand_form::rows && !cached) ||
-                             cut(cols, kernel.info.columns_at_once) == cut(options.cols, facts.kernel.columns_at_once);
+                             cut(cols, other.info.columns_at_once) == cut(options.cols, facts.kernel.columns_at_once);
     // Which rows of B lie in shared memory follows from the room that they have there.
     const bool same_panels =
-        !cached || (kernel.info.n_tile == facts.kernel.n_tile &&
-                    kernel.info.shared_bytes == facts.kernel.shared_bytes && kernel.info.stages == facts.kernel.stages);
-    return kernel.form == form && same_height && same_width && same_pieces && same_panels;
+        !cached || (other.info.n_tile == facts.kernel.n_tile && other.info.shared_bytes == facts.kernel.shared_bytes &&
+                    other.info.stages == facts.kernel.stages);
+    return other.form == form && same_height && same_width && same_pieces && same_panels;
   }
 
   std::unique_ptr<impl> sharing(const std::string& name, std::int64_t cols) const {
     if (forward) return forward->transposed(cols > 0 ? cols : options.cols, &name);
     plan_options wanted = options;
     wanted.kernel = name;
-    for (const plan::registered_kernel* kernel : plan::allowed(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
+    for (const plan::registered_kernel* other : plan::allowed(problem(facts.rows, facts.cols, facts.nnz), wanted)) {
       const std::int64_t n = cols > 0 ? cols : options.cols;
-      if (kernel->info.name == name && would_share(*kernel, n)) return std::make_unique<impl>(*this, *kernel, n);
+      if (other->info.name == name && would_share(*other, n)) return std::make_unique<impl>(*this, *other, n);
     }
     return nullptr;
   }
@@ -205,13 +199,12 @@ struct spmm_plan<T>::impl {
     if (forward) return forward->sharing(forward->facts.kernel.name, cols);
     plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
     if (cols > 0) p.cols = cols;
-    const plan::registered_kernel stored_for{.info = facts.kernel, .form = form};
-    auto kernels = plan::transposing(p, stored_for);
-    if (name != nullptr) std::erase_if(kernels, [&](const auto* kernel) { return kernel->info.name != *name; });
+    auto kernels = plan::transposing(p, *kernel);
+    if (name != nullptr) std::erase_if(kernels, [&](const auto* other) { return other->info.name != *name; });
     if (!kernels.empty())
       return std::make_unique<impl>(transposes{}, *this, *plan::choose_transposing(p, kernels), p.cols);
     p.deterministic = false;
-    if (name == nullptr && !plan::transposing(p, stored_for).empty()) {
+    if (name == nullptr && !plan::transposing(p, *kernel).empty()) {
       core::fail(errc::no_such_kernel,
                  "transposed: no kernel on {} that is deterministic; plan_options::transpose stores the transpose",
                  to_string(p.where));
@@ -257,10 +250,8 @@ struct spmm_plan<T>::impl {
     const auto possible = plan::candidates(p, options);
     const std::vector<block_statistics> statistics = analyse(plan::heights(possible, options));
     const plan::decision d = plan::choose(p, options, possible, statistics);
-    launch = d.kernel->launch;
-    form = d.kernel->form;
-    strided_cols = d.kernel->strided_cols;
-    facts.kernel = d.kernel->info;
+    kernel = d.kernel;
+    facts.kernel = kernel->info;
     facts.reason = d.reason;
     facts.m_block = d.m_block;
     facts.rows = rows;
@@ -274,7 +265,7 @@ struct spmm_plan<T>::impl {
   template <class I>
   plan::stored_matrix<T> settle(const csr_view<T, I>& csr) const {
     return {csr,
-            {.form = form,
+            {.form = kernel->form,
              .index_bits = facts.kernel.index_bits,
              .m_block = facts.m_block,
              .cols = options.cols,
@@ -375,7 +366,7 @@ struct spmm_plan<T>::impl {
   }
 
   /// Whether what the kernel reads is made on the GPU, all the way from CSR there.
-  bool made_on_device() const { return facts.kernel.index_bits == 32 && form != kernels::operand_form::cached; }
+  bool made_on_device() const { return facts.kernel.index_bits == 32 && kernel->form != kernels::operand_form::cached; }
 
   template <class I>
   plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
@@ -391,7 +382,7 @@ struct spmm_plan<T>::impl {
         facts.reblocked = facts.m_block != given.m_block;
       }
       if (plain && made_on_device()) {
-        if (form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
+        if (kernel->form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
         return plan::stored_matrix<T>(converters::to_compact_on_device(
             device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
       }
@@ -450,11 +441,12 @@ struct spmm_plan<T>::impl {
   std::int64_t partial_values(std::int64_t n) const { return forward ? 0 : a->partial_values(n); }
 
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
-  /// Of N = n columns.
+  /// A column-major B of N = n columns.
   bool reads_in_place(std::int64_t n) const {
+    if (!packs_b()) return false;
     plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
     p.cols = n;
-    return packs_b() && plan::reads_in_place(p, strided_cols, facts.kernel.columns_at_once);
+    return plan::reads_in_place(p, *kernel);
   }
 
   /// Values of workspace that B made row-major takes, of `width` columns; the partial sums follow.
@@ -681,7 +673,7 @@ struct spmm_plan<T>::impl {
                                 partials,
                                 batch};
     const auto start = [&] {
-      core::check_launch(ctx.state(), a->start(launch, product, env), facts.kernel.name.c_str());
+      core::check_launch(ctx.state(), a->start(kernel->launch, product, env), facts.kernel.name.c_str());
     };
     if (facts.kernel.batches) return start();
     // One after the other, with the same partial sums.

@@ -15,14 +15,6 @@
 namespace bcsc::test {
 namespace {
 
-/// Keeps the memory that is there.
-void set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {
-  emulation::settings& now = emulation::current_settings();
-  now.order = order;
-  now.seed = seed;
-  now.largest_grid = largest_grid;
-}
-
 template <class T, class I>
 void check(const csr_matrix<T, I>& a, const compact_options& options) {
   SCOPED_TRACE("m_block " + std::to_string(options.m_block));

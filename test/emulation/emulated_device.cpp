@@ -24,6 +24,13 @@ std::map<const void*, std::unique_ptr<std::byte, free_aligned>>& allocated() {
 
 std::size_t test::num_emulated_allocations() { return allocated().size(); }
 
+void test::set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {
+  emulation::settings& now = emulation::current_settings();
+  now.order = order;
+  now.seed = seed;
+  now.largest_grid = largest_grid;
+}
+
 namespace core::gpu {
 
 device_guard::device_guard(int) {}

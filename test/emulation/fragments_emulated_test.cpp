@@ -16,14 +16,6 @@ namespace {
 
 using converters::fragments_options;
 
-/// Keeps the memory that is there.
-void set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {
-  emulation::settings& now = emulation::current_settings();
-  now.order = order;
-  now.seed = seed;
-  now.largest_grid = largest_grid;
-}
-
 template <class T>
 void check(const sparse_case& c, const compact_options& blocks, const fragments_options& options) {
   SCOPED_TRACE(c.name + ", m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") +

@@ -17,14 +17,6 @@ namespace {
 using converters::rows_stream_options;
 using converters::to_rows_stream;
 
-/// Keeps the memory that is there.
-void set_order(emulation::run_order order, std::uint64_t seed, unsigned largest_grid) {
-  emulation::settings& now = emulation::current_settings();
-  now.order = order;
-  now.seed = seed;
-  now.largest_grid = largest_grid;
-}
-
 template <class T>
 void check(const sparse_case& c, const rows_stream_options& options) {
   SCOPED_TRACE(c.name + ", split " + std::to_string(options.split) + ", grain " + std::to_string(options.grain));

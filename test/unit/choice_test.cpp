@@ -126,6 +126,30 @@ plan::problem cpu_problem() {
   return {.where = backend::cpu, .type = value_type::fp32, .rows = 100, .inner = 100, .nnz = 500, .cols = 32};
 }
 
+TEST(choice, reads_few_columns_of_b_where_they_lie) {
+  const auto small = [](std::int64_t n) {
+    return plan::problem{.where = backend::cuda, .rows = 2000, .inner = 2000, .nnz = 20000, .cols = n};
+  };
+  std::size_t able = 0;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.strided_cols == 0) {
+      EXPECT_FALSE(plan::reads_in_place(small(8), k)) << k.info.name << ": it cannot";
+      continue;
+    }
+    ++able;
+    EXPECT_TRUE(plan::reads_in_place(small(2), k)) << k.info.name << ": packing takes longer than the product";
+    EXPECT_FALSE(plan::reads_in_place(small(1), k)) << k.info.name << ": row-major as it lies";
+    EXPECT_FALSE(plan::reads_in_place(small(512), k)) << k.info.name << ": sectors for single values";
+    plan::problem p = small(8);
+    p.nnz = 20'000'000;
+    EXPECT_FALSE(plan::reads_in_place(p, k)) << k.info.name << ": so many entries that packing is nothing beside them";
+    p = small(8);
+    p.where = backend::cpu;
+    EXPECT_FALSE(plan::reads_in_place(p, k)) << k.info.name << ": measured on GPUs alone";
+  }
+  EXPECT_GT(able, 0u);
+}
+
 TEST(choice, wide_problems_get_wide_kernels) {
   plan::problem p = cpu_problem();
   p.index_bits = 64;

@@ -25,14 +25,9 @@ struct DeviceRadixSort {
   template <class Key, class Value>
   static cudaError_t SortPairs(void* temporary, std::size_t& bytes, DoubleBuffer<Key>& keys,
                                DoubleBuffer<Value>& values, std::int64_t n, int begin_bit, int end_bit) {
-    if (temporary == nullptr) {
-      bytes = emulated_temporary_bytes;
-      return cudaSuccess;
-    }
+    if (const auto answer = answer_without_work(temporary, bytes, n)) return *answer;
     constexpr int most_bits = 8 * sizeof(Key);
-    if (bytes < emulated_temporary_bytes || n < 0 || begin_bit < 0 || end_bit > most_bits || begin_bit >= end_bit) {
-      return cudaErrorInvalidValue;
-    }
+    if (begin_bit < 0 || end_bit > most_bits || begin_bit >= end_bit) return cudaErrorInvalidValue;
     const Key mask = end_bit - begin_bit == most_bits ? ~Key{0} : (Key{1} << (end_bit - begin_bit)) - 1;
     std::vector<std::size_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), std::size_t{0});
