@@ -3,8 +3,6 @@
 // the real matrices. Everything is enumerated: a new format or type is tested as soon as it has its line in a table.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -13,7 +11,7 @@
 #include "bcsc/files.hpp"
 #include "test/support/any_oracle.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/paths.hpp"
+#include "test/support/real_matrices.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -282,12 +280,6 @@ TEST(formats_roundtrip, padded_formats_drop_zeros_but_keep_their_blocks) {
 
 // --- The real matrices ----------------------------------------------------------------------------------------------
 
-/// What a padded format may take: 16 MiB, or as many as BCSC_ROUNDTRIP_MIB says.
-std::int64_t padded_limit() {
-  const char* named = std::getenv("BCSC_ROUNDTRIP_MIB");
-  return (named != nullptr ? std::atoll(named) : 16) << 20;
-}
-
 /// How many values a format with padding stores, roughly, by counting blocks.
 std::int64_t padded_values(const sparse_case& a, const variant& v) {
   const std::int64_t r = v.format == matrix_format::bsr ? v.options.row_block : v.options.ell_block;
@@ -302,22 +294,8 @@ std::int64_t padded_values(const sparse_case& a, const variant& v) {
   return (a.rows / r + 1) * r * most * c;
 }
 
-std::vector<std::string> matrix_names() {
-  std::vector<std::string> names;
-  const auto folder = matrices_folder();
-  if (!folder) return names;
-  std::ifstream index(*folder / "index.csv");
-  std::string line;
-  std::getline(index, line);
-  while (std::getline(index, line)) {
-    const std::string name = line.substr(0, line.find(','));
-    if (std::filesystem::exists(*folder / (name + ".mtx.gz"))) names.push_back(name);
-  }
-  return names;
-}
-
 sparse_case read_case(const std::string& name) {
-  const auto a = read_coo<double>(*matrices_folder() / (name + ".mtx.gz"), {.real_part = true, .pattern_seed = 7});
+  const auto a = read_coo<double>(real_matrix_path(name), read_real_matrix_with());
   sparse_case out{name, a.rows(), a.cols(), {}};
   const auto v = a.view();
   for (std::size_t k = 0; k < v.values.size(); ++k) out.entries.push_back({v.row_ind[k], v.col_ind[k], v.values[k]});
@@ -336,9 +314,7 @@ TEST_P(real_matrix, keeps_every_bit_in_every_format_and_type) {
     if (e.code() != errc::unsupported) throw;
     GTEST_SKIP() << e.what();
   }
-  // Ten types times every pair of formats: the large ones take minutes.
-  constexpr std::size_t ordinarily = 20000;
-  if (a.entries.size() > ordinarily && std::getenv("BCSC_ROUNDTRIP_ALL") == nullptr) {
+  if (!is_for_every_run(a.entries.size())) {
     GTEST_SKIP() << a.entries.size() << " entries: only with BCSC_ROUNDTRIP_ALL=1";
   }
   std::map<std::string, std::int64_t> num_padded;
@@ -383,16 +359,11 @@ TEST_P(real_matrix, keeps_every_bit_in_every_format_and_type) {
   if (!left_out.empty()) RecordProperty("beyond_the_limit", left_out);
 }
 
-INSTANTIATE_TEST_SUITE_P(matrices, real_matrix, ::testing::ValuesIn(matrix_names()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(matrices, real_matrix, ::testing::ValuesIn(real_matrix_names()), real_matrix_test_name);
 
 TEST(real_matrices, are_there) {
   if (!matrices_folder()) GTEST_SKIP() << "no folder of real matrices";
-  EXPECT_GE(matrix_names().size(), 1u);
+  EXPECT_GE(real_matrix_names().size(), 1u);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@
 #include "converters/formats/device_divider.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
-#include "test/support/paths.hpp"
+#include "test/support/real_matrices.hpp"
+#include "test/unit/same_on_device.hpp"
 
 #if BCSC_WITH_CUDA
 #include <cuda_runtime_api.h>
@@ -28,6 +29,8 @@ namespace bcsc::test {
 namespace {
 
 // --- Equal, bit for bit ---------------------------------------------------------------------------------------------
+
+using bcsc::test::expect_same;  // of compact BCSC
 
 template <class X>
 void expect_same(std::span<const X> actual, std::span<const X> wanted, const char* array) {
@@ -157,22 +160,45 @@ std::vector<sparse_case> cases() {
   return all;
 }
 
-/// What is padded may grow far beyond its entries; that is no test.
-constexpr std::int64_t most_padded = 1 << 24;
+/// In which block sizes a matrix is converted, and how many bytes a format with padding may take: it may grow far
+/// beyond its entries.
+struct extent {
+  std::vector<std::int64_t> heights;
+  std::vector<std::pair<std::int64_t, std::int64_t>> bsr_blocks;
+  std::vector<std::int64_t> ell_blocks;
+  std::int64_t most_padded_bytes;
+};
+const extent every_size{{1, 3, 8, 64, 1000}, {{1, 1}, {2, 3}, {4, 4}, {16, 1}, {5, 700}}, {1, 3, 8, 32}, 1 << 27};
 
+/// How many blocks of r x c are not empty: in all, and in the row block that has most.
+struct block_count {
+  std::int64_t all = 0, most = 0;
+};
 template <class T, class I>
-std::int64_t padded_ell_values(const bsr_matrix<T, I>& a) {
-  std::int64_t longest = 0;
-  const auto ptr = a.view().brow_ptr;
-  for (std::size_t b = 1; b < ptr.size(); ++b) longest = std::max<std::int64_t>(longest, ptr[b] - ptr[b - 1]);
-  return longest * a.col_block() * (a.rows() + a.row_block());
+block_count count_blocks(const csr_view<T, I>& a, std::int64_t r, std::int64_t c) {
+  std::vector<std::int64_t> last_met(static_cast<std::size_t>(a.cols / c + 1), -1);
+  block_count count;
+  std::int64_t here = 0;
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    if (i % r == 0) here = 0;
+    for (auto k = static_cast<std::size_t>(a.row_ptr[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(a.row_ptr[static_cast<std::size_t>(i) + 1]); ++k) {
+      std::int64_t& met = last_met[static_cast<std::size_t>(a.col_ind[k] / c)];
+      if (met == i / r) continue;
+      met = i / r;
+      ++count.all;
+      count.most = std::max(count.most, ++here);
+    }
+  }
+  return count;
 }
 
 // --- Every format, every conversion ---------------------------------------------------------------------------------
 
 /// Formats that hold entries as they are.
 template <class T, class I>
-void compare_entries(const context& ctx, const csr_matrix<T, I>& host, const device_csr<T, I>& device) {
+void compare_entries(const context& ctx, const csr_matrix<T, I>& host, const device_csr<T, I>& device,
+                     const extent& sizes) {
   const auto up_and_down = [&](const auto& matrix, const char* what) {
     expect_same_matrix(ctx, upload(ctx, matrix), matrix, what);
   };
@@ -191,38 +217,48 @@ void compare_entries(const context& ctx, const csr_matrix<T, I>& host, const dev
 
   expect_same_matrix(ctx, transpose_on_device(ctx, device), transpose(host), "transpose");
 
-  for (const std::int64_t m_block : {1, 3, 8, 64, 1000}) {
+  for (const std::int64_t m_block : sizes.heights) {
     SCOPED_TRACE(m_block);
     const bcsc_matrix<T, I> bcsc = to_bcsc(host, m_block);
     up_and_down(bcsc, "bcsc up and down");
     expect_same_matrix(ctx, to_bcsc_on_device(ctx, device, m_block), bcsc, "csr -> bcsc");
     expect_same_matrix(ctx, to_csr_on_device(ctx, upload(ctx, bcsc)), host, "bcsc -> csr");
+
+    for (const bool narrow : {false, true}) {
+      const auto compact = to_compact(host, {.m_block = m_block, .narrow_columns = narrow});
+      up_and_down(compact, "compact up and down");
+      expect_same_matrix(ctx, to_compact_on_device(ctx, device, m_block, narrow), compact, "csr -> compact");
+      expect_same_matrix(ctx, to_csr_on_device(ctx, upload(ctx, compact)), host, "compact -> csr");
+    }
   }
 }
 
 /// Formats that store zeros beside the entries. The way back drops them, and all that were stored: so does the host.
 template <class T, class I>
-void compare_padded(const context& ctx, const csr_matrix<T, I>& host, const device_csr<T, I>& device) {
-  constexpr std::pair<std::int64_t, std::int64_t> block_sizes[] = {{1, 1}, {2, 3}, {4, 4}, {16, 1}, {5, 700}};
-  for (const auto& [row_block, col_block] : block_sizes) {
+void compare_padded(const context& ctx, const csr_matrix<T, I>& host, const device_csr<T, I>& device,
+                    const extent& sizes) {
+  const std::int64_t most_values = sizes.most_padded_bytes / static_cast<std::int64_t>(sizeof(T));
+  for (const auto& [row_block, col_block] : sizes.bsr_blocks) {
     SCOPED_TRACE(std::to_string(row_block) + " x " + std::to_string(col_block));
-    if (host.nnz() * row_block * col_block > most_padded) continue;
+    const block_count blocks = count_blocks(host.view(), row_block, col_block);
+    if (blocks.all * row_block * col_block > most_values) continue;
     const bsr_matrix<T, I> bsr = to_bsr(host, row_block, col_block);
+    EXPECT_EQ(bsr.num_blocks(), blocks.all);
     expect_same_matrix(ctx, upload(ctx, bsr), bsr, "bsr up and down");
     expect_same_matrix(ctx, to_bsr_on_device(ctx, device, row_block, col_block), bsr, "csr -> bsr");
     expect_same_matrix(ctx, to_csr_on_device(ctx, upload(ctx, bsr)), to_csr(bsr), "bsr -> csr");
   }
-  for (const std::int64_t block : {1, 3, 8, 32}) {
+  for (const std::int64_t block : sizes.ell_blocks) {
     SCOPED_TRACE(block);
-    if (host.nnz() * block * block > most_padded || padded_ell_values(to_bsr(host, block, block)) > most_padded) {
-      continue;
-    }
+    const block_count blocks = count_blocks(host.view(), block, block);
+    if (blocks.most * block * (host.rows() + block) > most_values) continue;
     const ell_matrix<T, I> ell = to_ell(host, block);
+    EXPECT_EQ(ell.blocks_per_row(), blocks.most);
     expect_same_matrix(ctx, upload(ctx, ell), ell, "ell up and down");
     expect_same_matrix(ctx, to_ell_on_device(ctx, device, block), ell, "csr -> ell");
     expect_same_matrix(ctx, to_csr_on_device(ctx, upload(ctx, ell)), to_csr(ell), "ell -> csr");
   }
-  if (host.rows() * host.cols() > most_padded) return;
+  if (host.cols() > 0 && host.rows() > most_values / host.cols()) return;
   for (const layout order : {layout::row_major, layout::col_major}) {
     SCOPED_TRACE(to_string(order));
     const dense_matrix<T> dense = to_dense(host, order);
@@ -233,11 +269,11 @@ void compare_padded(const context& ctx, const csr_matrix<T, I>& host, const devi
 }
 
 template <class T, class I>
-void compare_with_host(const context& ctx, const csr_matrix<T, I>& host) {
+void compare_with_host(const context& ctx, const csr_matrix<T, I>& host, const extent& sizes) {
   const device_csr<T, I> device = upload(ctx, host);
   EXPECT_EQ(device.view().space, memory_space::device);
-  compare_entries(ctx, host, device);
-  if constexpr (number<T>) compare_padded(ctx, host, device);
+  compare_entries(ctx, host, device, sizes);
+  if constexpr (number<T>) compare_padded(ctx, host, device, sizes);
 }
 
 /// The element and index types, as rows of a table.
@@ -245,11 +281,17 @@ struct typed_run {
   const char* name;
   void (*battery)(const context&, const sparse_case&);
   void (*duplicates)(const context&);
+  void (*real)(const context&, const csr_matrix<double, std::int32_t>&, const extent&);
 };
 
 template <class T, class I>
 void run_battery(const context& ctx, const sparse_case& c) {
-  compare_with_host(ctx, matrix_of<T, I>(c));
+  compare_with_host(ctx, matrix_of<T, I>(c), every_size);
+}
+
+template <class T, class I>
+void run_real(const context& ctx, const csr_matrix<double, std::int32_t>& a, const extent& sizes) {
+  compare_with_host(ctx, cast<T, I>(a), sizes);
 }
 
 /// Entries in any order, many of them at one place, against the host's constructor.
@@ -289,7 +331,7 @@ void run_duplicates(const context& ctx) {
 
 template <class T, class I>
 constexpr typed_run run_of(const char* name) {
-  return {name, run_battery<T, I>, run_duplicates<T, I>};
+  return {name, run_battery<T, I>, run_duplicates<T, I>, run_real<T, I>};
 }
 constexpr typed_run typed_runs[] = {
     run_of<float, std::int32_t>("fp32_int32"),      run_of<float, std::int64_t>("fp32_int64"),
@@ -323,28 +365,24 @@ INSTANTIATE_TEST_SUITE_P(types, device_duplicates, ::testing::ValuesIn(typed_run
 
 // --- Real matrices --------------------------------------------------------------------------------------------------
 
-class device_formats_real : public ::testing::TestWithParam<const char*> {};
+class device_formats_real : public ::testing::TestWithParam<std::string> {};
+// Without the folder of matrices there are none.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(device_formats_real);
 
-TEST_P(device_formats_real, are_the_host_s) {
+TEST_P(device_formats_real, are_the_host_s_in_every_type) {
   if (!have_gpu()) GTEST_SKIP() << "needs a GPU";
-  const auto folder = matrices_folder();
-  if (!folder) GTEST_SKIP() << "needs the folder of real matrices (BCSC_MATRICES)";
-  const context ctx = context::cuda();
-  const auto path = *folder / (std::string(GetParam()) + ".mtx.gz");
-  ASSERT_TRUE(std::filesystem::exists(path)) << path;
-  const csr_matrix<double, std::int32_t> a = read_csr<double, std::int32_t>(path);
-  compare_with_host(ctx, a);
-  compare_with_host(ctx, cast<float, std::int64_t>(a));
+  const auto a = read_csr<double, std::int32_t>(real_matrix_path(GetParam()), read_real_matrix_with());
+  if (!is_for_every_run(static_cast<std::size_t>(a.nnz()))) {
+    GTEST_SKIP() << a.nnz() << " entries: only with BCSC_ROUNDTRIP_ALL=1";
+  }
+  const extent sizes{{8, 64}, {{4, 4}, {2, 3}}, {8, 3}, padded_limit()};
+  for (const typed_run& types : typed_runs) {
+    SCOPED_TRACE(types.name);
+    types.real(context::cuda(), a, sizes);
+  }
 }
-INSTANTIATE_TEST_SUITE_P(matrices, device_formats_real,
-                         ::testing::Values("bcsstk13", "cage10", "fidap007", "GT01R", "lp_25fv47", "memplus", "wave",
-                                           "rail_79841_negA", "dlmc_rn50_mag0.5_bottleneck_projection_g4"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(matrices, device_formats_real, ::testing::ValuesIn(real_matrix_names()),
+                         real_matrix_test_name);
 
 // --- Sizes beyond the usual -----------------------------------------------------------------------------------------
 
