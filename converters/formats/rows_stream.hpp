@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,15 +50,16 @@ struct rows_stream {
 /// How to cut for products with `cols` columns by a kernel whose teams multiply `step` entries of a piece at a time.
 /// The steps of a piece follow each other, so at the end a GPU waits for as long as the longest piece takes; short
 /// pieces are many sums to write and to add up. The whole takes so and so many steps of all teams: the best pieces were
-/// found (docs/performance.md) to take about twice the root of that, from 4 to 64. Where all rows are long, cutting
+/// found (docs/performance.md) to take about twice the root of that, from 4 to 72. Where all rows are long, cutting
 /// them would only add partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
 constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
-  constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
+  constexpr std::int64_t products_a_step = 240000;  // of a value of A and one of B, while all of a GPU does a step
   constexpr std::int64_t few = 64;                  // entries: not worth a second kernel
+  constexpr std::int64_t most_steps = 72;           // R-MAT: 64 and 80 took 4 and 2 % longer
   const std::int64_t thousands = nnz / 1000 + 1;    // so that their product with any N fits
   const std::int64_t whole = thousands * (cols < 1000000 ? cols : 1000000) / (products_a_step / 1000);
   std::int64_t steps = 4;
-  while (steps < 64 && steps * steps < 4 * whole) steps *= 2;
+  while (steps < most_steps && steps * steps < 4 * whole) steps = std::min(2 * steps, most_steps);
   const std::int64_t mean = rows > 0 ? nnz / rows : 0;
   const std::int64_t piece = steps * step + steps * step % 2;
   const std::int64_t least = 4 * mean > few ? 4 * mean : few;

@@ -40,9 +40,9 @@ struct plan_options {
   std::int64_t batch = 1;               ///< members of a batch that the workspace has room for; any number runs
   bool deterministic = false;           ///< only kernels that are bit-equal from run to run
   compute_class compute = compute_class::full;
-  /// Bound on workspace_bytes(); one tile of columns is always taken. Less means more, narrower passes over a
-  /// column-major B, and fewer members of a batch at once.
-  std::int64_t max_workspace_bytes = std::int64_t{256} << 20;
+  /// Bound on workspace_bytes(); one tile of columns of a column-major B is always taken. Less means more, narrower
+  /// passes over it, fewer members of a batch at once, and a large column-major C written in small pieces.
+  std::int64_t max_workspace_bytes = std::int64_t{1} << 30;
   trust check = trust::validate;  ///< of A's arrays
   /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
   /// in A's order all the same. Found on the host, and kept by update_values.

@@ -565,19 +565,19 @@ struct pass_edge {
 };
 
 /// Calls body(pass_width<vectors, their bytes>, pass_edge<whether the last vector is a part>): as few vectors as hold
-/// the columns, and a single one no wider than need be.
-template <int Most, class T, int Bytes = vector_bytes, class Body>
+/// the columns, and a single one no wider than need be. A last vector that is whole has code of its own only where
+/// indices I are of 32 bits: matrices that take 64 wait for memory, and all code for them stands twice.
+template <int Most, class T, class I, int Bytes = vector_bytes, class Body>
 [[gnu::always_inline]] inline void with_pass(int64_t columns, const Body& body) {
   if constexpr (Most > 1) {
-    if (columns <= (Most - 1) * width<T>) return with_pass<Most - 1, T>(columns, body);
+    if (columns <= (Most - 1) * width<T>) return with_pass<Most - 1, T, I>(columns, body);
   } else if constexpr (Bytes > least_bytes) {
-    if (columns <= width<T, Bytes / 2>) return with_pass<1, T, Bytes / 2>(columns, body);
+    if (columns <= width<T, Bytes / 2>) return with_pass<1, T, I, Bytes / 2>(columns, body);
   }
-  if (columns % width<T, Bytes> == 0) {
-    body(pass_width<Most, Bytes>{}, pass_edge<false>{});
-  } else {
-    body(pass_width<Most, Bytes>{}, pass_edge<true>{});
+  if constexpr (sizeof(I) == 4) {
+    if (columns % width<T, Bytes> == 0) return body(pass_width<Most, Bytes>{}, pass_edge<false>{});
   }
+  body(pass_width<Most, Bytes>{}, pass_edge<true>{});
 }
 
 /// Columns [from, to) in passes of at most `Most` vectors, as even as may be.
@@ -597,10 +597,28 @@ struct pass_list {
   }
 };
 
-/// A share of a tile: the row blocks [block, end), the columns [from, to) of C.
+/// A share of a tile: the row blocks [block, end), the columns [from, to) of a contiguous C, for m_block = 1.
+template <class T, class I>
+void share_of_contiguous(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
+  constexpr int most = widest_pass(1);
+  const pass_list<most, T> passes(from, to);
+  const int64_t step = passes.count == 1 ? end - block : 1;
+  for (; block < end; block += step) {
+    passes.for_each([&](int64_t column, int64_t columns) {
+      with_pass<most, T, I>(columns, [&](auto pass, auto edge) {
+        work.far
+            ? rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, block + step, column, columns)
+            : rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, block + step, column,
+                                                                             columns);
+      });
+    });
+  }
+}
+
+/// The same for any height and any C.
 template <int Rows, class T, class I>
 void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
-  constexpr int most = widest_pass(Rows);
+  constexpr int most = widest_pass(Rows) < max_pass ? widest_pass(Rows) : max_pass;
   const pass_list<most, T> passes(from, to);
   const bool contiguous = work.out.col_stride == 1;
   // A contiguous C is written as it comes; of a strided one some rows are gathered, to fill its cache lines.
@@ -608,17 +626,7 @@ void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64
   for (; block < end; block += step) {
     const int64_t group_end = least(block + step, end);
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<most, T>(columns, [&](auto pass, auto edge) {
-        if constexpr (Rows == 1) {
-          if (contiguous && work.far) {
-            rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, group_end, column, columns);
-            return;
-          }
-          if (contiguous) {
-            rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, group_end, column, columns);
-            return;
-          }
-        }
+      with_pass<most, T, I>(columns, [&](auto pass, auto edge) {
         const int64_t next = group_end - block > 1 ? column : column + columns < to ? column + columns : from;
         pass_in_registers<Rows, pass.vectors, pass.bytes, edge.part>(work, block, group_end, column, columns, next);
       });
@@ -638,7 +646,7 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
       const int64_t rows = least(m_tile, height - row);
       for (int64_t i = 0; i < rows * ld; i += width<T>) store(tile + i, vec<T>{});
       passes.for_each([&](int64_t column, int64_t columns) {
-        with_pass<max_pass, T>(columns, [&](auto pass, auto edge) {
+        with_pass<max_pass, T, I>(columns, [&](auto pass, auto edge) {
           const part<T, pass.bytes> lanes(columns - (pass.vectors - 1) * width<T, pass.bytes>);
           pass_in_scratch<pass.vectors, pass.bytes, edge.part>(a, block, row, rows, work.b + column, work.ldb, lanes,
                                                                tile + (column - from), ld);
@@ -835,7 +843,7 @@ void run_narrow(const job<T, I>& work, int64_t n_tile, int threads) {
   for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
     const pass_list<max_pass, float> passes(from, to);
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<max_pass, float>(columns, [&](auto pass, auto edge) {
+      with_pass<max_pass, float, I>(columns, [&](auto pass, auto edge) {
         narrow_rows<pass.vectors, pass.bytes, edge.part>(work, first, last, column, columns);
       });
     });
@@ -975,7 +983,7 @@ void share_of_scatter(const job<T, I>& work, int64_t first, int64_t end, int64_t
       continue;
     }
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<max_pass, T>(columns, [&](auto pass, auto edge) {
+      with_pass<max_pass, T, I>(columns, [&](auto pass, auto edge) {
         const part<T, pass.bytes> lanes(columns - (pass.vectors - 1) * width<T, pass.bytes>);
         pass_of_scatter<pass.vectors, pass.bytes, edge.part>(work, block, range, column, lanes);
       });
@@ -1021,6 +1029,7 @@ void run_registers(const job<T, I>& work, int64_t n_tile, int threads) {
   for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
     if constexpr (Rows == 1) {
       if (work.n == 1) return share_of_vector(work, first, last);
+      if (work.out.col_stride == 1) return share_of_contiguous(work, first, last, from, to);
     }
     share_in_registers<Rows>(work, first, last, from, to);
   });

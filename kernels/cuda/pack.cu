@@ -3,100 +3,147 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 
-/// Column-major B to row-major.
+/// Column-major to row-major, and back.
 ///
-/// Who owns what: a thread block owns tiles of 2048 elements, as wide as the result where that is narrow (4 to 32
-///   columns), numbered down the columns of B: so that few columns are read and written in as long stretches as many.
-/// What is loaded when: a tile is read along B's columns into shared memory, eight elements a thread under way, and
-///   after the barrier written along the rows of the result; both ways a warp touches neighbours. Columns of the tile
-///   lie so far apart that a warp reads it the other way round from 32 different banks.
-/// Bytes moved: rows * cols values read once, rows * ld_packed written once.
+/// Who owns what: a warp owns tiles of 32 rows and as many columns as 32 to 64 bytes of a row hold (4 where there are
+/// no
+///   more). The warps of a thread block stand side by side along a row, as far as it goes, and the thread blocks follow
+///   each other along rows, too: what a row has of a line of 128 bytes is touched at about the same time.
+/// What is loaded when: a whole tile is asked for, a value of each of its columns a thread, before the first is put
+/// down
+///   in shared memory that is the warp's own, so that nobody waits for another warp; then written the other way round.
+///   Along the columns a warp touches 32 neighbours; along the rows whole sectors of 32 bytes. Wider tiles, and those
+///   that a thread block shares, were slower (docs/performance.md).
+/// Bytes moved: rows * cols values read once and written once.
 namespace bcsc::kernels::cuda {
 
 namespace {
 
-constexpr int threads = 256;
-constexpr int elements = 2048;  // of a tile
+constexpr int warps = 4;
 
-template <class T, int Width>
-__global__ void __launch_bounds__(threads)
-    pack_kernel(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed,
-                std::int64_t b_stride, std::int64_t packed_stride) {
-  constexpr int height = elements / Width, pitch = height + 32 / Width, each = elements / threads;
-  b = of_member(b, b_stride);
-  packed = of_member(packed, packed_stride);
-  __shared__ T tile[Width * pitch];  // [column][row]
-  const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t row_tiles = ceil_div(rows, height);
-  const std::int64_t num_tiles = row_tiles * ceil_div(ld_packed, Width);
-  for (std::int64_t index = blockIdx.x; index < num_tiles; index += gridDim.x) {
-    const std::int64_t col_tile = index / row_tiles;
-    const std::int64_t first_row = (index - col_tile * row_tiles) * height;
-    const std::int64_t first_col = col_tile * Width;
-    T values[each];  // all asked for before the first is put down
+/// Sizes and distances, in elements.
+struct turning {
+  std::int64_t rows, cols;
+  std::int64_t filled_cols;  ///< of the row-major side, at least cols: with zeros behind what there is
+  std::int64_t ld_cols, ld_rows;
+  std::int64_t from_stride, to_stride;  ///< from a batch's member to the next
+  int warps_across;                     ///< of a thread block's, side by side along a row
+  std::int64_t blocks_across;           ///< so many thread blocks hold a row
+  double row_of_block;                  ///< 1 / blocks_across
+};
+
+template <bool ToRows, int Width, class T>
+__global__ void __launch_bounds__(32 * warps) turn_kernel(const T* from, T* to, const __grid_constant__ turning sizes) {
+  constexpr int rows_at_once = 32 / Width;
+  __shared__ T tiles[warps][32][Width + 1];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  T(&tile)[32][Width + 1] = tiles[warp];
+  from = of_member(from, sizes.from_stride);
+  to = of_member(to, sizes.to_stride);
+  const std::int64_t warps_down = warps / sizes.warps_across;
+  const std::int64_t num_blocks = ceil_div(sizes.rows, 32 * warps_down) * sizes.blocks_across;
+  wait_for_previous();
+  let_next_begin();
+  for (std::int64_t index = blockIdx.x; index < num_blocks; index += gridDim.x) {
+    const std::int64_t down = divide(index, sizes.blocks_across, sizes.row_of_block);
+    const std::int64_t across = index - down * sizes.blocks_across;
+    const std::int64_t first_row = (down * warps_down + warp / sizes.warps_across) * 32;
+    const std::int64_t first_col = (across * sizes.warps_across + warp % sizes.warps_across) * Width;
+
+    // Step i along columns is column i, and this thread's row; along rows it is some rows, and this thread's column.
+    const auto along_cols = [&](int i) { return (first_col + i) * sizes.ld_cols + first_row + lane; };
+    const auto is_in_cols = [&](int i) { return first_row + lane < sizes.rows && first_col + i < sizes.cols; };
+    const auto row_at = [&](int i) { return i * rows_at_once + lane / Width; };
+    const auto along_rows = [&](int i) { return (first_row + row_at(i)) * sizes.ld_rows + first_col + lane % Width; };
+    const auto is_in_rows = [&](int i) {
+      return first_row + row_at(i) < sizes.rows && first_col + lane % Width < sizes.filled_cols;
+    };
+    T values[Width];
 #pragma unroll
-    for (int i = 0; i < each; ++i) {
-      const int row = (thread + i * threads) % height, col = (thread + i * threads) / height;
-      const bool inside = first_row + row < rows && first_col + col < cols;
-      values[i] = inside ? __ldg(b + (first_col + col) * ldb + first_row + row) : T{0};
-    }
-#pragma unroll
-    for (int i = 0; i < each; ++i) {
-      const int row = (thread + i * threads) % height, col = (thread + i * threads) / height;
-      tile[col * pitch + row] = values[i];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < each; ++i) {
-      const int row = (thread + i * threads) / Width, col = (thread + i * threads) % Width;
-      if (first_row + row < rows && first_col + col < ld_packed) {
-        packed[(first_row + row) * ld_packed + first_col + col] = tile[col * pitch + row];
+    for (int i = 0; i < Width; ++i) {
+      if constexpr (ToRows) {
+        values[i] = is_in_cols(i) ? from[along_cols(i)] : T{0};
+      } else {
+        values[i] = is_in_rows(i) ? from[along_rows(i)] : T{0};
       }
     }
-    __syncthreads();  // before the next tile is read
+#pragma unroll
+    for (int i = 0; i < Width; ++i) (ToRows ? tile[lane][i] : tile[row_at(i)][lane % Width]) = values[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < Width; ++i) {
+      if constexpr (ToRows) {
+        if (is_in_rows(i)) to[along_rows(i)] = tile[row_at(i)][lane % Width];
+      } else {
+        if (is_in_cols(i)) to[along_cols(i)] = tile[lane][i];
+      }
+    }
+    __syncwarp();  // before the next tile is put down
   }
 }
 
-template <int Width, class T>
-int pack_tiles(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed,
-               CUstream_st* stream, const pack_members& members) {
-  const std::int64_t num_tiles = ceil_div(rows, elements / Width) * ceil_div(ld_packed, Width);
-  return start(begins::after_previous, &pack_kernel<T, Width>, grid_of(num_tiles, {.count = members.count}),
-               dim3(threads), 0, stream, b, ldb, rows, cols, packed, ld_packed, members.b_stride,
-               members.packed_stride);
+template <bool ToRows, int Width, class T>
+int turn_tiles(const T* from, T* to, turning sizes, std::int64_t members, CUstream_st* stream) {
+  const std::int64_t tiles_across = ceil_div(sizes.filled_cols, Width);
+  sizes.warps_across = tiles_across > 2 ? 4 : static_cast<int>(tiles_across);
+  sizes.blocks_across = ceil_div(tiles_across, sizes.warps_across);
+  sizes.row_of_block = 1.0 / static_cast<double>(sizes.blocks_across);
+  const std::int64_t blocks_down = ceil_div(sizes.rows, 32 * (warps / sizes.warps_across));
+  return start(begins::while_previous_ends, &turn_kernel<ToRows, Width, T>,
+               grid_of(blocks_down * sizes.blocks_across, {.count = members}), dim3(32 * warps), 0, stream, from, to,
+               sizes);
 }
 
-template <class T>
-int pack(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed, std::int64_t ld_packed,
-         CUstream_st* stream, const pack_members& members) {
-  if (rows <= 0 || cols <= 0) return cudaSuccess;
-  if (ld_packed <= 4) return pack_tiles<4>(b, ldb, rows, cols, packed, ld_packed, stream, members);
-  if (ld_packed <= 8) return pack_tiles<8>(b, ldb, rows, cols, packed, ld_packed, stream, members);
-  if (ld_packed <= 16) return pack_tiles<16>(b, ldb, rows, cols, packed, ld_packed, stream, members);
-  return pack_tiles<32>(b, ldb, rows, cols, packed, ld_packed, stream, members);
+template <bool ToRows, class T>
+int turn(const T* from, T* to, const turning& sizes, std::int64_t members, CUstream_st* stream) {
+  if (sizes.rows <= 0 || sizes.cols <= 0) return cudaSuccess;
+  if constexpr (narrow_number<T>) {  // nothing is computed with: 16 bits are 16 bits
+    return turn<ToRows>(&from->bits, &to->bits, sizes, members, stream);
+  } else {
+    if (sizes.filled_cols <= 4) return turn_tiles<ToRows, 4>(from, to, sizes, members, stream);
+    return turn_tiles < ToRows, sizeof(T) == 2 ? 16 : 8 > (from, to, sizes, members, stream);
+  }
 }
 
 }  // namespace
 
-int pack_row_major(const float* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, float* packed,
+template <class T>
+int pack_row_major(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed,
                    std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
-  return pack(b, ldb, rows, cols, packed, ld_packed, stream, members);
+  return turn<true>(b, packed,
+                    {.rows = rows,
+                     .cols = cols,
+                     .filled_cols = ld_packed,
+                     .ld_cols = ldb,
+                     .ld_rows = ld_packed,
+                     .from_stride = members.col_major_stride,
+                     .to_stride = members.row_major_stride},
+                    members.count, stream);
 }
 
-int pack_row_major(const double* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, double* packed,
-                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
-  return pack(b, ldb, rows, cols, packed, ld_packed, stream, members);
+template <class T>
+int unpack_row_major(const T* packed, std::int64_t ld_packed, std::int64_t rows, std::int64_t cols, T* c,
+                     std::int64_t ldc, CUstream_st* stream, const pack_members& members) {
+  return turn<false>(packed, c,
+                     {.rows = rows,
+                      .cols = cols,
+                      .filled_cols = cols,
+                      .ld_cols = ldc,
+                      .ld_rows = ld_packed,
+                      .from_stride = members.row_major_stride,
+                      .to_stride = members.col_major_stride},
+                     members.count, stream);
 }
 
-// Nothing is computed with: 16 bits are 16 bits.
-int pack_row_major(const half* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, half* packed,
-                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
-  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream, members);
-}
-
-int pack_row_major(const bfloat16* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, bfloat16* packed,
-                   std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
-  return pack(&b->bits, ldb, rows, cols, &packed->bits, ld_packed, stream, members);
-}
+#define BCSC_INSTANTIATE(T)                                                                                         \
+  template int pack_row_major(const T*, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, CUstream_st*,   \
+                              const pack_members&);                                                                 \
+  template int unpack_row_major(const T*, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, CUstream_st*, \
+                                const pack_members&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::kernels::cuda

@@ -120,20 +120,17 @@ double predict_measured(const problem& p, const registered_kernel& kernel, const
 }
 
 /// What a column-major B costs on a GPU beyond a row-major one, in seconds: packed by a kernel of its own, or read
-/// where it lies. That takes a sector of 32 bytes for each entry and column (a mesh whose rows have columns side by
-/// side pays half of it, a graph three times as much), A again for each tile, and a longer wait at each step of a row.
-/// Measured on an H200 (docs/performance.md).
+/// where it lies. That takes a sector of 32 bytes for each entry and column, of which a mesh whose rows have columns
+/// side by side uses more than a graph, and A again for each tile. Measured on an H200 (docs/performance.md).
 double packing_seconds(const problem& p) {
   if (p.cols <= 1) return 0;  // a single column is row-major as it lies
   const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
-  return 1e-6 * (3.3 + 0.8 * mb);
+  return 1e-6 * (3.3 + 0.5 * mb);
 }
 double strided_seconds(const problem& p, const registered_kernel& k) {
   const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, std::int64_t{k.strided_cols}) - 1);
   const double entries = 1e-6 * static_cast<double>(p.nnz);
-  const double mean = static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(1, p.rows));
-  const double steps = mean / k.info.columns_at_once;
-  return 1e-6 * (entries * (2.2 * static_cast<double>(p.cols) + 5 * more_tiles) + 0.2 * more_tiles + 0.6 * steps);
+  return 1e-6 * (entries * (2.5 * static_cast<double>(p.cols) + 3 * more_tiles) + 0.4 * more_tiles);
 }
 double layout_seconds(const problem& p, const registered_kernel& k) {
   if (!p.b_is_col_major || p.where == backend::cpu) return 0;
@@ -221,6 +218,15 @@ bool reads_in_place(const problem& p, const registered_kernel& kernel) {
   constexpr std::int64_t most_cols = 64;  // more were slower on every graph measured
   return p.where == backend::cuda && p.cols > 1 && p.cols <= most_cols && kernel.strided_cols > 0 &&
          strided_seconds(p, kernel) < packing_seconds(p);
+}
+
+// A kernel that has some rows at a time writes some values at a time into each column: parts of sectors, which the L2
+// puts together as long as it holds them. Measured on an H200 (docs/performance.md): where C is much larger than that,
+// turning it takes from half to nine tenths of the time.
+bool turns_c(const problem& p) {
+  constexpr std::int64_t least_cols = 128, least_bytes = std::int64_t{36} << 20;
+  const std::int64_t row_bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
+  return p.where == backend::cuda && p.b_is_col_major && p.cols >= least_cols && p.rows >= least_bytes / row_bytes;
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {

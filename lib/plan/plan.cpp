@@ -106,9 +106,11 @@ struct spmm_plan<T>::impl {
   bool by_length = false;                // the order is that of order_rows_by_length()
   std::unique_ptr<impl> forward;         // of a transposed() plan: the plan whose matrix it reads, without a workspace
 
-  // Only for a column-major B, which is made row-major, and for kernels that leave partial sums: products are made in
-  // slabs of at most slab_cols columns, of as many members of a batch as the workspace holds.
+  // Only for a column-major B, which is made row-major, for a large column-major C, which is turned when it is whole,
+  // and for kernels that leave partial sums: products are made in slabs of at most slab_cols columns, of as many
+  // members of a batch as the workspace holds.
   std::int64_t slab_cols = 0;
+  bool room_to_turn = false;  // for C
   std::size_t workspace_bytes = 0;
   std::vector<std::byte> host_workspace;
   core::device_buffer<std::byte> device_workspace;
@@ -440,33 +442,37 @@ struct spmm_plan<T>::impl {
   /// Values of workspace for the kernel's partial sums; those that read the transpose leave none.
   std::int64_t partial_values(std::int64_t n) const { return forward ? 0 : a->partial_values(n); }
 
-  bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
-  /// A column-major B of N = n columns.
-  bool reads_in_place(std::int64_t n) const {
-    if (!packs_b()) return false;
+  plan::problem problem_of(std::int64_t n) const {
     plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
     p.cols = n;
-    return plan::reads_in_place(p, *kernel);
+    return p;
   }
+  bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
+  /// A column-major B of N = n columns.
+  bool reads_in_place(std::int64_t n) const { return packs_b() && plan::reads_in_place(problem_of(n), *kernel); }
 
-  /// Values of workspace that B made row-major takes, of `width` columns; the partial sums follow.
-  std::int64_t packed_values(std::int64_t width) const {
-    if (!packs_b()) return 0;
-    const std::int64_t values = core::checked_product(facts.cols, width, "workspace");
+  /// Values of workspace for `width` columns of a matrix that is made row-major: another may follow.
+  static std::int64_t row_major_values(std::int64_t rows, std::int64_t width) {
     constexpr std::int64_t grain = workspace_alignment / sizeof(T);
-    return partial_values(width) > 0 ? core::ceil_div(values, grain) * grain : values;
+    return core::ceil_div(core::checked_product(rows, width, "workspace"), grain) * grain;
+  }
+  std::int64_t packed_values(std::int64_t width) const { return packs_b() ? row_major_values(facts.cols, width) : 0; }
+  std::int64_t turned_values(std::int64_t width) const {
+    return room_to_turn ? row_major_values(facts.rows, width) : 0;
   }
   std::int64_t slab_bytes(std::int64_t width) const {
-    return core::checked_product(packed_values(width), sizeof(T), "workspace") +
+    return core::checked_product(packed_values(width) + turned_values(width), sizeof(T), "workspace") +
            core::checked_product(partial_values(width), sizeof(sum_type), "workspace");
   }
 
   void make_workspace() {
-    if (!packs_b() && partial_values(1) == 0) return;
-    const std::int64_t wanted_tiles = core::ceil_div(options.cols, facts.kernel.n_tile);
-    const std::int64_t allowed_tiles =
-        std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(facts.kernel.n_tile));
-    slab_cols = std::min(wanted_tiles, allowed_tiles) * facts.kernel.n_tile;
+    const std::int64_t one_tile = facts.kernel.n_tile;
+    room_to_turn = !forward && plan::turns_c(problem_of(options.cols));
+    if (room_to_turn && slab_bytes(one_tile) > options.max_workspace_bytes) room_to_turn = false;
+    if (slab_bytes(1) == 0) return;
+    const std::int64_t wanted_tiles = core::ceil_div(options.cols, one_tile);
+    const std::int64_t allowed_tiles = std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(one_tile));
+    slab_cols = std::min(wanted_tiles, allowed_tiles) * one_tile;
     const std::int64_t one_member = slab_bytes(slab_cols);
     const std::int64_t members = std::clamp<std::int64_t>(options.max_workspace_bytes / one_member, 1, options.batch);
     workspace_bytes = static_cast<std::size_t>(one_member * members);
@@ -589,23 +595,34 @@ struct spmm_plan<T>::impl {
       }
       return;
     }
+    const bool turns = room_to_turn && c.order == layout::col_major && plan::turns_c(problem_of(c.cols));
+    const bool reads_c = beta.pointer() != nullptr || beta.value() != 0;
     const workspace_lease workspace(*this, run);
     const slab most = largest_slab(c.cols, count);
-    auto* const partials = reinterpret_cast<sum_type*>(workspace.data() + most.members * packed_values(most.cols));
+    T* const turned = workspace.data() + most.members * packed_values(most.cols);
+    auto* const partials = reinterpret_cast<sum_type*>(turned + most.members * turned_values(most.cols));
     const std::int64_t packed_stride = b_stride != 0 ? packed_values(most.cols) : 0;  // one B is packed once
+    const std::int64_t turned_stride = turned_values(most.cols);
     for (std::int64_t k = 0; k < count; k += most.members) {
       const std::int64_t members = std::min(most.members, count - k);
       const T* const b_first = b.data + k * b_stride;
       for (std::int64_t j = 0; j < c.cols; j += most.cols) {
         const std::int64_t width = std::min(most.cols, c.cols - j);
         if (packs) {
-          pack(b_first + j * b.ld, b.ld, width, workspace.data(), most.cols,
+          pack(b_first + j * b.ld, b.ld, facts.cols, width, workspace.data(), most.cols,
                {b_stride != 0 ? members : 1, b_stride, packed_stride}, run.stream);
         }
         const T* const b_slab = packs ? workspace.data() : b_first + (reads_b ? j * b.col_stride() : 0);
-        const dense_view<T> c_slab(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order);
-        multiply(alpha, b_slab, packs ? b_strides{most.cols, 1} : strides, beta, member(c_slab, k, c_stride), partials,
-                 {members, packs ? packed_stride : b_stride, c_stride, a->partial_values(width)}, run.stream);
+        const dense_view<T> c_slab =
+            member(dense_view<T>(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order), k, c_stride);
+        const kernels::cuda::pack_members each{members, c_stride, turned_stride};
+        if (turns && reads_c) pack(c_slab.data, c.ld, c.rows, width, turned, most.cols, each, run.stream);
+        multiply(
+            alpha, b_slab, packs ? b_strides{most.cols, 1} : strides, beta,
+            turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials,
+            {members, packs ? packed_stride : b_stride, turns ? turned_stride : c_stride, a->partial_values(width)},
+            run.stream);
+        if (turns) unpack(turned, most.cols, c_slab, each, run.stream);
       }
     }
   }
@@ -626,20 +643,31 @@ struct spmm_plan<T>::impl {
     return c;
   }
 
-  void pack(const T* b, std::int64_t ldb, std::int64_t width, T* packed, std::int64_t ld_packed,
+  void pack(const T* from, std::int64_t ld, std::int64_t rows, std::int64_t width, T* packed, std::int64_t ld_packed,
             const kernels::cuda::pack_members& members, cuda_stream stream) const {
     if (!on_gpu()) {
       for (std::int64_t k = 0; k < members.count; ++k) {
-        kernels::cpu::pack_row_major(b + k * members.b_stride, ldb, facts.cols, width,
-                                     packed + k * members.packed_stride, ld_packed, ctx.threads());
+        kernels::cpu::pack_row_major(from + k * members.col_major_stride, ld, rows, width,
+                                     packed + k * members.row_major_stride, ld_packed, ctx.threads());
       }
       return;
     }
 #if BCSC_WITH_CUDA
-    const int status = kernels::cuda::pack_row_major(b, ldb, facts.cols, width, packed, ld_packed, stream, members);
-    core::check_launch(ctx.state(), status, "pack B");
+    const int status = kernels::cuda::pack_row_major(from, ld, rows, width, packed, ld_packed, stream, members);
+    core::check_launch(ctx.state(), status, "making an operand row-major");
 #else
     (void)stream;
+#endif
+  }
+
+  void unpack(const T* packed, std::int64_t ld_packed, const dense_view<T>& c,
+              const kernels::cuda::pack_members& members, cuda_stream stream) const {
+#if BCSC_WITH_CUDA
+    const int status =
+        kernels::cuda::unpack_row_major(packed, ld_packed, c.rows, c.cols, c.data, c.ld, stream, members);
+    core::check_launch(ctx.state(), status, "turning C");
+#else
+    (void)packed, (void)ld_packed, (void)c, (void)members, (void)stream;
 #endif
   }
 
@@ -700,8 +728,10 @@ struct spmm_plan<T>::impl {
 
   std::string explain_b() const {
     if (!packs_b() || options.cols == 1) return {};
-    return fmt::format("\nB: column-major, {}",
-                       reads_in_place(options.cols) ? "read where it lies" : "made row-major in the workspace first");
+    return fmt::format(
+        "\nB: column-major, {}{}",
+        reads_in_place(options.cols) ? "read where it lies" : "made row-major in the workspace first",
+        room_to_turn ? "\nC: if column-major, made row-major in the workspace and turned at the end" : "");
   }
 
   std::string explain() const {

@@ -650,24 +650,50 @@ TEST(emulated_gpu, reads_operands_as_the_matrix_units_do) {
 
 // --- A kernel of the library that stands in no table ----------------------------------------------------------------
 
-TEST(emulated_gpu, packs_column_major_b) {
-  in_every_order([] {
-    for (const std::int64_t rows : {1, 31, 64, 77}) {
-      for (const std::int64_t cols : {1, 32, 45}) {
-        const std::int64_t ldb = rows + 3, ld_packed = (cols + 3) / 4 * 4;
-        const auto b = integers<double>(static_cast<int>(ldb * cols), 9);
-        std::vector<double> packed(static_cast<std::size_t>(rows * ld_packed), NAN);
-        ASSERT_EQ(kernels::cuda::pack_row_major(b.data(), ldb, rows, cols, packed.data(), ld_packed, nullptr),
-                  cudaSuccess)
-            << emulation::report();
+template <class T>
+void turn_there_and_back() {
+  for (const std::int64_t rows : {1, 31, 64, 77, 130}) {
+    for (const std::int64_t cols : {1, 4, 7, 16, 32, 45}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
+      constexpr std::int64_t members = 2;
+      const std::int64_t ldb = rows + 3, ld_packed = (cols + 3) / 4 * 4;
+      const std::int64_t b_stride = ldb * cols + 1, packed_stride = rows * ld_packed + 5;
+      const kernels::cuda::pack_members batch{members, b_stride, packed_stride};
+      const auto b = integers<T>(static_cast<int>(b_stride * members), 9);
+      std::vector<T> packed(static_cast<std::size_t>(packed_stride * members), T(-1));
+      ASSERT_EQ(kernels::cuda::pack_row_major(b.data(), ldb, rows, cols, packed.data(), ld_packed, nullptr, batch),
+                cudaSuccess)
+          << emulation::report();
+      std::vector<T> c(b.size(), T(-1));
+      ASSERT_EQ(kernels::cuda::unpack_row_major(packed.data(), ld_packed, rows, cols, c.data(), ldb, nullptr, batch),
+                cudaSuccess)
+          << emulation::report();
+      for (std::int64_t k = 0; k < members; ++k) {
+        const auto in_b = [&](std::int64_t i, std::int64_t j) {
+          return static_cast<std::size_t>(k * b_stride + j * ldb + i);
+        };
         for (std::int64_t i = 0; i < rows; ++i) {
           for (std::int64_t j = 0; j < ld_packed; ++j) {
-            EXPECT_EQ(packed[static_cast<std::size_t>(i * ld_packed + j)],
-                      j < cols ? b[static_cast<std::size_t>(j * ldb + i)] : 0);
+            const auto at = static_cast<std::size_t>(k * packed_stride + i * ld_packed + j);
+            ASSERT_EQ(static_cast<double>(packed[at]), j < cols ? static_cast<double>(b[in_b(i, j)]) : 0.0);
+          }
+        }
+        // What lies between the columns of C stays as it is.
+        for (std::int64_t j = 0; j < cols; ++j) {
+          for (std::int64_t i = 0; i < ldb; ++i) {
+            const auto at = in_b(i, j);
+            ASSERT_EQ(static_cast<double>(c[at]), i < rows ? static_cast<double>(b[at]) : -1.0);
           }
         }
       }
     }
+  }
+}
+TEST(emulated_gpu, turns_what_is_column_major_and_back) {
+  in_every_order([] {
+    turn_there_and_back<float>();
+    turn_there_and_back<double>();
+    turn_there_and_back<half>();
   });
 }
 

@@ -467,6 +467,55 @@ TEST_F(plan_cuda, the_own_workspace_belongs_to_one_stream) {
   cudaStreamDestroy(second);
 }
 
+/// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched beside C.
+template <class T>
+void turn_large_c(const context& ctx) {
+  constexpr std::int64_t n = 130, cols = 300, members = 2;
+  const std::int64_t rows = (std::int64_t{37} << 20) / (n * static_cast<std::int64_t>(sizeof(T)));
+  const sparse_case a = make_case("tall", rows, cols, scatter(rows, cols, 2 * rows, 71), values::small_integers, 72);
+  std::vector<dense_table<T>> b, c0;
+  for (std::size_t k = 0; k < members; ++k) {
+    b.push_back(random_table<T>(cols, n, values::small_integers, 73 + k));
+    c0.push_back(random_table<T>(rows, n, values::small_integers, 75 + k));
+  }
+  struct run {
+    std::string kernel;
+    double beta;
+    std::int64_t batch, most_mib;
+  };
+  const std::vector<kernel_info> table = kernel_table(backend::cuda, value_type_of<T>);
+  const auto narrow_tile = std::ranges::find_if(
+      table, [](const kernel_info& kernel) { return kernel.algorithm == "rowwise" && kernel.n_tile == 64; });
+  // Room for a batch and for one after the other; columns in slabs; none for C.
+  const run runs[] = {{"", 0, 2, 1024}, {"", 2, 1, 1024}, {narrow_tile->name, 1, 1, 20}, {"", 0, 1, 1}};
+  for (const run& each : runs) {
+    const spmm_plan<T> plan(ctx, csr_of<T>(a),
+                            {.cols = n,
+                             .b_layout = layout::col_major,
+                             .kernel = each.kernel,
+                             .batch = each.batch,
+                             .max_workspace_bytes = each.most_mib << 20});
+    const bool turned = plan.explain().find("turned at the end") != std::string::npos;
+    EXPECT_EQ(turned, each.most_mib >= 20) << plan.explain();
+    batch_operand<T> on_b(ctx, b, {layout::col_major, 1}, {}), on_c(ctx, c0, {layout::col_major, 3, 1}, {5});
+    plan.run(2, on_b.view(), static_cast<scalar_of<T>>(each.beta), on_c.view(),
+             {.batch = {members, on_b.stride(), on_c.stride()}});
+    const auto got = on_c.read();
+    for (std::size_t k = 0; k < members; ++k) {
+      expect_exact<T>(multiply<T>(a, false, 2, b[k], each.beta, c0[k]), got[k], plan.facts().kernel.name);
+    }
+    // Planned for more columns than it is run with: too few to be turned.
+    operand<T> few_b(ctx, random_table<T>(cols, 3, values::small_integers, 77), {layout::col_major}),
+        few_c(ctx, rows, 3, {layout::col_major});
+    plan.run(1, few_b.view(), 0, few_c.view());
+    expect_exact<T>(multiply<T>(a, false, 1, few_b.read(), 0, {}), few_c.read(), "three columns");
+  }
+}
+TEST_F(plan_cuda, a_large_column_major_c_is_turned) {
+  turn_large_c<float>(ctx());
+  turn_large_c<double>(ctx());
+}
+
 TEST_F(plan_cuda, unsorted_device_rows_are_sorted_and_summed) {
   const std::vector<std::int32_t> ptr{0, 3, 4}, ind{2, 0, 2, 1};
   const std::vector<float> v{1, 2, 4, 8};
