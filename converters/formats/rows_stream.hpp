@@ -53,7 +53,8 @@ struct rows_stream {
 /// found (docs/performance.md) to take about twice the root of that, from 4 to 72. Where all rows are long, cutting
 /// them would only add partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
 constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
-  constexpr std::int64_t products_a_step = 240000;  // of a value of A and one of B, while all of a GPU does a step
+  constexpr std::int64_t products_a_step = 240000;  // of a value of A and one of B, while all of a GPU does a step:
+                                                    // R-MAT 17 at N = 128 is just beyond 64 steps
   constexpr std::int64_t few = 64;                  // entries: not worth a second kernel
   constexpr std::int64_t most_steps = 72;           // R-MAT: 64 and 80 took 4 and 2 % longer
   const std::int64_t thousands = nnz / 1000 + 1;    // so that their product with any N fits

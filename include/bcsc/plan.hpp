@@ -41,8 +41,9 @@ struct plan_options {
   bool deterministic = false;           ///< only kernels that are bit-equal from run to run
   compute_class compute = compute_class::full;
   /// Bound on workspace_bytes(); one tile of columns of a column-major B is always taken. Less means more, narrower
-  /// passes over it, fewer members of a batch at once, and a large column-major C written in small pieces.
-  std::int64_t max_workspace_bytes = std::int64_t{1} << 30;
+  /// passes over it, fewer members of a batch at once, and, on a GPU, that a column-major C of some 36 MiB and more is
+  /// written as it comes instead of being turned once it is whole. 0: 256 MiB, or 1 GiB where such a C is.
+  std::int64_t max_workspace_bytes = 0;
   trust check = trust::validate;  ///< of A's arrays
   /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
   /// in A's order all the same. Found on the host, and kept by update_values.
@@ -130,11 +131,12 @@ class spmm_plan {
   spmm_plan& operator=(spmm_plan&&) noexcept;
 
   /// Asynchronous on CUDA; neither allocates nor synchronises, so it can be captured in a CUDA graph. beta = 0 never
-  /// reads C, alpha = 0 reads neither A nor B. N = 0 or M = 0 is a valid no-op. Kernels of the algorithms tiled and
-  /// blocks may carry a NaN or Inf of B to every row of a row block with an entry in its column.
-  /// A batch is one launch where the kernel takes it (kernel_info::batches) and the workspace, if any is needed, holds
-  /// what all members need (plan_options::batch); else as many launches as it takes.
-  /// Throws error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
+  /// reads C, alpha = 0 reads neither A nor B (on the device they are known too late for what lies column-major and is
+  /// made row-major first: that is read, and does not change the result). N = 0 or M = 0 is a valid no-op. Kernels of
+  /// the algorithms tiled and blocks may carry a NaN or Inf of B to every row of a row block with an entry in its
+  /// column. A batch is one launch where the kernel takes it (kernel_info::batches) and the workspace, if any is
+  /// needed, holds what all members need (plan_options::batch); else as many launches as it takes. Throws
+  /// error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
   /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error; for a batch also invalid_argument |
   /// size_overflow}, before anything is launched.
   void run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,

@@ -119,6 +119,7 @@ template <int Bytes = vector_bytes, class T>
 /// The first `count` lanes; nothing beyond them is read.
 template <int Bytes = vector_bytes, class T>
 [[gnu::always_inline]] inline vec<float, Bytes> load_wide(const T* from, std::int64_t count) {
+  if (count >= width<float, Bytes>) return load_wide<Bytes>(from);
   bits16<Bytes> bits{};
   for (int i = 0; i < width<float, Bytes>; ++i) {
     if (i < count) bits[i] = from[i].bits;

@@ -38,7 +38,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr int max_pass = 8;     // vectors of a row of C that one pass covers at most, several rows at a time
+constexpr int max_pass = 8;     // vectors of a row of C that a pass covers at most; more of one row of a contiguous C
 constexpr int group_rows = 16;  // rows of C done between two passes: their part of A stays in L1
 constexpr int64_t scratch_bytes = tables::max_cpu_scratch_bytes;
 constexpr int64_t stream_from = int64_t{24} << 20;  // bytes of C from which it would only displace B in the caches
@@ -127,15 +127,15 @@ struct job {
   }
 };
 
-/// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous.
+/// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous. `whole`: so is the part.
 template <bool Part, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T, Bytes> (&sum)[Vectors],
-                                              part<T, Bytes> edge) {
+                                              part<T, Bytes> edge, bool whole = false) {
 #pragma GCC unroll 16
   for (int v = 0; v < Vectors; ++v) {
     T* at = c + v * width<T, Bytes>;
     vec<T, Bytes> result = out.alpha * sum[v];
-    const bool partial = Part && v == Vectors - 1;
+    const bool partial = Part && v == Vectors - 1 && !whole;
     if (out.beta != T{0}) result += out.beta * (partial ? load(at, edge) : load<Bytes>(at));
     if (partial) {
       store(at, result, edge);
@@ -251,12 +251,15 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
 }
 
 /// C[first .. end) of a contiguous C, for m_block = 1: `columns` columns from `column` on. Everything is held in
-/// registers, for where rows are short what surrounds their sums takes longer than the sums.
+/// registers, for where rows are short what surrounds their sums takes longer than the sums. Not inlined: beside others
+/// of its kind the compiler does not find registers for all of it (fp64, N = 32: half as long again).
 template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
-void rows_of_contiguous(const job<T, I>& work, int64_t first, int64_t end, int64_t column, int64_t columns) {
+[[gnu::noinline]] void rows_of_contiguous(const job<T, I>& work, int64_t first, int64_t end, int64_t column,
+                                          int64_t columns) {
   constexpr bool ahead = Far || Vectors >= near_from;
   constexpr int64_t distance = Far ? far_distance : near_distance;
   const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
+  const bool whole = columns == Vectors * width<T, Bytes>;
   const target<T, I> out = work.out;
   const T* const b = work.b + column;
   const T* const values = work.a.values;
@@ -293,7 +296,7 @@ void rows_of_contiguous(const job<T, I>& work, int64_t first, int64_t end, int64
     } else {
       for (; k < last; ++k) add(sum, k);
     }
-    finish_row<Part>(out, out.at(row, column), sum, edge);
+    finish_row<Part>(out, out.at(row, column), sum, edge, whole);
   }
 }
 
@@ -373,8 +376,9 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
                        int64_t next_column) {
   const bcsc_operand<T, I> a = work.a;
   const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
-  const target<T, I> out = work.out;  // a copy, which no store to C can change
-  const bool contiguous = out.col_stride == 1;
+  const bool whole = columns == Vectors * width<T, Bytes>;
+  const target<T, I> out = work.out;                        // a copy, which no store to C can change
+  const bool contiguous = Rows > 1 && out.col_stride == 1;  // one row of a contiguous C goes another way
   alignas(64) T tile[group_rows * Vectors * width<T, Bytes>];
   const int64_t num_columns = a.brow_ptr[a.num_row_blocks];
   // Where columns are full but for a few, to look is cheaper than to expand.
@@ -395,7 +399,7 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
     if (contiguous) {
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
-        if (r < rows) finish_row<Part>(out, out.at(row + r, column), sum[r], edge);
+        if (r < rows) finish_row<Part>(out, out.at(row + r, column), sum[r], edge, whole);
       }
     } else {
       // A lower row block's other sums are zeros, and lie where the next block's go, or beyond what is written out.
@@ -565,8 +569,8 @@ struct pass_edge {
 };
 
 /// Calls body(pass_width<vectors, their bytes>, pass_edge<whether the last vector is a part>): as few vectors as hold
-/// the columns, and a single one no wider than need be. A last vector that is whole has code of its own only where
-/// indices I are of 32 bits: matrices that take 64 wait for memory, and all code for them stands twice.
+/// the columns, and a single one no wider than need be. With 64-bit indices I, where memory is what takes time, a last
+/// vector that is whole is done as a part, too: half as many passes to compile.
 template <int Most, class T, class I, int Bytes = vector_bytes, class Body>
 [[gnu::always_inline]] inline void with_pass(int64_t columns, const Body& body) {
   if constexpr (Most > 1) {
@@ -615,12 +619,12 @@ void share_of_contiguous(const job<T, I>& work, int64_t block, int64_t end, int6
   }
 }
 
-/// The same for any height and any C.
+/// The same for higher row blocks, and for any strides of C.
 template <int Rows, class T, class I>
 void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
   constexpr int most = widest_pass(Rows) < max_pass ? widest_pass(Rows) : max_pass;
   const pass_list<most, T> passes(from, to);
-  const bool contiguous = work.out.col_stride == 1;
+  const bool contiguous = Rows > 1 && work.out.col_stride == 1;
   // A contiguous C is written as it comes; of a strided one some rows are gathered, to fill its cache lines.
   const int64_t step = !contiguous ? group_rows / Rows : passes.count == 1 ? end - block : 1;
   for (; block < end; block += step) {

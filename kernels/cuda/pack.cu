@@ -5,16 +5,14 @@
 
 /// Column-major to row-major, and back.
 ///
-/// Who owns what: a warp owns tiles of 32 rows and as many columns as 32 to 64 bytes of a row hold (4 where there are
-/// no
+/// Who owns what: a warp owns tiles of 32 rows and as many columns as 32 to 64 bytes of a row hold (4 where it has no
 ///   more). The warps of a thread block stand side by side along a row, as far as it goes, and the thread blocks follow
 ///   each other along rows, too: what a row has of a line of 128 bytes is touched at about the same time.
-/// What is loaded when: a whole tile is asked for, a value of each of its columns a thread, before the first is put
-/// down
-///   in shared memory that is the warp's own, so that nobody waits for another warp; then written the other way round.
+/// What is loaded when: a whole tile is asked for, a value of each of its columns a thread, before the first goes to
+///   shared memory that is the warp's own, so that nobody waits for another warp; then written the other way round.
 ///   Along the columns a warp touches 32 neighbours; along the rows whole sectors of 32 bytes. Wider tiles, and those
 ///   that a thread block shares, were slower (docs/performance.md).
-/// Bytes moved: rows * cols values read once and written once.
+/// Bytes moved: rows * cols values read once, and written once; row-major also the zeros behind them.
 namespace bcsc::kernels::cuda {
 
 namespace {
@@ -101,7 +99,8 @@ int turn(const T* from, T* to, const turning& sizes, std::int64_t members, CUstr
     return turn<ToRows>(&from->bits, &to->bits, sizes, members, stream);
   } else {
     if (sizes.filled_cols <= 4) return turn_tiles<ToRows, 4>(from, to, sizes, members, stream);
-    return turn_tiles < ToRows, sizeof(T) == 2 ? 16 : 8 > (from, to, sizes, members, stream);
+    constexpr int width = sizeof(T) == 2 ? 16 : 8;
+    return turn_tiles<ToRows, width>(from, to, sizes, members, stream);
   }
 }
 

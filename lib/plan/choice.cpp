@@ -221,12 +221,12 @@ bool reads_in_place(const problem& p, const registered_kernel& kernel) {
 }
 
 // A kernel that has some rows at a time writes some values at a time into each column: parts of sectors, which the L2
-// puts together as long as it holds them. Measured on an H200 (docs/performance.md): where C is much larger than that,
-// turning it takes from half to nine tenths of the time.
+// puts together as long as it holds them. Measured on an H200 (docs/performance.md): from about half of its L2 on,
+// turning C took from half to nine tenths of the time in most cases.
 bool turns_c(const problem& p) {
-  constexpr std::int64_t least_cols = 128, least_bytes = std::int64_t{36} << 20;
-  const std::int64_t row_bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
-  return p.where == backend::cuda && p.b_is_col_major && p.cols >= least_cols && p.rows >= least_bytes / row_bytes;
+  constexpr std::int64_t least_bytes = std::int64_t{36} << 20;
+  const std::int64_t least_values = least_bytes / static_cast<std::int64_t>(size_of(p.type));
+  return p.where == backend::cuda && p.b_is_col_major && p.cols >= least_turned_cols && p.rows > least_values / p.cols;
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {

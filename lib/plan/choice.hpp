@@ -59,8 +59,10 @@ decision choose(const problem& p, const plan_options& options, const std::vector
 /// Whether `kernel` had better read a column-major B of N = p.cols where it lies than have it packed.
 bool reads_in_place(const problem& p, const registered_kernel& kernel);
 
-/// Whether C of N = p.cols, column-major as B is, had better be made row-major in the workspace and turned at the end.
+/// Whether C of N = p.cols, column-major as B is, had better be made row-major in the workspace and turned at the end,
+/// as many columns at a time as the workspace holds, but this many at least.
 bool turns_c(const problem& p);
+inline constexpr std::int64_t least_turned_cols = 128;
 
 /// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);

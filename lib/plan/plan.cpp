@@ -35,6 +35,7 @@ namespace bcsc {
 namespace {
 
 constexpr std::size_t workspace_alignment = 256;
+constexpr std::int64_t most_to_pack = std::int64_t{256} << 20, most_to_turn = std::int64_t{1} << 30;  // workspaces
 constexpr std::int64_t greatest_m_block = 65536;  // what an index of two bytes tells apart
 
 template <class T, class I>
@@ -466,15 +467,19 @@ struct spmm_plan<T>::impl {
   }
 
   void make_workspace() {
-    const std::int64_t one_tile = facts.kernel.n_tile;
+    const std::int64_t one_tile = facts.kernel.n_tile, given = options.max_workspace_bytes;
+    const std::int64_t bound_to_turn = given > 0 ? given : most_to_turn;
     room_to_turn = !forward && plan::turns_c(problem_of(options.cols));
-    if (room_to_turn && slab_bytes(one_tile) > options.max_workspace_bytes) room_to_turn = false;
+    if (room_to_turn) {
+      room_to_turn = slab_bytes(core::ceil_div(plan::least_turned_cols, one_tile) * one_tile) <= bound_to_turn;
+    }
     if (slab_bytes(1) == 0) return;
+    const std::int64_t bound = room_to_turn ? bound_to_turn : given > 0 ? given : most_to_pack;
     const std::int64_t wanted_tiles = core::ceil_div(options.cols, one_tile);
-    const std::int64_t allowed_tiles = std::max<std::int64_t>(1, options.max_workspace_bytes / slab_bytes(one_tile));
+    const std::int64_t allowed_tiles = std::max<std::int64_t>(1, bound / slab_bytes(one_tile));
     slab_cols = std::min(wanted_tiles, allowed_tiles) * one_tile;
     const std::int64_t one_member = slab_bytes(slab_cols);
-    const std::int64_t members = std::clamp<std::int64_t>(options.max_workspace_bytes / one_member, 1, options.batch);
+    const std::int64_t members = std::clamp<std::int64_t>(bound / one_member, 1, options.batch);
     workspace_bytes = static_cast<std::size_t>(one_member * members);
     if (on_gpu()) {
       device_workspace = core::device_buffer<std::byte>(device(), static_cast<std::int64_t>(workspace_bytes));
@@ -726,7 +731,7 @@ struct spmm_plan<T>::impl {
     return text;
   }
 
-  std::string explain_b() const {
+  std::string explain_layouts() const {
     if (!packs_b() || options.cols == 1) return {};
     return fmt::format(
         "\nB: column-major, {}{}",
@@ -749,7 +754,7 @@ struct spmm_plan<T>::impl {
         options.transpose == op::transpose ? ", the transpose of what was given" : "", ctx.describe(),
         facts.kernel.name, facts.kernel.algorithm, facts.kernel.deterministic ? "" : "not ", facts.kernel.m_tile,
         facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, facts.reuse, facts.format_bytes,
-        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows() + explain_b(),
+        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows() + explain_layouts(),
         facts.convert_seconds * 1e3, on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6,
         model.intensity());
     if (ctx.device().peak_bandwidth > 0) {

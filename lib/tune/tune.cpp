@@ -90,7 +90,7 @@ template <class T>
 class trial_operands {
  public:
   trial_operands(const context& ctx, std::int64_t rows, std::int64_t inner, const plan_options& plan)
-      : ctx_(ctx), b_(inner, plan.cols, plan.b_layout), c_(rows, plan.cols) {
+      : ctx_(ctx), b_(inner, plan.cols, plan.b_layout), c_(rows, plan.cols, plan.b_layout) {
     std::uint64_t state = 1;
     for (std::int64_t i = 0; i < inner * plan.cols; ++i) {
       state = state * 6364136223846793005ULL + 1442695040888963407ULL;

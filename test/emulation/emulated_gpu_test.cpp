@@ -695,6 +695,10 @@ TEST(emulated_gpu, turns_what_is_column_major_and_back) {
     turn_there_and_back<double>();
     turn_there_and_back<half>();
   });
+  // Fewer thread blocks than tiles: each goes on to others.
+  emulation::current_settings() = {.largest_grid = 2};
+  turn_there_and_back<float>();
+  emulation::current_settings() = {};
 }
 
 }  // namespace

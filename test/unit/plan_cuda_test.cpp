@@ -470,7 +470,7 @@ TEST_F(plan_cuda, the_own_workspace_belongs_to_one_stream) {
 /// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched beside C.
 template <class T>
 void turn_large_c(const context& ctx) {
-  constexpr std::int64_t n = 130, cols = 300, members = 2;
+  constexpr std::int64_t n = 300, cols = 200, members = 2;
   const std::int64_t rows = (std::int64_t{37} << 20) / (n * static_cast<std::int64_t>(sizeof(T)));
   const sparse_case a = make_case("tall", rows, cols, scatter(rows, cols, 2 * rows, 71), values::small_integers, 72);
   std::vector<dense_table<T>> b, c0;
@@ -486,6 +486,7 @@ void turn_large_c(const context& ctx) {
   const std::vector<kernel_info> table = kernel_table(backend::cuda, value_type_of<T>);
   const auto narrow_tile = std::ranges::find_if(
       table, [](const kernel_info& kernel) { return kernel.algorithm == "rowwise" && kernel.n_tile == 64; });
+  ASSERT_NE(narrow_tile, table.end());
   // Room for a batch and for one after the other; columns in slabs; none for C.
   const run runs[] = {{"", 0, 2, 1024}, {"", 2, 1, 1024}, {narrow_tile->name, 1, 1, 20}, {"", 0, 1, 1}};
   for (const run& each : runs) {
@@ -497,7 +498,11 @@ void turn_large_c(const context& ctx) {
                              .max_workspace_bytes = each.most_mib << 20});
     const bool turned = plan.explain().find("turned at the end") != std::string::npos;
     EXPECT_EQ(turned, each.most_mib >= 20) << plan.explain();
-    batch_operand<T> on_b(ctx, b, {layout::col_major, 1}, {}), on_c(ctx, c0, {layout::col_major, 3, 1}, {5});
+    std::vector<dense_table<T>> start = c0;
+    for (auto& c : start) {
+      if (each.beta == 0) std::ranges::fill(c.at, std::numeric_limits<T>::quiet_NaN());
+    }
+    batch_operand<T> on_b(ctx, b, {layout::col_major, 1}, {}), on_c(ctx, start, {layout::col_major, 3, 1}, {5});
     plan.run(2, on_b.view(), static_cast<scalar_of<T>>(each.beta), on_c.view(),
              {.batch = {members, on_b.stride(), on_c.stride()}});
     const auto got = on_c.read();
