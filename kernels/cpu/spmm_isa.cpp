@@ -127,7 +127,8 @@ struct job {
   }
 };
 
-/// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous. `whole`: so is the part.
+/// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous. A part that is
+/// `whole` goes past the caches like the others.
 template <bool Part, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T, Bytes> (&sum)[Vectors],
                                               part<T, Bytes> edge, bool whole = false) {

@@ -24,10 +24,10 @@ struct turning {
   std::int64_t rows, cols;
   std::int64_t filled_cols;  ///< of the row-major side, at least cols: with zeros behind what there is
   std::int64_t ld_cols, ld_rows;
-  std::int64_t from_stride, to_stride;  ///< from a batch's member to the next
-  int warps_across;                     ///< of a thread block's, side by side along a row
-  std::int64_t blocks_across;           ///< so many thread blocks hold a row
-  double row_of_block;                  ///< 1 / blocks_across
+  pack_members members;
+  int warps_across = 0;            ///< of a thread block's, side by side along a row
+  std::int64_t blocks_across = 0;  ///< so many thread blocks hold a row
+  double row_of_block = 0;         ///< 1 / blocks_across
 };
 
 template <bool ToRows, int Width, class T>
@@ -36,8 +36,9 @@ __global__ void __launch_bounds__(32 * warps) turn_kernel(const T* from, T* to, 
   __shared__ T tiles[warps][32][Width + 1];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   T(&tile)[32][Width + 1] = tiles[warp];
-  from = of_member(from, sizes.from_stride);
-  to = of_member(to, sizes.to_stride);
+  const std::int64_t cols_stride = sizes.members.col_major_stride, rows_stride = sizes.members.row_major_stride;
+  from = of_member(from, ToRows ? cols_stride : rows_stride);
+  to = of_member(to, ToRows ? rows_stride : cols_stride);
   const std::int64_t warps_down = warps / sizes.warps_across;
   const std::int64_t num_blocks = ceil_div(sizes.rows, 32 * warps_down) * sizes.blocks_across;
   wait_for_previous();
@@ -81,26 +82,26 @@ __global__ void __launch_bounds__(32 * warps) turn_kernel(const T* from, T* to, 
 }
 
 template <bool ToRows, int Width, class T>
-int turn_tiles(const T* from, T* to, turning sizes, std::int64_t members, CUstream_st* stream) {
+int turn_tiles(const T* from, T* to, turning sizes, CUstream_st* stream) {
   const std::int64_t tiles_across = ceil_div(sizes.filled_cols, Width);
   sizes.warps_across = tiles_across > 2 ? 4 : static_cast<int>(tiles_across);
   sizes.blocks_across = ceil_div(tiles_across, sizes.warps_across);
   sizes.row_of_block = 1.0 / static_cast<double>(sizes.blocks_across);
   const std::int64_t blocks_down = ceil_div(sizes.rows, 32 * (warps / sizes.warps_across));
   return start(begins::while_previous_ends, &turn_kernel<ToRows, Width, T>,
-               grid_of(blocks_down * sizes.blocks_across, {.count = members}), dim3(32 * warps), 0, stream, from, to,
-               sizes);
+               grid_of(blocks_down * sizes.blocks_across, {.count = sizes.members.count}), dim3(32 * warps), 0, stream,
+               from, to, sizes);
 }
 
 template <bool ToRows, class T>
-int turn(const T* from, T* to, const turning& sizes, std::int64_t members, CUstream_st* stream) {
+int turn(const T* from, T* to, const turning& sizes, CUstream_st* stream) {
   if (sizes.rows <= 0 || sizes.cols <= 0) return cudaSuccess;
   if constexpr (narrow_number<T>) {  // nothing is computed with: 16 bits are 16 bits
-    return turn<ToRows>(&from->bits, &to->bits, sizes, members, stream);
+    return turn<ToRows>(&from->bits, &to->bits, sizes, stream);
   } else {
-    if (sizes.filled_cols <= 4) return turn_tiles<ToRows, 4>(from, to, sizes, members, stream);
+    if (sizes.filled_cols <= 4) return turn_tiles<ToRows, 4>(from, to, sizes, stream);
     constexpr int width = sizeof(T) == 2 ? 16 : 8;
-    return turn_tiles<ToRows, width>(from, to, sizes, members, stream);
+    return turn_tiles<ToRows, width>(from, to, sizes, stream);
   }
 }
 
@@ -109,29 +110,13 @@ int turn(const T* from, T* to, const turning& sizes, std::int64_t members, CUstr
 template <class T>
 int pack_row_major(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed,
                    std::int64_t ld_packed, CUstream_st* stream, const pack_members& members) {
-  return turn<true>(b, packed,
-                    {.rows = rows,
-                     .cols = cols,
-                     .filled_cols = ld_packed,
-                     .ld_cols = ldb,
-                     .ld_rows = ld_packed,
-                     .from_stride = members.col_major_stride,
-                     .to_stride = members.row_major_stride},
-                    members.count, stream);
+  return turn<true>(b, packed, {rows, cols, /*filled_cols=*/ld_packed, ldb, ld_packed, members}, stream);
 }
 
 template <class T>
 int unpack_row_major(const T* packed, std::int64_t ld_packed, std::int64_t rows, std::int64_t cols, T* c,
                      std::int64_t ldc, CUstream_st* stream, const pack_members& members) {
-  return turn<false>(packed, c,
-                     {.rows = rows,
-                      .cols = cols,
-                      .filled_cols = cols,
-                      .ld_cols = ldc,
-                      .ld_rows = ld_packed,
-                      .from_stride = members.row_major_stride,
-                      .to_stride = members.col_major_stride},
-                     members.count, stream);
+  return turn<false>(packed, c, {rows, cols, /*filled_cols=*/cols, ldc, ld_packed, members}, stream);
 }
 
 #define BCSC_INSTANTIATE(T)                                                                                         \

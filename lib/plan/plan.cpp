@@ -467,14 +467,17 @@ struct spmm_plan<T>::impl {
   }
 
   void make_workspace() {
-    const std::int64_t one_tile = facts.kernel.n_tile, given = options.max_workspace_bytes;
-    const std::int64_t bound_to_turn = given > 0 ? given : most_to_turn;
+    const std::int64_t one_tile = facts.kernel.n_tile;
+    const auto bound_or = [&](std::int64_t ours) {
+      return options.max_workspace_bytes > 0 ? options.max_workspace_bytes : ours;
+    };
     room_to_turn = !forward && plan::turns_c(problem_of(options.cols));
     if (room_to_turn) {
-      room_to_turn = slab_bytes(core::ceil_div(plan::least_turned_cols, one_tile) * one_tile) <= bound_to_turn;
+      const std::int64_t least_cols = core::ceil_div(plan::least_turned_cols, one_tile) * one_tile;
+      room_to_turn = slab_bytes(least_cols) <= bound_or(most_to_turn);
     }
     if (slab_bytes(1) == 0) return;
-    const std::int64_t bound = room_to_turn ? bound_to_turn : given > 0 ? given : most_to_pack;
+    const std::int64_t bound = bound_or(room_to_turn ? most_to_turn : most_to_pack);
     const std::int64_t wanted_tiles = core::ceil_div(options.cols, one_tile);
     const std::int64_t allowed_tiles = std::max<std::int64_t>(1, bound / slab_bytes(one_tile));
     slab_cols = std::min(wanted_tiles, allowed_tiles) * one_tile;

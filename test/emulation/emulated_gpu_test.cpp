@@ -678,7 +678,10 @@ void turn_there_and_back() {
             ASSERT_EQ(static_cast<double>(packed[at]), j < cols ? static_cast<double>(b[in_b(i, j)]) : 0.0);
           }
         }
-        // What lies between the columns of C stays as it is.
+        // What lies between the members and between the columns of C stays as it is.
+        for (std::int64_t gap = rows * ld_packed; gap < packed_stride; ++gap) {
+          ASSERT_EQ(static_cast<double>(packed[static_cast<std::size_t>(k * packed_stride + gap)]), -1.0);
+        }
         for (std::int64_t j = 0; j < cols; ++j) {
           for (std::int64_t i = 0; i < ldb; ++i) {
             const auto at = in_b(i, j);

@@ -17,6 +17,7 @@
 #include "bcsc_config.h"
 #include "converters/formats/device_divider.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/count_blocks.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/real_matrices.hpp"
 #include "test/unit/same_on_device.hpp"
@@ -169,29 +170,6 @@ struct extent {
   std::int64_t most_padded_bytes;
 };
 const extent every_size{{1, 3, 8, 64, 1000}, {{1, 1}, {2, 3}, {4, 4}, {16, 1}, {5, 700}}, {1, 3, 8, 32}, 1 << 27};
-
-/// How many blocks of r x c are not empty: in all, and in the row block that has most.
-struct block_count {
-  std::int64_t all = 0, most = 0;
-};
-template <class T, class I>
-block_count count_blocks(const csr_view<T, I>& a, std::int64_t r, std::int64_t c) {
-  std::vector<std::int64_t> last_met(static_cast<std::size_t>(a.cols / c + 1), -1);
-  block_count count;
-  std::int64_t here = 0;
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    if (i % r == 0) here = 0;
-    for (auto k = static_cast<std::size_t>(a.row_ptr[static_cast<std::size_t>(i)]);
-         k < static_cast<std::size_t>(a.row_ptr[static_cast<std::size_t>(i) + 1]); ++k) {
-      std::int64_t& met = last_met[static_cast<std::size_t>(a.col_ind[k] / c)];
-      if (met == i / r) continue;
-      met = i / r;
-      ++count.all;
-      count.most = std::max(count.most, ++here);
-    }
-  }
-  return count;
-}
 
 // --- Every format, every conversion ---------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@
 #include "bcsc/files.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
-#include "test/support/paths.hpp"
+#include "test/support/real_matrices.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
 /// What the tests of the text formats share. One source of an executable includes it: it counts what is allocated.
@@ -133,15 +133,13 @@ csr_matrix<T> hard_values() {
 /// Calls test(path, name) for each Matrix Market file of the folder of real matrices.
 template <class F>
 void for_each_real_matrix(F&& test) {
-  const auto folder = matrices_folder();
-  if (!folder) GTEST_SKIP() << "no folder of real matrices";
+  if (!matrices_folder()) GTEST_SKIP() << "no folder of real matrices";
   int num_read = 0;
-  for (const auto& file : std::filesystem::directory_iterator(*folder)) {
-    const std::string name = file.path().filename().string();
-    if (!name.ends_with(".mtx.gz")) continue;
+  for (const std::string& name : real_matrix_names()) {
+    const std::filesystem::path path = real_matrix_path(name);
     // Complex values are nothing that a matrix holds.
-    if (read_file_info(file.path(), {.real_part = true}).field == file_field::complex) continue;
-    test(file.path(), name.substr(0, name.size() - std::string(".mtx.gz").size()));
+    if (read_file_info(path, {.real_part = true}).field == file_field::complex) continue;
+    test(path, name);
     ++num_read;
   }
   EXPECT_GT(num_read, 20);
