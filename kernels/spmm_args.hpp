@@ -68,6 +68,8 @@ struct product_args {
   /// 1, for the plan packs a column-major B; but where a table says strided_cols(), so many columns are read at once
   /// where they lie.
   std::int64_t b_col_stride = 1;
+  /// Of each row of a row-major B, n or more: what lies behind column n may be read, and is not used.
+  std::int64_t b_readable_cols = n;
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
 };
 

@@ -137,10 +137,6 @@ class cusparse_product {
   scalar_of<T> one_ = 1, zero_ = 0;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 template <number T, class DescribeA>
 prepared make_ready(const std::shared_ptr<handles>& library, stage& where, DescribeA describe_a, dense_view<const T> b,
                     dense_view<T> c, cusparseSpMMAlg_t algorithm,

@@ -15,8 +15,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
-
 constexpr std::align_val_t alignment{256};
 
 class cpu_stage final : public stage {

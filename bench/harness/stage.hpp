@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,10 @@
 /// Where a benchmark takes place: memory, clock and cache of the CPU or of one GPU behind one face, so that everything
 /// above is written once.
 namespace bcsc::bench {
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 /// Starts one product; asynchronous on a GPU.
 using launch = std::function<void()>;

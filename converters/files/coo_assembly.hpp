@@ -15,6 +15,7 @@
 #include "bcsc/files.hpp"
 #include "converters/files/location.hpp"
 #include "converters/formats/parallel.hpp"
+#include "lib/core/checked.hpp"
 
 /// From the entries of a file, in its order, to a sorted COO or CSR matrix. The result does not depend on the number of
 /// threads.
@@ -76,7 +77,7 @@ struct stored_entries {
 
 namespace assembly {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+using core::at;
 
 /// Calls place(row, col, value) for the entries [first, last), and for those that symmetric storage leaves out.
 template <value T, index I, class F>

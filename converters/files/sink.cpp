@@ -14,8 +14,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
-/// As in source.cpp: a gzip header.
-constexpr int gzip_window_bits = 15 + 16;
 constexpr int default_memory_level = 8;
 
 }  // namespace

@@ -23,8 +23,6 @@ constexpr std::int64_t report_every = std::int64_t{4} << 20;
 /// Below this a high ratio harms nobody: a kilobyte of gzip may well be a megabyte of blanks.
 constexpr std::int64_t harmless_expansion = std::int64_t{1} << 20;
 constexpr unsigned char gzip_magic[] = {0x1f, 0x8b};
-/// zlib's windowBits for "a gzip header, nothing else, and the largest window".
-constexpr int gzip_window_bits = 15 + 16;
 
 std::string system_message(int number) { return std::generic_category().message(number); }
 

@@ -19,6 +19,9 @@
 /// Where readers get their bytes and lines from: memory stays constant however long the file.
 namespace bcsc::files {
 
+/// zlib's windowBits for "a gzip header, nothing else, and the largest window".
+inline constexpr int gzip_window_bits = 15 + 16;
+
 /// A POSIX file descriptor with an owner.
 class descriptor {
  public:

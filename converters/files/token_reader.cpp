@@ -7,12 +7,12 @@
 namespace bcsc::files {
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
-static_assert(buffer_bytes > token_reader::max_token);
+constexpr std::size_t first_buffer_bytes = std::size_t{256} << 10;
+static_assert(first_buffer_bytes > token_reader::max_token);
 
 }  // namespace
 
-token_reader::token_reader(source& in, syntax characters) : in_(in), buffer_(in.first_buffer(buffer_bytes)) {
+token_reader::token_reader(source& in, syntax characters) : in_(in), buffer_(in.first_buffer(first_buffer_bytes)) {
   // A CR counts as a blank, so that CRLF files need no care.
   for (const char c : {' ', '\t', '\r', '\v', '\f', characters.separator}) {
     kinds_[static_cast<unsigned char>(c)] = kind::blank;
@@ -26,7 +26,7 @@ bool token_reader::refill(std::size_t keep) {
   end_ -= keep;
   at_ -= keep;
   if (end_ == buffer_.size())
-    buffer_.resize(2 * end_);  // a token longer than the buffer, and shorter than buffer_bytes
+    buffer_.resize(2 * end_);  // a token longer than the buffer, and shorter than first_buffer_bytes
   const std::size_t size = in_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += size;
   return size > 0;

@@ -18,9 +18,8 @@ using converters::for_pieces;
 using converters::require_at_least_one;
 using converters::require_host;
 using converters::storage;
+using core::at;
 using core::ceil_div;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The columns under names from a short range: arrays of `count` entries can be kept for them even where cols is far
 /// beyond the number of non-zeros.

@@ -15,8 +15,6 @@ namespace {
 
 using core::fail;
 
-constexpr std::int64_t most_narrow_columns = 65536;  // that compact BCSC's two bytes tell apart
-
 bool fits_int32(std::int64_t size) { return size <= std::numeric_limits<std::int32_t>::max(); }
 
 template <matrix_view View>

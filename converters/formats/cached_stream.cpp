@@ -13,12 +13,11 @@ namespace bcsc::converters {
 
 namespace {
 
+using core::at;
 using core::cached_piece;
 using core::ceil_div;
 using core::entry_pair;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The entries of each column: each thread counts a share of A where that is worth its own table.
 template <class T, class I>

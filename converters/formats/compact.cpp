@@ -17,13 +17,9 @@ using converters::even_cuts;
 using converters::for_pieces;
 using converters::require_host;
 using converters::storage;
+using core::at;
 using core::ceil_div;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-constexpr std::int64_t greatest_m_block = 65536;
-constexpr std::int64_t most_narrow_columns = 65536;
 
 void require_height(std::int64_t m_block) {
   if (m_block < 1 || m_block > greatest_m_block) {

@@ -26,14 +26,10 @@ using converters::first_fault;
 using converters::for_pieces;
 using converters::require_at_least_one;
 using converters::require_host;
+using core::at;
 using core::ceil_div;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-template <class T>
-std::int64_t length(const T& array) {
-  return static_cast<std::int64_t>(array.size());
-}
+using core::length;
 
 /// `ptr` starts at 0, never falls (strict: always rises) and ends at `num_entries`.
 template <index I>

@@ -23,10 +23,9 @@ using converters::parallel_for;
 using converters::require_at_least_one;
 using converters::require_host;
 using converters::storage;
+using core::at;
 using core::ceil_div;
 using core::narrow;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 template <class To, class From>
 constexpr To converted(From x) {

@@ -13,9 +13,8 @@ namespace bcsc {
 
 namespace {
 
+using core::at;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

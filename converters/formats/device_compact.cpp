@@ -15,9 +15,6 @@ namespace {
 using core::device_buffer;
 namespace gpu = core::gpu;
 
-constexpr std::int64_t greatest_m_block = 65536;
-constexpr std::int64_t most_narrow_columns = 65536;
-
 void require_on_device(memory_space space, const char* what) {
   if (space == memory_space::device) return;
   core::fail(errc::wrong_memory_space, "{} lies in {} memory: must lie on the device", what, to_string(space));

@@ -6,6 +6,7 @@
 #include "converters/formats/checks.hpp"
 #include "converters/formats/device_steps.hpp"
 #include "converters/formats/instantiate.hpp"
+#include "lib/core/checked.hpp"
 
 namespace bcsc::converters {
 
@@ -14,12 +15,8 @@ namespace {
 using core::ceil_div;
 using core::device_buffer;
 using core::fail;
+using core::length;
 namespace gpu = core::gpu;
-
-template <class X>
-std::int64_t length(std::span<const X> array) {
-  return static_cast<std::int64_t>(array.size());
-}
 
 template <class X>
 void require_on_device(int device, std::span<const X> array, const char* name) {

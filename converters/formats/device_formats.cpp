@@ -6,6 +6,7 @@
 #include "converters/formats/device_formats_steps.hpp"
 #include "converters/formats/device_steps.hpp"
 #include "converters/formats/instantiate.hpp"
+#include "lib/core/checked.hpp"
 
 /// The conversions on a GPU, put together from the steps; CSR is the hub.
 namespace bcsc {
@@ -21,17 +22,13 @@ using converters::require_on_device;
 using core::ceil_div;
 using core::checked_product;
 using core::device_buffer;
+using core::length;
 using core::narrow;
 namespace gpu = core::gpu;
 namespace steps = converters::steps;
 
 template <element T>
 constexpr int value_bytes = static_cast<int>(size_of(value_type_of<T>));
-
-template <class X>
-std::int64_t length(const X& array) {
-  return static_cast<std::int64_t>(array.size());
-}
 
 /// The segment of each of n entries.
 template <index I>
@@ -59,7 +56,7 @@ void check_indices(int device, std::span<const I> ind, std::int64_t size, const 
 }
 
 template <element T, index I>
-struct compressed {
+struct device_compressed {
   std::span<const I> ptr, ind;
   element_span<T> values;
 };
@@ -68,8 +65,8 @@ struct compressed {
 /// minor indices ascending, and a stable sort keeps that. `minors()` gives the minor indices once the sort has given
 /// its memory back.
 template <element T, index I, class Minors>
-compressed<T, I> compress(device_arrays& arrays, const I* major_of, std::int64_t num_major, Minors minors,
-                          element_span<T> values) {
+device_compressed<T, I> compress(device_arrays& arrays, const I* major_of, std::int64_t num_major, Minors minors,
+                                 element_span<T> values) {
   const std::int64_t n = length(values);
   const steps::sorted_entries sorted =
       steps::sort_entries<I>(arrays.device(), {.n = n, .major_of = major_of, .majors = num_major});
@@ -84,8 +81,8 @@ compressed<T, I> compress(device_arrays& arrays, const I* major_of, std::int64_t
 
 /// The same entries compressed along the other axis.
 template <element T, index I>
-compressed<T, I> swap_axes(device_arrays& arrays, std::span<const I> ptr, std::span<const I> ind,
-                           element_span<T> values, std::int64_t num_major, std::int64_t num_minor) {
+device_compressed<T, I> swap_axes(device_arrays& arrays, std::span<const I> ptr, std::span<const I> ind,
+                                  element_span<T> values, std::int64_t num_major, std::int64_t num_minor) {
   return compress<T, I>(
       arrays, ind.data(), num_minor, [&] { return expand(arrays.device(), ptr, num_major, length(ind)); }, values);
 }

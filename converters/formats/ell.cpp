@@ -15,11 +15,10 @@ namespace {
 using converters::require_at_least_one;
 using converters::require_host;
 using converters::storage;
+using core::at;
 using core::ceil_div;
 using core::checked_product;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// How the values lie: block (b, slot) is a tile of the row-major array of `width` columns.
 struct ell_shape {

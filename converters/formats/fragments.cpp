@@ -14,12 +14,11 @@ namespace bcsc::converters {
 
 namespace {
 
+using core::at;
 using core::ceil_div;
 using core::fragment_columns;
 using core::fragment_rows;
 using core::fragment_values;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t greatest_height = core::most_fragment_parts * fragment_rows;
 

@@ -21,10 +21,9 @@ using converters::parallel_for;
 using converters::require_at_least_one;
 using converters::require_host;
 using converters::storage;
+using core::at;
 using core::ceil_div;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Spreads all bits (the finaliser of SplitMix64, Steele, Lea, Flood 2014).
 constexpr std::uint64_t mix(std::uint64_t x) {

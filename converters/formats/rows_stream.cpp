@@ -11,12 +11,11 @@ namespace bcsc::converters {
 
 namespace {
 
+using core::at;
 using core::ceil_div;
 using core::entry_pair;
 using core::fail;
 using core::row_piece;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 template <class T, class I>
 struct lengths {

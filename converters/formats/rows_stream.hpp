@@ -53,14 +53,14 @@ struct rows_stream {
 /// found (docs/performance.md) to take about twice the root of that, from 4 to 72. Where all rows are long, cutting
 /// them would only add partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
 constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
-  constexpr std::int64_t products_a_step = 240000;  // of a value of A and one of B, while all of a GPU does a step:
-                                                    // R-MAT 17 at N = 128 is just beyond 64 steps
+  constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
   constexpr std::int64_t few = 64;                  // entries: not worth a second kernel
-  constexpr std::int64_t most_steps = 72;           // R-MAT: 64 and 80 took 4 and 2 % longer
-  const std::int64_t thousands = nnz / 1000 + 1;    // so that their product with any N fits
+  constexpr std::int64_t most_doubled = 64, most_steps = 72;  // R-MAT: 64 and 80 took 4 and 2 % longer than 72
+  const std::int64_t thousands = nnz / 1000 + 1;              // so that their product with any N fits
   const std::int64_t whole = thousands * (cols < 1000000 ? cols : 1000000) / (products_a_step / 1000);
   std::int64_t steps = 4;
-  while (steps < most_steps && steps * steps < 4 * whole) steps = std::min(2 * steps, most_steps);
+  while (steps < most_doubled && steps * steps < 4 * whole) steps *= 2;
+  if (steps == most_doubled && 60 * steps <= 4 * whole) steps = most_steps;
   const std::int64_t mean = rows > 0 ? nnz / rows : 0;
   const std::int64_t piece = steps * step + steps * step % 2;
   const std::int64_t least = 4 * mean > few ? 4 * mean : few;

@@ -15,9 +15,8 @@ using converters::even_segment_cuts;
 using converters::first_fault;
 using converters::for_pieces;
 using converters::storage;
+using core::at;
 using core::fail;
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The entries of row i, without the diagonal one.
 template <element T, index I>

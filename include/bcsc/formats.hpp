@@ -130,6 +130,9 @@ class small_indices {
   int bytes_ = 0;
 };
 
+/// What two bytes tell apart: the rows of a row block, and the columns of a matrix that has them narrow.
+inline constexpr std::int64_t greatest_m_block = 65536, most_narrow_columns = 65536;
+
 /// BCSC as the kernels read it: what lies inside a row block is told in one or two bytes (in none if m_block = 1, which
 /// makes it CSR). Row blocks may have heights of their own, and their columns may stand dense ones first.
 template <element T, index I = std::int32_t>

@@ -334,7 +334,7 @@ struct implementation<tables::cached> {
     constexpr tables::cached_row row = tables::cached::rows[Row];
     using T = value_of<row.type>;
     const auto& product = *static_cast<const cached_args<T>*>(args);
-    const int status = launch_width<Row, row.items()>(product, env, load_width(product, row.items()));
+    const int status = launch_width<Row, row.items()>(product, env, load_width(product, row.items(), product.n));
     return status != cudaSuccess ? status : add_partials(product, env);
   }
 

@@ -18,8 +18,8 @@
 ///   in registers. Its lanes stand side by side along N, `items` columns each; its groups take the piece's entries in
 ///   turn, two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams
 ///   take neighbouring pieces, `depth` times: those that follow or, where rows are uneven, those a `depth`th of all
-///   further on, so that no thread block has long ones only. There is no barrier (but for a column-major C), no atomic,
-///   and no multiplication that A has no entry for.
+///   further on, so that no thread block has long ones only. There is no barrier (but where C goes through shared
+///   memory), no atomic, and no multiplication that A has no entry for.
 /// What is loaded when: the first pieces and entries while the kernel before this one still ends, for A does not
 /// change;
 ///   all else after it. `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;
@@ -27,10 +27,11 @@
 ///   loads that depend on each other (piece, entries, rows of B) belong to three different pieces or steps. The last
 ///   step of a piece is as long as the others, with what is not there neither loaded nor multiplied: shorter steps
 ///   would wait once for each. So what is not finite in B reaches the rows that have its column, and no others. B comes
-///   in 16-byte loads if its address, ldb and N are whole vectors, else in 8- or 4-byte ones. Lanes then stand closer,
-///   so that a load of a warp is still one stretch: an odd N costs instructions, not bytes. A lane's loads of one row
-///   of B lie a constant apart, those beyond the tile left out, so that they need one address and no more registers.
-///   Of a column-major B that is read where it lies a tile has as many columns as there are lanes: a load of each.
+///   in 16-byte loads if its address, ldb and what may be read of a row are whole vectors, else in 8- or 4-byte ones.
+///   Lanes then stand closer, so that a load of a warp is still one stretch: an odd N costs instructions, not bytes. A
+///   lane's loads of one row of B lie a constant apart, those beyond the tile left out, so that they need one address
+///   and no more registers. Of a column-major B that is read where it lies a tile has as many columns as there are
+///   lanes: a load of each.
 /// Entries, not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load for
 ///   two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
 ///   handing each round would take two shuffles an entry in the same pipe.
@@ -43,8 +44,9 @@
 ///   multiply-adds, 1 to 2 for the entry.
 /// Heavy rows (kernels/rows_operand.hpp): their pieces' sums go to the workspace, and add_partials_kernel adds them in
 ///   the order of the pieces.
-/// C may lie in any strides. Row-major it is written in vectors of up to 16 bytes; column-major, where a warp holds few
-///   pieces, through shared memory: a column of neighbouring rows at a time.
+/// C may lie in any strides. Row-major it is written in vectors of up to 16 bytes; where they do not fit, and
+///   column-major where a warp holds few pieces, through shared memory: a row, or a column of neighbouring rows, at a
+///   time.
 /// A batch: its members along z of the grid, each like a product of its own; nothing is shared but what L2 keeps of A.
 /// Preconditions: those of product_args and rows_operand. Deterministic: which lanes add what, and when, follows from
 ///   the pieces and the row of the table alone.
@@ -99,15 +101,17 @@ __device__ inline core::entry_pair<double> load_pair(const core::entry_pair<doub
   return {{cols.x, cols.y}, {__ldg(&from->value[0]), __ldg(&from->value[1])}};
 }
 
-/// The epilogue for Width neighbours of one row of C; at once if they may be.
+/// The epilogue for Width neighbours of one row of C, of which the first `there` are there; at once if they may be.
 template <int Width, class T>
-__device__ void store_row(T* c, std::int64_t stride, bool at_once, const scalars<scalar_of<T>>& by,
+__device__ void store_row(T* c, std::int64_t stride, int there, bool at_once, const scalars<scalar_of<T>>& by,
                           const scalar_of<T>* sums) {
   if constexpr (Width > 1) {
-    if (at_once) return store_vector<Width>(c, by, sums);
+    if (at_once && there >= Width) return store_vector<Width>(c, by, sums);
   }
 #pragma unroll
-  for (int i = 0; i < Width; ++i) store(c + i * stride, by, sums[i]);
+  for (int i = 0; i < Width; ++i) {
+    if (i == 0 || i < there) store(c + i * stride, by, sums[i]);
+  }
 }
 
 /// Has the compiler compute an address here. Left alone it does so in the branch of each load, for one after the other,
@@ -202,8 +206,9 @@ __global__ void __launch_bounds__(Warps * 32,
 
     // This lane's columns: Width neighbours at `own`, and at as many multiples of Lanes * Width further on as the tile
     // has. A lane beyond the tile reads its last columns once more, and stores nothing.
-    const int own = min(lane * Width, num_cols - Width);
-    const int own_vectors = (num_cols - own + Lanes * Width - 1) / (Lanes * Width);
+    const int read_cols = (num_cols + Width - 1) / Width * Width;
+    const int own = min(lane * Width, read_cols - Width);
+    const int own_vectors = (read_cols - own + Lanes * Width - 1) / (Lanes * Width);
     const auto b =
         reinterpret_cast<std::uint64_t>(of_member_here(args.b, args.batch.b) + (first_col + own) * args.b_col_stride);
 
@@ -304,6 +309,7 @@ __global__ void __launch_bounds__(Warps * 32,
           constexpr int at_once = shape::stored < values_of_store<S> ? shape::stored : values_of_store<S>;
 #pragma unroll
           for (int k = 0; k < shape::stored; k += at_once) {
+            if (k > 0 && col + k >= num_cols) break;
             write_vector<at_once>(partials + (mine - args.a.pieces) * grid.ld_partials + first_col + col + k,
                                   &sums[i + k]);
           }
@@ -312,19 +318,20 @@ __global__ void __launch_bounds__(Warps * 32,
           for (int k = 0; k < shape::stored; ++k) staged_sums[team * shape::stage_ld + col + k] = sums[i + k];
         } else {
           store_row<shape::stored>(c + row * args.c_row_stride + (first_col + col) * args.c_col_stride,
-                                   args.c_col_stride, grid.vector_c, by, &sums[i]);
+                                   args.c_col_stride, num_cols - col, grid.vector_c, by, &sums[i]);
         }
       }
       if (grid.staged) {
         if (lane == 0 && group == 0) staged_rows[team] = partial || !there ? -1 : row;
         __syncthreads();
 #pragma unroll 1
-        for (int i = static_cast<int>(threadIdx.x); i < shape::teams * num_cols; i += shape::threads) {
-          const int c_row = staged_rows[i % shape::teams];
-          const int col = i / shape::teams;
-          if (c_row < 0) continue;
+        for (int i = static_cast<int>(threadIdx.x); i < shape::teams * shape::n_tile; i += shape::threads) {
+          const int its_team = args.c_col_stride == 1 ? i / shape::n_tile : i % shape::teams;
+          const int col = args.c_col_stride == 1 ? i % shape::n_tile : i / shape::teams;
+          const int c_row = staged_rows[its_team];
+          if (c_row < 0 || col >= num_cols) continue;
           store(c + c_row * args.c_row_stride + (first_col + col) * args.c_col_stride, by,
-                staged_sums[i % shape::teams * shape::stage_ld + col]);
+                staged_sums[its_team * shape::stage_ld + col]);
         }
         __syncthreads();  // before the next sums
       }
@@ -397,7 +404,7 @@ __global__ void __launch_bounds__(32 * adding_warps)
     if (slice != 0 || p.column >= args.n) return;
     const std::int64_t row = args.a.pieces[p.begin].row_of_c();
     store_row<Values>(of_member(args.c, args.batch.c) + row * args.c_row_stride + p.column * args.c_col_stride,
-                      args.c_col_stride, vector_c, by, sums);
+                      args.c_col_stride, Values, vector_c, by, sums);
   };
   for (std::int64_t first = std::int64_t{blockIdx.x} * parts_each; first < num_parts;
        first += std::int64_t{gridDim.x} * parts_each) {
@@ -464,11 +471,12 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
 }
 
 /// The most values of B that may be loaded at once: where every row of each B, and so every tile, is whole vectors.
+/// `readable_cols`: of a row, N or more.
 template <class T, class Operand>
-int load_width(const product_args<T, Operand>& args, int most) {
+int load_width(const product_args<T, Operand>& args, int most, std::int64_t readable_cols) {
   int width = most;
   if (args.b_col_stride != 1) return 1;
-  while (width > 1 && (args.n % width != 0 || args.ldb % width != 0 || args.batch.b % width != 0 ||
+  while (width > 1 && (readable_cols % width != 0 || args.ldb % width != 0 || args.batch.b % width != 0 ||
                        reinterpret_cast<std::uintptr_t>(args.b) % (width * sizeof(T)) != 0)) {
     width /= 2;
   }
@@ -483,7 +491,7 @@ struct implementation<tables::rowwise> {
     using T = value_of<row.type>;
     constexpr int widest = row.widest_load();
     const auto& product = *static_cast<const rows_args<T>*>(args);
-    const int status = launch_width<Row, widest>(product, env, load_width(product, widest));
+    const int status = launch_width<Row, widest>(product, env, load_width(product, widest, product.b_readable_cols));
     return status != cudaSuccess ? status : add_partials(product, env);
   }
 
@@ -515,8 +523,10 @@ struct implementation<tables::rowwise> {
     constexpr int stored = shape::stored;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 && args.batch.c % stored == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (stored * sizeof(T)) == 0;
-    // Where a warp holds 8 pieces or more its stores to one column of C are neighbours already.
-    const bool staged = args.c_col_stride != 1 && args.n > 1 && shape::team > 4 && shape::teams > 1;
+    // Where a warp holds 8 pieces or more its stores to one column of C are neighbours already; single values stored
+    // into narrow rows fill their sectors soon enough.
+    const bool staged = args.c_col_stride == 1 ? stored > 1 && !vector_c && shape::n_tile >= 32
+                                               : args.n > 1 && shape::team > 4 && shape::teams > 1;
     const rowwise_grid grid{num_chunks,
                             num_chunks * num_tiles,
                             1.0 / static_cast<double>(num_chunks),

@@ -214,7 +214,7 @@ struct implementation<tables::scatter> {
   /// The most neighbours that may be loaded from B and added to C at once.
   template <class T>
   static int width_for(const rows_args<T>& args, int most) {
-    int width = load_width(args, most);
+    int width = load_width(args, most, args.n);
     const bool contiguous = args.c_col_stride == 1;
     while (width > 1 && (!contiguous || args.c_row_stride % width != 0 ||
                          reinterpret_cast<std::uintptr_t>(args.c) % (width * sizeof(T)) != 0)) {

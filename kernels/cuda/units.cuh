@@ -22,7 +22,8 @@
 ///   bytes number g, for the rows of columns 2t and 2t + 1 of the group. A warp's load then takes 128 bytes of each of
 ///   four rows, and C is written in the same pieces of 16 bytes, to rows 2t and 2t + 1 of a part. Which column of B is
 ///   which row of a product is our own to choose, and likewise which column of the group is which k: tiles are plain
-///   8 x 8, row-major. Where B or ldb is not aligned to 16 bytes, the same columns are loaded in more loads.
+///   8 x 8, row-major. Where B or ldb is not aligned to 16 bytes, the same columns are loaded in more loads; so are
+///   those of a column-major B that is read where it lies, of which a load takes 4 neighbours of each of 8 columns.
 /// What is loaded when: column numbers and the list of tiles one group before they are needed; tiles and rows of B
 ///   `ahead` groups before. Straight to registers, each piece as soon as the one before it has been split: the
 ///   registers of one group then hold the next one's data under way. Or through shared memory (`staged`): each lane
@@ -261,12 +262,16 @@ struct unit_group {
   __device__ int tile(int part) const { return first_tile + __popc(parts & ((1u << part) - 1)); }
 };
 
-/// What a warp multiplies, from where. Width: so many values of B are loaded at a time, as its address and ldb allow; n
-/// is no less. Whole: the slab is full.
-template <class T, class Shape, int Width, bool Whole>
+/// In place of a width: a column-major B, read where it lies, one value at a time.
+inline constexpr int strided = 0;
+
+/// What a warp multiplies, from where. Loaded: so many values of B at a time, as its address and ldb allow; n is no
+/// less; or `strided`. Whole: the slab is full.
+template <class T, class Shape, int Loaded, bool Whole>
 struct unit_source {
+  static constexpr int width = Loaded == strided ? 1 : Loaded;  ///< values of a load
   static constexpr int vector = Shape::vector;
-  static constexpr int loads = vector / Width;  ///< for this lane's columns of a piece
+  static constexpr int loads = vector / width;  ///< for this lane's columns of a piece
   using word = typename Shape::word;
 
   const T* b;                   ///< row 0, the first of this lane's columns
@@ -274,6 +279,7 @@ struct unit_source {
   const int2* groups;           ///< core::fragments_group
   const T* tiles;               ///< this lane's two values of tile 0
   int row_bytes;                ///< from one row of B to the next
+  mutable int col_bytes;        ///< and from one column to the next, if strided
   int num_cols;                 ///< of the slab
   int own_col;                  ///< the first of this lane's columns in the slab
   mutable int last, last_load;  ///< the slab's last column and its last whole load, counted from own_col
@@ -281,13 +287,14 @@ struct unit_source {
   __device__ unit_source(const fragments_args<T>& args, std::int64_t first_col, int num_cols)
       : num_cols(num_cols), own_col(static_cast<int>(threadIdx.x) % 32 / 4 * vector) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    b = of_member(args.b, args.batch.b) + first_col + own_col;
+    b = of_member(args.b, args.batch.b) + (first_col + own_col) * args.b_col_stride;
     cols = reinterpret_cast<const int2*>(args.a.col_ind) + lane % 4;
     groups = reinterpret_cast<const int2*>(args.a.groups);
     tiles = args.a.tiles + 2 * lane;
     row_bytes = static_cast<int>(args.ldb) * static_cast<int>(sizeof(T));
+    col_bytes = static_cast<int>(args.b_col_stride) * static_cast<int>(sizeof(T));
     last = num_cols - 1 - own_col;
-    last_load = (num_cols / Width - 1) * Width - own_col;
+    last_load = (num_cols / width - 1) * width - own_col;
   }
 
   __device__ unit_group group(int index) const {
@@ -309,26 +316,34 @@ struct unit_source {
 
   __device__ bool has_piece(int p) const { return Whole || p * Shape::piece < num_cols; }
 
-  /// What follows from `last` is computed anew for each group: kept, it would take a register for each load.
+  /// Column n, counted from own_col, of a row of B.
+  __device__ const T* column(const T* row, int n) const {
+    if constexpr (Loaded != strided) return row + n;
+    return reinterpret_cast<const T*>(reinterpret_cast<const char*>(row) + std::int64_t{n} * col_bytes);
+  }
+
+  /// What follows from `last` or `col_bytes` is computed anew for each group: kept, it would take a register for each
+  /// load.
   __device__ void forget_offsets() const {
     if constexpr (!Whole) asm volatile("" : "+r"(last), "+r"(last_load));
+    if constexpr (Loaded == strided) asm volatile("" : "+r"(col_bytes));
   }
 
   /// This lane's values of piece p of a row of B. Those past the slab are some others of the row.
   __device__ void load(word (&to)[Shape::words], const T* row, int p) const {
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
-      const int n = p * Shape::piece + i * Width;
-      if constexpr (Width < values_of_word<T>) {
-        const unsigned bits = __ldg(&row[Whole || n < last_load ? n : last_load].bits);
+      const int n = p * Shape::piece + i * width;
+      if constexpr (width < values_of_word<T>) {
+        const unsigned bits = __ldg(&column(row, Whole || n < last_load ? n : last_load)->bits);
         to[i / 2] = i % 2 == 0 ? bits : to[i / 2] | bits << 16;
       } else {
-        constexpr int words = words_for<T, Width>;
+        constexpr int words = words_for<T, width>;
         word some[words];
-        load_values<Width>(some, 0, row + (Whole || n < last_load ? n : last_load));
-        if (!Whole && Width > 1 && n > last_load && n <= last) {  // the slab ends within these values
+        load_values<width>(some, 0, column(row, Whole || n < last_load ? n : last_load));
+        if (!Whole && width > 1 && n > last_load && n <= last) {  // the slab ends within these values
 #pragma unroll
-          for (int v = 0; v < Width; ++v) {
+          for (int v = 0; v < width; ++v) {
             if (n + v > last) continue;
             if constexpr (narrow_number<T>) {
               put_value(some, v, row + n + v);
@@ -348,13 +363,13 @@ struct unit_source {
     constexpr int size = static_cast<int>(sizeof(T));
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
-      const int n = p * Shape::piece + i * Width;
-      const int left = Whole ? Width : last + 1 - n;
-      const int present = left < 0 ? 0 : left < Width ? left : Width;
-      if constexpr (Width * size < 4) {  // nothing so small is copied without a register; nobody else reads it
+      const int n = p * Shape::piece + i * width;
+      const int left = Whole ? width : last + 1 - n;
+      const int present = left < 0 ? 0 : left < width ? left : width;
+      if constexpr (width * size < 4) {  // nothing so small is copied without a register; nobody else reads it
         to_shared[i].bits = present > 0 ? __ldg(&row[n].bits) : std::uint16_t{0};
       } else {
-        copy_async<Width * size>(to_shared + i * Width, present > 0 ? row + n : b - own_col, present * size);
+        copy_async<width * size>(to_shared + i * width, present > 0 ? row + n : b - own_col, present * size);
       }
     }
   }
@@ -644,7 +659,7 @@ __device__ void add_up_warps(typename Shape::sums& sums, typename Shape::sum* ha
 /// (z): those that run together gather from the same columns of B. Where a warp is, it works out again when its sums
 /// are complete, to have its registers meanwhile.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
-          int Width>
+          int Loaded>
 __global__ void __launch_bounds__(
     32 * WarpsM * WarpsN * WarpsK,
     units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>::row.blocks_by_registers())
@@ -678,10 +693,11 @@ __global__ void __launch_bounds__(
         multiply_direct<T, shape>(source, begin, end, sums);
       }
     };
-    if (num_cols == Slab) {
-      multiply(unit_source<T, shape, Width, true>(args, at.first_col, num_cols));
+    // Single loads gain nothing from a full slab: strided, it has no code of its own.
+    if (Loaded != strided && num_cols == Slab) {
+      multiply(unit_source<T, shape, Loaded, Loaded != strided>(args, at.first_col, num_cols));
     } else {
-      multiply(unit_source<T, shape, Width, false>(args, at.first_col, num_cols));
+      multiply(unit_source<T, shape, Loaded, false>(args, at.first_col, num_cols));
     }
   }
   if constexpr (WarpsK > 1) {
@@ -724,19 +740,31 @@ inline constexpr std::int64_t most_units_ld = 2147483647 / static_cast<std::int6
 
 template <>
 struct implementation<tables::units> {
+  template <class T, int Row, int Loaded>
+  static constexpr auto instance() {
+    constexpr tables::units_row row = tables::units::rows[Row];
+    return &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k, row.ahead, row.staged,
+                         row.products(), Loaded>;
+  }
   /// The instance that loads as many values of B at a time as may be.
   template <class T, int Row, int Width = tables::units::rows[Row].columns_of_lane()>
   static auto by_width(const fragments_args<T>& args) {
-    constexpr tables::units_row row = tables::units::rows[Row];
-    const auto kernel = &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k, row.ahead,
-                                      row.staged, row.products(), Width>;
     if constexpr (Width > 1) {
       const bool fits = reinterpret_cast<std::uintptr_t>(args.b) % (Width * sizeof(T)) == 0 && args.ldb % Width == 0 &&
                         args.batch.b % Width == 0 && args.n >= Width;
-      return fits ? kernel : by_width<T, Row, Width / 2>(args);
+      return fits ? instance<T, Row, Width>() : by_width<T, Row, Width / 2>(args);
     } else {
-      return kernel;
+      return instance<T, Row, Width>();
     }
+  }
+  template <class T, int Row>
+  static auto instance_for(const fragments_args<T>& args) {
+    auto chosen = by_width<T, Row>(args);
+    if (args.b_col_stride != 1) {
+      chosen = nullptr;
+      if constexpr (tables::units::rows[Row].strided_cols() > 0) chosen = instance<T, Row, strided>();
+    }
+    return chosen;
   }
 
   template <int Row>
@@ -744,9 +772,12 @@ struct implementation<tables::units> {
     constexpr tables::units_row row = tables::units::rows[Row];
     using T = value_of<row.type>;
     const auto& spmm = *static_cast<const fragments_args<T>*>(args);
-    if (spmm.a.height != row.tile_rows() || spmm.ldb > most_units_ld<T>) return cudaErrorInvalidValue;
+    const auto kernel = instance_for<T, Row>(spmm);
+    if (kernel == nullptr || spmm.a.height != row.tile_rows() ||
+        std::max(spmm.ldb, spmm.b_col_stride) > most_units_ld<T>) {
+      return cudaErrorInvalidValue;
+    }
 
-    const auto kernel = by_width<T, Row>(spmm);
     const auto along_items = static_cast<unsigned>(ceil_div(spmm.a.num_items, row.warps_m));
     const std::int64_t num_slabs = ceil_div(spmm.n, row.slab);
     constexpr std::int64_t slabs_at_once = std::int64_t{row.warps_n} * 65535;

@@ -30,6 +30,9 @@ struct units_row {
 
   constexpr int tile_rows() const { return 8 * parts; }
   constexpr int tile_cols() const { return slab; }
+  /// Columns of a column-major B that a tile takes where they lie; none where more are better packed anyway, nor
+  /// through shared memory, where each value would be a copy of its own.
+  constexpr int strided_cols() const { return slab <= 64 && !staged ? slab : 0; }
   constexpr int warps() const { return warps_m * warps_n * warps_k; }
   constexpr int block_threads() const { return 32 * warps(); }
   constexpr int columns_at_once() const { return 8; }

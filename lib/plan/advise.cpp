@@ -17,8 +17,6 @@ namespace bcsc {
 namespace {
 
 constexpr std::array<std::int64_t, 8> usual_heights{1, 4, 8, 16, 32, 64, 128, 256};
-constexpr std::int64_t greatest_m_block = 65536;
-constexpr std::int64_t most_narrow_columns = 65536;
 
 // Where one thing is said and another not. They are round: what they decide between is far apart where it matters.
 constexpr double negligible_flops = 1e6;  // some 10 us of one core, less than starting a kernel on a GPU takes

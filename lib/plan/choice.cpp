@@ -111,7 +111,14 @@ double predict_cpu(const problem& p, const kernel_info& kernel, const block_stat
 }
 
 product_shape shape_of(const problem& p) {
-  return {p.rows, p.inner, p.nnz, p.cols, static_cast<std::int64_t>(size_of(p.type)), p.shared_nnzc, p.longest_row};
+  return {p.rows,
+          p.inner,
+          p.nnz,
+          p.cols,
+          static_cast<std::int64_t>(size_of(p.type)),
+          p.shared_nnzc,
+          p.longest_row,
+          /*pads_b=*/p.b_is_col_major && p.cols > 1};
 }
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
@@ -121,16 +128,28 @@ double predict_measured(const problem& p, const registered_kernel& kernel, const
 
 /// What a column-major B costs on a GPU beyond a row-major one, in seconds: packed by a kernel of its own, or read
 /// where it lies. That takes a sector of 32 bytes for each entry and column, of which a mesh whose rows have columns
-/// side by side uses more than a graph, and A again for each tile. Measured on an H200 (docs/performance.md).
+/// side by side uses more than a graph, and A again for each tile; on the matrix units it takes a part of a sector for
+/// each column that rows beside each other have, and column of B. Measured on an H200 (docs/performance.md).
 double packing_seconds(const problem& p) {
   if (p.cols <= 1) return 0;  // a single column is row-major as it lies
   const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
   return 1e-6 * (3.3 + 0.5 * mb);
 }
 double strided_seconds(const problem& p, const registered_kernel& k) {
+  const double entries = 1e-6 * static_cast<double>(p.nnz), n = static_cast<double>(p.cols);
+  if (k.info.algorithm == "units") {
+    const double shared = p.shared_nnzc > 0 ? 1e-6 * static_cast<double>(p.shared_nnzc) : entries;
+    return 1e-6 * (0.3 + 1.2 * shared * n);
+  }
   const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, std::int64_t{k.strided_cols}) - 1);
-  const double entries = 1e-6 * static_cast<double>(p.nnz);
-  return 1e-6 * (entries * (2.5 * static_cast<double>(p.cols) + 3 * more_tiles) + 0.4 * more_tiles);
+  return 1e-6 * (entries * (2.5 * n + 3 * more_tiles) + 0.4 * more_tiles);
+}
+/// Whether the matrix units wait little for four times the loads: where there are other warps, from two thread blocks
+/// of 32 rows a multiprocessor on; or where a warp has few to wait for, up to 100 columns in 16 rows. Small matrices of
+/// longer row blocks took up to 1.8 times as long as by other ways.
+bool hides_single_loads(const problem& p) {
+  return p.rows >= std::int64_t{64} * p.num_multiprocessors ||
+         (p.shared_nnzc > 0 && 16 * p.shared_nnzc <= 100 * p.rows);
 }
 double layout_seconds(const problem& p, const registered_kernel& k) {
   if (!p.b_is_col_major || p.where == backend::cpu) return 0;
@@ -217,7 +236,7 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
 bool reads_in_place(const problem& p, const registered_kernel& kernel) {
   constexpr std::int64_t most_cols = 64;  // more were slower on every graph measured
   return p.where == backend::cuda && p.cols > 1 && p.cols <= most_cols && kernel.strided_cols > 0 &&
-         strided_seconds(p, kernel) < packing_seconds(p);
+         (kernel.info.algorithm != "units" || hides_single_loads(p)) && strided_seconds(p, kernel) < packing_seconds(p);
 }
 
 // A kernel that has some rows at a time writes some values at a time into each column: parts of sectors, which the L2
@@ -243,6 +262,7 @@ decision choose(const problem& given, const plan_options& options, const std::ve
   }
   if (p.where == backend::cuda) p.alike = like_cases(known_cases, p.type, shape_of(p));
   decision best;
+  best.shared_nnzc = p.shared_nnzc;
   double least = 0;
   const block_statistics* taken = nullptr;
   for (const registered_kernel* k : kernels) {

@@ -31,6 +31,7 @@ struct problem {
 struct decision {
   const registered_kernel* kernel = nullptr;
   std::int64_t m_block = 0;
+  std::int64_t shared_nnzc = 0;  ///< product_shape's, if the statistics tell
   std::string reason;
 };
 

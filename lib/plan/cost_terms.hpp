@@ -21,9 +21,11 @@ struct product_shape {
   std::int64_t value_bytes = 4;
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
   std::int64_t longest_row = 0;  ///< entries
+  bool pads_b = false;           ///< rows of B begin on 16 bytes whatever N is
 
-  /// Bytes of a row of B or C that move at once where the matrix has no padding: a power of two, at most 16.
+  /// Bytes of a row of B that move at once: a power of two, at most 16.
   std::int64_t bytes_at_once() const {
+    if (pads_b) return 16;
     const std::int64_t row_bytes = cols * value_bytes;
     return std::min<std::int64_t>(row_bytes & -row_bytes, 16);
   }

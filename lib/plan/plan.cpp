@@ -35,8 +35,8 @@ namespace bcsc {
 namespace {
 
 constexpr std::size_t workspace_alignment = 256;
+constexpr std::int64_t most_strided_ld = (std::int64_t{1} << 31) / 8 - 1;  // that every kernel multiplies in 32 bits
 constexpr std::int64_t most_to_pack = std::int64_t{256} << 20, most_to_turn = std::int64_t{1} << 30;  // workspaces
-constexpr std::int64_t greatest_m_block = 65536;  // what an index of two bytes tells apart
 
 template <class T, class I>
 csr_matrix<T, I> download(const csr_view<T, I>& a) {
@@ -104,6 +104,7 @@ struct spmm_plan<T>::impl {
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   double refused_reuse = 0;              // of an order that was found and left
+  std::int64_t shared_nnzc = 0;          // decision's
   bool by_length = false;                // the order is that of order_rows_by_length()
   std::unique_ptr<impl> forward;         // of a transposed() plan: the plan whose matrix it reads, without a workspace
 
@@ -254,6 +255,7 @@ struct spmm_plan<T>::impl {
     const std::vector<block_statistics> statistics = analyse(plan::heights(possible, options));
     const plan::decision d = plan::choose(p, options, possible, statistics);
     kernel = d.kernel;
+    shared_nnzc = d.shared_nnzc;
     facts.kernel = kernel->info;
     facts.reason = d.reason;
     facts.m_block = d.m_block;
@@ -446,6 +448,7 @@ struct spmm_plan<T>::impl {
   plan::problem problem_of(std::int64_t n) const {
     plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
     p.cols = n;
+    p.shared_nnzc = shared_nnzc;
     return p;
   }
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
@@ -466,6 +469,14 @@ struct spmm_plan<T>::impl {
            core::checked_product(partial_values(width), sizeof(sum_type), "workspace");
   }
 
+  /// What a slab for n columns has: on a GPU whole sectors of 32 bytes, so that N = 17 loads what N = 24 does and packs
+  /// no more; on the CPU whole tiles.
+  std::int64_t cols_of_slab(std::int64_t n) const {
+    constexpr std::int64_t vector = 16 / sizeof(T), sector = 32 / sizeof(T);
+    const std::int64_t grain = !on_gpu() ? facts.kernel.n_tile : n <= vector ? vector : sector;
+    return core::ceil_div(n, grain) * grain;
+  }
+
   void make_workspace() {
     const std::int64_t one_tile = facts.kernel.n_tile;
     const auto bound_or = [&](std::int64_t ours) {
@@ -478,9 +489,10 @@ struct spmm_plan<T>::impl {
     }
     if (slab_bytes(1) == 0) return;
     const std::int64_t bound = bound_or(room_to_turn ? most_to_turn : most_to_pack);
-    const std::int64_t wanted_tiles = core::ceil_div(options.cols, one_tile);
-    const std::int64_t allowed_tiles = std::max<std::int64_t>(1, bound / slab_bytes(one_tile));
-    slab_cols = std::min(wanted_tiles, allowed_tiles) * one_tile;
+    slab_cols = cols_of_slab(options.cols);
+    if (slab_bytes(slab_cols) > bound) {
+      slab_cols = std::min(slab_cols, std::max<std::int64_t>(1, bound / slab_bytes(one_tile)) * one_tile);
+    }
     const std::int64_t one_member = slab_bytes(slab_cols);
     const std::int64_t members = std::clamp<std::int64_t>(bound / one_member, 1, options.batch);
     workspace_bytes = static_cast<std::size_t>(one_member * members);
@@ -592,9 +604,9 @@ struct spmm_plan<T>::impl {
     const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
     const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
     // A single column is row-major as it lies, whatever its layout is called.
-    const bool in_place = reads_in_place(c.cols);
+    const bool in_place = b.ld <= most_strided_ld && reads_in_place(c.cols);
     const bool packs = packs_b() && reads_b && c.cols > 1 && !in_place;
-    const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1};
+    const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1, c.cols};
     if (!packs && partial_values(1) == 0) {
       for (std::int64_t k = 0; k < count; k += kernels::most_members) {
         const std::int64_t members = std::min(count - k, kernels::most_members);
@@ -626,8 +638,8 @@ struct spmm_plan<T>::impl {
         const kernels::cuda::pack_members each{members, c_stride, turned_stride};
         if (turns && reads_c) pack(c_slab.data, c.ld, c.rows, width, turned, most.cols, each, run.stream);
         multiply(
-            alpha, b_slab, packs ? b_strides{most.cols, 1} : strides, beta,
-            turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials,
+            alpha, b_slab, packs ? b_strides{most.cols, 1, most.cols} : b_strides{strides.row, strides.col, width},
+            beta, turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials,
             {members, packs ? packed_stride : b_stride, turns ? turned_stride : c_stride, a->partial_values(width)},
             run.stream);
         if (turns) unpack(turned, most.cols, c_slab, each, run.stream);
@@ -640,8 +652,7 @@ struct spmm_plan<T>::impl {
     std::int64_t cols, members;
   };
   slab largest_slab(std::int64_t cols, std::int64_t count) const {
-    const std::int64_t n_tile = facts.kernel.n_tile;
-    const std::int64_t width = std::min(slab_cols, core::ceil_div(cols, n_tile) * n_tile);
+    const std::int64_t width = std::min(slab_cols, cols_of_slab(cols));
     const std::int64_t fit = static_cast<std::int64_t>(workspace_bytes) / slab_bytes(width);
     return {width, std::clamp<std::int64_t>(fit, 1, std::min(count, kernels::most_members))};
   }
@@ -688,9 +699,9 @@ struct spmm_plan<T>::impl {
         std::clamp(seconds / seconds_a_thread, 1.0, std::max(1.0, static_cast<double>(ctx.threads()))));
   }
 
-  /// From a row of B to the next, and from a column to the next.
+  /// From a row of B to the next, and from a column to the next; how much of a row may be read.
   struct b_strides {
-    std::int64_t row, col;
+    std::int64_t row, col, readable_cols;
   };
   void multiply(factor alpha, const T* b, const b_strides& strides, factor beta, const dense_view<T>& c,
                 sum_type* partials, const kernels::batch_strides& batch, cuda_stream stream) const {
@@ -698,6 +709,7 @@ struct spmm_plan<T>::impl {
     plan::dense_side<T> product{b,
                                 strides.row,
                                 strides.col,
+                                strides.readable_cols,
                                 c.cols,
                                 c.data,
                                 c.row_stride(),

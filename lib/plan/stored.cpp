@@ -41,8 +41,20 @@ pattern_digest digest_of(const csr_view<T, I>& a) {
 
 template <class T, class Operand>
 kernels::product_args<T, Operand> with(const Operand& a, const dense_side<T>& p) {
-  return {a,          p.b,       p.ldb,          p.n,    p.c, p.c_row_stride, p.c_col_stride, p.alpha, p.beta,
-          p.alpha_at, p.beta_at, p.b_col_stride, p.batch};
+  return {a,
+          p.b,
+          p.ldb,
+          p.n,
+          p.c,
+          p.c_row_stride,
+          p.c_col_stride,
+          p.alpha,
+          p.beta,
+          p.alpha_at,
+          p.beta_at,
+          p.b_col_stride,
+          p.b_readable_cols,
+          p.batch};
 }
 
 /// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.

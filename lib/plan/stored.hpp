@@ -53,7 +53,7 @@ struct storing {
 template <class T>
 struct dense_side {
   const T* b;
-  std::int64_t ldb, b_col_stride, n;
+  std::int64_t ldb, b_col_stride, b_readable_cols, n;
   T* c;
   std::int64_t c_row_stride, c_col_stride;
   scalar_of<T> alpha, beta;

@@ -22,6 +22,7 @@ struct dense_setting {
   placement for_b = {}, for_c = {};
   double alpha = 1, beta = 0;
   bool scalars_in_memory = false;
+  bool reads_padding = false;  ///< what lies between the rows of B may be read; it is NaN
   batch_placement batch_b = {}, batch_c = {};
   emulation::settings gpu = {};
 };
@@ -57,9 +58,9 @@ inline std::string words(const dense_setting& s) {
          std::to_string(s.for_b.offset) + " ld + " + std::to_string(s.for_b.padding) + ", C " +
          std::string(to_string(s.for_c.order)) + " + " + std::to_string(s.for_c.offset) + " ld + " +
          std::to_string(s.for_c.padding) + ", alpha " + std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) +
-         (s.scalars_in_memory ? " in memory" : "") + ", order " + std::to_string(static_cast<int>(s.gpu.order)) +
-         ", grid up to " + std::to_string(s.gpu.largest_grid) + ", members of B " + words(s.batch_b) + ", of C " +
-         words(s.batch_c);
+         (s.scalars_in_memory ? " in memory" : "") + (s.reads_padding ? ", reads padding" : "") + ", order " +
+         std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " + std::to_string(s.gpu.largest_grid) +
+         ", members of B " + words(s.batch_b) + ", of C " + words(s.batch_c);
 }
 
 /// Where row blocks of at most `m_block` rows begin.
@@ -130,6 +131,7 @@ class emulated_product {
     constexpr auto nan = std::numeric_limits<scalar_of<T>>::quiet_NaN();
     const dense_view<T> b = b_.view(), c = c_.view();
     const bool in_memory = setting_.scalars_in_memory;
+    const std::int64_t readable_padding = setting_.reads_padding ? setting_.for_b.padding : 0;
     const kernels::product_args<T, Operand> args{a,
                                                  b.data,
                                                  b.row_stride(),
@@ -142,8 +144,9 @@ class emulated_product {
                                                  in_memory ? &alpha_ : nullptr,
                                                  in_memory ? &beta_ : nullptr,
                                                  b.col_stride(),
+                                                 setting_.n + readable_padding,
                                                  {count_, b_.stride(), c_.stride(), partials}};
-    may_read_bytes(b.data, b_.bytes());
+    may_read_bytes(b.data, b_.bytes() + static_cast<std::size_t>(readable_padding) * sizeof(T));
     may_write_bytes(c.data, c_.bytes());
     if (in_memory) may_read_bytes(&alpha_, sizeof alpha_), may_read_bytes(&beta_, sizeof beta_);
     emulation::current_settings() = setting_.gpu;

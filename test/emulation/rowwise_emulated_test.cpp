@@ -37,6 +37,11 @@ setting setting_of(std::size_t k, std::int64_t n) {
   s.multiprocessors = one_of(random, multiprocessors);
   s.uneven = k % 2 == 1;
   if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
+  if (k % 3 == 2) {                                   // as plans pack B: whole vectors
+    s.reads_padding = true;
+    s.for_b.padding = (8 - n % 8) % 8 + 8 * random.below(2);
+    s.for_b.offset = 8 * random.below(2);
+  }
   return s;
 }
 

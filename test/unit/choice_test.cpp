@@ -146,6 +146,16 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
     p = small(8);
     p.where = backend::cpu;
     EXPECT_FALSE(plan::reads_in_place(p, k)) << k.info.name << ": measured on GPUs alone";
+    if (k.info.algorithm != "units") continue;
+    p = small(8);
+    p.num_multiprocessors = 132;
+    EXPECT_FALSE(plan::reads_in_place(p, k)) << k.info.name << ": nothing hides so many loads";
+    p.shared_nnzc = 12000;
+    EXPECT_TRUE(plan::reads_in_place(p, k)) << k.info.name << ": there are few in a row block";
+    p.shared_nnzc = 13000;
+    EXPECT_FALSE(plan::reads_in_place(p, k)) << k.info.name << ": there are many";
+    p.rows = 20000;
+    EXPECT_TRUE(plan::reads_in_place(p, k)) << k.info.name << ": others compute meanwhile";
   }
   EXPECT_GT(able, 0u);
 }

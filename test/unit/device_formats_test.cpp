@@ -779,10 +779,14 @@ TEST(device_matrix_owner, leaks_nothing) {
     EXPECT_EQ(answer_of([&] { to_csc_on_device(ctx, wide_device); }).first, errc::out_of_memory);
   };
   all();  // the runtime itself keeps what its first kernels need
-  const std::size_t before = free_bytes();
-  for (int round = 0; round < 100; ++round) all();
-  // The driver deals in large pieces; one array of the entries, left behind each time, is more.
-  EXPECT_GE(free_bytes() + (std::size_t{32} << 20), before);
+  // The driver deals in large pieces; one array of the entries, left behind each time, is more. Others may take memory
+  // of the same GPU meanwhile: what leaks does so every time.
+  const auto leaks = [&] {
+    const std::size_t before = free_bytes();
+    for (int round = 0; round < 100; ++round) all();
+    return free_bytes() + (std::size_t{32} << 20) < before;
+  };
+  EXPECT_FALSE(leaks() && leaks() && leaks());
 }
 #endif
 

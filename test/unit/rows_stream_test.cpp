@@ -184,7 +184,8 @@ TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
   EXPECT_EQ(converters::cut_for(1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 31, 800),
             (rows_stream_options{.split = 57600}));
   EXPECT_EQ(converters::cut_for(131072, 1942979, 128, 4), (rows_stream_options{.split = 288}));  // R-MAT 17
-  EXPECT_EQ(converters::cut_for(279794, 517047, 128, 2), (rows_stream_options{.split = 128}));   // BOYD2_A
+  EXPECT_EQ(converters::cut_for(131072, 1942979, 32, 4), (rows_stream_options{.split = 128}));
+  EXPECT_EQ(converters::cut_for(279794, 517047, 128, 2), (rows_stream_options{.split = 128}));  // BOYD2_A
 }
 
 TEST(rows_stream, is_uneven_where_heavy_rows_hold_much_of_it) {
