@@ -24,6 +24,12 @@ CATALOGUE = ("catalogue_test",)
 EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
 
+LINES = "converters/files/matrix_market_lines.hpp"
+HEADER = "converters/files/matrix_market_header.cpp"
+PATTERN = "converters/files/pattern_values.hpp"
+EXPANSION = "converters/files/expansion.hpp"
+WRITING = "converters/files/writing.hpp"
+STORED = "lib/plan/stored.cpp"
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
 ASSEMBLY = "converters/files/coo_assembly.hpp"
@@ -76,32 +82,31 @@ class Mutant:
 
 MUTANTS = [
     # --- Reading and writing files ---
-    Mutant("read-index-base", READ_CPP, "return one_based - 1;", "return one_based;", READER),
-    Mutant("read-index-zero", READ_CPP, "if (one_based < 1 || one_based > size) {",
+    Mutant("read-index-base", LINES, "return one_based - 1;", "return one_based;", READER),
+    Mutant("read-index-zero", LINES, "if (one_based < 1 || one_based > size) {",
            "if (one_based < 0 || one_based > size) {", READER),
-    Mutant("read-index-beyond", READ_CPP, "if (one_based < 1 || one_based > size) {",
+    Mutant("read-index-beyond", LINES, "if (one_based < 1 || one_based > size) {",
            "if (one_based < 1 || one_based > size + 1) {", READER),
-    Mutant("read-symmetric-array-count", READ_CPP, "info_.stored_entries = (full - diagonal) / 2 + diagonal;",
-           "info_.stored_entries = (full - diagonal) / 2;", READER),
-    Mutant("read-skew-array-diagonal", READ_CPP, "row = lower ? col + below_diagonal : 0;", "row = lower ? col : 0;",
-           READER),
-    Mutant("read-more-than-announced", READ_CPP, "require_end_of_file();\n  return entries;", "return entries;",
-           READER),
-    Mutant("read-both-triangles", READ_CPP, "if (triangle != triangle_) {", "if (triangle == 0) {", READER),
-    Mutant("read-skew-diagonal", READ_CPP, "file_symmetry::skew_symmetric && !is_zero",
-           "file_symmetry::skew_symmetric && is_zero", READER),
-    Mutant("read-comments", READ_CPP, "at_.front() == '%'", "at_.front() == '#'", READER),
-    Mutant("read-not-square", READ_CPP, "if (info_.symmetry != file_symmetry::general && info_.rows != info_.cols) {",
-           "if (info_.symmetry == file_symmetry::skew_symmetric && info_.rows != info_.cols) {", READER),
-    Mutant("read-line-past-end", READ_CPP, ".line = lines_.number() + 1}", ".line = lines_.number()}", READER),
-    Mutant("read-sizes-fit", READ_CPP, "if (std::max(info_.rows, info_.cols) > std::numeric_limits<I>::max()) {",
-           "if (std::min(info_.rows, info_.cols) > std::numeric_limits<I>::max()) {", READER),
-    Mutant("read-pattern-sign", READ_CPP, "return (bits & 1) != 0 ? -magnitude : magnitude;", "return magnitude;",
-           READER),
+    Mutant("read-symmetric-array-count", HEADER, "below_diagonal : below_diagonal + info.rows;",
+           "below_diagonal : below_diagonal;", READER),
+    Mutant("read-skew-array-diagonal", READ_CPP, "row = half ? col + below_diagonal : 0;",
+           "row = half ? col : 0;", READER),
+    Mutant("read-both-triangles", LINES, "if ((triangles_ | mine) == (lower | upper)) {",
+           "if ((triangles_ | mine) == no_triangle) {", READER),
+    Mutant("read-skew-diagonal", LINES, "file_symmetry::skew_symmetric && (entry.value != T{0} || imaginary != T{0})",
+           "file_symmetry::skew_symmetric && imaginary != T{0}", READER),
+    Mutant("read-comments", LINES, "at.front() == '%'", "at.front() == '#'", READER),
+    Mutant("read-not-square", HEADER, "if (info.symmetry != file_symmetry::general && info.rows != info.cols) {",
+           "if (info.symmetry == file_symmetry::skew_symmetric && info.rows != info.cols) {", READER),
+    Mutant("read-line-past-end", HEADER, ".line = lines.number() + 1}", ".line = lines.number()}", READER),
+    Mutant("read-sizes-fit", READ_CPP, "if (std::max(info.rows, info.cols) > std::numeric_limits<I>::max()) {",
+           "if (std::min(info.rows, info.cols) > std::numeric_limits<I>::max()) {", READER),
+    Mutant("read-pattern-sign", PATTERN, "return (bits & 1) != 0 ? -magnitude : magnitude;",
+           "return magnitude;", READER),
     Mutant("assemble-diagonal-twin", ASSEMBLY, "if (twins && row != col) place", "if (twins) place", READER),
     Mutant("assemble-skew-sign", ASSEMBLY, "file_symmetry::skew_symmetric ? T{-1} : T{1}",
            "file_symmetry::skew_symmetric ? T{1} : T{1}", READER),
-    Mutant("assemble-duplicates", ASSEMBLY, "sum += a.values[k];", "sum = a.values[k];", READER),
+    Mutant("assemble-duplicates", ASSEMBLY, "sum += values[k];", "sum = values[k];", READER),
     Mutant("assemble-order-of-columns", ASSEMBLY, "return std::pair(x.row, x.col) < std::pair(y.row, y.col);",
            "return x.row < y.row;", READER),
     Mutant("number-fortran-exponent", NUMBERS, "(*next == 'D' || *next == 'd')", "*next == 'D'", READER),
@@ -109,7 +114,8 @@ MUTANTS = [
            READER),
     Mutant("number-integer-overflow", NUMBERS, "std::numeric_limits<std::int64_t>::digits10;",
            "std::numeric_limits<std::int64_t>::digits10 + 2;", READER),
-    Mutant("gzip-bomb-size", SOURCE, "if (produced_ > options_.max_expanded_bytes) {", "if (produced_ < 0) {", READER),
+    Mutant("gzip-bomb-size", EXPANSION, "if (more > options.max_expanded_bytes - expanded_) {",
+           "if (more < 0) {", READER),
     Mutant("gzip-bomb-ratio", SOURCE, "options_.max_expansion_ratio * static_cast<double>(stored)) {",
            "options_.max_expansion_ratio * 1e9 * static_cast<double>(stored)) {", READER),
     Mutant("gzip-second-member", SOURCE, "if (stream_.avail_in == 0) return false;",
@@ -118,8 +124,8 @@ MUTANTS = [
            "break;", READER),
     Mutant("write-column-base", WRITE_CPP, "out.put_number(col + 1);", "out.put_number(col);", READER),
     Mutant("write-symmetric-diagonal", WRITE_CPP, "|| col <= row) visit(", "|| col < row) visit(", READER),
-    Mutant("write-skew-check", WRITE_CPP, "? twin == value : twin == -value;", "? twin == value : twin == value;",
-           READER),
+    Mutant("write-skew-check", WRITING, "? twin == value : twin == -value;",
+           "? twin == value : twin == value;", READER),
 
     # --- Formats: construction and conversion ---
     Mutant("check-index-range", CONSTRUCT, "ind[at(k)] < 0 || ind[at(k)] >= size;",
@@ -195,20 +201,28 @@ MUTANTS = [
            CPU_KERNELS),
     Mutant("cpu-row-chains", CPU, "for (int u = 1; u < chains; ++u) sum[v]", "for (int u = 2; u < chains; ++u) sum[v]",
            CPU_KERNELS),
-    Mutant("cpu-block-expand", CPU, "expanded[a.row_ind[k] - first_row] = a.values[k];",
+    Mutant("cpu-block-expand", CPU, "expanded[rows[k]] = a.values[k];",
            "expanded[k - first] = a.values[k];", CPU_KERNELS),
-    Mutant("cpu-scratch-add", CPU, "load(c + v * width<T>) + value * b_part[v]", "value * b_part[v]", CPU_KERNELS),
+    Mutant("cpu-scratch-add", CPU, "store(at, load<Bytes>(at) + value * b_part[v]);",
+           "store(at, value * b_part[v]);", CPU_KERNELS),
     Mutant("cpu-last-column", CPU, "to = least(from + tile_columns, work.n);",
            "to = least(from + tile_columns, work.n - 1);", CPU_KERNELS),
-    Mutant("cpu-alpha-zero-reads-c", CPU, "c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};",
-           "c[i * stride] = out.beta * c[i * stride];", CPU_KERNELS),
-    Mutant("cpu-beta-zero-reads-c", CPU, "c = out.beta != T{0} ? sum + out.beta * c : sum;", "c = sum + out.beta * c;",
+    Mutant("cpu-alpha-zero-reads-c", CPU,
+           "out.at(first, from + line);\n"
+           "    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};",
+           "out.at(first, from + line);\n"
+           "    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta * c[i * stride];",
+           CPU_KERNELS),
+    Mutant("cpu-beta-zero-reads-c", CPU,
+           "const T sum = out.alpha * tile[i * ld + j];\n      c = out.beta != T{0} ? sum + out.beta * c : sum;",
+           "const T sum = out.alpha * tile[i * ld + j];\n      c = sum + out.beta * c;",
            CPU_KERNELS),
 
     Mutant("cpu-pack-stride", PACK_CPU, "packed[k * ld_packed + j]", "packed[k * cols + j]", CPU_KERNELS + PLAN),
-    Mutant("reference-beta-zero", REFERENCE_CPP, "beta == T{0} ? T{0} : beta * c(i, j)", "beta * c(i, j)", REFERENCE),
-    Mutant("reference-add", REFERENCE_CPP, "c(row, j) += value * b(col, j);", "c(row, j) = value * b(col, j);",
-           REFERENCE),
+    Mutant("reference-beta-zero", REFERENCE_CPP, "beta == 0 ? sum_type{0} : beta * static_cast<sum_type>(c(i, j));",
+           "beta * static_cast<sum_type>(c(i, j));", REFERENCE),
+    Mutant("reference-add", REFERENCE_CPP, "sums(row, j) += factor * static_cast<S>(b(col, j));",
+           "sums(row, j) = factor * static_cast<S>(b(col, j));", REFERENCE),
 
     # --- Plan ---
     Mutant("plan-overlap", CHECKS, "return offset < width_b || offset + width_c > b.ld;", "return offset < width_b;",
@@ -219,10 +233,12 @@ MUTANTS = [
     Mutant("plan-layout", CHECKS, "if (b.order != planned_b_layout) {",
            "if (b.order == layout::col_major && planned_b_layout == layout::row_major) {", PLAN),
     Mutant("plan-slab-of-b", PLAN_CPP, "pack(b_first + j * b.ld, ", "pack(b_first + j, ", PLAN),
-    Mutant("plan-slab-of-c", PLAN_CPP, "(c.data + j * c.col_stride(), c.rows, width", "(c.data + j * c.ld, c.rows, width", PLAN),
+    Mutant("plan-slab-of-c", PLAN_CPP, "(c.data + j * c.col_stride(), c.rows, width",
+           "(c.data + j * c.ld, c.rows, width", PLAN),
     Mutant("plan-transpose", PLAN_CPP, "if (options.transpose == op::transpose) {", "if (false) {", PLAN),
-    Mutant("plan-other-pattern", PLAN_CPP, "same(v.col_ind, w.col_ind) &&", "true &&", PLAN),
-    Mutant("plan-update-forgotten", PLAN_CPP, "a = std::move(renewed);", "(void)renewed;", PLAN),
+    Mutant("plan-other-pattern", STORED, "equal(v.col_ind, w.col_ind) &&", "true &&", PLAN),
+    Mutant("plan-update-forgotten", PLAN_CPP, "a = std::make_shared<const plan::stored_matrix<T>>(std::move(renewed));",
+           "(void)renewed;", PLAN),
     Mutant("plan-small-workspace", PLAN_CPP, "run.workspace.size() < plan.workspace_bytes", "run.workspace.empty()",
            PLAN),
     Mutant("plan-shared-workspace", PLAN_CPP, "plan.workspace_taken.exchange(true, ",
@@ -252,8 +268,8 @@ MUTANTS = [
            "for (std::int64_t chunk = 2; chunk < num_chunks", VECTOR),
 
     # --- CUDA: what the kernels share ---
-    Mutant("cuda-ragged-block", TILE, "rows_of_block < rows_of_a ? rows_of_block : rows_of_a;", "rows_of_block;",
-           KERNELS),
+    Mutant("cuda-ragged-block", TILE, "(next_row < args.a.rows ? next_row : args.a.rows) - first_row;",
+           "next_row - first_row;", KERNELS),
     Mutant("cuda-beta-zero-reads-c", TILE, "*c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *c;",
            "*c = by.alpha * sum + by.beta * *c;", KERNELS),
     Mutant("cuda-column-stride", TILE, "(at.first_col + n) * args.c_col_stride;", "(at.first_col + n);", KERNELS),
@@ -263,15 +279,15 @@ MUTANTS = [
     Mutant("naive-add", NAIVE, "sums[m * Threads] += __ldg(", "sums[m * Threads] = __ldg(", KERNELS),
     Mutant("naive-last-column", NAIVE, "if (n >= at.num_cols) continue;", "if (n >= at.num_cols - 1) continue;",
            KERNELS),
-    Mutant("naive-second-tile", NAIVE, "__ldg(args.a.col_ind + i), at.first_col)", "__ldg(args.a.col_ind + i), 0)",
-           KERNELS),
+    Mutant("naive-second-tile", NAIVE, "b_row(args, col_at(args, i), at.first_col)",
+           "b_row(args, col_at(args, i), 0)", KERNELS),
     # --- warp ---
     Mutant("warp-atomic", WARP, "atomicAdd(sums + m * NTile + lane + j * Lanes, value * b_items[j]);",
            "sums[m * NTile + lane + j * Lanes] += value * b_items[j];", KERNELS),
     Mutant("warp-last-lane", WARP, "static_cast<int>(last - first) : Lanes;",
            "static_cast<int>(last - first) : Lanes - 1;", KERNELS),
-    Mutant("warp-first-column", WARP, "i = at.begin + warp; i < at.end;", "i = at.begin + warp + 1; i < at.end;",
-           KERNELS),
+    Mutant("warp-first-column", WARP, "for (int taken = warp; taken < 32; taken += Warps) {",
+           "for (int taken = warp + 1; taken < 32; taken += Warps) {", KERNELS),
     Mutant("warp-column-major", WARP, "along_columns ? i % at.num_rows : i / NTile;",
            "along_columns ? i % MTile : i / NTile;", KERNELS),
     # --- tiled ---
