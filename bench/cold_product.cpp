@@ -81,7 +81,8 @@ double gathered_bytes(const csr_view<float, std::int32_t>& a, std::int64_t cols,
   const std::int64_t heights[] = {facts.m_block};
   const block_statistics s = analyse_blocks(a, std::span(heights)).front();
   const plan::product_shape shape{.rows = a.rows, .inner = a.cols, .nnz = a.nnz(), .cols = cols};
-  return 1e6 * plan::cost_terms_of(shape, facts.kernel, s)[static_cast<std::size_t>(plan::cost_term::gathered)];
+  return 1e6 * plan::cost_terms_of(shape, facts.kernel, facts.kernel.n_tile,
+                                   s)[static_cast<std::size_t>(plan::cost_term::gathered)];
 }
 
 json bytes_of(const csr_view<float, std::int32_t>& a, std::int64_t cols, const plan_facts& facts) {

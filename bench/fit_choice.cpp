@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "lib/core/fail.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/measured_costs.hpp"
+#include "lib/plan/registry.hpp"
 
 /// Fits what each row of the tables costs (lib/plan/cost_terms.hpp) to times that row_times has taken, on half of the
 /// matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Rows of a value
@@ -67,7 +69,7 @@ value_type type_of(const std::string& name) {
 using row_key = std::pair<value_type, std::string>;
 using cost_table = std::map<row_key, plan::cost_terms>;
 
-/// What lib/plan/measured_costs.hpp holds.
+/// What lib/plan/measured_costs.hpp holds of one way to read B.
 struct fitted {
   std::vector<plan::measured_row> rows;  ///< by type, then by name
   std::vector<plan::known_case> cases;
@@ -86,17 +88,23 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// A case that stands in several files is taken from the one that was measured last.
-std::vector<measured_case> read_cases(const std::vector<std::string>& files,
-                                      const std::vector<std::string>& algorithms) {
-  std::map<row_key, const kernel_info*> known;
-  for (const kernel_info& row : kernel_table()) {
-    if (row.where == backend::cuda && std::ranges::count(algorithms, row.algorithm) > 0) {
-      known[{row.type, row.name}] = &row;
+/// How B lies.
+enum class operand { row_major, in_place };
+
+/// Those with B so. A case that stands in several files is taken from the one that was measured last.
+std::vector<measured_case> read_cases(const std::vector<std::string>& files, const std::vector<std::string>& algorithms,
+                                      operand b) {
+  std::map<row_key, const plan::registered_kernel*> known;
+  for (const plan::registered_kernel& row : plan::registry()) {
+    if (row.info.where == backend::cuda && std::ranges::count(algorithms, row.info.algorithm) > 0) {
+      known[{row.info.type, row.info.name}] = &row;
     }
   }
   std::vector<json> documents;
-  for (const std::string& file : files) documents.push_back(json::parse(read_text(file)));
+  for (const std::string& file : files) {
+    json document = json::parse(read_text(file));
+    if (document.value("in_place", false) == (b == operand::in_place)) documents.push_back(std::move(document));
+  }
   std::ranges::stable_sort(documents, {}, [](const json& d) { return d.at("date").get<std::string>(); });
   std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
   for (const json& document : documents) {
@@ -118,12 +126,14 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files,
                      one.cols,
                      value_bytes,
                      by_height.at(16).nnzc,
-                     by_height.at(1).max_block_nnz};
+                     by_height.at(1).max_block_nnz,
+                     /*pads_b=*/b == operand::in_place};
         for (const auto& [name, us] : c.at("rows").items()) {
           const auto row = known.find({one.type, name});
           if (row == known.end() || !us.is_number()) continue;
-          one.rows.push_back(
-              {row->second, cost_terms_of(one.shape, *row->second, by_height.at(row->second->m_tile)), us});
+          const kernel_info& kernel = row->second->info;
+          const int tile_cols = b == operand::in_place ? row->second->strided_cols : kernel.n_tile;
+          one.rows.push_back({&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }
         if (one.rows.empty()) continue;
         one.fastest = fastest_row(one).us;
@@ -285,12 +295,12 @@ void print(value_type type, const char* what, const quality& q) {
 }
 
 /// What is known of the types that nothing was fitted to, as it is.
-void keep_the_others(fitted& known) {
+void keep_the_others(fitted& known, std::span<const plan::measured_row> rows, std::span<const plan::known_case> cases) {
   std::set<value_type> of;
   for (const plan::measured_row& row : known.rows) of.insert(row.type);
   const auto is_left = [&](const auto& one) { return !of.contains(one.type); };
-  std::ranges::copy_if(plan::measured_costs, std::back_inserter(known.rows), is_left);
-  std::ranges::copy_if(plan::known_cases, std::back_inserter(known.cases), is_left);
+  std::ranges::copy_if(rows, std::back_inserter(known.rows), is_left);
+  std::ranges::copy_if(cases, std::back_inserter(known.cases), is_left);
 }
 
 /// "Made by", in lines that clang-format leaves as they are.
@@ -325,8 +335,23 @@ std::string quoted(std::string_view text) {
   return '"' + inside + '"';
 }
 
-std::string header(const fitted& known, const std::string& made_by) {
-  std::string text = fmt::format(R"(#pragma once
+/// As two arrays of these names.
+std::string arrays(const fitted& known, const std::string& rows, const std::string& cases) {
+  std::string text = fmt::format("inline constexpr measured_row {}[] = {{\n", rows);
+  for (const plan::measured_row& row : known.rows) {
+    text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(row.type), row.name,
+                        row.least, fmt::join(row.us, ", "));
+  }
+  text += fmt::format("}};\n\ninline constexpr known_case {}[] = {{\n", cases);
+  for (const plan::known_case& c : known.cases) {
+    text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
+                        quoted(c.off));
+  }
+  return text + "};\n";
+}
+
+std::string header(const fitted& row_major, const fitted& in_place, const std::string& made_by) {
+  return fmt::format(R"(#pragma once
 
 #include "lib/plan/experience.hpp"
 
@@ -335,19 +360,14 @@ namespace bcsc::plan {{
 
 // clang-format off
 /// Rows that do not stand here have not been measured.
-inline constexpr measured_row measured_costs[] = {{
+{}
+/// The same with a column-major B, read where it lies.
+{}// clang-format on
+
+}}  // namespace bcsc::plan
 )",
-                                 made_by);
-  for (const plan::measured_row& row : known.rows) {
-    text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(row.type), row.name,
-                        row.least, fmt::join(row.us, ", "));
-  }
-  text += "};\n\ninline constexpr known_case known_cases[] = {\n";
-  for (const plan::known_case& c : known.cases) {
-    text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
-                        quoted(c.off));
-  }
-  return text + "};\n// clang-format on\n\n}  // namespace bcsc::plan\n";
+                     made_by, arrays(row_major, "measured_costs", "known_cases"),
+                     arrays(in_place, "measured_in_place", "known_in_place"));
 }
 
 }  // namespace
@@ -369,11 +389,17 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     std::set<std::string> learned, judged;
-    for (const measured_case& c : read_cases(to_learn, algorithms)) learned.insert(c.matrix);
+    const auto read = [&](const std::vector<std::string>& from, operand b) { return read_cases(from, algorithms, b); };
+    for (const operand b : {operand::row_major, operand::in_place}) {
+      for (const measured_case& c : read(to_learn, b)) learned.insert(c.matrix);
+    }
     files.insert(files.end(), to_learn.begin(), to_learn.end());
-    const std::vector<measured_case> cases = read_cases(files, algorithms);
-    for (const measured_case& c : cases) {
-      if (!learned.contains(c.matrix)) judged.insert(c.matrix);
+    const std::vector<measured_case> cases = read(files, operand::row_major);
+    const std::vector<measured_case> cases_in_place = read(files, operand::in_place);
+    for (const auto* some : {&cases, &cases_in_place}) {
+      for (const measured_case& c : *some) {
+        if (!learned.contains(c.matrix)) judged.insert(c.matrix);
+      }
     }
     std::vector<std::string> order(judged.begin(), judged.end());
     std::mt19937 random(seed);  // std::shuffle is not the same everywhere
@@ -381,17 +407,22 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
-    fitted known = learn(cases, half);
-    fmt::print("{} matrices and {} to learn from, {} cases, {} rows\n", judged.size(), learned.size(), cases.size(),
-               known.rows.size());
-    for (const value_type type : types) {
-      print(type, seed != 0 ? "what was fitted to" : "all", judge(cases, known, half, true, type, tell));
-      print(type, "the other half", judge(cases, known, half, false, type, tell));
-    }
+    fitted known = learn(cases, half), known_in_place = learn(cases_in_place, half);
+    fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
+    const auto tell_of = [&](const char* b, const std::vector<measured_case>& some, const fitted& fit) {
+      fmt::print("B {}: {} cases, {} rows\n", b, some.size(), fit.rows.size());
+      for (const value_type type : types) {
+        print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, half, true, type, tell));
+        print(type, "the other half", judge(some, fit, half, false, type, tell));
+      }
+    };
+    tell_of("row-major", cases, known);
+    tell_of("column-major, in place", cases_in_place, known_in_place);
     if (out.empty()) return 0;
     const std::string made_by = origin(known, files, seed);
-    keep_the_others(known);
-    fmt::print("written: {}\n", bench::write_text(header(known, made_by), out).string());
+    keep_the_others(known, plan::measured_costs, plan::known_cases);
+    keep_the_others(known_in_place, plan::measured_in_place, plan::known_in_place);
+    fmt::print("written: {}\n", bench::write_text(header(known, known_in_place, made_by), out).string());
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fit_choice: {}\n", e.what());

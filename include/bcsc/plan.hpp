@@ -30,6 +30,14 @@ enum class compute_class {
 };
 std::string_view to_string(compute_class kind);
 
+/// How a GPU reads a column-major B; the result is right either way.
+enum class col_major_b {
+  as_predicted,  ///< whichever is predicted to take less time, for each N
+  packed,        ///< made row-major in the workspace first
+  in_place,      ///< where it lies, by kernels that can, while its leading dimension is below 2^28
+};
+std::string_view to_string(col_major_b way);
+
 /// What a plan is made for. Everything but `cols` may stay as it is.
 struct plan_options {
   std::int64_t cols = 32;               ///< the N it will mostly run with; any N runs
@@ -51,6 +59,8 @@ struct plan_options {
   row_blocks boundaries = row_blocks::uniform;
   /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
   bool transposable = false;
+  /// Of a column-major B on a GPU. in_place: only kernels that can are chosen; there are none on the CPU.
+  col_major_b reading = col_major_b::as_predicted;
 };
 
 /// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when

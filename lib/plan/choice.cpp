@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -122,38 +123,57 @@ product_shape shape_of(const problem& p) {
 }
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, s);
-  return 1e-6 * us_by_terms(*kernel.measured, terms) * p.alike.factor(kernel.measured_index);
+  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
+  return 1e-6 * us_by_terms(*kernel.measured.row, terms) * p.alike.factor(kernel.measured.index);
 }
 
-/// What a column-major B costs on a GPU beyond a row-major one, in seconds: packed by a kernel of its own, or read
-/// where it lies. That takes a sector of 32 bytes for each entry and column, of which a mesh whose rows have columns
-/// side by side uses more than a graph, and A again for each tile; on the matrix units it takes a part of a sector for
-/// each column that rows beside each other have, and column of B. Measured on an H200 (docs/performance.md).
+/// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/performance.md).
 double packing_seconds(const problem& p) {
-  if (p.cols <= 1) return 0;  // a single column is row-major as it lies
+  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
   const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
   return 1e-6 * (3.3 + 0.5 * mb);
 }
-double strided_seconds(const problem& p, const registered_kernel& k) {
-  const double entries = 1e-6 * static_cast<double>(p.nnz), n = static_cast<double>(p.cols);
-  if (k.info.algorithm == "units") {
-    const double shared = p.shared_nnzc > 0 ? 1e-6 * static_cast<double>(p.shared_nnzc) : entries;
-    return 1e-6 * (0.3 + 1.2 * shared * n);
+
+/// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
+double in_place_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  const bool can = p.b_is_col_major && p.where == backend::cuda && kernel.strided_cols > 0;
+  if (!can || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::most) {
+    return std::numeric_limits<double>::infinity();
   }
-  const auto more_tiles = static_cast<double>(core::ceil_div(p.cols, std::int64_t{k.strided_cols}) - 1);
-  return 1e-6 * (entries * (2.5 * n + 3 * more_tiles) + 0.4 * more_tiles);
+  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.strided_cols, s);
+  return 1e-6 * us_by_terms(*kernel.measured_in_place.row, terms) *
+         p.alike_in_place.factor(kernel.measured_in_place.index);
 }
-/// Whether the matrix units wait little for four times the loads: where there are other warps, from two thread blocks
-/// of 32 rows a multiprocessor on; or where a warp has few to wait for, up to 100 columns in 16 rows. Small matrices of
-/// longer row blocks took up to 1.8 times as long as by other ways.
-bool hides_single_loads(const problem& p) {
-  return p.rows >= std::int64_t{64} * p.num_multiprocessors ||
-         (p.shared_nnzc > 0 && 16 * p.shared_nnzc <= 100 * p.rows);
+
+double packed_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  return predict(p, kernel, s) + packing_seconds(p);
 }
-double layout_seconds(const problem& p, const registered_kernel& k) {
-  if (!p.b_is_col_major || p.where == backend::cpu) return 0;
-  return reads_in_place(p, k) ? strided_seconds(p, k) : packing_seconds(p);
+
+/// With B read as wanted, or in the better way.
+double seconds_of(const problem& p, const registered_kernel& kernel, const block_statistics& s, col_major_b reading) {
+  const double packed = packed_seconds(p, kernel, s);
+  if (reading == col_major_b::packed) return packed;
+  const double in_place = in_place_seconds(p, kernel, s);
+  // What has not been measured has to be compared all the same.
+  if (reading == col_major_b::in_place) return std::isinf(in_place) ? packed : in_place;
+  return std::min(packed, in_place);
+}
+
+/// `p` with what the statistics say of it.
+problem described(problem p, std::span<const block_statistics> statistics) {
+  for (const block_statistics& s : statistics) {
+    if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
+    if (s.m_block == 1) p.longest_row = s.max_block_nnz;
+  }
+  return p;
+}
+
+/// `p` with the measured products that are like it.
+problem with_experience(problem p) {
+  if (p.where != backend::cuda) return p;
+  p.alike = like_cases(known_cases, p.type, shape_of(p));
+  if (p.b_is_col_major) p.alike_in_place = like_cases(known_in_place, p.type, shape_of(p));
+  return p;
 }
 
 /// Whether `k` can compute `p` at all.
@@ -162,8 +182,9 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
                     (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
   // Only compact BCSC is made for any height.
   const bool of_height = options.m_block == 0 || k.info.any_m_block || options.m_block == k.info.m_tile;
-  return here && of_height && k.info.index_bits >= p.index_bits && (!p.deterministic || k.info.deterministic) &&
-         (!options.transposable || !transposing(p, k).empty());
+  const bool as_wanted = !p.b_is_col_major || options.reading != col_major_b::in_place || k.strided_cols > 0;
+  return here && of_height && as_wanted && k.info.index_bits >= p.index_bits &&
+         (!p.deterministic || k.info.deterministic) && (!options.transposable || !transposing(p, k).empty());
 }
 
 }  // namespace
@@ -204,7 +225,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  const auto is_measured = [](const registered_kernel* k) { return k->measured != nullptr; };
+  const auto is_measured = [](const registered_kernel* k) { return static_cast<bool>(k->measured); };
   if (options.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
     std::erase_if(chosen, std::not_fn(is_measured));
   }
@@ -215,9 +236,10 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   }
   core::fail(
       errc::no_such_kernel,
-      "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}{}; algorithms that run: {}",
+      "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}{}{}; algorithms that run: {}",
       options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
       p.deterministic ? " that is deterministic" : "",
+      p.b_is_col_major && options.reading == col_major_b::in_place ? " that reads a column-major B in place" : "",
       options.m_block > 0 ? fmt::format(" and m_block = {}", options.m_block) : "",
       options.transposable ? " from whose matrix transposed() multiplies" : "",
       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
@@ -228,15 +250,24 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
   std::set<std::int64_t> distinct;
   for (const auto* k : kernels) {
     distinct.insert(k->info.m_tile);
-    if (k->measured != nullptr) distinct.insert({1, shared_height});
+    if (k->measured) distinct.insert({1, shared_height});
   }
   return {distinct.begin(), distinct.end()};
 }
 
-bool reads_in_place(const problem& p, const registered_kernel& kernel) {
-  constexpr std::int64_t most_cols = 64;  // more were slower on every graph measured
-  return p.where == backend::cuda && p.cols > 1 && p.cols <= most_cols && kernel.strided_cols > 0 &&
-         (kernel.info.algorithm != "units" || hides_single_loads(p)) && strided_seconds(p, kernel) < packing_seconds(p);
+columns_in_place reads_in_place(const problem& p, const registered_kernel& kernel,
+                                std::span<const block_statistics> statistics) {
+  columns_in_place chosen;
+  const auto s = std::ranges::find(statistics, kernel.info.m_tile, &block_statistics::m_block);
+  if (s == statistics.end() || !kernel.measured_in_place || !p.b_is_col_major) return chosen;
+  for (std::int64_t n = 2; n <= columns_in_place::most; n *= 2) {
+    problem one = described(p, statistics);
+    // The range that the plan is made for goes by the N that it is made for.
+    one.cols = p.cols > n / 2 && p.cols <= n ? p.cols : n;
+    one = with_experience(one);
+    if (in_place_seconds(one, kernel, *s) < packed_seconds(one, kernel, *s)) chosen.add(n);
+  }
+  return chosen;
 }
 
 // A kernel that has some rows at a time writes some values at a time into each column: parts of sectors, which the L2
@@ -249,26 +280,20 @@ bool turns_c(const problem& p) {
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (kernel.measured != nullptr) return predict_measured(p, kernel, s);
+  if (kernel.measured) return predict_measured(p, kernel, s);
   return p.where == backend::cuda ? predict_gpu(p, kernel.info, s) : predict_cpu(p, kernel.info, s);
 }
 
 decision choose(const problem& given, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics) {
-  problem p = given;
-  for (const block_statistics& s : statistics) {
-    if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
-    if (s.m_block == 1) p.longest_row = s.max_block_nnz;
-  }
-  if (p.where == backend::cuda) p.alike = like_cases(known_cases, p.type, shape_of(p));
+  const problem p = with_experience(described(given, statistics));
   decision best;
-  best.shared_nnzc = p.shared_nnzc;
   double least = 0;
   const block_statistics* taken = nullptr;
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = predict(p, *k, s) + layout_seconds(p, *k);
+      const double seconds = seconds_of(p, *k, s, options.reading);
       if (best.kernel == nullptr || seconds < least) {
         best.kernel = k;
         best.m_block = s.m_block;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,14 +26,27 @@ struct problem {
   bool b_is_col_major = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
-  std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; choose() finds them, and what is alike
-  like_cases alike = {};
+  std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in statistics, as is what is alike
+  like_cases alike = {}, alike_in_place = {};
+};
+
+/// For which numbers of columns a column-major B is read where it lies: those between two powers of two are alike.
+class columns_in_place {
+ public:
+  static constexpr std::int64_t most = 64;  ///< more were slower in place on every graph measured
+  bool contains(std::int64_t n) const { return n > 1 && n <= most && ranges_.test(range_of(n)); }
+  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and all of its range
+
+ private:
+  static std::size_t range_of(std::int64_t n) {
+    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+  }
+  std::bitset<8> ranges_;
 };
 
 struct decision {
   const registered_kernel* kernel = nullptr;
   std::int64_t m_block = 0;
-  std::int64_t shared_nnzc = 0;  ///< product_shape's, if the statistics tell
   std::string reason;
 };
 
@@ -57,8 +72,10 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics);
 
-/// Whether `kernel` had better read a column-major B of N = p.cols where it lies than have it packed.
-bool reads_in_place(const problem& p, const registered_kernel& kernel);
+/// For which N `kernel` had better read a column-major B where it lies than have it packed: as measured, so for no N
+/// where nothing was. `statistics`: as for choose(), or fewer.
+columns_in_place reads_in_place(const problem& p, const registered_kernel& kernel,
+                                std::span<const block_statistics> statistics);
 
 /// Whether C of N = p.cols, column-major as B is, had better be made row-major in the workspace and turned at the end,
 /// as many columns at a time as the workspace holds, but this many at least.

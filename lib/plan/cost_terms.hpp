@@ -46,10 +46,11 @@ enum class cost_term {
 inline constexpr std::size_t num_cost_terms = 10;
 using cost_terms = std::array<double, num_cost_terms>;
 
-/// `s`: A at the kernel's height.
-inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kernel, const block_statistics& s) {
+/// `s`: A at the kernel's height. `tile_cols`: of its tiles; fewer where it reads B in place.
+inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kernel, int tile_cols,
+                                const block_statistics& s) {
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
-  const double tiles = std::ceil(number(p.cols) / kernel.n_tile);
+  const double tiles = std::ceil(number(p.cols) / tile_cols);
   const double row_mb = 1e-6 * number(p.cols * p.value_bytes);
   const double b_mb = number(p.inner) * row_mb;
   const double gathered = number(s.nnzc) * row_mb;
@@ -74,7 +75,7 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   set(cost_term::gathered, gathered);
   set(cost_term::far, gathered * std::max(0.0, std::log2(std::max(b_mb, 1e-9) / near_mb)));
   set(cost_term::shared, (p.shared_nnzc > 0 ? number(p.shared_nnzc) : number(s.nnzc)) * row_mb);
-  set(cost_term::padded, number(s.nnzc) * (tiles * kernel.n_tile - number(p.cols)) * 1e-6 * number(p.value_bytes));
+  set(cost_term::padded, number(s.nnzc) * (tiles * tile_cols - number(p.cols)) * 1e-6 * number(p.value_bytes));
   set(cost_term::dense, number(p.rows + p.inner) * row_mb);
   set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);

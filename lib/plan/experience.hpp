@@ -7,7 +7,6 @@
 #include <numeric>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "bcsc/types.hpp"
 #include "lib/plan/cost_terms.hpp"
@@ -65,20 +64,22 @@ class like_cases {
  public:
   like_cases() = default;
   like_cases(std::span<const known_case> known, value_type type, const product_shape& p) {
-    constexpr std::size_t most = 8;
     // Without all of its statistics a product stands nowhere.
     if (p.shared_nnzc == 0 || p.longest_row == 0) return;
     const standing here = standing_of(p);
     for (const known_case& c : known) {
       if (c.type != type) continue;
       const auto square = [](float x, float y) { return static_cast<double>((x - y) * (x - y)); };
-      const double distance =
-          std::sqrt(std::inner_product(here.begin(), here.end(), c.at.begin(), 0.0, std::plus<>{}, square));
-      nearest_.push_back({distance, c.off});
+      const double square_distance =
+          std::inner_product(here.begin(), here.end(), c.at.begin(), 0.0, std::plus<>{}, square);
+      if (count_ == nearest_.size() && square_distance >= nearest_.back().square_distance) continue;
+      // The nearest first; of those as far the one that is known first.
+      std::size_t place = count_ < nearest_.size() ? count_++ : count_ - 1;
+      for (; place > 0 && nearest_[place - 1].square_distance > square_distance; --place) {
+        nearest_[place] = nearest_[place - 1];
+      }
+      nearest_[place] = {square_distance, c.off};
     }
-    const auto kept = nearest_.begin() + static_cast<std::ptrdiff_t>(std::min(most, nearest_.size()));
-    std::ranges::partial_sort(nearest_, kept, {}, &neighbour::distance);
-    nearest_.erase(kept, nearest_.end());
   }
 
   /// By what the time that the terms say for a row, the how-manieth measured of its type, is to be multiplied.
@@ -86,8 +87,9 @@ class like_cases {
     constexpr double nearest = 0.05;  // nearer ones count no more
     constexpr double doubt = 0.5;     // as if a case at distance 1.4 had been just as the terms say
     double sum = 0, weights = doubt;
-    for (const neighbour& n : nearest_) {
-      const double weight = 1 / ((n.distance + nearest) * (n.distance + nearest));
+    for (const neighbour& n : std::span(nearest_).first(count_)) {
+      const double distance = std::sqrt(n.square_distance);
+      const double weight = 1 / ((distance + nearest) * (distance + nearest));
       sum += weight * log_of(n.off[row]);
       weights += weight;
     }
@@ -96,10 +98,11 @@ class like_cases {
 
  private:
   struct neighbour {
-    double distance;
+    double square_distance = 0;
     std::string_view off;
   };
-  std::vector<neighbour> nearest_;
+  std::array<neighbour, 8> nearest_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace bcsc::plan

@@ -101,12 +101,13 @@ struct spmm_plan<T>::impl {
   plan_facts facts;
   const plan::registered_kernel* kernel = nullptr;  // of a table, which outlives all plans; set once it is chosen
   std::shared_ptr<const plan::stored_matrix<T>> a;
-  std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
-  std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
-  double refused_reuse = 0;              // of an order that was found and left
-  std::int64_t shared_nnzc = 0;          // decision's
-  bool by_length = false;                // the order is that of order_rows_by_length()
-  std::unique_ptr<impl> forward;         // of a transposed() plan: the plan whose matrix it reads, without a workspace
+  std::vector<std::int64_t> order;           // order[stored row] = row of op(A); empty: the same
+  std::vector<std::int64_t> boundaries;      // of the row blocks; empty: uniform
+  double refused_reuse = 0;                  // of an order that was found and left
+  std::vector<block_statistics> statistics;  // that the kernel was chosen by
+  plan::columns_in_place in_place;           // of a column-major B
+  bool by_length = false;                    // the order is that of order_rows_by_length()
+  std::unique_ptr<impl> forward;  // of a transposed() plan: the plan whose matrix it reads, without a workspace
 
   // Only for a column-major B, which is made row-major, for a large column-major C, which is turned when it is whole,
   // and for kernels that leave partial sums: products are made in slabs of at most slab_cols columns, of as many
@@ -143,6 +144,7 @@ struct spmm_plan<T>::impl {
         order(other.order),
         boundaries(other.boundaries),
         refused_reuse(other.refused_reuse),
+        statistics(other.statistics),
         by_length(other.by_length) {}
 
   /// The same matrix, by another kernel.
@@ -153,6 +155,7 @@ struct spmm_plan<T>::impl {
     facts.kernel = by.info;
     facts.reason = "asked for by name, with the matrix of another plan";
     facts.convert_seconds = 0;
+    settle_reading();
     make_workspace();
   }
 
@@ -252,18 +255,25 @@ struct spmm_plan<T>::impl {
   void decide(std::int64_t rows, std::int64_t inner, std::int64_t nnz, Analyse analyse) {
     const plan::problem p = problem(rows, inner, nnz);
     const auto possible = plan::candidates(p, options);
-    const std::vector<block_statistics> statistics = analyse(plan::heights(possible, options));
+    statistics = analyse(plan::heights(possible, options));
     const plan::decision d = plan::choose(p, options, possible, statistics);
     kernel = d.kernel;
-    shared_nnzc = d.shared_nnzc;
     facts.kernel = kernel->info;
     facts.reason = d.reason;
     facts.m_block = d.m_block;
     facts.rows = rows;
     facts.cols = inner;
     facts.nnz = nnz;
+    settle_reading();
     ctx.state().say(
         fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block, options.cols, d.reason));
+  }
+
+  /// For which N a column-major B is read where it lies, if the plan may say.
+  void settle_reading() {
+    in_place = {};
+    if (options.reading != col_major_b::as_predicted) return;
+    in_place = plan::reads_in_place(problem(facts.rows, facts.cols, facts.nnz), *kernel, statistics);
   }
 
   /// A in the form that the kernel reads, where it computes.
@@ -445,15 +455,17 @@ struct spmm_plan<T>::impl {
   /// Values of workspace for the kernel's partial sums; those that read the transpose leave none.
   std::int64_t partial_values(std::int64_t n) const { return forward ? 0 : a->partial_values(n); }
 
-  plan::problem problem_of(std::int64_t n) const {
-    plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
-    p.cols = n;
-    p.shared_nnzc = shared_nnzc;
-    return p;
-  }
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
   /// A column-major B of N = n columns.
-  bool reads_in_place(std::int64_t n) const { return packs_b() && plan::reads_in_place(problem_of(n), *kernel); }
+  bool reads_in_place(std::int64_t n) const {
+    if (!packs_b() || n < 2) return false;
+    return options.reading == col_major_b::in_place ? kernel->strided_cols > 0 : in_place.contains(n);
+  }
+  bool turns_c(std::int64_t n) const {
+    plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
+    p.cols = n;
+    return plan::turns_c(p);
+  }
 
   /// Values of workspace for `width` columns of a matrix that is made row-major: another may follow.
   static std::int64_t row_major_values(std::int64_t rows, std::int64_t width) {
@@ -482,7 +494,7 @@ struct spmm_plan<T>::impl {
     const auto bound_or = [&](std::int64_t ours) {
       return options.max_workspace_bytes > 0 ? options.max_workspace_bytes : ours;
     };
-    room_to_turn = !forward && plan::turns_c(problem_of(options.cols));
+    room_to_turn = !forward && turns_c(options.cols);
     if (room_to_turn) {
       const std::int64_t least_cols = core::ceil_div(plan::least_turned_cols, one_tile) * one_tile;
       room_to_turn = slab_bytes(least_cols) <= bound_or(most_to_turn);
@@ -615,7 +627,7 @@ struct spmm_plan<T>::impl {
       }
       return;
     }
-    const bool turns = room_to_turn && c.order == layout::col_major && plan::turns_c(problem_of(c.cols));
+    const bool turns = room_to_turn && c.order == layout::col_major && turns_c(c.cols);
     const bool reads_c = beta.pointer() != nullptr || beta.value() != 0;
     const workspace_lease workspace(*this, run);
     const slab most = largest_slab(c.cols, count);
@@ -800,6 +812,18 @@ std::string_view to_string(row_blocks kind) {
       return "balanced";
     case row_blocks::structural:
       return "structural";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(col_major_b way) {
+  switch (way) {
+    case col_major_b::as_predicted:
+      return "as_predicted";
+    case col_major_b::packed:
+      return "packed";
+    case col_major_b::in_place:
+      return "in_place";
   }
   return "unknown";
 }

@@ -1,6 +1,7 @@
 #include "lib/plan/registry.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "bcsc_config.h"
 #include "kernels/cpu/dispatch.hpp"
@@ -19,16 +20,14 @@ namespace bcsc::plan {
 
 namespace {
 
-void find_measured(registered_kernel& kernel) {
+measurement find_measured(const kernel_info& kernel, std::span<const measured_row> rows) {
   std::size_t index = 0;
-  for (const measured_row& row : measured_costs) {
-    if (row.type != kernel.info.type) continue;
-    if (row.name == kernel.info.name) {
-      kernel.measured = &row;
-      kernel.measured_index = index;
-    }
+  for (const measured_row& row : rows) {
+    if (row.type != kernel.type) continue;
+    if (row.name == kernel.name) return {&row, index};
     ++index;
   }
+  return {};
 }
 
 template <class Algorithm, class Launcher>
@@ -58,7 +57,8 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     if constexpr (requires { row.strided_cols(); }) entry.strided_cols = row.strided_cols();
     entry.info.built = built;
     entry.form = Algorithm::form;
-    find_measured(entry);
+    entry.measured = find_measured(entry.info, measured_costs);
+    entry.measured_in_place = find_measured(entry.info, measured_in_place);
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
   }

@@ -8,6 +8,14 @@
 
 namespace bcsc::plan {
 
+/// How the time of a row of a table is made up (experience.hpp), if it has been measured.
+struct measurement {
+  const measured_row* row = nullptr;
+  std::size_t index = 0;  ///< the how-manieth measured row of its type that is
+
+  explicit operator bool() const { return row != nullptr; }
+};
+
 /// A row of a table with the way to start it.
 struct registered_kernel {
   kernel_info info;
@@ -15,9 +23,7 @@ struct registered_kernel {
   kernels::operand_form form = kernels::operand_form::compact;
   /// Columns of a column-major B that a tile takes where they lie; 0: B has to be row-major.
   int strided_cols = 0;
-  /// How its time is made up (experience.hpp); null: not measured.
-  const measured_row* measured = nullptr;
-  std::size_t measured_index = 0;  ///< the how-manieth measured row of its type that is
+  measurement measured, measured_in_place;  ///< with a row-major B; with a column-major B that it reads where it lies
 };
 
 /// All tables of kernels that compute C = alpha * A * B + beta * C, concatenated.

@@ -33,13 +33,14 @@ std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options&
   const std::int64_t heights[] = {8, 64};
   const auto blocks = analyse_blocks(a, std::span<const std::int64_t>(heights));
   return fmt::format(
-      "{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}{}{}{}{}", ctx.describe(), to_string(value_type_of<T>),
-      a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols, options.plan.m_block,
-      to_string(options.plan.b_layout), options.plan.kernel.empty() ? "any" : options.plan.kernel,
+      "{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}{}{}{}{}{}", ctx.describe(),
+      to_string(value_type_of<T>), a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols,
+      options.plan.m_block, to_string(options.plan.b_layout), options.plan.kernel.empty() ? "any" : options.plan.kernel,
       options.plan.transpose == op::transpose ? "transposed" : "as given",
       options.plan.compute == compute_class::tf32 ? "|tf32" : "", options.plan.deterministic ? "|deterministic" : "",
       options.plan.reorder_rows ? "|reordered" : "", options.plan.transposable ? "|transposable" : "",
-      options.plan.boundaries == row_blocks::uniform ? "" : fmt::format("|{}", to_string(options.plan.boundaries)));
+      options.plan.boundaries == row_blocks::uniform ? "" : fmt::format("|{}", to_string(options.plan.boundaries)),
+      options.plan.reading == col_major_b::as_predicted ? "" : fmt::format("|{}", to_string(options.plan.reading)));
 }
 
 /// One line a winner: key, kernel, m_block, seconds, separated by tabs. Lines of another shape are passed over: a cache

@@ -362,13 +362,40 @@ TEST_P(plan_on, a_run_with_the_stored_transpose_does_not_allocate) {
   }
 }
 
+TEST_P(plan_on, reads_a_column_major_b_as_it_is_told) {
+  const sparse_case a = case_named("ragged");
+  const auto plan_for = [&](col_major_b reading, layout order) {
+    return spmm_plan(ctx(), csr_of<float>(a), {.cols = 8, .b_layout = order, .reading = reading});
+  };
+  const auto says = [](const spmm_plan<float>& plan, const char* what) {
+    return plan.explain().find(what) != std::string::npos;
+  };
+  const spmm_plan packed = plan_for(col_major_b::packed, layout::col_major);
+  EXPECT_TRUE(says(packed, "made row-major")) << packed.explain();
+  // A row-major B is read where it lies without being told.
+  const spmm_plan row_major = plan_for(col_major_b::in_place, layout::row_major);
+  if (ctx().kind() == backend::cpu) {
+    EXPECT_EQ(code_of([&] { plan_for(col_major_b::in_place, layout::col_major); }), errc::no_such_kernel);
+    return;
+  }
+  const spmm_plan in_place = plan_for(col_major_b::in_place, layout::col_major);
+  EXPECT_TRUE(says(in_place, "where it lies")) << in_place.explain();
+  const auto shared = in_place.sharing(in_place.facts().kernel.name, 100);
+  ASSERT_TRUE(shared.has_value());
+  EXPECT_TRUE(says(*shared, "where it lies")) << shared->explain();
+  for (const std::int64_t n : {1, 2, 8, 9, 100}) {
+    expect_product(packed, a, false, n, {layout::col_major, 3}, {layout::col_major});
+    expect_product(in_place, a, false, n, {layout::col_major, 3}, {layout::col_major});
+    expect_product(*shared, a, false, n, {layout::col_major, 3}, {layout::col_major});
+  }
+}
+
 TEST_P(plan_on, workspaces_are_checked_and_used) {
   const sparse_case a = case_named("band");
   const spmm_plan rows(ctx(), csr_of<float>(a), {.cols = 16});
   EXPECT_EQ(rows.workspace_bytes(), 0u);
-  // On the GPU a kernel for which B is packed, however small.
-  const std::string packing = ctx().kind() == backend::cuda ? "tiled" : "";
-  const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 16, .b_layout = layout::col_major, .kernel = packing});
+  const spmm_plan plan(ctx(), csr_of<float>(a),
+                       {.cols = 16, .b_layout = layout::col_major, .reading = col_major_b::packed});
   ASSERT_GT(plan.workspace_bytes(), 0u);
   operand<float> on_b(ctx(), random_table<float>(200, 16, values::real, 1), {layout::col_major}),
       on_c(ctx(), 200, 16, {});
