@@ -132,7 +132,8 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files, con
           const auto row = known.find({one.type, name});
           if (row == known.end() || !us.is_number()) continue;
           const kernel_info& kernel = row->second->info;
-          const int tile_cols = b == operand::in_place ? row->second->strided_cols : kernel.n_tile;
+          const int tile_cols = b == operand::in_place ? kernel.strided_cols : kernel.n_tile;
+          if (tile_cols == 0) continue;  // it could when that was measured
           one.rows.push_back({&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }
         if (one.rows.empty()) continue;

@@ -59,7 +59,8 @@ struct plan_options {
   row_blocks boundaries = row_blocks::uniform;
   /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
   bool transposable = false;
-  /// Of a column-major B on a GPU. in_place: only kernels that can are chosen; there are none on the CPU.
+  /// Of a column-major B. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are none on the
+  /// CPU nor for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.
   col_major_b reading = col_major_b::as_predicted;
 };
 

@@ -22,12 +22,13 @@ struct kernel_info {
   std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled", "rowwise", "units", "cached"
   backend where = backend::cpu;
   value_type type = value_type::fp32;
-  int m_tile = 0;                 ///< rows of C a tile holds: the m_block the kernel is made for
-  int n_tile = 0;                 ///< columns of C a tile holds
-  int threads = 0;                ///< threads of a thread block; 0 on the CPU
-  int columns_at_once = 1;        ///< non-empty columns of A a thread block takes in one step
-  int stages = 1;                 ///< shared-memory buffers of a step
-  int index_bits = 32;            ///< width of the indices it reads
+  int m_tile = 0;           ///< rows of C a tile holds: the m_block the kernel is made for
+  int n_tile = 0;           ///< columns of C a tile holds
+  int strided_cols = 0;     ///< columns of a column-major B that a tile takes where they lie; 0: B is packed first
+  int threads = 0;          ///< threads of a thread block; 0 on the CPU
+  int columns_at_once = 1;  ///< non-empty columns of A a thread block takes in one step
+  int stages = 1;           ///< shared-memory buffers of a step
+  int index_bits = 32;      ///< width of the indices it reads
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory
   bool deterministic = true;      ///< bit-equal from run to run
   bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone

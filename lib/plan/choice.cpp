@@ -136,11 +136,10 @@ double packing_seconds(const problem& p) {
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
 double in_place_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  const bool can = p.b_is_col_major && p.where == backend::cuda && kernel.strided_cols > 0;
-  if (!can || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::most) {
+  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::most) {
     return std::numeric_limits<double>::infinity();
   }
-  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.strided_cols, s);
+  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
   return 1e-6 * us_by_terms(*kernel.measured_in_place.row, terms) *
          p.alike_in_place.factor(kernel.measured_in_place.index);
 }
@@ -182,7 +181,7 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
                     (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
   // Only compact BCSC is made for any height.
   const bool of_height = options.m_block == 0 || k.info.any_m_block || options.m_block == k.info.m_tile;
-  const bool as_wanted = !p.b_is_col_major || options.reading != col_major_b::in_place || k.strided_cols > 0;
+  const bool as_wanted = !p.b_is_col_major || options.reading != col_major_b::in_place || k.info.strided_cols > 0;
   return here && of_height && as_wanted && k.info.index_bits >= p.index_bits &&
          (!p.deterministic || k.info.deterministic) && (!options.transposable || !transposing(p, k).empty());
 }
@@ -259,11 +258,11 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
                                 std::span<const block_statistics> statistics) {
   columns_in_place chosen;
   const auto s = std::ranges::find(statistics, kernel.info.m_tile, &block_statistics::m_block);
-  if (s == statistics.end() || !kernel.measured_in_place || !p.b_is_col_major) return chosen;
+  if (s == statistics.end() || !kernel.measured_in_place) return chosen;
+  problem one = described(p, statistics);
   for (std::int64_t n = 2; n <= columns_in_place::most; n *= 2) {
-    problem one = described(p, statistics);
     // The range that the plan is made for goes by the N that it is made for.
-    one.cols = p.cols > n / 2 && p.cols <= n ? p.cols : n;
+    one.cols = columns_in_place::alike(p.cols, n) ? p.cols : n;
     one = with_experience(one);
     if (in_place_seconds(one, kernel, *s) < packed_seconds(one, kernel, *s)) chosen.add(n);
   }

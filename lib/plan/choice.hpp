@@ -30,18 +30,20 @@ struct problem {
   like_cases alike = {}, alike_in_place = {};
 };
 
-/// For which numbers of columns a column-major B is read where it lies: those between two powers of two are alike.
+/// For which numbers of columns a column-major B is read where it lies: those from one power of two to the next are
+/// alike.
 class columns_in_place {
  public:
   static constexpr std::int64_t most = 64;  ///< more were slower in place on every graph measured
   bool contains(std::int64_t n) const { return n > 1 && n <= most && ranges_.test(range_of(n)); }
-  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and all of its range
+  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and all that are alike; 2 .. most
+  static bool alike(std::int64_t n, std::int64_t m) { return range_of(n) == range_of(m); }
 
  private:
   static std::size_t range_of(std::int64_t n) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
   }
-  std::bitset<8> ranges_;
+  std::bitset<7> ranges_;
 };
 
 struct decision {

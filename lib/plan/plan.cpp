@@ -170,6 +170,7 @@ struct spmm_plan<T>::impl {
     facts.reason = fmt::format("reads the matrix that another plan stores for {}", other.facts.kernel.name);
     facts.convert_seconds = 0;
     std::swap(facts.rows, facts.cols);
+    statistics = {};  // they are of the other product
     make_workspace();
   }
 
@@ -459,7 +460,7 @@ struct spmm_plan<T>::impl {
   /// A column-major B of N = n columns.
   bool reads_in_place(std::int64_t n) const {
     if (!packs_b() || n < 2) return false;
-    return options.reading == col_major_b::in_place ? kernel->strided_cols > 0 : in_place.contains(n);
+    return options.reading == col_major_b::in_place ? kernel->info.strided_cols > 0 : in_place.contains(n);
   }
   bool turns_c(std::int64_t n) const {
     plan::problem p = problem(facts.rows, facts.cols, facts.nnz);
@@ -494,7 +495,7 @@ struct spmm_plan<T>::impl {
     const auto bound_or = [&](std::int64_t ours) {
       return options.max_workspace_bytes > 0 ? options.max_workspace_bytes : ours;
     };
-    room_to_turn = !forward && turns_c(options.cols);
+    room_to_turn = !forward && !reads_in_place(options.cols) && turns_c(options.cols);
     if (room_to_turn) {
       const std::int64_t least_cols = core::ceil_div(plan::least_turned_cols, one_tile) * one_tile;
       room_to_turn = slab_bytes(least_cols) <= bound_or(most_to_turn);

@@ -54,7 +54,7 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
       entry.info.bound.more_terms = row.more_terms();
     }
-    if constexpr (requires { row.strided_cols(); }) entry.strided_cols = row.strided_cols();
+    if constexpr (requires { row.strided_cols(); }) entry.info.strided_cols = row.strided_cols();
     entry.info.built = built;
     entry.form = Algorithm::form;
     entry.measured = find_measured(entry.info, measured_costs);

@@ -21,8 +21,6 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
-  /// Columns of a column-major B that a tile takes where they lie; 0: B has to be row-major.
-  int strided_cols = 0;
   measurement measured, measured_in_place;  ///< with a row-major B; with a column-major B that it reads where it lies
 };
 

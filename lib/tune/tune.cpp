@@ -167,12 +167,13 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
     plans.emplace_back(ctx, a, forced);
     return std::move(*plans.back().sharing(kernel));
   };
+  const bool in_place = options.plan.b_layout == layout::col_major && options.plan.reading == col_major_b::in_place;
   for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
     const bool wanted =
         options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
     const bool allowed =
         fits(ctx, k) && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
-        (k.transposable || !options.plan.transposable) &&
+        (k.transposable || !options.plan.transposable) && (k.strided_cols > 0 || !in_place) &&
         (!k.rounds_values || options.plan.kernel == k.name || options.plan.compute == compute_class::tf32) &&
         (k.any_m_block || options.plan.m_block == 0 || options.plan.m_block == k.m_tile);
     if (!wanted || !allowed) continue;

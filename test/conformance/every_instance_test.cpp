@@ -28,7 +28,8 @@ void touch(const context& ctx, const kernel_info& kernel) {
                             {.cols = n,
                              .b_layout = order,
                              .kernel = kernel.name,
-                             .m_block = turn == 3 && kernel.any_m_block ? kernel.m_tile + 5 : 0});
+                             .m_block = turn == 3 && kernel.any_m_block ? kernel.m_tile + 5 : 0,
+                             .reading = col_major_b::packed});
     operand<T> on_b(ctx, b, {order, 1, 0}), on_c(ctx, c0, {order, 0, 1});
     plan.run(scalar_of<T>{2}, on_b.view(), scalar_of<T>{1}, on_c.view());
     expect_exact<T>(wanted, on_c.read(), a.name);
@@ -44,7 +45,7 @@ void touch_in_place(const context& ctx, const plan::registered_kernel& kernel) {
   const auto c0 = random_table<T>(rows, n, values::small_integers, 8);
   const plan_options options{
       .cols = n, .b_layout = layout::col_major, .kernel = kernel.info.name, .reading = col_major_b::in_place};
-  if (kernel.strided_cols == 0) {
+  if (kernel.info.strided_cols == 0) {
     EXPECT_EQ(code_of([&] { spmm_plan<T>(ctx, csr_of<T>(a), options); }), errc::no_such_kernel);
     return;
   }

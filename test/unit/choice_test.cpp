@@ -18,6 +18,7 @@
 #include "lib/plan/locality.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
 
 namespace bcsc {
 namespace {
@@ -177,22 +178,31 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
     SCOPED_TRACE(to_string(type));
     const known_matrix small = known("uniform:400,400,0.9,seed=1", type), large = known("rmat:15,40,seed=1", type);
     for (const std::int64_t n : {2, 5, 8}) EXPECT_TRUE(is_read_in_place(small, n)) << n << ": packing takes longer";
-    EXPECT_FALSE(is_read_in_place(small, 1)) << "row-major as it lies";
-    EXPECT_FALSE(is_read_in_place(small, 512));
     EXPECT_FALSE(is_read_in_place(large, 64)) << "packing is nothing beside so many single loads";
     std::size_t able = 0;
     for (const plan::registered_kernel& k : plan::registry()) {
       if (k.info.type != type) continue;
       SCOPED_TRACE(k.info.name);
-      EXPECT_EQ(static_cast<bool>(k.measured_in_place), k.strided_cols > 0);
-      able += k.strided_cols > 0 ? 1 : 0;
-      EXPECT_TRUE(k.strided_cols > 0 || none(plan::reads_in_place(small.p, k, small.statistics))) << "it cannot";
+      EXPECT_EQ(static_cast<bool>(k.measured_in_place), k.measured && k.info.strided_cols > 0);
+      able += k.measured_in_place ? 1 : 0;
       known_matrix other = small;
       other.p.b_is_col_major = false;
       EXPECT_TRUE(none(plan::reads_in_place(other.p, k, other.statistics))) << "it is row-major as it lies";
       EXPECT_TRUE(none(plan::reads_in_place(small.p, k, {}))) << "nothing is known of the matrix";
     }
     EXPECT_GT(able, 10u);
+
+    // What is asked for is what is predicted.
+    plan::problem p = small.p;
+    std::vector<const plan::registered_kernel*> rows;
+    for (const plan::registered_kernel& k : plan::registry()) {
+      if (k.info.type == type && k.measured_in_place && !k.info.rounds_values) rows.push_back(&k);
+    }
+    const auto reason = [&](col_major_b reading) {
+      return plan::choose(p, {.reading = reading}, rows, small.statistics).reason;
+    };
+    EXPECT_EQ(reason(col_major_b::as_predicted), reason(col_major_b::in_place));
+    EXPECT_NE(reason(col_major_b::as_predicted), reason(col_major_b::packed));
   }
 }
 
@@ -397,10 +407,28 @@ TEST_F(tuner, measures_every_kernel_and_remembers_the_winner) {
   EXPECT_EQ(again[0].seconds, timings[0].seconds);
 }
 
+TEST_F(tuner, times_only_what_can_read_b_as_asked) {
+  const auto ctx = test::context_of(backend::cuda);
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const auto a = test::csr_of<float>(named("ragged"));
+  const auto timings =
+      tune(*ctx, a.view(),
+           {.plan = {.cols = 8, .b_layout = layout::col_major, .reading = col_major_b::in_place}, .repetitions = 1});
+  std::set<std::string> able, timed;
+  for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
+    if (k.strided_cols > 0 && !k.rounds_values) able.insert(k.name);
+  }
+  for (const tune_timing& t : timings) timed.insert(t.kernel);
+  EXPECT_EQ(timed, able);
+}
+
 TEST_F(tuner, refuses_nonsense) {
   const auto a = test::csr_of<float>(named("ragged"));
   EXPECT_THROW(tune(context::cpu(1), a.view(), {.repetitions = 0}), error);
   EXPECT_THROW(tune(context::cpu(1), a.view(), {.plan = {.kernel = "none"}}), error);
+  EXPECT_THROW(
+      tune(context::cpu(1), a.view(), {.plan = {.b_layout = layout::col_major, .reading = col_major_b::in_place}}),
+      error);
   try {
     tune(context::cpu(1), a.view(), {.plan = {.cols = 3}, .repetitions = 1, .cache_file = "/no/such/folder/cache"});
     FAIL();

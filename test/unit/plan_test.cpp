@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "bcsc/convert.hpp"
+#include "bcsc/generate.hpp"
+#include "bcsc/registry.hpp"
 #include "bcsc/spmm.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
@@ -388,6 +390,22 @@ TEST_P(plan_on, reads_a_column_major_b_as_it_is_told) {
     expect_product(in_place, a, false, n, {layout::col_major, 3}, {layout::col_major});
     expect_product(*shared, a, false, n, {layout::col_major, 3}, {layout::col_major});
   }
+}
+
+TEST_P(plan_on, reads_a_column_major_b_where_it_lies_if_that_is_predicted_to_be_faster) {
+  if (ctx().kind() == backend::cpu) GTEST_SKIP() << "packed on the CPU";
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no row has been measured";
+  const auto a = generate::from_specification<float>("uniform:400,400,0.9,seed=1");
+  const auto says = [](const spmm_plan<float>& plan, const char* what) {
+    return plan.explain().find(what) != std::string::npos;
+  };
+  const spmm_plan few(ctx(), a, {.cols = 8, .b_layout = layout::col_major});
+  EXPECT_TRUE(says(few, "where it lies")) << few.explain();
+  const auto shared = few.sharing(few.facts().kernel.name, 8);
+  ASSERT_TRUE(shared.has_value());
+  EXPECT_TRUE(says(*shared, "where it lies")) << shared->explain();
+  const spmm_plan many(ctx(), a, {.cols = 512, .b_layout = layout::col_major});
+  EXPECT_TRUE(says(many, "made row-major")) << many.explain();
 }
 
 TEST_P(plan_on, workspaces_are_checked_and_used) {
