@@ -91,8 +91,14 @@ std::string read_text(const std::string& path) {
 /// How B lies.
 enum class operand { row_major, in_place };
 
-/// Those with B so. A case that stands in several files is taken from the one that was measured last.
-std::vector<measured_case> read_cases(const std::vector<std::string>& files, const std::vector<std::string>& algorithms,
+std::vector<json> read_documents(const std::vector<std::string>& files) {
+  std::vector<json> documents;
+  for (const std::string& file : files) documents.push_back(json::parse(read_text(file)));
+  return documents;
+}
+
+/// Those with B so. A case that stands in several documents is taken from the last one: they are in order of time.
+std::vector<measured_case> read_cases(const std::vector<json>& documents, const std::vector<std::string>& algorithms,
                                       operand b) {
   std::map<row_key, const plan::registered_kernel*> known;
   for (const plan::registered_kernel& row : plan::registry()) {
@@ -100,14 +106,9 @@ std::vector<measured_case> read_cases(const std::vector<std::string>& files, con
       known[{row.info.type, row.info.name}] = &row;
     }
   }
-  std::vector<json> documents;
-  for (const std::string& file : files) {
-    json document = json::parse(read_text(file));
-    if (document.value("in_place", false) == (b == operand::in_place)) documents.push_back(std::move(document));
-  }
-  std::ranges::stable_sort(documents, {}, [](const json& d) { return d.at("date").get<std::string>(); });
   std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
   for (const json& document : documents) {
+    if (document.value("in_place", false) != (b == operand::in_place)) continue;
     for (const json& m : document.at("matrices")) {
       std::map<std::int64_t, block_statistics> by_height;
       for (const json& s : m.at("statistics").at("blocks")) {
@@ -330,7 +331,8 @@ std::string quoted(std::string_view text) {
   std::string inside;
   for (const char c : text) {
     if (c == '"' || c == '\\') inside += '\\';
-    if (c == 'X' && inside.ends_with('X')) inside += "\"\"";
+    const bool like_a_mark = (c == 'X' || c == 'x') && (inside.ends_with('X') || inside.ends_with('x'));
+    if (like_a_mark) inside += "\"\"";
     inside += c;
   }
   return '"' + inside + '"';
@@ -390,13 +392,15 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     std::set<std::string> learned, judged;
-    const auto read = [&](const std::vector<std::string>& from, operand b) { return read_cases(from, algorithms, b); };
-    for (const operand b : {operand::row_major, operand::in_place}) {
-      for (const measured_case& c : read(to_learn, b)) learned.insert(c.matrix);
+    std::vector<json> documents = read_documents(files);
+    for (json& document : read_documents(to_learn)) {
+      for (const json& m : document.at("matrices")) learned.insert(m.at("name"));
+      documents.push_back(std::move(document));
     }
     files.insert(files.end(), to_learn.begin(), to_learn.end());
-    const std::vector<measured_case> cases = read(files, operand::row_major);
-    const std::vector<measured_case> cases_in_place = read(files, operand::in_place);
+    std::ranges::stable_sort(documents, {}, [](const json& d) { return d.at("date").get<std::string>(); });
+    const std::vector<measured_case> cases = read_cases(documents, algorithms, operand::row_major);
+    const std::vector<measured_case> cases_in_place = read_cases(documents, algorithms, operand::in_place);
     for (const auto* some : {&cases, &cases_in_place}) {
       for (const measured_case& c : *some) {
         if (!learned.contains(c.matrix)) judged.insert(c.matrix);
