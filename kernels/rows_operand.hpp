@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/spmm_args.hpp"
@@ -25,7 +26,6 @@ struct rows_operand {
   const core::entry_pair<S>* pairs;
   const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
   S* workspace;                   ///< rows_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
-  bool uneven = false;            ///< a good part of the entries lies in few pieces: a team's lie far apart
 };
 
 template <class T>
@@ -43,6 +43,14 @@ constexpr std::int64_t partials_ld(std::int64_t n) {
 template <class S>
 constexpr std::int64_t rows_workspace_bytes(const rows_operand<S>& a, std::int64_t n) {
   return a.num_partials * partials_ld<S>(n) * static_cast<std::int64_t>(sizeof(S));
+}
+
+/// Pieces that a team takes one after the other, `most` at most, where `rounds` thread blocks would take one each: so
+/// many that a few thread blocks are left for each of the `places` that a GPU holds at once, for longer ones would
+/// leave the end uneven.
+constexpr std::int64_t depth_for(std::int64_t rounds, std::int64_t places, std::int64_t most) {
+  constexpr std::int64_t blocks_each = 4;
+  return std::clamp<std::int64_t>(rounds / (blocks_each * std::max<std::int64_t>(1, places)), 1, most);
 }
 
 }  // namespace bcsc::kernels

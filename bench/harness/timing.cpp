@@ -153,10 +153,14 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
 double quick_seconds(stage& where, const launch& work, double best_so_far, double give_up) {
   where.seconds(work, 1);
   double best = where.seconds(work, 1);
-  if (best > give_up * best_so_far) return best;
-  // Short work is repeated, or the clock's grain would decide.
-  const std::int64_t count = best < 1e-4 ? 5 : 1;
-  for (int run = 0; run < 3; ++run) best = std::min(best, where.seconds(work, count) / static_cast<double>(count));
+  const auto is_slow = [&] { return best > give_up * best_so_far; };
+  // One run alone is now and then several times too long: the host was late in starting it.
+  if (is_slow()) best = std::min(best, where.seconds(work, 1));
+  if (is_slow()) return best;
+  // Short work is repeated, or starting it once and the clock's grain would decide.
+  constexpr double run_seconds = 1e-4, most_launches = 20;
+  const auto count = static_cast<std::int64_t>(std::clamp(run_seconds / std::max(best, 1e-7), 1.0, most_launches));
+  for (int run = 0; run < 4; ++run) best = std::min(best, where.seconds(work, count) / static_cast<double>(count));
   return best;
 }
 

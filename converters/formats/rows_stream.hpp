@@ -68,12 +68,6 @@ constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::
   return {.split = split, .piece = piece < split ? piece : 0};
 }
 
-/// Whether a good part of the entries lies in the pieces of heavy rows. Teams are then given pieces from far apart,
-/// long ones and short ones: else those with the long ones would be the last to end.
-constexpr bool is_uneven(std::int64_t nnz, std::int64_t num_partials, const rows_stream_options& cut) {
-  return 8 * num_partials * cut.greatest_piece() >= nnz;
-}
-
 /// `a` lies on the host and holds its invariants. Parallel; the result does not depend on the number of threads. Reads
 /// A once and the row pointers three times. Throws error{invalid_argument | wrong_memory_space | size_overflow |
 /// out_of_memory}; size_overflow where rows or columns do not fit 31 bits or pairs 32.

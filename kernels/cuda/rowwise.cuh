@@ -17,8 +17,8 @@
 /// Who owns what: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C,
 ///   in registers. Its lanes stand side by side along N, `items` columns each; its groups take the piece's entries in
 ///   turn, two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams
-///   take neighbouring pieces, `depth` times: those that follow or, where rows are uneven, those a `depth`th of all
-///   further on, so that no thread block has long ones only. There is no barrier (but where C goes through shared
+///   take neighbouring pieces, `depth` times: those that follow or, where there are heavy rows, those a `depth`th
+///   of all further on, so that no team has long ones only. There is no barrier (but where C goes through shared
 ///   memory), no atomic, and no multiplication that A has no entry for.
 /// What is loaded when: the first pieces and entries while the kernel before this one still ends, for A does not
 /// change;
@@ -511,14 +511,12 @@ struct implementation<tables::rowwise> {
     const std::int64_t even = ceil_div(args.n, ceil_div(args.n, most));
     const std::int64_t width = ceil_div(even, unit) * unit;
     const std::int64_t num_tiles = ceil_div(args.n, width);
-    // A few thread blocks for each that fits: longer ones would leave the end uneven.
-    constexpr std::int64_t blocks_each = 4;
     const std::int64_t rounds = ceil_div(args.a.num_pieces, shape::teams) * num_tiles * args.batch.count;
-    const std::int64_t resident = std::max(1, env.num_multiprocessors * shape::resident_blocks);
-    const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
+    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * shape::resident_blocks, row.depth);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * shape::teams);
 
-    const bool spread = args.a.uneven && depth > 1;
+    // The pieces of heavy rows come first: a team that took several of them would be the last to end.
+    const bool spread = args.a.num_heavy > 0 && depth > 1;
 
     constexpr int stored = shape::stored;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 && args.batch.c % stored == 0 &&

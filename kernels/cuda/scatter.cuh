@@ -234,12 +234,9 @@ struct implementation<tables::scatter> {
     const std::int64_t even = ceil_div(args.n, ceil_div(args.n, row.tile_cols()));
     const std::int64_t width = ceil_div(even, unit) * unit;
     const std::int64_t num_tiles = ceil_div(args.n, width);
-    // Several thread blocks for each that fits: longer ones would leave the end uneven.
-    constexpr std::int64_t blocks_each = 4;
     constexpr int resident_blocks = 2048 / row.block_threads();
     const std::int64_t rounds = ceil_div(args.a.num_pieces, row.teams()) * num_tiles;
-    const std::int64_t resident = std::max(1, env.num_multiprocessors * resident_blocks);
-    const std::int64_t depth = std::clamp<std::int64_t>(rounds / (resident * blocks_each), 1, row.depth);
+    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * resident_blocks, row.depth);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * row.teams());
     const scatter_grid grid{num_chunks, num_chunks * num_tiles, 1.0 / static_cast<double>(num_chunks),
                             static_cast<int>(depth), static_cast<int>(width)};

@@ -119,7 +119,8 @@ product_shape shape_of(const problem& p) {
           static_cast<std::int64_t>(size_of(p.type)),
           p.shared_nnzc,
           p.longest_row,
-          /*pads_b=*/p.b_is_col_major && p.cols > 1};
+          /*pads_b=*/p.b_is_col_major && p.cols > 1,
+          p.num_multiprocessors};
 }
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {

@@ -9,6 +9,8 @@
 #include "bcsc/registry.hpp"
 #include "converters/formats/fragments.hpp"
 #include "converters/formats/rows_stream.hpp"
+#include "kernels/rows_operand.hpp"
+#include "lib/core/checked.hpp"
 
 /// What the time of a product on a GPU is made of. A row of the tables has a cost for each term, in us, fitted to
 /// measurements (bench/fit_choice, measured_costs.hpp); its time is their sum. One definition for the plan and the fit.
@@ -22,6 +24,7 @@ struct product_shape {
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
   std::int64_t longest_row = 0;  ///< entries
   bool pads_b = false;           ///< rows of B begin on 16 bytes whatever N is
+  int multiprocessors = 0;       ///< 0: not known
 
   /// Bytes of a row of B that move at once: a power of two, at most 16.
   std::int64_t bytes_at_once() const {
@@ -32,19 +35,33 @@ struct product_shape {
 };
 
 enum class cost_term {
-  once,      ///< 1: starting
-  gathered,  ///< MB of B that row blocks read
-  far,       ///< the same times log2(B / 4 MB): the caches hold less of it
-  shared,    ///< MB of B that blocks of 16 rows read: the L1 serves what neighbours have in common
-  padded,    ///< MB that would have been read for columns past N
-  dense,     ///< MB of B and C
-  begun,     ///< thousands of row blocks times tiles: beginning and storing one
-  steps,     ///< thousands of non-empty columns times tiles: A, and what an entry costs whatever its width
-  chain,     ///< steps of the heaviest piece, one after the other
-  split,     ///< 1 if pieces have to be added up
+  once,        ///< 1: starting
+  gathered,    ///< MB of B that row blocks read
+  far,         ///< the same times log2(B / 4 MB): the caches hold less of it
+  shared,      ///< MB of B that blocks of 16 rows read: the L1 serves what neighbours have in common
+  padded,      ///< MB that would have been read for columns past N
+  dense,       ///< MB of B and C
+  begun,       ///< thousands of row blocks times tiles: beginning and storing one
+  steps,       ///< thousands of non-empty columns times tiles: A, and what an entry costs whatever its width
+  chain,       ///< steps of the heaviest piece, one after the other
+  split,       ///< 1 if pieces have to be added up
+  idle,        ///< gathered MB that the places which the last wave of thread blocks leaves empty could have read
+  idle_steps,  ///< and the steps that they could have taken
 };
-inline constexpr std::size_t num_cost_terms = 10;
+inline constexpr std::size_t num_cost_terms = 12;
 using cost_terms = std::array<double, num_cost_terms>;
+
+/// What the last wave of thread blocks leaves empty, as a share of the work; 0 where all find a place at once, and
+/// where `kernel` does not tell. `pieces` of A, of each of `tiles`.
+inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles) {
+  const std::int64_t places = std::int64_t{multiprocessors} * kernel.resident_blocks;
+  if (places == 0) return 0;
+  const std::int64_t rounds = core::ceil_div(pieces, std::int64_t{kernel.teams}) * tiles;
+  const std::int64_t depth = kernels::depth_for(rounds, places, kernel.depth);
+  const std::int64_t blocks = core::ceil_div(pieces, depth * kernel.teams) * tiles;
+  if (blocks <= places) return 0;
+  return static_cast<double>(core::ceil_div(blocks, places) * places) / static_cast<double>(blocks) - 1;
+}
 
 /// `s`: A at the kernel's height. `tile_cols`: of its tiles; fewer where it reads B in place.
 inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kernel, int tile_cols,
@@ -57,7 +74,7 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   constexpr double near_mb = 4;
 
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
-  double heaviest = 0, most = 0, piece = 0;
+  double heaviest = 0, most = 0, piece = 0, idle = 0;
   if (kernel.algorithm == "units") {
     const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
     heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / core::fragment_columns;
@@ -67,6 +84,9 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
     most = number(cut.split) / kernel.columns_at_once;
     piece = number(cut.greatest_piece()) / kernel.columns_at_once;
+    constexpr double many_tiles = 1e6;  // no last wave counts among so many
+    idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.greatest_piece()),
+                      static_cast<std::int64_t>(std::min(tiles, many_tiles)));
   }
 
   cost_terms terms{};
@@ -81,6 +101,8 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
   set(cost_term::chain, heaviest > most ? piece : heaviest);
   set(cost_term::split, heaviest > most ? 1 : 0);
+  set(cost_term::idle, idle * gathered);
+  set(cost_term::idle_steps, idle * 1e-3 * number(s.nnzc) * tiles);
   return terms;
 }
 

@@ -54,6 +54,11 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
       entry.info.bound.more_terms = row.more_terms();
     }
+    if constexpr (requires { row.blocks_by_registers() + row.teams() + row.depth; }) {
+      entry.info.resident_blocks = row.blocks_by_registers();
+      entry.info.teams = row.teams();
+      entry.info.depth = row.depth;
+    }
     if constexpr (requires { row.strided_cols(); }) entry.info.strided_cols = row.strided_cols();
     entry.info.built = built;
     entry.form = Algorithm::form;

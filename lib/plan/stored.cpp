@@ -86,7 +86,6 @@ stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
   use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
     made.stream = converters::to_rows_stream_on_device(device, there, cut);
   });
-  made.uneven = converters::is_uneven(made.stream.nnz, made.stream.num_partials, cut);
   if (!how.order.empty()) converters::rename_rows(device, made.stream, how.order);
   return made;
 }
@@ -205,8 +204,7 @@ kernels::rows_operand<scalar_of<T>> stored_rows<T>::operand(scalar_of<T>* partia
           stream.pieces.data(),
           stream.pairs.data(),
           stream.heavy_ptr.data(),
-          partials,
-          uneven};
+          partials};
 }
 
 template <class T>

@@ -100,7 +100,6 @@ template <class T>
 struct stored_rows {
   int device = 0;
   converters::device_rows_stream<scalar_of<T>> stream;
-  bool uneven = false;  ///< converters::is_uneven
 
   stored_facts facts() const;
   bool same_pattern(const stored_rows& other) const { return converters::same_pattern(device, stream, other.stream); }

@@ -23,7 +23,6 @@ constexpr auto launchers = emulated_launchers<table>();
 struct setting : dense_setting {
   converters::rows_stream_options stream = {16, 8};
   int multiprocessors = 1;  ///< few: long thread blocks
-  bool uneven = false;
 };
 
 setting setting_of(std::size_t k, std::int64_t n) {
@@ -35,7 +34,6 @@ setting setting_of(std::size_t k, std::int64_t n) {
   s.stream.split = one_of(random, splits);
   s.stream.grain = one_of(random, grains);
   s.multiprocessors = one_of(random, multiprocessors);
-  s.uneven = k % 2 == 1;
   if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
   if (k % 3 == 2) {                                   // as plans pack B: whole vectors
     s.reads_padding = true;
@@ -47,8 +45,7 @@ setting setting_of(std::size_t k, std::int64_t n) {
 
 std::string words(const setting& s) {
   return words(static_cast<const dense_setting&>(s)) + ", split " + std::to_string(s.stream.split) + ", grain " +
-         std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors) +
-         (s.uneven ? ", uneven" : "");
+         std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors);
 }
 
 /// The products C of a batch's `c0`, as the kernel leaves them. The workspace holds NaN before, so that who reads what
@@ -70,8 +67,7 @@ std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_ca
                                 stream.pieces.data(),
                                 stream.pairs.data(),
                                 stream.heavy_ptr.data(),
-                                nullptr,
-                                s.uneven};
+                                nullptr};
   const std::int64_t bytes = kernels::rows_workspace_bytes(rows, s.n);
   partial_sums<S> workspace(bytes * std::ssize(c0));
   rows.workspace = workspace.data();

@@ -305,6 +305,23 @@ TEST(choice, among_rows_of_any_type_goes_by_their_costs) {
   }
 }
 
+TEST(cost_terms, tell_what_the_last_wave_of_thread_blocks_leaves_empty) {
+  // 2 x 1024 thread blocks of 4 teams, 132 x 6 at once: 2.59 waves, of which 3 are paid.
+  const kernel_info wide{.resident_blocks = 6, .teams = 4, .depth = 4};
+  EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4096, 2), 3.0 * 792 / 2048 - 1);
+  // 4 x 1024 of them, 132 x 8 at once: 3.88 waves.
+  const kernel_info narrow{.resident_blocks = 8, .teams = 4, .depth = 4};
+  EXPECT_DOUBLE_EQ(plan::idle_share(narrow, 132, 4096, 4), 4.0 * 1056 / 4096 - 1);
+  // Teams that take three pieces one after the other; whole waves; all at once; a kernel that does not tell.
+  EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4 * 792 * 12, 1), 0);
+  EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4 * 792 * 12 + 12, 1), 5.0 * 792 / (4 * 792 + 1) - 1);
+  EXPECT_EQ(plan::idle_share(wide, 132, 4 * 792 * 2, 1), 0);
+  EXPECT_EQ(plan::idle_share(wide, 132, 792, 1), 0);
+  EXPECT_EQ(plan::idle_share(wide, 132, 0, 1), 0);
+  EXPECT_EQ(plan::idle_share(kernel_info{}, 132, 4096, 2), 0);
+  EXPECT_EQ(plan::idle_share(wide, 0, 4096, 2), 0);
+}
+
 TEST(experience, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
     EXPECT_NEAR(std::exp(plan::log_of(plan::off_of(ratio))), ratio, 0.012 * ratio);

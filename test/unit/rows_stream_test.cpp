@@ -188,13 +188,6 @@ TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
   EXPECT_EQ(converters::cut_for(279794, 517047, 128, 2), (rows_stream_options{.split = 128}));  // BOYD2_A
 }
 
-TEST(rows_stream, is_uneven_where_heavy_rows_hold_much_of_it) {
-  const rows_stream_options cut{.split = 128, .piece = 32};
-  EXPECT_FALSE(converters::is_uneven(100000, 0, cut));
-  EXPECT_FALSE(converters::is_uneven(100000, 390, cut));  // 12480 entries at the most
-  EXPECT_TRUE(converters::is_uneven(100000, 391, cut));
-}
-
 TEST(rows_stream, names_what_is_wrong) {
   const auto csr = csr_of<float>(uneven());
   const auto message = [](auto call) -> std::string {
