@@ -109,8 +109,15 @@ int multiprocessors_of(const json& document) {
   return std::stoi(found[1]);
 }
 
-/// `known`, measured once more. What else a machine does only ever adds to a time: the least one counts.
+/// `known`, measured once more. What else a machine does only ever adds to a time: the least one counts. So documents
+/// of kernels that have been replaced by slower ones have to go.
 void add_times(measured_case& known, const measured_case& again) {
+  const auto same = [](const plan::product_shape& p) {
+    return std::tuple(p.rows, p.inner, p.nnz, p.shared_nnzc, p.longest_row, p.multiprocessors);
+  };
+  if (same(known.shape) != same(again.shape)) {
+    core::fail(errc::invalid_argument, "{}: two documents have different matrices or GPUs of this name", known.matrix);
+  }
   for (const timing& t : again.rows) {
     const auto before = std::ranges::find(known.rows, t.row, &timing::row);
     if (before == known.rows.end()) {
@@ -357,13 +364,14 @@ std::string origin(const fitted& known, const std::vector<std::string>& files, u
   return text + line;
 }
 
-/// As a literal, which does not look as if something were left to do.
+/// As a literal, which does not look as if something were left to do, nor like a trigraph.
 std::string quoted(std::string_view text) {
   std::string inside;
   for (const char c : text) {
     if (c == '"' || c == '\\') inside += '\\';
     const bool like_a_mark = (c == 'X' || c == 'x') && (inside.ends_with('X') || inside.ends_with('x'));
-    if (like_a_mark) inside += "\"\"";
+    const bool like_a_trigraph = c == '?' && inside.ends_with('?');
+    if (like_a_mark || like_a_trigraph) inside += "\"\"";
     inside += c;
   }
   return '"' + inside + '"';

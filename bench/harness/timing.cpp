@@ -158,9 +158,12 @@ double quick_seconds(stage& where, const launch& work, double best_so_far, doubl
   if (is_slow()) best = std::min(best, where.seconds(work, 1));
   if (is_slow()) return best;
   // Short work is repeated, or starting it once and the clock's grain would decide.
-  constexpr double run_seconds = 1e-4, most_launches = 20;
-  const auto count = static_cast<std::int64_t>(std::clamp(run_seconds / std::max(best, 1e-7), 1.0, most_launches));
-  for (int run = 0; run < 4; ++run) best = std::min(best, where.seconds(work, count) / static_cast<double>(count));
+  constexpr double short_seconds = 1e-3, run_seconds = 2e-4;
+  for (int run = 0; run < 4; ++run) {
+    const double launches = std::clamp(run_seconds / std::max(best, 1e-7), 5.0, 20.0);
+    const auto count = best < short_seconds ? static_cast<std::int64_t>(launches) : 1;
+    best = std::min(best, where.seconds(work, count) / static_cast<double>(count));
+  }
   return best;
 }
 

@@ -59,8 +59,9 @@ struct timing_result {
 std::vector<timing_result> measure(stage& where, std::span<const timing_request> requests,
                                    const timing_options& options);
 
-/// Seconds of one product, quickly: one run to warm up, then the least of four runs of 0.1 ms, or of one product if
-/// that takes longer. Gives up after two single ones if both are already `give_up` times slower than `best_so_far`.
+/// Seconds of one product, quickly: after one to warm up, the least of one alone and of four runs of 5 to 20 each, or
+/// of one each if it takes more than 1 ms. Gives up after two alone if both are `give_up` times slower than
+/// `best_so_far`.
 double quick_seconds(stage& where, const launch& work, double best_so_far, double give_up = 2.0);
 
 }  // namespace bcsc::bench

@@ -26,9 +26,9 @@ struct kernel_info {
   int n_tile = 0;           ///< columns of C a tile holds
   int strided_cols = 0;     ///< columns of a column-major B that a tile takes where they lie; 0: B is packed first
   int threads = 0;          ///< threads of a thread block; 0 on the CPU
-  int resident_blocks = 0;  ///< thread blocks a multiprocessor holds, by their registers; 0: not told
-  int teams = 1;            ///< pieces of A a thread block takes side by side
-  int depth = 1;            ///< and one after the other, at most: fewer where there would be too few thread blocks
+  int resident_blocks = 0;  ///< thread blocks that a multiprocessor's registers hold, at least; 0: not told
+  int teams = 0;            ///< pieces of A that a thread block takes side by side; 0: not told
+  int depth = 0;            ///< pieces that each of its teams takes one after the other, at most; 0: not told
   int columns_at_once = 1;  ///< non-empty columns of A a thread block takes in one step
   int stages = 1;           ///< shared-memory buffers of a step
   int index_bits = 32;      ///< width of the indices it reads

@@ -52,10 +52,10 @@ inline constexpr std::size_t num_cost_terms = 12;
 using cost_terms = std::array<double, num_cost_terms>;
 
 /// What the last wave of thread blocks leaves empty, as a share of the work; 0 where all find a place at once, and
-/// where `kernel` does not tell. `pieces` of A, of each of `tiles`.
+/// where `kernel` does not tell. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
 inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles) {
   const std::int64_t places = std::int64_t{multiprocessors} * kernel.resident_blocks;
-  if (places == 0) return 0;
+  if (places == 0 || kernel.teams == 0) return 0;
   const std::int64_t rounds = core::ceil_div(pieces, std::int64_t{kernel.teams}) * tiles;
   const std::int64_t depth = kernels::depth_for(rounds, places, kernel.depth);
   const std::int64_t blocks = core::ceil_div(pieces, depth * kernel.teams) * tiles;
@@ -84,6 +84,8 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
     most = number(cut.split) / kernel.columns_at_once;
     piece = number(cut.greatest_piece()) / kernel.columns_at_once;
+    // How many entries heavy rows hold is not known. The estimate is too high where rows are long and none is cut;
+    // without it there the choice is no better (docs/performance.md, 49).
     constexpr double many_tiles = 1e6;  // no last wave counts among so many
     idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.greatest_piece()),
                       static_cast<std::int64_t>(std::min(tiles, many_tiles)));

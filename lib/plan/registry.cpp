@@ -54,8 +54,8 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
       entry.info.bound.more_terms = row.more_terms();
     }
-    if constexpr (requires { row.blocks_by_registers() + row.teams() + row.depth; }) {
-      entry.info.resident_blocks = row.blocks_by_registers();
+    if constexpr (requires { row.blocks_by_registers(); }) entry.info.resident_blocks = row.blocks_by_registers();
+    if constexpr (requires { row.teams() + row.depth; }) {
       entry.info.teams = row.teams();
       entry.info.depth = row.depth;
     }

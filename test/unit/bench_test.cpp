@@ -349,8 +349,10 @@ TEST(cpu_stage, FlushWritesTwiceTheCacheEachTime) {
 /// A stage whose clock says a millisecond for each product, so that the arithmetic can be tested on a busy machine.
 class ticking_stage final : public stage {
  public:
-  /// `late_call`: the how-manieth call of seconds() that takes 10 ms more; 0: none.
-  explicit ticking_stage(int late_call = 0) : late_call_(late_call) {}
+  /// `late_call`: the how-manieth call of seconds() that takes 10 ms more; 0: none. `each`: what a product takes,
+  /// `start`: and the first of a call beside it.
+  explicit ticking_stage(int late_call = 0, double each = 1e-3, double start = 0)
+      : late_call_(late_call), each_(each), start_(start) {}
   memory_space space() const override { return memory_space::host; }
   cuda_stream stream() const override { return nullptr; }
   void* allocate(std::int64_t) override { throw error(errc::out_of_memory, "a stage of no memory"); }
@@ -361,7 +363,7 @@ class ticking_stage final : public stage {
   void wait() override {}
   double seconds(const launch& work, std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) work();
-    return 1e-3 * static_cast<double>(count) + (++num_calls_ == late_call_ ? 1e-2 : 0);
+    return start_ + each_ * static_cast<double>(count) + (++num_calls_ == late_call_ ? 1e-2 : 0);
   }
   void flush() override { ++num_flushes_; }
   std::int64_t num_flushes() const override { return num_flushes_; }
@@ -371,6 +373,7 @@ class ticking_stage final : public stage {
 
  private:
   int late_call_, num_calls_ = 0;
+  double each_, start_;
   std::int64_t num_flushes_ = 0;
 };
 
@@ -419,6 +422,19 @@ TEST(measuring, WorkIsNotGivenUpForOneLateRun) {
     EXPECT_NEAR(quick_seconds(
                     where, [] {}, 1e-3),
                 1e-3, 1e-12);
+  }
+}
+
+TEST(measuring, ShortWorkIsRepeatedSoThatItsStartDoesNotCount) {
+  constexpr double start = 4e-6;
+  for (const double each : {2e-6, 5e-6, 3e-5, 6e-5, 9e-5, 5e-4}) {
+    for (const int late_call : {0, 2, 3}) {
+      ticking_stage where(late_call, each, start);
+      const double seconds = quick_seconds(
+          where, [] {}, 1);
+      EXPECT_GE(seconds, each);
+      EXPECT_LE(seconds, each + start / 5) << each << ", late at call " << late_call;
+    }
   }
 }
 

@@ -322,6 +322,26 @@ TEST(cost_terms, tell_what_the_last_wave_of_thread_blocks_leaves_empty) {
   EXPECT_EQ(plan::idle_share(wide, 0, 4096, 2), 0);
 }
 
+TEST(cost_terms, of_a_row_that_tells_how_it_takes_pieces_hold_what_is_left_empty) {
+  const auto idle = static_cast<std::size_t>(plan::cost_term::idle);
+  int with_idle = 0;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    const bool tells = k.info.resident_blocks > 0 && k.info.teams > 0;
+    EXPECT_EQ(tells, k.info.algorithm == "rowwise") << k.info.name;
+    EXPECT_EQ(k.info.teams > 0, k.info.depth > 0) << k.info.name;
+    if (k.info.where != backend::cuda) continue;
+    // 40000 rows of three entries and 100 columns: many thread blocks, none of a heavy row.
+    const plan::product_shape p{.rows = 40000, .inner = 40000, .nnz = 120000, .cols = 100, .multiprocessors = 132};
+    const block_statistics s{
+        .m_block = k.info.m_tile, .num_row_blocks = 40000, .nnzc = 120000, .max_block_nnz = 3, .skew = 1};
+    const double share = plan::idle_share(k.info, 132, p.rows, (p.cols + k.info.n_tile - 1) / k.info.n_tile);
+    EXPECT_DOUBLE_EQ(plan::cost_terms_of(p, k.info, k.info.n_tile, s)[idle], share * 120000 * 100 * 4e-6)
+        << k.info.name;
+    with_idle += share > 0;
+  }
+  EXPECT_GT(with_idle, 0);
+}
+
 TEST(experience, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
     EXPECT_NEAR(std::exp(plan::log_of(plan::off_of(ratio))), ratio, 0.012 * ratio);
