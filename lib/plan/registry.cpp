@@ -111,6 +111,7 @@ std::vector<registered_kernel> concatenate_transposing() {
 
 std::vector<kernel_info> infos_of(const std::vector<registered_kernel>& list) {
   std::vector<kernel_info> infos;
+  infos.reserve(list.size());
   for (const auto& entry : list) infos.push_back(entry.info);
   return infos;
 }
