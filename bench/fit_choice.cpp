@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -51,7 +52,8 @@ struct measured_case {
   value_type type;
   plan::product_shape shape;
   std::vector<timing> rows;
-  double fastest = 0, rival = 0;  ///< us; 0: none
+  double fastest = 0;                                      ///< us
+  double rival = std::numeric_limits<double>::infinity();  ///< us; infinite: none
 };
 
 /// Of those that a plan may choose unasked.
@@ -127,7 +129,7 @@ void add_times(measured_case& known, const measured_case& again) {
     }
   }
   known.fastest = fastest_row(known).us;
-  if (again.rival > 0) known.rival = known.rival > 0 ? std::min(known.rival, again.rival) : again.rival;
+  known.rival = std::min(known.rival, again.rival);
 }
 
 /// Those with B so, from all documents.
@@ -176,7 +178,7 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, const 
         one.fastest = fastest_row(one).us;
         for (const auto& [name, us] : c.at("rivals").items()) {
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
-          one.rival = one.rival > 0 ? std::min(one.rival, us.get<double>()) : us.get<double>();
+          one.rival = std::min(one.rival, us.get<double>());
         }
         const auto [place, is_new] = cases.try_emplace({one.matrix, one.type, one.cols}, one);
         if (!is_new) add_times(place->second, one);
@@ -308,13 +310,13 @@ quality judge(const std::vector<measured_case>& cases, const fitted& known, cons
     ++q.cases;
     q.log_loss += std::log(loss);
     q.worst = std::max(q.worst, loss);
-    const bool is_behind = c.rival > 0 && c.rival < 0.97 * chosen->us;
+    const bool is_behind = c.rival < 0.97 * chosen->us;
     if (tell && (loss > 1.15 || is_behind)) {
       fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}{}\n", loss, c.matrix, c.cols, to_string(c.type),
                  chosen->row->name, chosen->us, fastest_row(c).row->name,
                  is_behind ? fmt::format(", cuSPARSE {:.1f}", c.rival) : "");
     }
-    if (c.rival == 0) continue;
+    if (std::isinf(c.rival)) continue;
     ++q.ratios;
     q.log_ratio += std::log(c.rival / chosen->us);
     q.worst_ratio = std::min(q.worst_ratio, c.rival / chosen->us);
@@ -369,9 +371,11 @@ std::string quoted(std::string_view text) {
   std::string inside;
   for (const char c : text) {
     if (c == '"' || c == '\\') inside += '\\';
-    const bool like_a_mark = (c == 'X' || c == 'x') && (inside.ends_with('X') || inside.ends_with('x'));
-    const bool like_a_trigraph = c == '?' && inside.ends_with('?');
-    if (like_a_mark || like_a_trigraph) inside += "\"\"";
+    // Of "XXX" and of a trigraph no two stand together.
+    constexpr std::string_view apart = "Xx?";
+    if (apart.find(c) != std::string_view::npos && !inside.empty() &&
+        apart.find(inside.back()) != std::string_view::npos)
+      inside += "\"\"";
     inside += c;
   }
   return '"' + inside + '"';

@@ -11,6 +11,7 @@
 #include "bcsc/analysis.hpp"
 #include "lib/core/buffer.hpp"
 #include "lib/core/fail.hpp"
+#include "lib/plan/choice.hpp"
 
 namespace bcsc {
 
@@ -167,16 +168,14 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
     plans.emplace_back(ctx, a, forced);
     return std::move(*plans.back().sharing(kernel));
   };
-  const bool in_place = options.plan.b_layout == layout::col_major && options.plan.reading == col_major_b::in_place;
-  for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
-    const bool wanted =
-        options.plan.kernel.empty() || options.plan.kernel == k.algorithm || options.plan.kernel == k.name;
-    const bool allowed =
-        fits(ctx, k) && k.index_bits == 32 && (k.deterministic || !options.plan.deterministic) &&
-        (k.transposable || !options.plan.transposable) && (k.strided_cols > 0 || !in_place) &&
-        (!k.rounds_values || options.plan.kernel == k.name || options.plan.compute == compute_class::tf32) &&
-        (k.any_m_block || options.plan.m_block == 0 || options.plan.m_block == k.m_tile);
-    if (!wanted || !allowed) continue;
+  const plan::problem product{.where = ctx.kind(),
+                              .type = value_type_of<T>,
+                              .deterministic = options.plan.deterministic,
+                              .b_is_col_major = options.plan.b_layout == layout::col_major,
+                              .max_shared_bytes = ctx.device().shared_bytes_per_block};
+  for (const plan::registered_kernel* kernel : plan::allowed(product, options.plan)) {
+    const kernel_info& k = kernel->info;
+    if (k.index_bits != product.index_bits) continue;  // allowed by name, but A's indices have 32
     const spmm_plan<T> plan = plan_of(k.name);
     (void)operands.seconds_of_one(plan);
     std::vector<double> samples;
