@@ -129,7 +129,8 @@ conversion to_fragments_form(const context& ctx, const csr_matrix<float>& a, con
   c.bytes = wanted.bytes();
   c.equal_to_host = made.num_slots == wanted.num_slots && same_bytes(made.items, wanted.items) &&
                     same_bytes(made.groups, wanted.groups) && same_bytes(made.col_ind, wanted.col_ind) &&
-                    same_bytes(made.tiles, wanted.tiles) && same_bytes(made.sums, wanted.sums);
+                    same_bytes(made.tiles, wanted.tiles) && same_bytes(made.masks, wanted.masks) &&
+                    same_bytes(made.sums, wanted.sums);
   return c;
 }
 
