@@ -17,7 +17,9 @@ struct fragments_operand {
   const core::fragments_group* groups;  ///< not read where height is 8: group g has tile g
   const std::int32_t* col_ind;          ///< [8 * groups]
   const T* tiles;                       ///< [64 * (tiles + core::spare_tiles)], aligned to 16 bytes
-  const std::int32_t* row_of;           ///< the row of C that row m of A is; null: m
+  /// [tiles] bit 8 r + c: there is an entry in row r, column c. Only read where a product is not finite.
+  const std::uint64_t* masks;
+  const std::int32_t* row_of;  ///< the row of C that row m of A is; null: m
 
   // Row blocks in several pieces. None: 0 and null.
   std::int64_t num_sums;
@@ -25,7 +27,6 @@ struct fragments_operand {
   scalar_of<T>* partial;  ///< [slots][height][n]: workspace, written and read by each run
 };
 
-/// What the kernels take beyond what product_args says: ldb is less than 2^31 bytes.
 template <class T>
 using fragments_args = product_args<T, fragments_operand<T>>;
 

@@ -125,6 +125,7 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
   out.groups = storage<core::fragments_group>(first_group.back(), "groups");
   out.col_ind = storage<std::int32_t>(first_group.back() * fragment_columns, "col_ind");
   out.tiles = storage<T>((first_tile.back() + core::spare_tiles) * fragment_values, "tiles");
+  out.masks = storage<std::uint64_t>(first_tile.back(), "masks");
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
     block_order<T, I> order(a, options.by_parts);
     for (std::int64_t b = first; b < last; ++b) {
@@ -143,7 +144,9 @@ fragments_matrix<T> to_fragments(const compact_bcsc_view<T, I>& a, const fragmen
             const std::int64_t row = a.row_in_block[at(e)];
             const unsigned lower_parts = (1u << row / fragment_rows) - 1;
             const std::int64_t own_tile = tile + std::popcount(parts & lower_parts);
-            out.tiles[at(own_tile * fragment_values + row % fragment_rows * fragment_columns + k)] = a.values[at(e)];
+            const std::int64_t place = row % fragment_rows * fragment_columns + k;
+            out.tiles[at(own_tile * fragment_values + place)] = a.values[at(e)];
+            out.masks[at(own_tile)] |= std::uint64_t{1} << place;
           }
         }
         tile += std::popcount(parts);

@@ -19,6 +19,7 @@ struct fragments_matrix {
   std::vector<core::fragments_group> groups;  ///< by row block
   std::vector<std::int32_t> col_ind;          ///< [8 * groups]
   std::vector<T> tiles;                       ///< [64 * (tiles + core::spare_tiles)]
+  std::vector<std::uint64_t> masks;           ///< [tiles] bit 8 r + c: an entry in row r, column c
   std::vector<core::fragments_sum> sums;      ///< the row blocks in several pieces
   std::int64_t num_slots = 0;                 ///< the pieces of those
 
@@ -30,7 +31,7 @@ struct fragments_matrix {
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(items.size() * sizeof(items[0]) + groups.size() * sizeof(groups[0]) +
                                      col_ind.size() * sizeof(col_ind[0]) + tiles.size() * sizeof(T) +
-                                     sums.size() * sizeof(sums[0]));
+                                     masks.size() * sizeof(masks[0]) + sums.size() * sizeof(sums[0]));
   }
 };
 
@@ -71,10 +72,12 @@ struct device_fragments {
   core::device_buffer<core::fragments_group> groups;
   core::device_buffer<std::int32_t> col_ind;
   core::device_buffer<T> tiles;
+  core::device_buffer<std::uint64_t> masks;
   core::device_buffer<core::fragments_sum> sums;
 
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(items.bytes() + groups.bytes() + col_ind.bytes() + tiles.bytes() + sums.bytes());
+    return static_cast<std::int64_t>(items.bytes() + groups.bytes() + col_ind.bytes() + tiles.bytes() + masks.bytes() +
+                                     sums.bytes());
   }
 };
 
@@ -89,6 +92,7 @@ device_fragments<T> upload(int device, const fragments_matrix<T>& a) {
           {device, std::span<const core::fragments_group>(a.groups)},
           {device, std::span<const std::int32_t>(a.col_ind)},
           {device, std::span<const T>(a.tiles)},
+          {device, std::span<const std::uint64_t>(a.masks)},
           {device, std::span<const core::fragments_sum>(a.sums)}};
 }
 

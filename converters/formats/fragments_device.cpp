@@ -57,8 +57,10 @@ device_fragments<T> to_fragments_on_device(int device, const compact_bcsc_view<T
   out.items = device_buffer<core::fragments_item>(device, planned.num_slots + job.num_blocks - planned.num_sums);
   out.col_ind = device_buffer<std::int32_t>(device, planned.num_groups * core::fragment_columns);
   out.tiles = device_buffer<T>(device, (planned.num_tiles + core::spare_tiles) * core::fragment_values);
+  out.masks = device_buffer<std::uint64_t>(device, planned.num_tiles);
   out.sums = device_buffer<core::fragments_sum>(device, planned.num_sums);
-  steps::fill_fragments(job, planned, {out.items.data(), out.col_ind.data(), out.tiles.data(), out.sums.data()});
+  steps::fill_fragments(job, planned,
+                        {out.items.data(), out.col_ind.data(), out.tiles.data(), out.masks.data(), out.sums.data()});
   out.groups = std::move(planned.groups);
   gpu::synchronize();
   return out;

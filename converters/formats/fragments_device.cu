@@ -99,7 +99,8 @@ void fill_fragments(const fragments_job& job, const planned_fragments& planned, 
                         planned.columns.data(),
                         planned.groups.data(),
                         to.col_ind,
-                        to.tiles};
+                        to.tiles,
+                        to.masks};
   const auto start = [&](void (*kernel)(tile_filling, std::int64_t)) {
     core::gpu::check_launch(core::start(kernel, (planned.num_groups + fill_warps - 1) / fill_warps, 32 * fill_warps, 0,
                                         nullptr, at, planned.num_groups),

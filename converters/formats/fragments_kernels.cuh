@@ -160,6 +160,7 @@ struct tile_filling {
   const core::fragments_group* groups;
   std::int32_t* col_ind;
   void* tiles;
+  std::uint64_t* masks;
 };
 
 /// Value: an unsigned integer as large as a value. Warps take the groups in turn.
@@ -168,15 +169,18 @@ __global__ void __launch_bounds__(32 * fill_warps)
     fill_tiles_kernel(const __grid_constant__ tile_filling at, std::int64_t num_groups) {
   constexpr int most_values = core::most_fragment_parts * core::fragment_values;
   __shared__ Value shared[fill_warps][most_values];
+  __shared__ unsigned shared_masks[fill_warps][2 * core::most_fragment_parts];  // halves: there is no OR of 64 bits
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Value* const tiles = shared[warp];
+  unsigned* const masks = shared_masks[warp];
   const int k = lane / column_lanes;
   for (std::int64_t g = blockIdx.x * std::int64_t{fill_warps} + warp; g < num_groups;
        g += gridDim.x * std::int64_t{fill_warps}) {
     const core::fragments_group group = at.groups[g];
     const group_columns columns = at.columns[g];
-    const int num_values = __popc(group.parts) * core::fragment_values;
+    const int num_tiles = __popc(group.parts), num_values = num_tiles * core::fragment_values;
     for (int i = lane; i < num_values; i += 32) tiles[i] = 0;
+    if (lane < 2 * num_tiles) masks[lane] = 0;
     __syncwarp();
     const int place = columns.first + (k < columns.count ? k : columns.count - 1);
     const int column = at.order != nullptr ? at.order[place] : place;
@@ -190,13 +194,17 @@ __global__ void __launch_bounds__(32 * fill_warps)
         const int row = static_cast<int>(small_at(at.job.row_in_block, at.job.index_bytes, e));
         const unsigned lower_parts = (1u << row / core::fragment_rows) - 1;
         const int tile = __popc(group.parts & lower_parts);
-        tiles[tile * core::fragment_values + row % core::fragment_rows * core::fragment_columns + k] =
-            static_cast<const Value*>(at.job.values)[e];
+        const int place = row % core::fragment_rows * core::fragment_columns + k;
+        tiles[tile * core::fragment_values + place] = static_cast<const Value*>(at.job.values)[e];
+        atomicOr(masks + 2 * tile + place / 32, 1u << place % 32);
       }
     }
     __syncwarp();
     Value* const to = static_cast<Value*>(at.tiles) + std::int64_t{group.first_tile} * core::fragment_values;
     for (int i = lane; i < num_values; i += 32) to[i] = tiles[i];
+    if (lane < num_tiles) {
+      at.masks[group.first_tile + lane] = std::uint64_t{masks[2 * lane + 1]} << 32 | masks[2 * lane];
+    }
     __syncwarp();
   }
 }

@@ -55,6 +55,7 @@ struct fragments_arrays {
   core::fragments_item* items = nullptr;  ///< [num_slots + num_blocks - num_sums]
   std::int32_t* col_ind = nullptr;        ///< [8 * num_groups]
   void* tiles = nullptr;                  ///< [64 * (num_tiles + core::spare_tiles)]
+  std::uint64_t* masks = nullptr;         ///< [num_tiles]
   core::fragments_sum* sums = nullptr;    ///< [num_sums]
 };
 /// Does not wait.

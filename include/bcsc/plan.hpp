@@ -143,13 +143,13 @@ class spmm_plan {
 
   /// Asynchronous on CUDA; neither allocates nor synchronises, so it can be captured in a CUDA graph. beta = 0 never
   /// reads C, alpha = 0 reads neither A nor B (on the device they are known too late for what lies column-major and is
-  /// made row-major first: that is read, and does not change the result). N = 0 or M = 0 is a valid no-op. Kernels of
-  /// the algorithms tiled and blocks may carry a NaN or Inf of B to every row of a row block with an entry in its
-  /// column. A batch is one launch where the kernel takes it (kernel_info::batches) and the workspace, if any is
-  /// needed, holds what all members need (plan_options::batch); else as many launches as it takes. Throws
-  /// error{size_mismatch | bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands |
-  /// workspace_too_small | workspace_in_use | context_poisoned | cuda_error; for a batch also invalid_argument |
-  /// size_overflow}, before anything is launched.
+  /// made row-major first: that is read, and does not change the result). N = 0 or M = 0 is a valid no-op. Only stored
+  /// entries of A take part: a NaN or Inf of B reaches the rows with an entry in its column and no others, unless the
+  /// plan was told to take a kernel that does not hold it (kernel_info::stored_entries_only). A batch is one launch
+  /// where the kernel takes it (kernel_info::batches) and the workspace, if any is needed, holds what all members need
+  /// (plan_options::batch); else as many launches as it takes. Throws error{size_mismatch | bad_leading_dimension |
+  /// layout_mismatch | wrong_memory_space | overlapping_operands | workspace_too_small | workspace_in_use |
+  /// context_poisoned | cuda_error; for a batch also invalid_argument | size_overflow}, before anything is launched.
   void run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
            const run_options& options = {}) const;
 

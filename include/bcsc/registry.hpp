@@ -38,7 +38,10 @@ struct kernel_info {
   bool transposable = false;      ///< spmm_plan::transposed() multiplies from A as a plan stores it for this one
   bool batches = false;           ///< multiplies a whole batch in one launch; others are started for each member
   bool rounds_values = false;     ///< to TF32 before they are multiplied: only for compute_class::tf32, or by name
-  error_bound bound;              ///< of its results
+  /// Only stored entries of A take part: a NaN or infinity of B reaches the rows that have an entry in its column, and
+  /// no others. All that a plan chooses by itself do so; false: taken by name alone.
+  bool stored_entries_only = true;
+  error_bound bound;  ///< of its results
   bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)
 };
 

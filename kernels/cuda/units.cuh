@@ -36,16 +36,17 @@
 ///   first 11 bits of at most 12: |x - high - low| <= 2^-23 |x|, and rounding low would not be better. A product is
 ///   low * high + high * low + high * high, summed from zero over 8 columns and then added to the sums in fp32: the
 ///   units' own sums are truncated, and would lose more over many groups.
-///   Infinities: the low part is infinity - infinity, so what an infinite or NaN value of A or B reaches becomes NaN,
-///   never a finite number; so does |x| >= 3.4027e38 (7f7ff000), whose high part is infinite.
-/// TF32: both factors rounded, one product, summed by the unit. Infinities and NaN stay what they are; |x| as above is
-///   infinite.
+///   Infinities: the low part is infinity - infinity, so the sum becomes NaN; likewise for |x| >= 3.4027e38 (7f7ff000),
+///   whose high part is infinite.
+/// TF32: both factors rounded, one product, summed by the unit.
 /// fp16, bf16: products are exact in fp32; a group's are summed by the unit from zero, then added as 3xTF32's are. A
 /// piece
 ///   is 8 columns of 16 bytes as well, or of 8 bytes where the slab is of 32 columns, so that no lane is idle. Two rows
 ///   of B lie in words of two neighbouring columns and become words of one column and two k by two permutations.
-/// All: the zeros of a tile are multiplied, so a NaN or infinity of B may reach all rows of a row block that has a
-///   non-zero in its column.
+/// What is not finite: the units multiply the zeros of a tile too, so one NaN or infinity of B spoils a column of all
+///   its rows; but what is spoilt never becomes finite again. So each warp looks at its sums before they go to C, and
+///   if one is not finite it multiplies its row block once more on the plain cores: stored entries alone, which the
+///   tiles' masks tell from the zeros between them.
 ///
 /// Bytes moved, for each slab: 64 values a tile, 32 bytes of column numbers and 8 more a group, 8 * slab values of B a
 ///   group, C once (twice if beta is not 0). Row blocks in several pieces write 8 * parts * slab values a piece and
@@ -335,7 +336,7 @@ struct unit_source {
     for (int i = 0; i < loads; ++i) {
       const int n = p * Shape::piece + i * width;
       if constexpr (width < values_of_word<T>) {
-        const unsigned bits = __ldg(&column(row, Whole || n < last_load ? n : last_load)->bits);
+        const unsigned bits = load_global(&column(row, Whole || n < last_load ? n : last_load)->bits);
         to[i / 2] = i % 2 == 0 ? bits : to[i / 2] | bits << 16;
       } else {
         constexpr int words = words_for<T, width>;
@@ -348,7 +349,7 @@ struct unit_source {
             if constexpr (narrow_number<T>) {
               put_value(some, v, row + n + v);
             } else {
-              some[v] = __ldg(row + n + v);
+              load_vector<1>(some + v, row + n + v);
             }
           }
         }
@@ -367,7 +368,7 @@ struct unit_source {
       const int left = Whole ? width : last + 1 - n;
       const int present = left < 0 ? 0 : left < width ? left : width;
       if constexpr (width * size < 4) {  // nothing so small is copied without a register; nobody else reads it
-        to_shared[i].bits = present > 0 ? __ldg(&row[n].bits) : std::uint16_t{0};
+        to_shared[i].bits = present > 0 ? load_global(&row[n].bits) : std::uint16_t{0};
       } else {
         copy_async<width * size>(to_shared + i * width, present > 0 ? row + n : b - own_col, present * size);
       }
@@ -653,6 +654,84 @@ __device__ void add_up_warps(typename Shape::sums& sums, typename Shape::sum* ha
   }
 }
 
+// --- What is not finite ---------------------------------------------------------------------------------------------
+
+/// Whether all sums of this lane are finite: two by two, for the product of what is not finite is not finite either,
+/// and if that overflows one by one.
+template <class Shape>
+__device__ bool are_finite(const typename Shape::sums& sums) {
+  using S = typename Shape::sum;
+  constexpr int count = Shape::parts * Shape::slab / 4;
+  const S* const flat = &sums[0][0][0][0];
+  const auto is_finite = [](S x) { return x - x == S{0}; };
+  S products[4] = {};  // side by side, for each addition waits for the one before
+#pragma unroll
+  for (int i = 0; i < count; i += 2) products[i / 2 % 4] += flat[i] * flat[i + 1];
+  if (is_finite((products[0] + products[1]) + (products[2] + products[3]))) return true;
+  bool all = true;
+#pragma unroll
+  for (int i = 0; i < count; ++i) all &= is_finite(flat[i]);
+  return all;
+}
+
+__device__ inline float widened(float x) { return x; }
+__device__ inline double widened(double x) { return x; }
+template <narrow_number T>
+__device__ float widened(T x) {
+  return narrow_pair<T>::widen(x.bits).x;
+}
+
+/// The sum of row m of an item times column `b` (of row 0) of B: the entries that are stored, one after the other.
+template <class T>
+__device__ scalar_of<T> multiply_stored(const fragments_args<T>& args, const core::fragments_item& item, int m,
+                                        const T* b) {
+  const int part = m / core::fragment_rows;
+  const int first_value = m % core::fragment_rows * core::fragment_columns;  // in a tile
+  scalar_of<T> sum{0};
+#pragma unroll 1
+  for (int g = item.first_group; g < item.end_group; ++g) {
+    const core::fragments_group group =
+        args.a.height == core::fragment_rows ? core::fragments_group{g, 1u} : args.a.groups[g];
+    if (!has_part(group.parts, part)) continue;
+    const std::int64_t tile = group.first_tile + __popc(group.parts & ((1u << part) - 1));
+    auto stored = static_cast<unsigned>(args.a.masks[tile] >> first_value) & 0xffu;
+#pragma unroll 1
+    for (; stored != 0; stored &= stored - 1) {
+      const int k = __ffs(static_cast<int>(stored)) - 1;
+      const T value = args.a.tiles[tile * core::fragment_values + first_value + k];
+      const std::int64_t col = args.a.col_ind[std::int64_t{g} * core::fragment_columns + k];
+      sum += widened(value) * widened(b[col * args.ldb]);
+    }
+  }
+  return sum;
+}
+
+/// What a warp has to deliver, multiplied on the plain cores.
+template <class T, class Destination>
+__device__ void deliver_stored(const fragments_args<T>& args, const unit_place& at, const core::fragments_item& item,
+                               const unit_destination<Destination>& to) {
+  const bool reads_a = read_scalars(args).alpha != scalar_of<T>{0};
+  const T* const b = of_member(args.b, args.batch.b) + at.first_col * args.b_col_stride;
+#pragma unroll 1
+  for (int m = 0; m < item.num_rows; ++m) {
+#pragma unroll 1
+    for (int n = static_cast<int>(threadIdx.x) % 32; n < to.num_cols; n += 32) {
+      const auto sum = reads_a ? multiply_stored(args, item, m, b + n * args.b_col_stride) : scalar_of<T>{0};
+      store(to.row(m) + n * to.col_stride, to.by, sum);
+    }
+  }
+}
+
+template <class T>
+__device__ void deliver_stored(const fragments_args<T>& args, const unit_place& at, int num_cols) {
+  const core::fragments_item item = args.a.items[at.item];
+  if (item.slot < 0) {
+    deliver_stored(args, at, item, place_in_c(args, at, item, num_cols));
+  } else {
+    deliver_stored(args, at, item, place_in_slot(args, at, item, num_cols));
+  }
+}
+
 // --- The kernels ----------------------------------------------------------------------------------------------------
 
 /// Thread blocks lie along the items (x), then along the slabs from first_slab on (y), then along a batch's members
@@ -706,7 +785,28 @@ __global__ void __launch_bounds__(
   }
   asm volatile("" ::: "memory");  // no value is kept from above
   if (const unit_place at = place(); at.lies_in(args) && k == 0) {
-    deliver_sums<T, shape>(args, at, sums);
+    if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {
+      deliver_sums<T, shape>(args, at, sums);
+    } else {
+      deliver_stored(args, at, at.template num_cols<Slab>(args));
+    }
+  }
+}
+
+/// The same product without the matrix units, a warp a row block and 32 columns: for rows of B that lie further apart
+/// than units_kernel can tell.
+template <class T>
+__global__ void __launch_bounds__(128)
+    far_rows_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t num_slabs, double slab_of_warp) {
+  constexpr int slab = 32;
+  wait_for_previous();
+  let_next_begin();
+  const std::int64_t step = std::int64_t{gridDim.x} * 4;
+  for (std::int64_t index = std::int64_t{blockIdx.x} * 4 + threadIdx.x / 32; index < args.a.num_items * num_slabs;
+       index += step) {
+    const std::int64_t slab_number = divide(index, args.a.num_items, slab_of_warp);
+    const unit_place at{index - slab_number * args.a.num_items, slab_number * slab};
+    deliver_stored(args, at, at.template num_cols<slab>(args));
   }
 }
 
@@ -772,12 +872,21 @@ struct implementation<tables::units> {
     constexpr tables::units_row row = tables::units::rows[Row];
     using T = value_of<row.type>;
     const auto& spmm = *static_cast<const fragments_args<T>*>(args);
-    const auto kernel = instance_for<T, Row>(spmm);
-    if (kernel == nullptr || spmm.a.height != row.tile_rows() ||
-        std::max(spmm.ldb, spmm.b_col_stride) > most_units_ld<T>) {
-      return cudaErrorInvalidValue;
-    }
+    if (spmm.a.height != row.tile_rows()) return cudaErrorInvalidValue;
+    const int started = std::max(spmm.ldb, spmm.b_col_stride) > most_units_ld<T> ? start_far_rows(spmm, env)
+                                                                                 : start_slabs<Row>(spmm, env);
+    if (started != cudaSuccess || spmm.a.num_sums == 0) return started;
+    const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
+    return start(begins::while_previous_ends, &units_sum_kernel<T>, grid_of(rows, spmm.batch), dim3(128), 0, env.stream,
+                 spmm, rows);
+  }
 
+ private:
+  template <int Row, class T>
+  static int start_slabs(const fragments_args<T>& spmm, const launch_env& env) {
+    constexpr tables::units_row row = tables::units::rows[Row];
+    const auto kernel = instance_for<T, Row>(spmm);
+    if (kernel == nullptr) return cudaErrorInvalidValue;
     const auto along_items = static_cast<unsigned>(ceil_div(spmm.a.num_items, row.warps_m));
     const std::int64_t num_slabs = ceil_div(spmm.n, row.slab);
     constexpr std::int64_t slabs_at_once = std::int64_t{row.warps_n} * 65535;
@@ -789,10 +898,15 @@ struct implementation<tables::units> {
                                 dim3(row.block_threads()), row.shared_bytes(), env.stream, spmm, slab);
       if (started != cudaSuccess) return started;
     }
-    if (spmm.a.num_sums == 0) return cudaSuccess;
-    const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
-    return start(begins::while_previous_ends, &units_sum_kernel<T>, grid_of(rows, spmm.batch), dim3(128), 0, env.stream,
-                 spmm, rows);
+    return cudaSuccess;
+  }
+
+  template <class T>
+  static int start_far_rows(const fragments_args<T>& spmm, const launch_env& env) {
+    const std::int64_t num_slabs = ceil_div(spmm.n, 32);
+    return start(begins::while_previous_ends, &far_rows_kernel<T>,
+                 grid_of(ceil_div(spmm.a.num_items * num_slabs, 4), spmm.batch), dim3(128), 0, env.stream, spmm,
+                 num_slabs, 1.0 / static_cast<double>(spmm.a.num_items));
   }
 };
 

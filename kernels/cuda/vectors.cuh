@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/narrow.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -28,45 +29,42 @@ __device__ void write_vector(T* to, const T* from) {
 
 namespace detail {
 
-template <class T, int Values>
-struct builtin_vector;
-template <>
-struct builtin_vector<float, 2> {
-  using type = float2;
+/// The registers that a load of so many bytes fills.
+template <class T, int Bytes>
+struct loaded;
+template <class T>
+struct loaded<T, 2> {
+  using type = std::uint16_t;
 };
-template <>
-struct builtin_vector<float, 4> {
-  using type = float4;
+template <class T>
+struct loaded<T, 4> {
+  using type = unsigned;
 };
-template <>
-struct builtin_vector<double, 2> {
-  using type = double2;
-};
-template <>
-struct builtin_vector<unsigned, 2> {
+template <class T>
+struct loaded<T, 8> {
   using type = uint2;
 };
-template <>
-struct builtin_vector<unsigned, 4> {
+template <class T>
+struct loaded<T, 16> {
   using type = uint4;
+};
+template <>
+struct loaded<double, 8> {
+  using type = double;
+};
+template <>
+struct loaded<double, 16> {
+  using type = double2;
 };
 
 }  // namespace detail
 
-/// The same from global memory that no one writes while the kernel runs.
+/// Neighbours by load_global().
 template <int Values, class T>
 __device__ void load_vector(T* to, const T* from) {
-  if constexpr (Values == 1) {
-    to[0] = __ldg(from);
-  } else {
-    const auto some = __ldg(reinterpret_cast<const typename detail::builtin_vector<T, Values>::type*>(from));
-    to[0] = some.x;
-    to[1] = some.y;
-    if constexpr (Values == 4) {
-      to[2] = some.z;
-      to[3] = some.w;
-    }
-  }
+  using word = typename detail::loaded<T, Values* static_cast<int>(sizeof(T))>::type;
+  const word some = load_global(reinterpret_cast<const word*>(from));
+  __builtin_memcpy(to, &some, sizeof some);
 }
 
 /// How neighbouring values lie in registers: each by itself, or two of 16 bits in a word.
@@ -90,7 +88,7 @@ inline constexpr int words_for = (Values + values_of_word<T> - 1) / values_of_wo
 /// One value of 16 bits into the words, whose others stay; an even one may come into a word that holds nothing yet.
 template <class T>
 __device__ void put_value(unsigned* words, int index, const T* from) {
-  const unsigned bits = __ldg(&from->bits);
+  const unsigned bits = load_global(&from->bits);
   unsigned& word = words[index / 2];
   word = index % 2 == 0 ? (word & 0xffff0000u) | bits : (word & 0xffffu) | bits << 16;
 }

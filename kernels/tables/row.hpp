@@ -16,6 +16,8 @@ namespace bcsc::kernels::tables {
 struct algorithm {
   static constexpr operand_form form = operand_form::compact;
   static constexpr bool batches = false;  ///< starts all members of a batch (batch_strides) at once
+  /// Multiplies no zero that A does not store, or takes back what that spoils (kernel_info::stored_entries_only).
+  static constexpr bool stored_entries_only = true;
 };
 
 /// Which part of the parameter space is built (meson option kernel_space).

@@ -101,6 +101,7 @@ consteval auto tiled_configs() {
 struct tiled : algorithm {
   static constexpr const char* name = "tiled";
   static constexpr bool deterministic = true;
+  static constexpr bool stored_entries_only = false;
   static constexpr auto rows = expand_rows<count_rows(tiled_configs())>(tiled_configs());
 };
 

@@ -11,8 +11,10 @@
 /// only the zeros of 8 x 8 tiles are multiplied.
 ///
 /// What is missing in the last group of a row block is filled up with its last column and zeros in the tiles: B is then
-/// read where the block reads it anyway, no kernel has to test, and a NaN or infinity of B reaches no row that it would
-/// not reach without (the zeros of its own column take it to the whole tile).
+/// read where the block reads it anyway, and no kernel has to test.
+///
+/// Each tile has a mask of 64 bits that tells its entries, zeros among them, from the zeros between them: what is not
+/// finite in B is multiplied by entries alone (kernels/cuda/units.cuh).
 namespace bcsc::core {
 
 inline constexpr int fragment_rows = 8;     ///< of a tile

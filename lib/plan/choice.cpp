@@ -217,7 +217,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
     // Wider indices than needed only cost bytes: they are taken when asked for by name.
     const bool fits = k.info.index_bits == p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
-    const bool asked_for = options.kernel.empty() || options.kernel == k.info.algorithm;
+    const bool asked_for = options.kernel.empty() ? k.info.stored_entries_only : options.kernel == k.info.algorithm;
     if (options.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
   }
   return chosen;

@@ -48,6 +48,7 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.info.shared_bytes = row.shared_bytes();
     entry.info.deterministic = Algorithm::deterministic;
     entry.info.batches = Algorithm::batches;
+    entry.info.stored_entries_only = Algorithm::stored_entries_only;
     entry.info.any_m_block = Algorithm::form == kernels::operand_form::compact;
     if constexpr (requires { row.keeps; }) {
       entry.info.rounds_values = row.keeps == kernels::tables::accuracy::tf32;

@@ -270,9 +270,9 @@ template <class T>
 int stored_fragments<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                const kernels::launch_env& env) const {
   const auto& f = fragments;
-  const kernels::fragments_operand<T> a{f.rows,         f.cols,          f.height,         f.items.size(),
-                                        f.items.data(), f.groups.data(), f.col_ind.data(), f.tiles.data(),
-                                        row_of.data(),  f.sums.size(),   f.sums.data(),    product.partials};
+  const kernels::fragments_operand<T> a{
+      f.rows,         f.cols,         f.height,      f.items.size(), f.items.data(), f.groups.data(), f.col_ind.data(),
+      f.tiles.data(), f.masks.data(), row_of.data(), f.sums.size(),  f.sums.data(),  product.partials};
   const auto args = with(a, product);
   return launch(&args, env);
 }

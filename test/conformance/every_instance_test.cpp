@@ -7,6 +7,7 @@
 #include "lib/plan/registry.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/nonfinite.hpp"
 #include "test/support/operands.hpp"
 
 namespace bcsc::test {
@@ -56,12 +57,32 @@ void touch_in_place(const context& ctx, const plan::registered_kernel& kernel) {
   expect_exact<T>(multiply<T>(a, false, 2, b, 1, c0), on_c.read(), a.name);
 }
 
+/// What is not finite takes another way through some kernels: whole row blocks, and pieces of heavy rows.
+template <class T>
+void touch_nonfinite(const context& ctx, const kernel_info& kernel) {
+  constexpr std::int64_t rows = 70, cols = 600, n = 9;
+  auto positions = scatter(rows, cols, 500, 3);
+  for (std::int64_t j = 0; j < cols; ++j) positions.emplace(11, j);
+  const sparse_case a = make_case("one full row", rows, cols, positions, values::small_integers, 5);
+  auto b = random_table<T>(cols, n, values::small_integers, 7);
+  const auto c0 = random_table<T>(rows, n, values::small_integers, 8);
+  plant(b, 5, odd::plus_infinity);
+  const spmm_plan<T> plan(ctx, csr_of<T>(a), {.cols = n, .kernel = kernel.name});
+  operand<T> on_b(ctx, b, {}), on_c(ctx, c0, {});
+  plan.run(scalar_of<T>{2}, on_b.view(), scalar_of<T>{1}, on_c.view());
+  if (!kernel.stored_entries_only) return;
+  expect_stored_only<T>(multiply_stored<T>(a, false, 2, b, 1, c0, arithmetic_of(kernel)), on_c.read(), a.name);
+}
+
 class every_instance : public ::testing::TestWithParam<kernel_info> {};
 
 TEST_P(every_instance, runs) {
   const auto ctx = context_of(GetParam().where);
   BCSC_SKIP_WITHOUT_GPU(ctx);
-  with_value_type(GetParam().type, [&]<class T>() { touch<T>(*ctx, GetParam()); });
+  with_value_type(GetParam().type, [&]<class T>() {
+    touch<T>(*ctx, GetParam());
+    touch_nonfinite<T>(*ctx, GetParam());
+  });
 }
 
 TEST_P(every_instance, reads_b_where_it_lies_if_it_can) {

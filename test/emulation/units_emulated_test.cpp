@@ -1,6 +1,7 @@
 // Every row of the matrix units' table on the emulated GPU: exact on small integers for what the kernel meets, within
-// its error bound on reals, and never finite where an infinity or NaN comes in.
+// its error bound on reals, and what is not finite multiplied by stored entries alone.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -9,6 +10,7 @@
 #include "kernels/cuda/units.cuh"
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_product.hpp"
+#include "test/support/nonfinite.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -53,7 +55,8 @@ std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, con
   const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),
                                  {.m_block = height, .boundaries = boundaries, .narrow_columns = a.cols % 2 == 0});
   const auto f = converters::to_fragments(matrix.view(), {s.most_groups});
-  there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles);
+  there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles),
+      there.may_read(f.masks);
   there.may_read(f.sums), there.may_read(row_of);
   // What nobody has written is NaN.
   const std::int64_t partials = kernels::partial_values(f.num_slots, f.height, s.n);
@@ -68,6 +71,7 @@ std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, con
                                              f.groups.data(),
                                              f.col_ind.data(),
                                              f.tiles.data(),
+                                             f.masks.data(),
                                              s.permuted ? row_of.data() : nullptr,
                                              std::ssize(f.sums),
                                              f.sums.data(),
@@ -189,40 +193,46 @@ TEST_P(every_row, stays_within_its_error_bound) {
   });
 }
 
-TEST_P(every_row, lets_no_infinity_or_nan_vanish) {
+// Whole row blocks and such in pieces, whose partial sums are looked at one by one; zeros that are stored.
+TEST_P(every_row, multiplies_what_is_not_finite_by_stored_entries_alone) {
   with_type([&]<class T>(T) {
-    using limits = std::numeric_limits<T>;
-    T all_bits_set;
-    std::memset(static_cast<void*>(&all_bits_set), 0xff, sizeof(T));
-    T positive_nan = all_bits_set;
-    reinterpret_cast<unsigned char*>(&positive_nan)[sizeof(T) - 1] = 0x7f;
-    const sparse_case pattern = make_case("pattern", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
+    sparse_case a = make_case("stored zeros", 75, 130, scatter(75, 130, 900, 21), values::real, 3);
+    for (std::size_t e = 0; e < a.entries.size(); e += 7) a.entries[e].value = 0;
+    const arithmetic by{row().more_terms(), row().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
+    std::size_t k = GetParam() * 611953;
+    for (const std::int64_t planted : telling_rows(a)) {
+      for (const odd kind : all_odd) {
+        setting s = setting_of(GetParam(), ++k);
+        s.n = std::min<std::int64_t>(s.n, 70);
+        s.most_groups = static_cast<std::int64_t>(k % 3);
+        SCOPED_TRACE(std::string(to_string(kind)) + " in row " + std::to_string(planted) + ", " + words(s));
+        auto b = random_table<T>(a.cols, s.n, values::real, k);
+        auto c0 = random_table<T>(a.rows, s.n, values::real, k + 1);
+        if (s.alpha != 0) plant(b, planted, kind);
+        if (s.beta != 0) plant(c0, a.rows / 2, odd::nan);
+        const stored_product wanted = multiply_stored<T>(a, false, s.alpha, b, s.beta, c0, by);
+        if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+        expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+// The same for A's own values, whose rows are the only ones they reach.
+TEST_P(every_row, keeps_what_is_not_finite_in_a_in_its_row) {
+  with_type([&]<class T>(T) {
+    sparse_case a = make_case("scattered", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
     setting s;
     s.n = 37;
-    for (const T poison : {limits::infinity(), -limits::infinity(), limits::quiet_NaN(), all_bits_set, positive_nan}) {
-      for (const bool in_a : {false, true}) {
-        sparse_case a = pattern;
-        auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
-        triplet& e = a.entries[a.entries.size() / 2];
-        if (in_a) {
-          e.value = static_cast<double>(poison);
-        } else {
-          b(e.col, 33) = poison;
-        }
-        const dense_table<T> c = run<T>(GetParam(), a, b, dense_table<T>(a.rows, s.n, limits::quiet_NaN()), s);
-        for (std::int64_t i = 0; i < a.rows; ++i) {
-          for (std::int64_t j = 0; j < s.n; ++j) {
-            const bool reached =
-                in_a ? i == e.row : j == 33 && std::ranges::any_of(a.entries, [&](const triplet& other) {
-                                      return other.row == i && other.col == e.col;
-                                    });
-            const bool apart = in_a ? i != e.row : j != 33;
-            if (reached || apart) {
-              ASSERT_EQ(is_finite_element(c(i, j)), apart) << i << ", " << j << " by " << static_cast<double>(poison);
-            }
-          }
-        }
-      }
+    for (const odd kind : all_odd) {
+      SCOPED_TRACE(to_string(kind));
+      a.entries[a.entries.size() / 2].value = static_cast<double>(odd_value<T>(kind));
+      const auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
+      const dense_table<T> c0(a.rows, s.n, std::numeric_limits<T>::quiet_NaN());
+      const arithmetic by{row().more_terms(), row().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
+      const stored_product wanted = multiply_stored<T>(a, false, 1, b, 0, c0, by);
+      expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
     }
   });
 }
@@ -263,13 +273,49 @@ TEST(units_rows, cover_more_slabs_than_a_grid_is_high) {
   expect_exact<float>(multiply<float>(a, false, 0, b, 2, c0), run<float>(narrowest, a, b, c0, s), "");
 }
 
-TEST(units_rows, refuse_what_they_cannot_address) {
+// Rows of B that lie 2^31 bytes apart: memory that is asked for, and of which a few pages are there.
+TEST_P(every_row, reads_rows_of_b_that_lie_far_apart) {
+  with_type([&]<class T>(T) {
+    const std::int64_t ldb = (std::int64_t{1} << 31) / static_cast<std::int64_t>(sizeof(T)), n = 37;
+    const sparse_case a = make_case("scattered", 75, 3, scatter(75, 3, 120, 5), values::small_integers, 2);
+    const auto bytes = static_cast<std::size_t>(2 * ldb + n) * sizeof(T);
+    void* const memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) GTEST_SKIP() << "no address space for 4 GiB";
+    const auto b = random_table<T>(3, n, values::small_integers, 3);
+    T* const far_b = static_cast<T*>(memory);
+    for (std::int64_t k = 0; k < 3; ++k) std::copy_n(&b.at[static_cast<std::size_t>(k * n)], n, far_b + k * ldb);
+    const auto c0 = random_table<T>(75, n, values::small_integers, 4);
+
+    const auto matrix = to_compact(csr_of<T>(a), {.m_block = row().tile_rows()});
+    const auto f = converters::to_fragments(matrix.view());
+    dense_table<T> c = c0;
+    const kernels::fragments_operand<T> stored{f.rows,
+                                               f.cols,
+                                               f.height,
+                                               std::ssize(f.items),
+                                               f.items.data(),
+                                               f.groups.data(),
+                                               f.col_ind.data(),
+                                               f.tiles.data(),
+                                               f.masks.data(),
+                                               nullptr,
+                                               0,
+                                               nullptr,
+                                               nullptr};
+    const kernels::fragments_args<T> args{stored,           far_b,   ldb,    n, c.at.data(), n, 1, scalar_of<T>{2},
+                                          scalar_of<T>{-1}, nullptr, nullptr};
+    emulation::current_settings() = {};
+    EXPECT_EQ(launchers[GetParam()](&args, {1, nullptr, 1}), 0) << emulation::report();
+    expect_exact<T>(multiply<T>(a, false, 2, b, -1, c0), c, "");
+    munmap(memory, bytes);
+  });
+}
+
+TEST(units_rows, refuse_row_blocks_of_another_height) {
   kernels::fragments_args<float> args{};
-  args.a.height = units::rows[0].tile_rows();
-  args.ldb = std::int64_t{1} << 29;  // 2^31 bytes
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  args.a.height = 2 * units::rows[0].tile_rows();
   args.ldb = 1;
-  args.a.height *= 2;
   EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
 }
 

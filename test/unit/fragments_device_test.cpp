@@ -39,6 +39,7 @@ void compare_with_host(int device, const csr_matrix<T>& a, const compact_options
   const auto again = to_fragments_on_device(device, blocks_there.view(), options);
   expect_same_bytes(again.items, wanted.items, "items");
   expect_same_bytes(again.tiles, wanted.tiles, "tiles");
+  expect_same_bytes(again.masks, wanted.masks, "masks");
   EXPECT_EQ(hash_pattern_on_device(device, blocks_there.view()), hash_pattern_on_device(device, there.view()));
 }
 

@@ -23,8 +23,8 @@ std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_bl
 
 using position = std::pair<std::int64_t, std::int64_t>;
 
-/// What the fragments say, entry by entry: each position that is stored, zeros in tiles left out. Checks on the way
-/// that every group is one of its row block's and that tiles follow each other without a gap.
+/// What the fragments say, entry by entry: each position that a mask has. Checks on the way that every group is one of
+/// its row block's, that tiles follow each other without a gap and that what no mask has is zero.
 template <class T>
 std::map<position, T> read_back(const converters::fragments_matrix<T>& f) {
   std::map<position, T> entries;
@@ -44,7 +44,10 @@ std::map<position, T> read_back(const converters::fragments_matrix<T>& f) {
         for (int row = 0; row < 8; ++row) {
           for (int k = 0; k < 8; ++k) {
             const T value = f.tiles.at(static_cast<std::size_t>(next_tile * 64 + row * 8 + k));
-            if (value == T{0}) continue;
+            if ((f.masks.at(static_cast<std::size_t>(next_tile)) >> (row * 8 + k) & 1u) == 0) {
+              EXPECT_EQ(value, T{0});
+              continue;
+            }
             any = true;
             EXPECT_LT(8 * part + row, item.num_rows);
             const std::int64_t col = f.col_ind.at(static_cast<std::size_t>(g * 8 + k));
@@ -59,6 +62,7 @@ std::map<position, T> read_back(const converters::fragments_matrix<T>& f) {
   }
   EXPECT_EQ(next_group, f.num_groups());
   EXPECT_EQ(next_tile, f.num_tiles());
+  EXPECT_EQ(next_tile, std::ssize(f.masks));
   return entries;
 }
 

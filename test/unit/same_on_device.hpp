@@ -35,6 +35,7 @@ void expect_same(const converters::device_fragments<T>& actual, const converters
   expect_same_bytes(actual.groups, wanted.groups, "groups");
   expect_same_bytes(actual.col_ind, wanted.col_ind, "col_ind");
   expect_same_bytes(actual.tiles, wanted.tiles, "tiles");
+  expect_same_bytes(actual.masks, wanted.masks, "masks");
   expect_same_bytes(actual.sums, wanted.sums, "sums");
 }
 

@@ -20,8 +20,8 @@ bool wanted(const kernel_info& kernel, const kernels_options& options) {
 
 int run_kernels(const kernels_options& options, output& out) {
   out.json() = {{"command", "kernels"}, {"kernels", nlohmann::ordered_json::array()}};
-  table shown(
-      {"name", "where", "type", "m_tile", "n_tile", "threads", "shared", "index", "bit-equal", "batches", "built"});
+  table shown({"name", "where", "type", "m_tile", "n_tile", "threads", "shared", "index", "bit-equal", "stored only",
+               "batches", "built"});
   std::int64_t count = 0;
   for (const kernel_info& kernel : kernel_table()) {
     if (!wanted(kernel, options)) continue;
@@ -29,7 +29,7 @@ int run_kernels(const kernels_options& options, output& out) {
     shown.add({kernel.name, std::string(to_string(kernel.where)), std::string(to_string(kernel.type)),
                std::to_string(kernel.m_tile), std::to_string(kernel.n_tile), std::to_string(kernel.threads),
                as_bytes(kernel.shared_bytes), std::to_string(kernel.index_bits), kernel.deterministic ? "yes" : "no",
-               kernel.batches ? "yes" : "no", kernel.built ? "yes" : "no"});
+               kernel.stored_entries_only ? "yes" : "no", kernel.batches ? "yes" : "no", kernel.built ? "yes" : "no"});
     out.json()["kernels"].push_back({{"name", kernel.name},
                                      {"algorithm", kernel.algorithm},
                                      {"where", to_string(kernel.where)},
@@ -40,6 +40,7 @@ int run_kernels(const kernels_options& options, output& out) {
                                      {"shared_bytes", kernel.shared_bytes},
                                      {"index_bits", kernel.index_bits},
                                      {"deterministic", kernel.deterministic},
+                                     {"stored_entries_only", kernel.stored_entries_only},
                                      {"batches", kernel.batches},
                                      {"built", kernel.built}});
   }

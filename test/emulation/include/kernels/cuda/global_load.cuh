@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: a load that looks at its address.
+namespace bcsc::kernels::cuda {
+
+template <class Word>
+Word load_global(const Word* from, std::source_location where = std::source_location::current()) {
+  if (reinterpret_cast<std::uintptr_t>(from) % alignof(Word) != 0) {
+    bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
+  }
+  return *from;
+}
+
+}  // namespace bcsc::kernels::cuda
