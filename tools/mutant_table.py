@@ -23,6 +23,11 @@ GENERATE = ("generate_test",)
 CATALOGUE = ("catalogue_test",)
 EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
+EMULATED_ROWWISE = ("emulated_rowwise_test",)
+EMULATED_UNITS = ("emulated_units_test",)
+EMULATED_CACHED = ("emulated_cached_test",)
+EMULATED_SCATTER = ("emulated_scatter_test",)
+EMULATED_GPU = ("emulated_gpu_test",)
 
 LINES = "converters/files/matrix_market_lines.hpp"
 HEADER = "converters/files/matrix_market_header.cpp"
@@ -63,6 +68,11 @@ WARP = "kernels/cuda/warp.cuh"
 TILED = "kernels/cuda/tiled.cuh"
 TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
+ROWWISE = "kernels/cuda/rowwise.cuh"
+UNITS = "kernels/cuda/units.cuh"
+CACHED = "kernels/cuda/cached.cuh"
+SCATTER = "kernels/cuda/scatter.cuh"
+EMULATOR = "test/emulation/emulated_gpu.cpp"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -319,6 +329,31 @@ MUTANTS = [
     Mutant("emulated-tiled-wait", TILED, "        wait_for_copies();\n        __syncthreads();  // this stage",
            "        __syncthreads();  // this stage", EMULATED_TILED),
     Mutant("emulated-tiled-zeros", TILED, "    __syncwarp();\n", "", EMULATED_TILED),
+    # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
+    Mutant("early-rowwise", ROWWISE, "kernel before has written\n      wait_for_previous();\n",
+           "kernel before has written\n", EMULATED_ROWWISE),
+    Mutant("early-partials", ROWWISE,
+           "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
+           "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_ROWWISE),
+    Mutant("early-units", UNITS, "  wait_for_previous();\n  let_next_begin();\n  if (const unit_place at = place(); at.lies",
+           "  if (const unit_place at = place(); at.lies", EMULATED_UNITS),
+    Mutant("early-units-sum", UNITS,
+           "  wait_for_previous();\n  let_next_begin();\n  const scalars<scalar_of<T>> by = read_scalars(args);\n",
+           "  const scalars<scalar_of<T>> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n",
+           EMULATED_UNITS),
+    Mutant("early-cached", CACHED,
+           "  wait_for_previous();\n  let_next_begin();\n  const scalars<T> by = read_scalars(args);\n",
+           "  const scalars<T> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_CACHED),
+    Mutant("early-scatter", SCATTER, "kernel before has written\n      wait_for_previous();\n",
+           "kernel before has written\n", EMULATED_SCATTER),
+    Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
+    Mutant("emulated-own-wait", EMULATOR, "if (!watching_ || !begins_early_ || current_->has_waited) return;",
+           "if (!watching_ || !begins_early_ || someone_waited_) return;", EMULATED_GPU),
+    Mutant("emulated-lasting-loads", EMULATOR, "if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;",
+           "if (!watching_ || !begins_early_ || current_->has_waited || is_settled(address, bytes)) return;",
+           EMULATED_GPU),
+    Mutant("emulated-early-copies", EMULATOR, "  if (present > 0) gpu().check_early(from,",
+           "  if (present > 16) gpu().check_early(from,", EMULATED_GPU),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
            "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CONVERT),

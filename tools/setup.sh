@@ -12,6 +12,7 @@ tidy_packages=(clang-tidy-14)
 
 meson_range='meson>=1.4,<2'
 ninja_range='ninja>=1.10,<2'
+disassembler=('nvidia-cuda-cuobjdump>=13,<14' 'nvidia-cuda-nvdisasm>=13,<14')
 
 say() { printf '\n== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
@@ -113,6 +114,19 @@ find_cuda() {
     note "Install the CUDA toolkit (12.4 or later; nvcc in PATH or in /usr/local/cuda/bin) and run this again."
   else
     note "no nvcc, no GPU: the build is for the CPU only"
+  fi
+}
+
+# find_disassembler BUILD: cuobjdump where the toolkit has none, from PyPI in BUILD/venv. With it a test sees what the
+# compiler made of the kernels (test/sass); without it that is skipped.
+find_disassembler() {
+  local venv=$1/venv
+  if ! command -v nvcc >/dev/null || command -v cuobjdump >/dev/null; then return; fi
+  note "python virtual environment $(relative "$venv") with ${disassembler[*]}"
+  if [ ! -x "$venv/bin/pip" ] && ! python3 -m venv "$venv"; then
+    note "python3 -m venv failed: going on without"
+  elif ! "$venv/bin/pip" install --quiet --disable-pip-version-check "${disassembler[@]}"; then
+    note "not to be had from the Python package index: going on without"
   fi
 }
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
+
+#include "lib/core/overlap.cuh"
 
 /// How every kernel of the library is started.
 namespace bcsc::core {
@@ -15,34 +16,12 @@ inline constexpr std::int64_t max_grid = 2147483647;
 /// Dynamic shared memory that a thread block gets without asking.
 inline constexpr std::int64_t default_shared_bytes = 48 * 1024;
 
-/// The least architecture that this is compiled for; whatever runs it is no older.
-#ifdef __CUDA_ARCH_LIST__
-inline constexpr int least_arch = std::min({__CUDA_ARCH_LIST__});
-#else
-inline constexpr int least_arch = 0;
-#endif
-
 /// When a kernel's thread blocks may be placed.
 enum class begins {
   after_previous,       ///< when all that was started before on the stream is done
   while_previous_ends,  ///< from where the kernel before says let_next_begin(); this one says wait_for_previous(). Only
                         ///< where all code is for sm_90 or later, else as above
 };
-
-/// Said by a thread block: those of a kernel that begins while this one ends may be placed once all have said it.
-__device__ inline void let_next_begin() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if constexpr (least_arch >= 900) cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-/// Until all that the kernels before have written is there. Every kernel that begins while another ends says it, before
-/// it reads or writes.
-__device__ inline void wait_for_previous() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if constexpr (least_arch >= 900) cudaGridDependencySynchronize();
-#endif
-}
 
 /// Starts `kernel(args...)` on `grid` thread blocks of `block` threads. Neither allocates nor synchronises, and is
 /// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so what

@@ -184,6 +184,7 @@ struct thread {
   int detail = 0;
   bool orders_memory = false;
   std::source_location where;
+  bool has_waited = false;  ///< for the kernel before
   // Its asynchronous copies.
   std::vector<pending_copy> copies;  ///< in the order of their start
   int groups = 0;
@@ -357,13 +358,16 @@ class machine {
   /// make their accesses known too.
   bool in_kernel = false;
 
-  bool run(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
+  bool run(const index3& grid, const index3& block, std::size_t shared_bytes, bool begins_early,
+           const std::function<void()>& kernel) {
     if (!report.empty()) stacks_.forget_all_frames();
     report.clear();
     ranges_ = now.global_memory;
     std::ranges::sort(ranges_, std::less<>{}, &memory_range::begin);
     host_frame_ = __builtin_frame_address(0);
     watching_ = now.watch_memory;
+    begins_early_ = begins_early;
+    someone_waited_ = false;
     kernel_ = &kernel;
     random_ = now.seed * 0x9e3779b97f4a7c15u | 1;
     const std::size_t num_threads = std::size_t{block.x} * block.y * block.z;
@@ -392,6 +396,8 @@ class machine {
       block_number_ = at;
       run_block(where, grid, block);
     }
+    if (begins_early_ && !someone_waited_)
+      record("a kernel that begins while the one before it ends never waits for it");
     writes_.clear();
     watch_.end();
     watching_ = false;
@@ -406,7 +412,29 @@ class machine {
     if (!watching_) return;
     if (stacks_.holds(address) || is_static(address)) return;
     if (!ranges_.empty()) check_range(address, bytes, kind);
+    check_early(address, bytes, kind);
     if (kind != access::read) note_global(address, bytes, kind);
+  }
+
+  /// Before the running thread has waited nothing that the kernel before may write, or read, is touched.
+  void check_early(const void* address, std::size_t bytes, access kind) {
+    if (!watching_ || !begins_early_ || current_->has_waited) return;
+    if (kind == access::read && is_settled(address, bytes)) return;
+    record(place_name(current_->place) + (kind == access::read ? " reads " : " writes ") + std::to_string(bytes) +
+           " bytes of global memory before it has waited for the kernel before" + code_place());
+    give_up();
+  }
+
+  void wait_for_previous() {
+    current_->has_waited = true;
+    someone_waited_ = true;
+  }
+
+  void note_lasting_load(const void* address, std::size_t bytes, std::source_location where) {
+    if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;
+    record(place_name(current_->place) + " at " + at_line(where) +
+           ": loads by the non-coherent path what the kernel before may still write");
+    give_up();
   }
 
   unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
@@ -509,17 +537,38 @@ class machine {
            since(threads_[found.other]) + code_place();
   }
 
-  void check_range(const void* address, std::size_t bytes, access kind) {
+  /// The last range that begins at `address` or before it.
+  const memory_range* range_before(const void* address) const {
     const auto behind = std::ranges::upper_bound(ranges_, address, std::less<>{}, &memory_range::begin);
-    const memory_range* holder = behind == ranges_.begin() ? nullptr : &*std::prev(behind);
-    const auto* at = static_cast<const std::byte*>(address);
-    const std::size_t offset =
-        holder == nullptr ? 0 : static_cast<std::size_t>(at - static_cast<const std::byte*>(holder->begin));
-    if (holder != nullptr && offset + bytes <= holder->bytes && (kind == access::read || holder->writable)) return;
-    // The host's stack holds the launch's arguments, and scalars of tests; it lies above the frame of run().
+    return behind == ranges_.begin() ? nullptr : &*std::prev(behind);
+  }
+
+  static std::size_t offset_in(const memory_range* range, const void* address) {
+    if (range == nullptr) return 0;
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) -
+                                    static_cast<const std::byte*>(range->begin));
+  }
+
+  static bool holds(const memory_range* range, const void* address, std::size_t bytes) {
+    return range != nullptr && offset_in(range, address) + bytes <= range->bytes;
+  }
+
+  /// The host's stack holds the launch's arguments, and scalars of tests; it lies above the frame of run().
+  bool is_on_host_stack(const void* address) const {
     const auto* frame = static_cast<const std::byte*>(host_frame_);
-    if (at >= frame && at < frame + host_stack_bytes) return;
-    record(describe(holder, offset, bytes, kind));
+    return address >= frame && address < frame + host_stack_bytes;
+  }
+
+  bool is_settled(const void* address, std::size_t bytes) const {
+    const memory_range* range = range_before(address);
+    return holds(range, address, bytes) ? range->settled : is_on_host_stack(address) || is_static(address);
+  }
+
+  void check_range(const void* address, std::size_t bytes, access kind) {
+    const memory_range* range = range_before(address);
+    if (holds(range, address, bytes) && (kind == access::read || range->writable)) return;
+    if (is_on_host_stack(address)) return;
+    record(describe(range, offset_in(range, address), bytes, kind));
     give_up();
   }
 
@@ -619,6 +668,7 @@ class machine {
       thread& t = threads_[i];
       const auto n = static_cast<unsigned>(i);
       t.place = {{n % block.x, n / block.x % block.y, n / block.x / block.y}, where, block, grid, n % warp_lanes};
+      t.has_waited = false;
       t.copies.clear();
       t.groups = 0;
       t.name = nullptr;
@@ -751,6 +801,7 @@ class machine {
   context scheduler_;
   shared_watch watch_;
   bool watching_ = false;
+  bool begins_early_ = false, someone_waited_ = false;
   const char* code_ = nullptr;        ///< that makes the access
   std::vector<memory_range> ranges_;  ///< of global memory, by address
   const void* host_frame_ = nullptr;
@@ -780,8 +831,9 @@ void machine::enter() {
 settings& current_settings() { return gpu().now; }
 const std::string& report() { return gpu().report; }
 
-bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel) {
-  return gpu().run(grid, block, shared_bytes, kernel);
+bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, bool begins_early,
+              const std::function<void()>& kernel) {
+  return gpu().run(grid, block, shared_bytes, begins_early, kernel);
 }
 
 unsigned char* shared_memory() { return gpu().shared(); }
@@ -827,6 +879,16 @@ void note_access(const void* address, std::size_t bytes, access kind, const void
   gpu().note(address, bytes, kind, code);
 }
 
+void wait_for_previous() {
+  const outside_kernel here;
+  gpu().wait_for_previous();
+}
+
+void note_lasting_load(const void* address, std::size_t bytes, std::source_location where) {
+  const outside_kernel here;
+  gpu().note_lasting_load(address, bytes, where);
+}
+
 std::size_t& allowed_shared_bytes(const void* kernel) {
   constexpr std::size_t without_asking = 48 * 1024;
   static std::map<const void*, std::size_t> allowed;
@@ -840,6 +902,8 @@ void start_copy(void* to_shared, const void* from, int bytes, int present, std::
   if (!aligned(to) || !aligned(from)) break_rule("a copy from or to an address that is not aligned to it", where);
   if (present < 0 || present > bytes) break_rule("a copy of fewer bytes than none, or of more than fit", where);
   thread& me = gpu().current();
+  // The source may be read at once.
+  if (present > 0) gpu().check_early(from, static_cast<std::size_t>(present), access::read);
   // Until it is waited for, the destination holds neither what was there nor what will be.
   gpu().note(to, static_cast<std::size_t>(bytes), access::write, nullptr);
   std::memset(to, 0xff, static_cast<std::size_t>(bytes));

@@ -318,6 +318,102 @@ TEST(emulated_gpu, finds_reads_outside_shared_memory) {
   }
 }
 
+// --- While the kernel before ends -----------------------------------------------------------------------------------
+
+using core::begins;
+using core::wait_for_previous;
+
+/// What a toy kernel does with A, which is settled, and with B and C, which the kernel before may have written.
+enum class early {
+  nothing,
+  read_of_a,
+  lasting_read_of_a,
+  copy_of_a,
+  read_of_b,
+  read_of_b_by_some,
+  copy_of_b,
+  lasting_read_of_b,
+  lasting_read_of_b_after_the_wait,
+  write_of_c,
+  no_wait,
+};
+
+template <early How>
+__global__ void early_kernel(const float* a, const float* b, float* c) {
+  using namespace kernels::cuda;
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float* const copied = dynamic_shared<float>() + threadIdx.x;
+  float factor = 1, from_b = 0;
+  if constexpr (How == early::read_of_a) factor = a[i];
+  if constexpr (How == early::lasting_read_of_a) factor = __ldg(a + i);
+  if constexpr (How == early::copy_of_a) copy_async<4>(copied, a + i, 4);
+  if constexpr (How == early::read_of_b) from_b = b[i];
+  if constexpr (How == early::read_of_b_by_some) {
+    if (i == 37) from_b = b[i];
+  }
+  if constexpr (How == early::copy_of_b) copy_async<4>(copied, b + i, 4);
+  if constexpr (How == early::lasting_read_of_b) from_b = __ldg(b + i);
+  if constexpr (How == early::write_of_c) c[i] = 0;
+  if constexpr (How == early::no_wait) return;
+  wait_for_previous();
+  if constexpr (How == early::copy_of_a) {
+    wait_for_copies();
+    factor = *copied;
+  }
+  if constexpr (How == early::copy_of_b) wait_for_copies();
+  if constexpr (How == early::lasting_read_of_b_after_the_wait) {
+    from_b = __ldg(b + i);
+  } else if (from_b == 0) {
+    from_b = b[i];
+  }
+  c[i] = factor * from_b;
+}
+
+template <early How>
+int run_early(begins when) {
+  const std::vector<float> a(64, 2), b(64, 3);
+  std::vector<float> c(64);
+  emulation::current_settings().global_memory = {{a.data(), 64 * sizeof(float), false, true},
+                                                 {b.data(), 64 * sizeof(float)},
+                                                 {c.data(), 64 * sizeof(float), true}};
+  return start(when, &early_kernel<How>, 2, 32, 128, nullptr, a.data(), b.data(), c.data());
+}
+
+TEST(emulated_gpu, finds_what_is_touched_before_the_kernel_before_has_ended) {
+  if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
+  const auto early_in = [](auto kernel) { return [kernel] { return kernel(begins::while_previous_ends); }; };
+  for (const auto kernel :
+       {&run_early<early::read_of_b>, &run_early<early::read_of_b_by_some>, &run_early<early::copy_of_b>}) {
+    expect_report("reads 4 bytes of global memory before it has waited", early_in(kernel));
+  }
+  expect_report("thread (5, 0, 0) reads", early_in(&run_early<early::read_of_b_by_some>));
+  expect_report("writes 4 bytes of global memory before it has waited", early_in(&run_early<early::write_of_c>));
+  in_every_order([&] {
+    for (const auto kernel : {&run_early<early::nothing>, &run_early<early::read_of_a>,
+                              &run_early<early::lasting_read_of_a>, &run_early<early::copy_of_a>}) {
+      EXPECT_EQ(kernel(begins::while_previous_ends), cudaSuccess) << emulation::report();
+    }
+    // A kernel that begins when all before it has ended may do all of this.
+    for (const auto kernel : {&run_early<early::read_of_b>, &run_early<early::copy_of_b>,
+                              &run_early<early::lasting_read_of_b>, &run_early<early::lasting_read_of_b_after_the_wait>,
+                              &run_early<early::write_of_c>, &run_early<early::no_wait>}) {
+      EXPECT_EQ(kernel(begins::after_previous), cudaSuccess) << emulation::report();
+    }
+  });
+}
+
+TEST(emulated_gpu, finds_loads_by_the_non_coherent_path_of_what_may_still_be_written) {
+  if (!BCSC_ACCESSES_ARE_KNOWN) GTEST_SKIP() << "another sanitizer has the compiler's hooks";
+  for (const auto kernel :
+       {&run_early<early::lasting_read_of_b>, &run_early<early::lasting_read_of_b_after_the_wait>}) {
+    expect_report("loads by the non-coherent path", [kernel] { return kernel(begins::while_previous_ends); });
+  }
+}
+
+TEST(emulated_gpu, finds_kernels_that_begin_early_and_never_wait) {
+  expect_report("never waits for it", [] { return run_early<early::no_wait>(begins::while_previous_ends); });
+}
+
 // --- Rules ----------------------------------------------------------------------------------------------------------
 
 __global__ void deadlock_kernel() {

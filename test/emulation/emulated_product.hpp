@@ -111,11 +111,12 @@ class emulated_product {
   emulated_product(const emulated_product&) = delete;
   emulated_product& operator=(const emulated_product&) = delete;
 
+  /// Arrays of A, which kernels may read while the one before still ends. B, C and the scalars they may not.
   template <class Array>
   void may_read(const Array& array) {
-    memory_.push_back({array.data(), array.size() * sizeof(array[0])});
+    may_read_bytes(array.data(), array.size() * sizeof(array[0]));
   }
-  void may_read_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes}); }
+  void may_read_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes, false, true}); }
   void may_write_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes, true}); }
 
   /// C as the kernel leaves it. Fails if the launch does.
@@ -146,9 +147,9 @@ class emulated_product {
                                                  b.col_stride(),
                                                  setting_.n + readable_padding,
                                                  {count_, b_.stride(), c_.stride(), partials}};
-    may_read_bytes(b.data, b_.bytes() + static_cast<std::size_t>(readable_padding) * sizeof(T));
+    memory_.push_back({b.data, b_.bytes() + static_cast<std::size_t>(readable_padding) * sizeof(T)});
     may_write_bytes(c.data, c_.bytes());
-    if (in_memory) may_read_bytes(&alpha_, sizeof alpha_), may_read_bytes(&beta_, sizeof beta_);
+    if (in_memory) memory_.push_back({&alpha_, sizeof alpha_}), memory_.push_back({&beta_, sizeof beta_});
     emulation::current_settings() = setting_.gpu;
     emulation::current_settings().global_memory = memory_;
     EXPECT_EQ(launch(&args, {1, nullptr, num_multiprocessors}), 0) << emulation::report();

@@ -122,19 +122,21 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::commo
 
 /// A load that names its cache; here it only looks at the address.
 template <class T>
-T __ldg(const T* from, std::source_location where = std::source_location::current()) {
+T __ldcs(const T* from, std::source_location where = std::source_location::current()) {
   if (reinterpret_cast<std::uintptr_t>(from) % alignof(T) != 0) {
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }
   return *from;
 }
 template <class T>
-T __ldcs(const T* from, std::source_location where = std::source_location::current()) {
-  return __ldg(from, where);
-}
-template <class T>
 T __ldcg(const T* from, std::source_location where = std::source_location::current()) {
-  return __ldg(from, where);
+  return __ldcs(from, where);
+}
+/// The same by the non-coherent path.
+template <class T>
+T __ldg(const T* from, std::source_location where = std::source_location::current()) {
+  bcsc::emulation::note_lasting_load(from, sizeof(T), where);
+  return __ldcs(from, where);
 }
 template <class T>
 void __stcs(T* to, std::type_identity_t<T> value, std::source_location where = std::source_location::current()) {
@@ -393,7 +395,8 @@ struct cudaLaunchAttribute {
   } val;
 };
 
-/// Kernels run one after the other here, whatever the attributes allow.
+/// Kernels run one after the other here, whatever the attributes allow; those that might begin early are held to what
+/// that asks of them.
 struct cudaLaunchConfig_t {
   dim3 gridDim, blockDim;
   std::size_t dynamicSmemBytes;
@@ -429,7 +432,11 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }
   const std::tuple<std::remove_cv_t<Params>...> copy(args...);
   const emulation::index3 blocks{min(grid.x, emulation::current_settings().largest_grid), grid.y, grid.z};
-  const bool good = emulation::run_grid(blocks, {block.x, block.y, block.z}, config->dynamicSmemBytes,
+  bool begins_early = false;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    begins_early |= config->attrs[i].val.programmaticStreamSerializationAllowed != 0;
+  }
+  const bool good = emulation::run_grid(blocks, {block.x, block.y, block.z}, config->dynamicSmemBytes, begins_early,
                                         [&] { std::apply(kernel, copy); });
   return good ? cudaSuccess : cudaErrorLaunchFailure;
 }

@@ -34,6 +34,7 @@ struct memory_range {
   const void* begin;
   std::size_t bytes;
   bool writable = false;
+  bool settled = false;  ///< was written long before the launch, as A is: may be read while the kernel before ends
 };
 
 struct settings {
@@ -64,8 +65,19 @@ struct thread_place {
 };
 extern thread_place running;
 
-/// Runs `kernel` in every thread of every block. False if a rule was broken: see report().
-bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, const std::function<void()>& kernel);
+/// Runs `kernel` in every thread of every block. False if a rule was broken: see report(). `begins_early`: the kernel
+/// begins while the one before it ends, and so must wait_for_previous().
+bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, bool begins_early,
+              const std::function<void()>& kernel);
+
+/// From here on the running thread may touch what the kernel before may have written. In a kernel that begins early a
+/// thread that has not come here touches nothing in global memory but what is settled (memory_range; the launch's
+/// arguments are), and some thread of the grid has to come here.
+void wait_for_previous();
+
+/// A load by the non-coherent path, which takes what nobody writes while the kernel runs: in one that begins early,
+/// what is settled.
+void note_lasting_load(const void* address, std::size_t bytes, std::source_location where);
 
 /// The block's dynamic shared memory.
 unsigned char* shared_memory();

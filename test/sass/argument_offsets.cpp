@@ -1,0 +1,33 @@
+// Where the pointers that are not A's lie in product_args, a line for each form of A and size of its scalars: what
+// early_reads_test.py looks for in the constant bank.
+#include <cstddef>
+#include <cstdio>
+
+#include "kernels/cached_operand.hpp"
+#include "kernels/fragments_operand.hpp"
+#include "kernels/rows_operand.hpp"
+
+namespace {
+
+template <class T, class Operand>
+void print(const char* operand, std::size_t workspace) {
+  using args = bcsc::kernels::product_args<T, Operand>;
+  std::printf("%s %zu b=%zu c=%zu alpha_at=%zu beta_at=%zu workspace=%zu\n", operand, sizeof(bcsc::scalar_of<T>),
+              offsetof(args, b), offsetof(args, c), offsetof(args, alpha_at), offsetof(args, beta_at),
+              offsetof(args, a) + workspace);
+}
+
+template <class T>
+void print_all() {
+  using namespace bcsc::kernels;
+  print<T, rows_operand<T>>("rows_operand", offsetof(rows_operand<T>, workspace));
+  print<T, cached_operand<T>>("cached_operand", offsetof(cached_operand<T>, workspace));
+  print<T, fragments_operand<T>>("fragments_operand", offsetof(fragments_operand<T>, partial));
+}
+
+}  // namespace
+
+int main() {
+  print_all<float>();
+  print_all<double>();
+}
