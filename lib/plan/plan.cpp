@@ -66,11 +66,6 @@ csr_view<T, I> canonical(const csr_view<T, I>& a, trust check, std::optional<csr
   return owner->view();
 }
 
-int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  return rows < most && cols < most && nnz < most ? 32 : 64;
-}
-
 /// The converters take as many threads as OpenMP gives: inside a plan's making that is the context's number.
 class threads_guard {
  public:
@@ -244,7 +239,7 @@ struct spmm_plan<T>::impl {
             .inner = inner,
             .nnz = nnz,
             .cols = options.cols,
-            .index_bits = index_bits_for(rows, inner, nnz),
+            .index_bits = plan::index_bits_for(rows, inner, nnz),
             .deterministic = options.deterministic,
             .b_is_col_major = options.b_layout == layout::col_major,
             .max_shared_bytes = ctx.device().shared_bytes_per_block,
@@ -367,7 +362,7 @@ struct spmm_plan<T>::impl {
     if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
     // The transpose, and indices of another width than given, are made on the host.
     const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4 &&
-                       index_bits_for(given.rows, given.cols, given.nnz()) == 32;
+                       plan::index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(device());
     if (!plain || (!decide_first && !made_on_device())) {
       return convert_on_host(download(given).view(), decide_first);
@@ -759,6 +754,14 @@ struct spmm_plan<T>::impl {
     return text;
   }
 
+  /// In how many bits A's indices are kept, where CSR needs 64.
+  std::string explain_indices() const {
+    if (plan::index_bits_for(facts.rows, facts.cols, facts.nnz) == 32) return {};
+    const bool streamed = kernel->form == kernels::operand_form::rows;
+    return fmt::format("\nindices: {} bits{}", facts.kernel.index_bits,
+                       streamed ? ", for a stream of rows counts pairs of non-zeros" : "");
+  }
+
   std::string explain_layouts() const {
     if (!packs_b() || options.cols == 1) return {};
     return fmt::format(
@@ -782,9 +785,9 @@ struct spmm_plan<T>::impl {
         options.transpose == op::transpose ? ", the transpose of what was given" : "", ctx.describe(),
         facts.kernel.name, facts.kernel.algorithm, facts.kernel.deterministic ? "" : "not ", facts.kernel.m_tile,
         facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, facts.reuse, facts.format_bytes,
-        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows() + explain_layouts(),
-        facts.convert_seconds * 1e3, on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6,
-        model.intensity());
+        facts.reblocked ? ", re-blocked from the height given" : "",
+        explain_rows() + explain_indices() + explain_layouts(), facts.convert_seconds * 1e3, on_gpu() ? ", upload" : "",
+        options.cols, model.flops * 1e-9, model.bytes * 1e-6, model.intensity());
     if (ctx.device().peak_bandwidth > 0) {
       const double seconds = model.bytes / ctx.device().peak_bandwidth;
       text +=
