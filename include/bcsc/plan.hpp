@@ -187,9 +187,9 @@ class spmm_plan {
   /// May be called while runs are in flight on any stream, and from another thread than run's: what run() was called
   /// for before has the old values, what it is called for after this has returned the new ones, and of calls meanwhile
   /// each has either. On a GPU it waits for the work that the device was given before, for only then are the old values
-  /// freed; not to be called while a stream of the device is captured. A captured graph holds the arrays that
-  /// were the plan's when it was captured: after this it would read freed memory, so capture it anew. Plans from
-  /// sharing() and transposed() keep the old values until they are given new ones themselves.
+  /// freed; not to be called while a stream of the device is captured. A captured graph holds the arrays that were the
+  /// plan's when it was captured: replayed after this it reads freed memory, so capture it anew. Plans from sharing()
+  /// and transposed() keep the old values until they are given new ones themselves.
   /// Throws error{pattern_mismatch}, which leaves the old values, and what the constructor throws.
   void update_values(const csr_view<T, std::int32_t>& a);
   void update_values(const csr_view<T, std::int64_t>& a);

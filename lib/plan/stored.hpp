@@ -145,7 +145,7 @@ class stored_matrix {
  public:
   stored_matrix() = default;
   /// From CSR, its rows in their final order: on the host, or, if how.index_bits is 32 and there are no boundaries, on
-  /// the device. Throws what the converters throw.
+  /// the device, where its non-zeros can be counted in 32 bits. Throws what the converters throw.
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
   /// Made on the device, rows in A's order.
