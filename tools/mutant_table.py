@@ -18,6 +18,8 @@ CHOICE = ("choice_test", "plan_guards_test")
 VECTOR = ("vector_ops_test",)
 CG = ("cg_test",)
 PLAN_CUDA = ("plan_cuda_test",)
+UPDATE_CUDA = ("update_values_cuda_test",)
+WORKSPACE_CUDA = ("workspace_cuda_test",)
 DEVICE_CONVERT = ("device_convert_test",)
 GENERATE = ("generate_test",)
 CATALOGUE = ("catalogue_test",)
@@ -59,6 +61,8 @@ CPU = "kernels/cpu/spmm_isa.cpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
 CHOICE_CPP = "lib/plan/choice.cpp"
+GPU_CUDA = "lib/core/gpu_cuda.cpp"
+GPU_ASSESS = "lib/core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
@@ -87,7 +91,8 @@ class Mutant:
     def on_cuda(self) -> bool:
         """Whether it takes a GPU to judge it: the emulated tests run kernels without one."""
         emulated = all(test.startswith("emulated_") for test in self.tests)
-        return not emulated and (self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh")))
+        on_gpu = all(test.endswith("_cuda_test") for test in self.tests)
+        return not emulated and (on_gpu or self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh")))
 
 
 MUTANTS = [
@@ -247,8 +252,29 @@ MUTANTS = [
            "(c.data + j * c.ld, c.rows, width", PLAN),
     Mutant("plan-transpose", PLAN_CPP, "if (options.transpose == op::transpose) {", "if (false) {", PLAN),
     Mutant("plan-other-pattern", STORED, "equal(v.col_ind, w.col_ind) &&", "true &&", PLAN),
-    Mutant("plan-update-forgotten", PLAN_CPP, "a = std::make_shared<const plan::stored_matrix<T>>(std::move(renewed));",
-           "(void)renewed;", PLAN),
+    Mutant("plan-update-forgotten", PLAN_CPP, "a.swap(renewed);", "(void)renewed;", PLAN),
+    Mutant("plan-update-under-a-run", PLAN_CPP,
+           "    const std::shared_lock reading(updating);\n\n    const std::int64_t count", "    const std::int64_t count",
+           ("plan_guards_test",)),
+    Mutant("plan-update-frees-at-once", GPU_CUDA, "if (current_pool == nullptr) status = cudaDeviceSynchronize();", "",
+           UPDATE_CUDA),
+    Mutant("plan-moved-from", PLAN_CPP,
+           "if (impl_ == nullptr) {\n    core::fail(errc::invalid_argument, \"spmm_plan",
+           "if (false) {\n    core::fail(errc::invalid_argument, \"spmm_plan", ("handles_test",)),
+    Mutant("plan-workspace-moves-at-once", PLAN_CPP, "!core::gpu::is_idle(plan.workspace_stream)", "false",
+           WORKSPACE_CUDA),
+    Mutant("plan-workspace-ends-a-capture", GPU_CUDA,
+           "if (status == cudaSuccess && capture == cudaStreamCaptureStatusNone) {", "if (status == cudaSuccess) {",
+           WORKSPACE_CUDA),
+    Mutant("device-memory-throws", "lib/core/buffer.hpp", "} catch (...) {", "} catch (const error&) {",
+           ("device_buffer_test",)),
+    Mutant("cuda-error-without-a-name", GPU_ASSESS, "{912, 915},", "{912, 998},", ("context_test",)),
+    Mutant("cuda-error-illegal-address", GPU_ASSESS, "{701, 701},", "{700, 701},", ("context_test",)),
+    Mutant("plan-stream-of-any-size", CHOICE_CPP, "core::stream_holds(p.rows, p.inner, p.nnz)", "true", CHOICE),
+    Mutant("plan-stream-half-pairs", "lib/core/row_pieces.hpp", "(nnz + rows) / 2 < most_pairs",
+           "nnz / 2 < most_pairs", CHOICE),
+    Mutant("plan-stream-order-on-host", STORED, "static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2])",
+           "piece.row_and_odd / 2", PLAN_CUDA),
     Mutant("plan-small-workspace", PLAN_CPP, "run.workspace.size() < plan.workspace_bytes", "run.workspace.empty()",
            PLAN),
     Mutant("plan-shared-workspace", PLAN_CPP, "plan.workspace_taken.exchange(true, ",

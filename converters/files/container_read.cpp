@@ -417,8 +417,15 @@ mapped_matrix::~mapped_matrix() = default;
 mapped_matrix::mapped_matrix(mapped_matrix&&) noexcept = default;
 mapped_matrix& mapped_matrix::operator=(mapped_matrix&&) noexcept = default;
 
-const container_info& mapped_matrix::info() const { return impl_->file.info(); }
-any_view mapped_matrix::view() const { return impl_->file.view(); }
+mapped_matrix::impl& mapped_matrix::opened(const char* member) const {
+  if (impl_ == nullptr) {
+    core::fail(errc::invalid_argument, "mapped_matrix::{}: the matrix has been moved from: it has no file", member);
+  }
+  return *impl_;
+}
+
+const container_info& mapped_matrix::info() const { return opened("info").file.info(); }
+any_view mapped_matrix::view() const { return opened("view").file.view(); }
 
 void mapped_matrix::fail_type(matrix_format wanted) const {
   const container_info& held = info();

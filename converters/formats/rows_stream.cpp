@@ -77,8 +77,8 @@ void fill(std::vector<entry_pair<scalar_of<T>>>& pairs, std::int64_t to, const c
 }  // namespace
 
 void check_rows_stream(std::int64_t rows, std::int64_t cols, const rows_stream_options& options) {
-  // Even, so that a piece inside a row is whole pairs; kernels count the entries of a piece in 32 bits.
-  constexpr std::int64_t greatest_split = 1 << 30;
+  // Even, so that a piece inside a row is whole pairs.
+  using core::greatest_split;
   if (options.split < 2 || options.split % 2 != 0 || options.split > greatest_split) {
     fail(errc::invalid_argument, "split = {}: must be even and lie in 2 .. {}", options.split, greatest_split);
   }

@@ -64,7 +64,7 @@ constexpr rows_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::
   const std::int64_t mean = rows > 0 ? nnz / rows : 0;
   const std::int64_t piece = steps * step + steps * step % 2;
   const std::int64_t least = 4 * mean > few ? 4 * mean : few;
-  const std::int64_t split = piece > least ? piece : least;
+  const std::int64_t split = std::min(std::max(piece, least), core::greatest_split);
   return {.split = split, .piece = piece < split ? piece : 0};
 }
 

@@ -54,7 +54,8 @@ container_info read_container_info(const std::filesystem::path& path);
 /// A container, mapped and not copied: opening it costs the checks alone, and its pages are shared with every other
 /// process that maps it. Read-only. A file that another process shortens or overwrites while it is mapped takes the
 /// matrix with it (SIGBUS, or other values): replace such files as write_container() does, or use read_container().
-/// A gzipped container is expanded into memory instead.
+/// A gzipped container is expanded into memory instead. One that was moved from may be destroyed and assigned to; all
+/// else is error{invalid_argument}.
 class mapped_matrix {
  public:
   /// Throws error{io_error | bad_banner | unsupported | truncated | trailing_data | parse_error | value_out_of_range |
@@ -83,6 +84,7 @@ class mapped_matrix {
  private:
   [[noreturn]] void fail_type(matrix_format wanted) const;
   struct impl;
+  impl& opened(const char* member) const;  // throws in one that has been moved from
   std::unique_ptr<impl> impl_;
 };
 

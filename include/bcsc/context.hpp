@@ -38,6 +38,10 @@ using log_callback = std::function<void(std::string_view)>;
 /// Where work is done: the CPU with a number of threads, or one GPU. Cheap to copy; copies share their state.
 class context {
  public:
+  // No move: a context that was moved from would have no state.
+  context(const context&) = default;
+  context& operator=(const context&) = default;
+
   /// The CPU. `threads` 0 takes what OpenMP would take. Throws error{invalid_argument} below 0.
   static context cpu(int threads = 0);
   /// A GPU. Throws error{no_device | driver_too_old | device_too_old} that says what is missing.

@@ -94,7 +94,10 @@ struct strided_batch {
 struct run_options {
   cuda_stream stream = nullptr;
   /// At least plan.workspace_bytes(), where the context computes, aligned to 256 bytes. Empty: the plan's own, which
-  /// serves one caller, and on a GPU one stream, the first it was run on.
+  /// serves one caller at a time, and on a GPU one stream: it goes to another once all work of the stream that it was
+  /// last run on has ended, and until then, and while that stream is captured, a run on another is
+  /// error{workspace_in_use}. That stream must still exist. A captured graph uses its workspace whenever it is
+  /// replayed, which the plan cannot see: give it its own.
   std::span<std::byte> workspace = {};
   strided_batch batch = {};
 };
@@ -121,10 +124,15 @@ struct plan_facts {
 /// C = alpha * op(A) * B + beta * C, B of op(A).cols x N, C of op(A).rows x N. Immutable but for update_values: may be
 /// run from many threads and streams at once, each with its own workspace. fp16 and bf16 are multiplied exactly, summed
 /// in fp32 and rounded to nearest once, when C is written; alpha and beta are fp32 then.
+///
+/// A plan that was moved from may be destroyed and assigned to; all else is error{invalid_argument}. To destroy one on
+/// a GPU waits for the device; while a stream there is captured it cannot, and the plan's memory is not given back.
 template <number T>
 class spmm_plan {
  public:
-  /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards.
+  /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards. What
+  /// writes device arrays has to be complete before, or to have been given to the (legacy) default stream or to one
+  /// that waits for it.
   /// Throws error{invalid_argument | no_such_kernel | invalid_format | wrong_memory_space | out_of_memory | ...}.
   spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options = {});
   spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options = {});
@@ -173,8 +181,16 @@ class spmm_plan {
   /// error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
   std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
 
-  /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay.
-  /// Not to be called while a run is in flight. Throws error{pattern_mismatch}.
+  /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay. Takes room for a
+  /// second A while it works. Device arrays: as for the constructor.
+  ///
+  /// May be called while runs are in flight on any stream, and from another thread than run's: what run() was called
+  /// for before has the old values, what it is called for after this has returned the new ones, and of calls meanwhile
+  /// each has either. On a GPU it waits for the work that the device was given before, for only then are the old values
+  /// freed; not to be called while a stream of the device is captured. A captured graph holds the arrays that were the
+  /// plan's when it was captured: replayed after this it reads freed memory, so capture it anew. Plans from sharing()
+  /// and transposed() keep the old values until they are given new ones themselves.
+  /// Throws error{pattern_mismatch}, which leaves the old values, and what the constructor throws.
   void update_values(const csr_view<T, std::int32_t>& a);
   void update_values(const csr_view<T, std::int64_t>& a);
   void update_values(const bcsc_view<T, std::int32_t>& a);
@@ -188,6 +204,7 @@ class spmm_plan {
  private:
   struct impl;
   explicit spmm_plan(std::unique_ptr<impl> made);
+  impl& made(const char* member) const;  // throws in a plan that has been moved from
   std::unique_ptr<impl> impl_;
 };
 

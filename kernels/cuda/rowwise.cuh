@@ -20,8 +20,8 @@
 ///   take neighbouring pieces, `depth` times: those that follow or, where there are heavy rows, those a `depth`th
 ///   of all further on, so that no team has long ones only. There is no barrier (but where C goes through shared
 ///   memory), no atomic, and no multiplication that A has no entry for.
-/// What is loaded when: the first pieces and entries while the kernel before this one still ends, for A does not
-/// change;
+/// What is loaded when: the first pieces and entries while the kernel before this one still ends, for nothing in flight
+///   writes A: new values get arrays of their own, complete before a kernel is given them (spmm_plan::update_values);
 ///   all else after it. `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;
 ///   behind them the next step's entries, be they the next piece's, and once a piece the one after the next: the three
 ///   loads that depend on each other (piece, entries, rows of B) belong to three different pieces or steps. The last

@@ -86,6 +86,18 @@ class pool_guard {
   std::shared_ptr<const memory_pool> former_;
 };
 
+/// While it lives, no pool_guard around it counts for this thread: what is released is waited for on every stream.
+class outside_pools {
+ public:
+  outside_pools() noexcept;
+  ~outside_pools();
+  outside_pools(const outside_pools&) = delete;
+  outside_pools& operator=(const outside_pools&) = delete;
+
+ private:
+  std::shared_ptr<const memory_pool> former_;
+};
+
 /// A stream beside the default one, for work that may overlap with it: begins behind what the default stream has been
 /// given so far. From the current pool, if there is one. Throws error{cuda_error}.
 class side_stream {
@@ -112,13 +124,20 @@ struct allocation {
 
 /// All of these throw error{out_of_memory | cuda_error}; `stream` null is the default stream.
 allocation allocate(std::size_t bytes);
-/// Waits for the whole device first, unless a pool_guard lives.
+/// Waits for the whole device first, so that work on any stream may still use the memory when this is called; not where
+/// a pool_guard lives. Where the device cannot be waited for (while a stream is captured, after a sticky error) the
+/// memory is not given back: lost, it harms less than with two users.
 void release(const allocation& memory) noexcept;
+/// Bytes that can be allocated on the current device: those free, and what the current pool keeps.
+std::int64_t free_bytes();
 void copy_to_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
 void copy_to_host(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);  ///< waits
 void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
 void fill_zero(void* to, std::size_t bytes, cuda_stream stream = nullptr);
 void synchronize(cuda_stream stream = nullptr);
+/// Whether all that `stream` was given has ended. False where that cannot be told: while it is captured, or of a stream
+/// that is no more. Disturbs no capture, and leaves no error behind.
+bool is_idle(cuda_stream stream) noexcept;
 
 /// Whether `pointer` can be read by kernels on `device` (device or managed memory there).
 bool is_device_pointer(const void* pointer, int device);
@@ -127,7 +146,8 @@ bool is_device_only(const void* pointer);
 
 /// Throws if the last launch failed or an earlier one left a sticky error. `status` is a cudaError_t.
 void check_launch(int status, const char* what);
-/// Whether a cudaError_t leaves the device context unusable for good.
+/// Whether a cudaError_t leaves the device context unusable for good: all do that are not known to leave it as it was,
+/// those of releases to come among them. A pure function.
 bool is_sticky(int status) noexcept;
 
 /// Times the library has allocated device memory in this process (tests prove that run() does not).

@@ -52,4 +52,30 @@ errc assess(const platform& machine, device_info& device) {
   return errc::ok;
 }
 
+bool is_sticky(int status) noexcept {
+  // cudaError_t by its numbers, which stay from release to release: calls that were refused, and left all as it was.
+  struct range {
+    int first, last;
+  };
+  constexpr range harmless[] = {
+      {0, 2},                            // success, invalid value, out of memory
+      {5, 9},     {12, 13},   {16, 22},  // profiler, invalid configuration, pointers, textures
+      {26, 27},   {31, 32},   {34, 37},  // not implemented, no driver or too old a one, surface
+      {43, 46},   {52, 52},              // names given twice, device busy, configuration missing
+      {98, 98},   {100, 101},            // no such kernel, no such device
+      {200, 200}, {205, 213},            // no kernel image; graphics resources
+      {215, 219}, {221, 225},            // limits, peer access, PTX and its compiler
+      {300, 303},                        // source, file, symbol, shared object
+      {400, 402}, {500, 500},            // invalid handle, illegal state, symbol not found
+      {600, 600},                        // not ready
+      {701, 701}, {703, 705},            // out of launch resources, texturing, peer access
+      {708, 708}, {711, 713},            // set too late, too many peers, host memory registered or not
+      {720, 720}, {800, 804},            // cooperative launch too large, not permitted, not supported, driver mismatch
+      {811, 812},                        // dynamic parallelism
+      {900, 908}, {910, 910},            // stream capture, graph update
+      {912, 915},                        // cluster size, function not loaded, resources
+  };
+  return std::ranges::none_of(harmless, [&](const range& r) { return r.first <= status && status <= r.last; });
+}
+
 }  // namespace bcsc::core::gpu

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <charconv>
+#include <exception>
+#include <utility>
 
 #include "bcsc_config.h"
 #include "lib/core/fail.hpp"
@@ -24,6 +26,14 @@ void check(cudaError_t status, const char* what) {
                     : is_sticky(status)                 ? errc::context_poisoned
                                                         : errc::cuda_error;
   fail(code, "{}: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+/// The current pool as CUDA has it, if it is of the current device.
+cudaMemPool_t pool_here() {
+  int device = -1;
+  const bool here =
+      current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess && device == current_pool->device();
+  return here ? static_cast<cudaMemPool_t>(current_pool->handle()) : nullptr;
 }
 
 }  // namespace
@@ -136,6 +146,9 @@ pool_guard::~pool_guard() {
   current_pool = std::move(former_);
 }
 
+outside_pools::outside_pools() noexcept : former_(std::move(current_pool)) { current_pool = nullptr; }
+outside_pools::~outside_pools() { current_pool = std::move(former_); }
+
 side_stream::side_stream() {
   int device = -1;
   if (current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess && device == current_pool->device()) {
@@ -167,9 +180,13 @@ side_stream::~side_stream() {
   // Not joined: something threw, and the memory that is worked on is about to be released.
   if (!joined_) (void)cudaStreamSynchronize(held_.stream);
   if (pool_ != nullptr) {
-    const std::lock_guard lock(pool_->idle_lock_);
-    pool_->idle_streams_.push_back(held_);
-    return;
+    try {
+      const std::lock_guard lock(pool_->idle_lock_);
+      pool_->idle_streams_.push_back(held_);
+      return;
+    } catch (const std::exception&) {
+      // No memory to remember it by: it goes.
+    }
   }
   (void)cudaEventDestroy(static_cast<cudaEvent_t>(held_.event));
   (void)cudaStreamDestroy(held_.stream);
@@ -184,18 +201,15 @@ void side_stream::join() {
 
 allocation allocate(std::size_t bytes) {
   allocation memory;
-  int device = -1;
   // What no GPU of this size can hold is left to cudaMalloc, which says so.
-  const bool pooled = current_pool != nullptr && cudaGetDevice(&device) == cudaSuccess &&
-                      device == current_pool->device() && bytes <= current_pool->device_bytes();
+  const cudaMemPool_t pool = pool_here();
+  const bool pooled = pool != nullptr && bytes <= current_pool->device_bytes();
   if (pooled) memory.pool = current_pool;
   const cudaError_t status =
-      pooled
-          ? cudaMallocFromPoolAsync(&memory.pointer, bytes, static_cast<cudaMemPool_t>(current_pool->handle()), nullptr)
-          : cudaMalloc(&memory.pointer, bytes);
+      pooled ? cudaMallocFromPoolAsync(&memory.pointer, bytes, pool, nullptr) : cudaMalloc(&memory.pointer, bytes);
   if (status == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
-    fail(errc::out_of_memory, "the GPU has no {} bytes left", bytes);
+    fail(errc::out_of_memory, "the GPU has no {} bytes left: {} are free", bytes, free_bytes());
   }
   check(status, pooled ? "cudaMallocFromPoolAsync" : "cudaMalloc");
   ++allocations;
@@ -203,12 +217,25 @@ allocation allocate(std::size_t bytes) {
 }
 
 void release(const allocation& memory) noexcept {
+  cudaError_t status = cudaSuccess;
   if (memory.pool == nullptr) {
-    (void)cudaFree(memory.pointer);
-    return;
+    status = cudaFree(memory.pointer);  // waits by itself
+  } else {
+    if (current_pool == nullptr) status = cudaDeviceSynchronize();
+    if (status == cudaSuccess) status = cudaFreeAsync(memory.pointer, nullptr);
   }
-  if (current_pool == nullptr) (void)cudaDeviceSynchronize();
-  (void)cudaFreeAsync(memory.pointer, nullptr);
+  if (status != cudaSuccess && !is_sticky(status)) (void)cudaGetLastError();
+}
+
+std::int64_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  std::uint64_t reserved = 0, used = 0;
+  if (const cudaMemPool_t pool = pool_here(); pool != nullptr) {
+    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "cudaMemPoolGetAttribute");
+    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute");
+  }
+  return static_cast<std::int64_t>(free + (reserved - used));
 }
 
 void copy_to_device(void* to, const void* from, std::size_t bytes, cuda_stream stream) {
@@ -229,6 +256,22 @@ void fill_zero(void* to, std::size_t bytes, cuda_stream stream) {
 }
 
 void synchronize(cuda_stream stream) { check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
+
+bool is_idle(cuda_stream stream) noexcept {
+  // A query would end the capture of `stream`; one of another stream forbids it unless this thread says otherwise.
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  cudaError_t status = cudaStreamIsCapturing(stream, &capture);
+  bool idle = false;
+  if (status == cudaSuccess && capture == cudaStreamCaptureStatusNone) {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    (void)cudaThreadExchangeStreamCaptureMode(&mode);
+    status = cudaStreamQuery(stream);
+    (void)cudaThreadExchangeStreamCaptureMode(&mode);
+    idle = status == cudaSuccess;
+  }
+  if (status != cudaSuccess) (void)cudaGetLastError();
+  return idle;
+}
 
 bool is_device_pointer(const void* pointer, int device) {
   cudaPointerAttributes facts{};
@@ -253,26 +296,6 @@ bool is_device_only(const void* pointer) {
 }
 
 void check_launch(int status, const char* what) { check(static_cast<cudaError_t>(status), what); }
-
-bool is_sticky(int status) noexcept {
-  switch (static_cast<cudaError_t>(status)) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorExternalDevice:
-    case cudaErrorECCUncorrectable:
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::int64_t num_allocations() noexcept { return allocations.load(); }
 

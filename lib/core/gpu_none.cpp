@@ -24,17 +24,20 @@ memory_pool::~memory_pool() = default;
 void memory_pool::trim() const noexcept {}
 pool_guard::pool_guard(std::shared_ptr<const memory_pool>) {}
 pool_guard::~pool_guard() = default;
+outside_pools::outside_pools() noexcept = default;
+outside_pools::~outside_pools() = default;
 allocation allocate(std::size_t) { no_cuda(); }
 void release(const allocation&) noexcept {}
+std::int64_t free_bytes() { no_cuda(); }
 void copy_to_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void copy_to_host(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void copy_on_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void fill_zero(void*, std::size_t, cuda_stream) { no_cuda(); }
 void synchronize(cuda_stream) { no_cuda(); }
+bool is_idle(cuda_stream) noexcept { return false; }
 bool is_device_pointer(const void*, int) { return false; }
 bool is_device_only(const void*) { return false; }
 void check_launch(int, const char*) { no_cuda(); }
-bool is_sticky(int) noexcept { return false; }
 std::int64_t num_allocations() noexcept { return 0; }
 
 }  // namespace bcsc::core::gpu

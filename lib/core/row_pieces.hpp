@@ -3,7 +3,8 @@
 #include <cstdint>
 
 /// How the stream of row pieces lies in memory: what converters/formats/rows_stream.hpp writes and the row-wise kernels
-/// read (kernels/rows_operand.hpp).
+/// read (kernels/rows_operand.hpp). Pairs of entries are counted, in 32 bits: 2^33 entries and less, with rows and
+/// columns of 31 bits.
 namespace bcsc::core {
 
 /// Two neighbouring entries of a row: 16 bytes in fp32, one load; 24 in fp64, three loads of 8 bytes. Columns and
@@ -22,5 +23,15 @@ struct alignas(8) row_piece {
   constexpr std::int64_t row_of_c() const { return row_and_odd >> 1; }
   friend bool operator==(const row_piece&, const row_piece&) = default;
 };
+
+/// The most entries of a row that stays whole: kernels count those of a piece in 31 bits.
+inline constexpr std::int64_t greatest_split = std::int64_t{1} << 30;
+
+/// Whether a stream can hold every matrix of these sizes: each row may end in half a pair, and one pair lies behind the
+/// last.
+constexpr bool stream_holds(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+  constexpr std::int64_t most_rows = 0x7fffffff, most_pairs = 0xffffffff;
+  return rows <= most_rows && cols <= most_rows && (nnz + rows) / 2 < most_pairs;
+}
 
 }  // namespace bcsc::core

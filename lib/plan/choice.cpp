@@ -9,6 +9,7 @@
 
 #include "lib/core/checked.hpp"
 #include "lib/core/fail.hpp"
+#include "lib/core/row_pieces.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/measured_costs.hpp"
 
@@ -183,11 +184,21 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
   // Only compact BCSC is made for any height.
   const bool of_height = options.m_block == 0 || k.info.any_m_block || options.m_block == k.info.m_tile;
   const bool as_wanted = !p.b_is_col_major || options.reading != col_major_b::in_place || k.info.strided_cols > 0;
-  return here && of_height && as_wanted && k.info.index_bits >= p.index_bits &&
-         (!p.deterministic || k.info.deterministic) && (!options.transposable || !transposing(p, k).empty());
+  return here && of_height && as_wanted && holds(k, p) && (!p.deterministic || k.info.deterministic) &&
+         (!options.transposable || !transposing(p, k).empty());
 }
 
 }  // namespace
+
+int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  return rows < most && cols < most && nnz < most ? 32 : 64;
+}
+
+bool holds(const registered_kernel& kernel, const problem& p) {
+  return kernel.info.index_bits >= p.index_bits ||
+         (kernel.form == kernels::operand_form::rows && core::stream_holds(p.rows, p.inner, p.nnz));
+}
 
 std::vector<const registered_kernel*> transposing(const problem& p, const registered_kernel& kernel) {
   std::vector<const registered_kernel*> chosen;
@@ -215,7 +226,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
   for (const registered_kernel& k : registry()) {
     if (!runs(k, p, options)) continue;
     // Wider indices than needed only cost bytes: they are taken when asked for by name.
-    const bool fits = k.info.index_bits == p.index_bits;
+    const bool fits = k.info.index_bits <= p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
     const bool asked_for = options.kernel.empty() ? k.info.stored_entries_only : options.kernel == k.info.algorithm;
     if (options.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);

@@ -21,7 +21,7 @@ struct problem {
   value_type type = value_type::fp32;
   std::int64_t rows = 0, inner = 0, nnz = 0;  ///< of op(A)
   std::int64_t cols = 0;                      ///< N
-  int index_bits = 32;                        ///< 64 where a size or nnz does not fit 32 bits
+  int index_bits = 32;                        ///< index_bits_for(rows, inner, nnz)
   bool deterministic = false;
   bool b_is_col_major = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
@@ -51,6 +51,13 @@ struct decision {
   std::int64_t m_block = 0;
   std::string reason;
 };
+
+/// Of CSR and BCSC: 64 where a size or the number of non-zeros does not fit 32 bits.
+int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz);
+
+/// Whether what `kernel` reads can hold A of `p`: with indices as wide as CSR's, or as a stream of rows, whose narrower
+/// numbers hold more non-zeros.
+bool holds(const registered_kernel& kernel, const problem& p);
 
 /// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow; none if there is
 /// none.

@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
+#include <utility>
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/convert.hpp"
@@ -20,6 +23,7 @@
 #include "lib/core/checked.hpp"
 #include "lib/core/context_state.hpp"
 #include "lib/core/fail.hpp"
+#include "lib/core/update_lock.hpp"
 #include "lib/plan/choice.hpp"
 #include "lib/plan/locality.hpp"
 #include "lib/plan/run_checks.hpp"
@@ -66,11 +70,6 @@ csr_view<T, I> canonical(const csr_view<T, I>& a, trust check, std::optional<csr
   return owner->view();
 }
 
-int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  return rows < most && cols < most && nnz < most ? 32 : 64;
-}
-
 /// The converters take as many threads as OpenMP gives: inside a plan's making that is the context's number.
 class threads_guard {
  public:
@@ -95,12 +94,14 @@ template <number T>
 struct spmm_plan<T>::impl {
   using sum_type = scalar_of<T>;
   using factor = scalar<sum_type>;
+  using stored_matrix = plan::stored_matrix<T>;
 
   context ctx;
   plan_options options;
   plan_facts facts;
   const plan::registered_kernel* kernel = nullptr;  // of a table, which outlives all plans; set once it is chosen
-  std::shared_ptr<const plan::stored_matrix<T>> a;
+  std::shared_ptr<const stored_matrix> a;           // runs read it, and update() replaces it, under this lock:
+  mutable core::update_lock updating;
   std::vector<std::int64_t> order;           // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;      // of the row blocks; empty: uniform
   double refused_reuse = 0;                  // of an order that was found and left
@@ -140,7 +141,7 @@ struct spmm_plan<T>::impl {
         options(other.options),
         facts(other.facts),
         kernel(other.kernel),
-        a(other.a),
+        a(other.current()),
         order(other.order),
         boundaries(other.boundaries),
         refused_reuse(other.refused_reuse),
@@ -157,6 +158,21 @@ struct spmm_plan<T>::impl {
     facts.convert_seconds = 0;
     settle_reading();
     make_workspace();
+  }
+
+  std::shared_ptr<const stored_matrix> current() const {
+    const std::shared_lock reading(updating);
+    return a;
+  }
+
+  /// Kernels may still read it when its last owner lets it go, on any stream: they are waited for before it is freed,
+  /// wherever that happens.
+  static std::shared_ptr<const stored_matrix> owned(stored_matrix made) {
+    const auto wait_and_free = [](const stored_matrix* old) {
+      const core::gpu::outside_pools waits;
+      delete old;
+    };
+    return {new stored_matrix(std::move(made)), wait_and_free};
   }
 
   struct transposes {};
@@ -244,7 +260,7 @@ struct spmm_plan<T>::impl {
             .inner = inner,
             .nnz = nnz,
             .cols = options.cols,
-            .index_bits = index_bits_for(rows, inner, nnz),
+            .index_bits = plan::index_bits_for(rows, inner, nnz),
             .deterministic = options.deterministic,
             .b_is_col_major = options.b_layout == layout::col_major,
             .max_shared_bytes = ctx.device().shared_bytes_per_block,
@@ -279,7 +295,7 @@ struct spmm_plan<T>::impl {
 
   /// A in the form that the kernel reads, where it computes.
   template <class I>
-  plan::stored_matrix<T> settle(const csr_view<T, I>& csr) const {
+  stored_matrix settle(const csr_view<T, I>& csr) const {
     return {csr,
             {.form = kernel->form,
              .index_bits = facts.kernel.index_bits,
@@ -295,7 +311,7 @@ struct spmm_plan<T>::impl {
   }
 
   template <class I>
-  plan::stored_matrix<T> convert_on_host(const csr_view<T, I>& given, bool decide_first) {
+  stored_matrix convert_on_host(const csr_view<T, I>& given, bool decide_first) {
     std::optional<csr_matrix<T, I>> owner;
     csr_view<T, I> csr = canonical(given, options.check, owner);
     if (options.transpose == op::transpose) {
@@ -361,13 +377,13 @@ struct spmm_plan<T>::impl {
   bool keeps_rows() const { return !options.reorder_rows && options.boundaries == row_blocks::uniform; }
 
   template <class I>
-  plan::stored_matrix<T> convert(const csr_view<T, I>& given, bool decide_first) {
+  stored_matrix convert(const csr_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::host) return convert_on_host(given, decide_first);
     require_device_source();
     if (!in_order_on_device(given)) return convert_on_host(download(given).view(), decide_first);
     // The transpose, and indices of another width than given, are made on the host.
     const bool plain = options.transpose == op::none && keeps_rows() && sizeof(I) == 4 &&
-                       index_bits_for(given.rows, given.cols, given.nnz()) == 32;
+                       plan::index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(device());
     if (!plain || (!decide_first && !made_on_device())) {
       return convert_on_host(download(given).view(), decide_first);
@@ -385,7 +401,7 @@ struct spmm_plan<T>::impl {
   bool made_on_device() const { return facts.kernel.index_bits == 32 && kernel->form != kernels::operand_form::cached; }
 
   template <class I>
-  plan::stored_matrix<T> convert(const bcsc_view<T, I>& given, bool decide_first) {
+  stored_matrix convert(const bcsc_view<T, I>& given, bool decide_first) {
     if (given.space == memory_space::device) {
       require_device_source();
       if (options.check == trust::validate) converters::validate_on_device(device(), given);
@@ -399,7 +415,7 @@ struct spmm_plan<T>::impl {
       }
       if (plain && made_on_device()) {
         if (kernel->form != kernels::operand_form::compact) return settle(to_csr_on_device(ctx, given).view());
-        return plan::stored_matrix<T>(converters::to_compact_on_device(
+        return stored_matrix(converters::to_compact_on_device(
             device(), converters::reblock_on_device(device(), given, facts.m_block).view(), true));
       }
       return convert_on_host(download(given).view(), decide_first && !plain);
@@ -409,7 +425,7 @@ struct spmm_plan<T>::impl {
   }
 
   template <class I>
-  plan::stored_matrix<T> convert_on_host(const bcsc_view<T, I>& given, bool decide_first) {
+  stored_matrix convert_on_host(const bcsc_view<T, I>& given, bool decide_first) {
     const csr_matrix<T, I> csr = to_csr(given);
     auto stored = convert_on_host(csr.view(), decide_first);
     if (decide_first) facts.reblocked = options.transpose == op::none && facts.m_block != given.m_block;
@@ -439,7 +455,7 @@ struct spmm_plan<T>::impl {
   template <class View>
   void build(const View& given) {
     const auto begin = std::chrono::steady_clock::now();
-    a = std::make_shared<const plan::stored_matrix<T>>(convert(given, true));
+    a = owned(convert(given, true));
     if (on_gpu()) {
       const core::gpu::device_guard guard(device());
       core::gpu::synchronize();
@@ -518,14 +534,20 @@ struct spmm_plan<T>::impl {
 
   template <class View>
   void update(const View& given) {
+    std::shared_ptr<const stored_matrix> renewed;
     if (forward) {
       forward->update(given);
-      a = forward->a;
-      return;
+      renewed = forward->current();
+    } else {
+      convert_guarded([&] {
+        renewed = owned(convert(given, false));
+        if (!current()->same_pattern(*renewed)) fail_pattern();
+      });
     }
-    auto renewed = convert(given, false);
-    if (!a->same_pattern(renewed)) fail_pattern();
-    a = std::make_shared<const plan::stored_matrix<T>>(std::move(renewed));
+    // It is complete: nothing in flight writes it, so kernels may read it before they wait for the one before them.
+    // What it replaces goes behind the lock.
+    const std::unique_lock lock(updating);
+    a.swap(renewed);
   }
   [[noreturn]] static void fail_pattern() {
     throw error(errc::pattern_mismatch, "update_values: the sparsity pattern is not the one the plan was made for");
@@ -571,11 +593,12 @@ struct spmm_plan<T>::impl {
                     "the plan's own workspace serves another caller; give each its own in run_options::workspace");
       }
       // On a GPU the work goes on after this call: what follows on another stream would overwrite it.
-      if (plan.on_gpu() && plan.workspace_used && plan.workspace_stream != run.stream) {
+      if (plan.on_gpu() && plan.workspace_used && plan.workspace_stream != run.stream &&
+          !core::gpu::is_idle(plan.workspace_stream)) {
         plan.workspace_taken.store(false, std::memory_order_release);
         throw error(errc::workspace_in_use,
-                    "the plan's own workspace belongs to the stream it was first run on; give others their own in "
-                    "run_options::workspace");
+                    "the plan's own workspace is in use by the stream it was last run on; wait for that stream, or "
+                    "give this run its own in run_options::workspace");
       }
       plan.workspace_used = true;
       plan.workspace_stream = run.stream;
@@ -612,6 +635,7 @@ struct spmm_plan<T>::impl {
     if (on_gpu()) guard.emplace(device());
     core::guarded(ctx.state(), "a run", [&] { check_spaces(b, c, alpha, beta, reads_b, run); });
     if (facts.rows == 0 || c.cols == 0) return;
+    const std::shared_lock reading(updating);
 
     const std::int64_t count = run.batch.count;
     const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
@@ -759,6 +783,14 @@ struct spmm_plan<T>::impl {
     return text;
   }
 
+  /// In how many bits A's indices are kept, where CSR needs 64.
+  std::string explain_indices() const {
+    if (plan::index_bits_for(facts.rows, facts.cols, facts.nnz) == 32) return {};
+    const bool streamed = kernel->form == kernels::operand_form::rows;
+    return fmt::format("\nindices: {} bits{}", facts.kernel.index_bits,
+                       streamed ? ", for a stream of rows counts pairs of non-zeros" : "");
+  }
+
   std::string explain_layouts() const {
     if (!packs_b() || options.cols == 1) return {};
     return fmt::format(
@@ -782,9 +814,9 @@ struct spmm_plan<T>::impl {
         options.transpose == op::transpose ? ", the transpose of what was given" : "", ctx.describe(),
         facts.kernel.name, facts.kernel.algorithm, facts.kernel.deterministic ? "" : "not ", facts.kernel.m_tile,
         facts.kernel.n_tile, facts.reason, facts.m_block, facts.nnzc, facts.reuse, facts.format_bytes,
-        facts.reblocked ? ", re-blocked from the height given" : "", explain_rows() + explain_layouts(),
-        facts.convert_seconds * 1e3, on_gpu() ? ", upload" : "", options.cols, model.flops * 1e-9, model.bytes * 1e-6,
-        model.intensity());
+        facts.reblocked ? ", re-blocked from the height given" : "",
+        explain_rows() + explain_indices() + explain_layouts(), facts.convert_seconds * 1e3, on_gpu() ? ", upload" : "",
+        options.cols, model.flops * 1e-9, model.bytes * 1e-6, model.intensity());
     if (ctx.device().peak_bandwidth > 0) {
       const double seconds = model.bytes / ctx.device().peak_bandwidth;
       text +=
@@ -858,65 +890,75 @@ template <number T>
 spmm_plan<T>& spmm_plan<T>::operator=(spmm_plan&&) noexcept = default;
 
 template <number T>
-void spmm_plan<T>::run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
-                       const run_options& options) const {
-  impl_->run(alpha, b, beta, c, options);
+spmm_plan<T>::spmm_plan(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
+
+template <number T>
+typename spmm_plan<T>::impl& spmm_plan<T>::made(const char* member) const {
+  if (impl_ == nullptr) {
+    core::fail(errc::invalid_argument, "spmm_plan::{}: the plan has been moved from: it has no matrix", member);
+  }
+  return *impl_;
 }
 
 template <number T>
-spmm_plan<T>::spmm_plan(std::unique_ptr<impl> made) : impl_(std::move(made)) {}
+void spmm_plan<T>::run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
+                       const run_options& options) const {
+  made("run").run(alpha, b, beta, c, options);
+}
 
 template <number T>
 std::optional<spmm_plan<T>> spmm_plan<T>::sharing(const std::string& kernel, std::int64_t cols) const {
   if (cols < 0) core::fail(errc::invalid_argument, "sharing: cols = {}: must be at least 0 (0: as before)", cols);
-  std::unique_ptr<impl> made;
-  impl_->convert_guarded([&] { made = impl_->sharing(kernel, cols); });
-  if (made == nullptr) return std::nullopt;
-  return spmm_plan(std::move(made));
+  const impl& self = made("sharing");
+  std::unique_ptr<impl> other;
+  self.convert_guarded([&] { other = self.sharing(kernel, cols); });
+  if (other == nullptr) return std::nullopt;
+  return spmm_plan(std::move(other));
 }
 
 template <number T>
 std::optional<spmm_plan<T>> spmm_plan<T>::transposed(std::int64_t cols) const {
   if (cols < 0) core::fail(errc::invalid_argument, "transposed: cols = {}: must be at least 0 (0: as before)", cols);
-  std::unique_ptr<impl> made;
-  impl_->convert_guarded([&] { made = impl_->transposed(cols); });
-  if (made == nullptr) return std::nullopt;
-  return spmm_plan(std::move(made));
+  const impl& self = made("transposed");
+  std::unique_ptr<impl> other;
+  self.convert_guarded([&] { other = self.transposed(cols); });
+  if (other == nullptr) return std::nullopt;
+  return spmm_plan(std::move(other));
 }
 
 template <number T>
 std::size_t spmm_plan<T>::workspace_bytes() const {
-  return impl_->workspace_bytes;
+  return made("workspace_bytes").workspace_bytes;
 }
 
 template <number T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int32_t>& a) {
-  impl_->convert_guarded([&] { impl_->update(a); });
+  made("update_values").update(a);
 }
 template <number T>
 void spmm_plan<T>::update_values(const csr_view<T, std::int64_t>& a) {
-  impl_->convert_guarded([&] { impl_->update(a); });
+  made("update_values").update(a);
 }
 template <number T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int32_t>& a) {
-  impl_->convert_guarded([&] { impl_->update(a); });
+  made("update_values").update(a);
 }
 template <number T>
 void spmm_plan<T>::update_values(const bcsc_view<T, std::int64_t>& a) {
-  impl_->convert_guarded([&] { impl_->update(a); });
+  made("update_values").update(a);
 }
 
 template <number T>
 const plan_facts& spmm_plan<T>::facts() const {
-  return impl_->facts;
+  return made("facts").facts;
 }
 template <number T>
 std::string spmm_plan<T>::explain() const {
-  return impl_->explain();
+  return made("explain").explain();
 }
 template <number T>
 const context& spmm_plan<T>::where() const {
-  return impl_->ctx;
+  return made("where").ctx;
 }
 
 template class spmm_plan<float>;

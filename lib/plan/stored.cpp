@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -76,9 +77,11 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   }
 }
 
-/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host.
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host: but for what the GPU
+/// counts in 32 bits.
 template <number T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
+  if (csr.nnz() > std::numeric_limits<std::int32_t>::max()) return make_rows_on_host(csr, how);
   const auto cut = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
   const int device = *how.device;
   stored_rows<T> made;
@@ -135,6 +138,25 @@ stored_fragments<T> make_fragments(const csr_view<T, I>& csr, const storing& how
 }
 
 }  // namespace
+
+template <number T, index I>
+stored_rows<T> make_rows_on_host(const csr_view<T, I>& csr, const storing& how) {
+  // Told before the minutes that a large A takes here. Rows of even length fill their pairs, others take more.
+  const std::int64_t least_bytes = csr.nnz() / 2 * static_cast<std::int64_t>(sizeof(core::entry_pair<scalar_of<T>>));
+  const core::gpu::device_guard guard(*how.device);
+  if (const std::int64_t free = core::gpu::free_bytes(); free < least_bytes) {
+    core::fail(errc::out_of_memory, "A with {} non-zeros takes {} bytes as a stream of rows: {} are free on device {}",
+               csr.nnz(), least_bytes, free, *how.device);
+  }
+  converters::rows_stream<scalar_of<T>> stream =
+      converters::to_rows_stream(csr, converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once));
+  if (!how.order.empty()) {
+    for (core::row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
+      piece.row_and_odd = 2 * static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2]) + piece.row_and_odd % 2;
+    }
+  }
+  return {*how.device, converters::upload(*how.device, stream)};
+}
 
 template <class I>
 row_permutation<I>::row_permutation(const storing& how) : on_host_(how.order.begin(), how.order.end()) {
@@ -330,6 +352,8 @@ stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
   template struct stored_rows<T>;                                                               \
   template struct stored_cached<T>;                                                             \
   template struct stored_fragments<T>;                                                          \
+  template stored_rows<T> make_rows_on_host(const csr_view<T, std::int32_t>&, const storing&);  \
+  template stored_rows<T> make_rows_on_host(const csr_view<T, std::int64_t>&, const storing&);  \
   template class stored_matrix<T>;                                                              \
   template stored_matrix<T>::stored_matrix(const csr_view<T, std::int32_t>&, const storing&);   \
   template stored_matrix<T>::stored_matrix(const csr_view<T, std::int64_t>&, const storing&);

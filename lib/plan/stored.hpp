@@ -108,6 +108,11 @@ struct stored_rows {
   kernels::rows_operand<scalar_of<T>> operand(scalar_of<T>* partials) const;
 };
 
+/// Cut on the host and uploaded: what has more non-zeros than the GPU's own cutting counts. Throws
+/// error{out_of_memory} that says how many bytes A takes and how many are free, before it begins.
+template <number T, index I>
+stored_rows<T> make_rows_on_host(const csr_view<T, I>& csr, const storing& how);
+
 /// The same, parted by which rows of B lie in shared memory, on a GPU. For narrow values there is no such kernel.
 template <class T>
 struct stored_cached {
@@ -140,7 +145,7 @@ class stored_matrix {
  public:
   stored_matrix() = default;
   /// From CSR, its rows in their final order: on the host, or, if how.index_bits is 32 and there are no boundaries, on
-  /// the device. Throws what the converters throw.
+  /// the device, where its non-zeros can be counted in 32 bits. Throws what the converters throw.
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
   /// Made on the device, rows in A's order.

@@ -251,6 +251,80 @@ TEST(choice, every_kernel_can_be_asked_for_by_name) {
   }
 }
 
+/// Whether a row of each algorithm of the GPU holds p, whether it is in this build or not.
+std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner, std::int64_t nnz) {
+  const plan::problem p{.where = backend::cuda,
+                        .rows = rows,
+                        .inner = inner,
+                        .nnz = nnz,
+                        .cols = 8,
+                        .index_bits = plan::index_bits_for(rows, inner, nnz)};
+  std::set<std::string> names;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.where == backend::cuda && plan::holds(k, p)) {
+      names.insert(k.info.algorithm + (k.info.index_bits == 64 ? "-i64" : ""));
+    }
+  }
+  return names;
+}
+
+TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
+  using names = std::set<std::string>;
+  const names all{"cached", "naive", "naive-i64", "rowwise", "tiled", "units", "warp"};
+  const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
+  constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
+  EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
+  EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 1), streamed);
+  EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 + 10), streamed);
+  // 2^32 - 1 pairs at the most, one of them behind the last; each row may end in half a pair.
+  EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_33 - (1 << 21) - 3), streamed);
+  EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_33 - (1 << 21) - 2), wide);
+  EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_33 + two_33), wide);
+  // Dimensions of 31 bits.
+  EXPECT_EQ(algorithms_that_hold(two_31 - 1, 100, 1000), streamed);
+  EXPECT_EQ(algorithms_that_hold(100, two_31 - 1, 1000), streamed);
+  EXPECT_EQ(algorithms_that_hold(two_31, 100, 1000), wide);
+  EXPECT_EQ(algorithms_that_hold(100, two_31, 1000), wide);
+}
+
+TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
+  plan::problem p{.where = backend::cuda,
+                  .type = value_type::fp32,
+                  .rows = 1 << 21,
+                  .inner = 16384,
+                  .nnz = (std::int64_t{1} << 31) + 10,
+                  .cols = 8,
+                  .index_bits = 64,
+                  .max_shared_bytes = 1 << 20,
+                  .num_multiprocessors = 132};
+  for (const char* asked_for : {"", "rowwise", "naive"}) {
+    for (const auto* k : plan::allowed(p, {.kernel = asked_for})) {
+      EXPECT_TRUE(k->info.algorithm == "rowwise" || k->info.name.ends_with("-i64")) << k->info.name;
+    }
+  }
+  const bool built = std::ranges::any_of(plan::registry(), [](const plan::registered_kernel& k) {
+    return k.info.algorithm == "rowwise" && k.launch != nullptr;
+  });
+  EXPECT_EQ(!plan::allowed(p, {.kernel = "rowwise"}).empty(), built);
+  // The costs of so many non-zeros are as finite as those of fewer, and greater.
+  const block_statistics s{
+      .m_block = 1, .num_row_blocks = p.rows, .nnzc = p.nnz, .reuse = 1, .max_block_nnz = 16384, .skew = 16};
+  plan::problem half_of_it = p;
+  half_of_it.nnz /= 2;
+  block_statistics half_s = s;
+  half_s.nnzc /= 2;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.algorithm != "rowwise" || k.info.type != p.type) continue;
+    const double seconds = plan::predict(p, k, s);
+    EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
+    EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
+  }
+  // Of smaller sizes nothing has changed: no index wider than it takes, but by its name.
+  p.nnz = 1000000;
+  p.index_bits = 32;
+  for (const auto* k : plan::allowed(p, {})) EXPECT_EQ(k->info.index_bits, 32) << k->info.name;
+}
+
 TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
   const plan::problem p{.where = backend::cuda,
                         .type = value_type::fp32,

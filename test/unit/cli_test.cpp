@@ -241,6 +241,14 @@ TEST(bcsc_program, shows_progress_only_when_asked_without_a_terminal) {
   EXPECT_NE(bcsc_run("spmm stencil5:9,9 --device cpu --progress").err.find('%'), std::string::npos);
 }
 
+TEST(bcsc_program, does_its_work_where_nobody_can_be_told_how_far_it_is) {
+  const std::string out = in_scratch("untold.mtx");
+  const std::string command = std::string(BCSC_CLI) + " generate stencil5:60,60 " + out + " --progress >/dev/null";
+  const int status = std::system((command + " 2>/dev/full").c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(std::filesystem::exists(out));
+}
+
 // --- info -----------------------------------------------------------------------------------------------------------
 
 TEST(info, knows_the_golden_matrix) {

@@ -2,9 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <set>
+
 #include "bcsc/error.hpp"
+#include "bcsc_config.h"
 #include "lib/core/context_state.hpp"
 #include "lib/core/gpu.hpp"
+
+#if BCSC_WITH_CUDA
+#include <driver_types.h>
+#endif
 
 namespace bcsc {
 namespace {
@@ -122,6 +130,81 @@ TEST(context, a_sticky_error_poisons_the_context_for_good) {
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::context_poisoned);
   }
+}
+
+/// The numbers of cudaError_t (CUDA 13) that tell of a call which was refused and of nothing worse, one by one.
+const std::set<int> harmless_errors{
+    0,   1,   2,   5,   6,   7,   8,   9,   12,  13,  16,  17,  18,  19,  20,  21,  22,  26,  27,  31,  32,  34,  35,
+    36,  37,  43,  44,  45,  46,  52,  98,  100, 101, 200, 205, 206, 207, 208, 209, 210, 211, 212, 213, 215, 216, 217,
+    218, 219, 221, 222, 223, 224, 225, 300, 301, 302, 303, 400, 401, 402, 500, 600, 701, 703, 704, 705, 708, 711, 712,
+    713, 720, 800, 801, 802, 803, 804, 811, 812, 900, 901, 902, 903, 904, 905, 906, 907, 908, 910, 912, 913, 914, 915};
+
+TEST(context, every_cuda_error_that_is_not_known_to_pass_is_sticky) {
+  for (int status = -1; status <= 1100; ++status) {
+    EXPECT_EQ(core::gpu::is_sticky(status), !harmless_errors.contains(status)) << status;
+  }
+  for (const int status : {10000, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+    EXPECT_TRUE(core::gpu::is_sticky(status)) << status;
+  }
+}
+
+#if BCSC_WITH_CUDA
+TEST(context, cuda_errors_have_the_numbers_that_they_are_known_by) {
+  for (const cudaError_t passing : {cudaSuccess,
+                                    cudaErrorInvalidValue,
+                                    cudaErrorMemoryAllocation,
+                                    cudaErrorInvalidConfiguration,
+                                    cudaErrorInsufficientDriver,
+                                    cudaErrorInvalidDeviceFunction,
+                                    cudaErrorNoDevice,
+                                    cudaErrorInvalidDevice,
+                                    cudaErrorInvalidKernelImage,
+                                    cudaErrorNoKernelImageForDevice,
+                                    cudaErrorPeerAccessUnsupported,
+                                    cudaErrorInvalidPtx,
+                                    cudaErrorUnsupportedPtxVersion,
+                                    cudaErrorInvalidResourceHandle,
+                                    cudaErrorIllegalState,
+                                    cudaErrorSymbolNotFound,
+                                    cudaErrorNotReady,
+                                    cudaErrorLaunchOutOfResources,
+                                    cudaErrorPeerAccessAlreadyEnabled,
+                                    cudaErrorPeerAccessNotEnabled,
+                                    cudaErrorHostMemoryAlreadyRegistered,
+                                    cudaErrorHostMemoryNotRegistered,
+                                    cudaErrorCooperativeLaunchTooLarge,
+                                    cudaErrorNotPermitted,
+                                    cudaErrorNotSupported,
+                                    cudaErrorStreamCaptureUnsupported,
+                                    cudaErrorStreamCaptureInvalidated,
+                                    cudaErrorStreamCaptureMerge,
+                                    cudaErrorStreamCaptureUnmatched,
+                                    cudaErrorStreamCaptureUnjoined,
+                                    cudaErrorStreamCaptureIsolation,
+                                    cudaErrorStreamCaptureImplicit,
+                                    cudaErrorCapturedEvent,
+                                    cudaErrorStreamCaptureWrongThread,
+                                    cudaErrorGraphExecUpdateFailure,
+                                    cudaErrorInvalidClusterSize}) {
+    EXPECT_FALSE(core::gpu::is_sticky(passing)) << passing;
+  }
+  for (const cudaError_t lasting :
+       {cudaErrorInitializationError, cudaErrorCudartUnloading, cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable,
+        cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorContextIsDestroyed, cudaErrorAssert,
+        cudaErrorHardwareStackError, cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
+        cudaErrorInvalidAddressSpace, cudaErrorInvalidPc, cudaErrorLaunchFailure, cudaErrorMpsClientTerminated,
+        cudaErrorExternalDevice, cudaErrorUnknown}) {
+    EXPECT_TRUE(core::gpu::is_sticky(lasting)) << lasting;
+  }
+}
+#endif
+
+TEST(context, an_error_without_a_name_poisons_the_context) {
+  const context ctx = context::cpu(1);
+  EXPECT_THROW(core::check_launch(ctx.state(), 1, "a test"), error);  // invalid value
+  EXPECT_NO_THROW(core::require_healthy(ctx.state()));
+  EXPECT_THROW(core::check_launch(ctx.state(), 1042, "a test"), error);
+  EXPECT_THROW(core::require_healthy(ctx.state()), error);
 }
 
 TEST(context, want_of_host_memory_is_a_typed_error) {

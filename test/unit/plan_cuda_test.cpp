@@ -10,6 +10,8 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/plan.hpp"
+#include "lib/plan/registry.hpp"
+#include "lib/plan/stored.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 
@@ -444,29 +446,6 @@ TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
   for (auto& s : streams) cudaStreamDestroy(s);
 }
 
-TEST_F(plan_cuda, the_own_workspace_belongs_to_one_stream) {
-  // A kernel for which B is packed into the workspace.
-  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major, .kernel = "tiled"});
-  operand<float> on_b(ctx(), b_, {layout::col_major}), on_c(ctx(), a_.rows, 24, {});
-  const auto b = on_b.view();
-  const auto c = on_c.view();
-  cudaStream_t first = nullptr, second = nullptr;
-  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
-  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
-  plan.run(1.0f, b, 0.0f, c, {.stream = first});
-  EXPECT_NO_THROW(plan.run(1.0f, b, 0.0f, c, {.stream = first}));
-  try {
-    plan.run(1.0f, b, 0.0f, c, {.stream = second});
-    FAIL() << "two streams share one workspace";
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), errc::workspace_in_use);
-  }
-  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  expect_right(plan, on_c);
-  cudaStreamDestroy(first);
-  cudaStreamDestroy(second);
-}
-
 /// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched beside C.
 template <class T>
 void turn_large_c(const context& ctx) {
@@ -552,12 +531,73 @@ TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
   EXPECT_GE(after, before);  // the driver may give back what it held, a run may take nothing
 }
 
+// As where there are too many non-zeros for the GPU to cut: the host cuts CSR with 64-bit indices, and the GPU
+// multiplies.
+TEST_F(plan_cuda, a_stream_of_rows_may_be_cut_on_the_host) {
+  for (triplet& e : a_.entries) e.value = std::round(4 * e.value);
+  const auto b = random_table<float>(a_.cols, 24, values::small_integers, 3);
+  const auto csr = csr_of<float, std::int64_t>(a_);
+  std::vector<std::int64_t> backwards(static_cast<std::size_t>(a_.rows));
+  for (std::int64_t i = 0; i < a_.rows; ++i) backwards[static_cast<std::size_t>(i)] = a_.rows - 1 - i;
+  const auto in_order = multiply<float>(a_, false, 1, b, 0, {});
+  auto upside_down = in_order;
+  for (std::int64_t i = 0; i < a_.rows; ++i) {
+    for (std::int64_t j = 0; j < 24; ++j) upside_down.value(i, j) = in_order.value(a_.rows - 1 - i, j);
+  }
+  std::size_t num_rows_of_the_table = 0;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.algorithm != "rowwise" || k.info.type != value_type::fp32 || k.launch == nullptr) continue;
+    ++num_rows_of_the_table;
+    for (const bool reversed : {false, true}) {
+      plan::storing how{
+          .form = kernels::operand_form::rows, .cols = 24, .columns_at_once = k.info.columns_at_once, .device = 0};
+      if (reversed) how.order = backwards;
+      const auto stored = plan::make_rows_on_host(csr.view(), how);
+      EXPECT_EQ(stored.facts().nnzc, csr.nnz());
+      const core::device_buffer<float> partials(0, std::max<std::int64_t>(1, stored.partial_values(24)));
+      operand<float> on_b(ctx(), b, {}), on_c(ctx(), a_.rows, 24, {});
+      const auto b_view = on_b.view();
+      const auto c_view = on_c.view();
+      const plan::dense_side<float> product{b_view.data, b_view.ld, 1,    24,      24,      c_view.data,    c_view.ld,
+                                            1,           1.0f,      0.0f, nullptr, nullptr, partials.data()};
+      EXPECT_EQ(stored.start(k.launch, product, {1, nullptr, ctx().device().num_multiprocessors}), 0);
+      expect_exact<float>(reversed ? upside_down : in_order, on_c.read(), k.info.name);
+    }
+    // The same stream as the GPU cuts of the same matrix.
+    plan::storing how{
+        .form = kernels::operand_form::rows, .cols = 24, .columns_at_once = k.info.columns_at_once, .device = 0};
+    const plan::stored_matrix<float> there(csr.view(), how);
+    EXPECT_EQ(there.facts().bytes, plan::make_rows_on_host(csr.view(), how).facts().bytes) << k.info.name;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(num_rows_of_the_table, 0u);
+}
+
+TEST_F(plan_cuda, a_stream_that_does_not_fit_is_refused_before_it_is_cut) {
+  const auto csr = csr_of<float, std::int64_t>(a_);
+  // Views of more non-zeros than any GPU holds: nothing of them is read.
+  auto large = csr.view();
+  large.values = {large.values.data(), std::size_t{1} << 42};
+  try {
+    (void)plan::make_rows_on_host(large, {.form = kernels::operand_form::rows, .device = 0});
+    FAIL() << "2^42 non-zeros were stored";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::out_of_memory);
+    const std::string message = e.what();
+    EXPECT_NE(message.find(std::to_string(std::int64_t{1} << 45)), std::string::npos) << message;
+    EXPECT_NE(message.find("are free"), std::string::npos) << message;
+  }
+}
+
 TEST_F(plan_cuda, out_of_memory_is_an_error_that_leaves_everything_usable) {
   try {
     const core::device_buffer<double> too_much(0, std::int64_t{1} << 42);
     FAIL() << "32 TiB were given";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::out_of_memory);
+    const std::string message = e.what();
+    EXPECT_NE(message.find(std::to_string(std::int64_t{8} << 42)), std::string::npos) << message;
+    EXPECT_NE(message.find("are free"), std::string::npos) << message;
   }
   const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24});
   operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});

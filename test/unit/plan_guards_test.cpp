@@ -91,6 +91,51 @@ TEST(plan_guards, two_callers_never_share_the_plans_own_workspace) {
   EXPECT_GT(num_right, 0);
 }
 
+/// Runs and updates that meet: each C is the product with the values of one update, of those that it can have met.
+TEST(plan_guards, new_values_come_whole_and_in_time) {
+  constexpr std::int64_t size = 3000, cols = 8, num_runners = 3;
+  constexpr int num_updates = 200;
+  std::vector<std::int32_t> row_ptr(size + 1), col_ind(size);
+  for (std::int32_t i = 0; i < size; ++i) {
+    row_ptr[static_cast<std::size_t>(i) + 1] = i + 1;
+    col_ind[static_cast<std::size_t>(i)] = size - 1 - i;
+  }
+  const auto times = [&](int factor) {
+    return csr_matrix<float>(size, size, row_ptr, col_ind, std::vector<float>(size, static_cast<float>(factor)));
+  };
+  for (const bool is_transposed : {false, true}) {
+    spmm_plan<float> plan(context::cpu(1), times(0), {.cols = cols});
+    if (is_transposed) plan = std::move(*plan.transposed());
+    std::atomic<int> begun{0}, done{0};
+    std::atomic<std::int64_t> num_wrong{0}, num_runs{0};
+    std::vector<std::thread> runners;
+    for (std::int64_t runner = 0; runner < num_runners; ++runner) {
+      runners.emplace_back([&] {
+        dense_matrix<float> b(size, cols), c(size, cols);
+        std::fill_n(b.data(), size * cols, 1.0f);
+        while (done < num_updates) {
+          const int least = done;
+          plan.run(1.0f, b.view(), 0.0f, c.view());
+          const int most = begun;
+          const float got = c.data()[0];
+          const bool whole = std::all_of(c.data(), c.data() + size * cols, [&](float x) { return x == got; });
+          num_wrong += whole && static_cast<float>(least) <= got && got <= static_cast<float>(most) ? 0 : 1;
+          ++num_runs;
+        }
+      });
+    }
+    // With runs that never pause, for they would keep an unfair lock to themselves.
+    for (int k = 1; k <= num_updates; ++k) {
+      begun = k;
+      plan.update_values(times(k));
+      done = k;
+    }
+    for (std::thread& runner : runners) runner.join();
+    EXPECT_EQ(num_wrong, 0);
+    EXPECT_GT(num_runs, 0);
+  }
+}
+
 TEST(plan_guards, the_choice_has_the_least_predicted_time) {
   for (const std::int64_t cols : {1, 8, 32, 128, 512}) {
     const plan::problem p{

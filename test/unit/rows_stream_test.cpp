@@ -183,6 +183,12 @@ TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
   EXPECT_EQ(converters::cut_for(1 << 10, 1 << 20, 8, 8), (rows_stream_options{.split = 4096, .piece = 128}));
   EXPECT_EQ(converters::cut_for(1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 31, 800),
             (rows_stream_options{.split = 57600}));
+  // What stays whole fits the kernels' counts, however long the rows are.
+  for (const std::int64_t rows : {1, 2, 5}) {
+    const auto cut = converters::cut_for(rows, rows * ((std::int64_t{1} << 31) - 1), 8, 4);
+    EXPECT_EQ(cut, (rows_stream_options{.split = 1 << 30, .piece = 288}));
+    EXPECT_NO_THROW(converters::check_rows_stream(rows, (std::int64_t{1} << 31) - 1, cut));
+  }
   EXPECT_EQ(converters::cut_for(131072, 1942979, 128, 4), (rows_stream_options{.split = 288}));  // R-MAT 17
   EXPECT_EQ(converters::cut_for(131072, 1942979, 32, 4), (rows_stream_options{.split = 128}));
   EXPECT_EQ(converters::cut_for(279794, 517047, 128, 2), (rows_stream_options{.split = 128}));  // BOYD2_A

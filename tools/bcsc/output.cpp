@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "bcsc/error.hpp"
 
@@ -48,6 +49,12 @@ std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+/// To stderr, if it takes it: work does not fail because nobody can be told how far it is.
+void draw(std::string_view text) noexcept {
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace
 
 void progress_bar::show(double done, std::string_view note) {
@@ -59,15 +66,13 @@ void progress_bar::show(double done, std::string_view note) {
   constexpr std::size_t cells = 30;
   const double share = std::isfinite(done) ? std::clamp(done, 0.0, 1.0) : 0.0;
   const auto filled = static_cast<std::size_t>(std::lround(share * cells));
-  fmt::print(stderr, "\r\x1b[K{} [{}{}] {:3.0f}% {}", label_, std::string(filled, '#'),
-             std::string(cells - filled, '.'), 100 * share, note);
-  std::fflush(stderr);
+  draw(fmt::format("\r\x1b[K{} [{}{}] {:3.0f}% {}", label_, std::string(filled, '#'), std::string(cells - filled, '.'),
+                   100 * share, note));
 }
 
-void progress_bar::clear() {
+void progress_bar::clear() noexcept {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  draw("\r\x1b[K");
   drawn_ = false;
 }
 
@@ -96,12 +101,9 @@ void busy_note::run(const std::string& label) {
   std::unique_lock lock(mutex_);
   int seconds = 0;
   while (!ended_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; })) {
-    fmt::print(stderr, "\r\x1b[K{} ... {} s", label, ++seconds);
-    std::fflush(stderr);
+    draw(fmt::format("\r\x1b[K{} ... {} s", label, ++seconds));
   }
-  if (seconds == 0) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  if (seconds > 0) draw("\r\x1b[K");
 }
 
 output::output(const output_options& options) : options_(options), json_(nlohmann::ordered_json::object()) {}

@@ -34,7 +34,7 @@ class progress_bar {
 
   /// `done` in [0, 1]; `note` stands behind the bar. Drawn at most ten times a second, but always at first.
   void show(double done, std::string_view note = {});
-  void clear();
+  void clear() noexcept;
   /// For the library's own long operations; lives as long as the bar.
   progress_callback callback();
 

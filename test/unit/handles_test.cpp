@@ -1,0 +1,148 @@
+// What is left of a handle that was moved from, and what the C face says to null: a typed error, never a crash.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "bcsc/capi.h"
+#include "bcsc/container.hpp"
+#include "bcsc/device.hpp"
+#include "bcsc/plan.hpp"
+#include "bcsc/tune.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/code_of.hpp"
+
+namespace bcsc::test {
+namespace {
+
+/// Fails unless `call` says that its object has been moved from, and names the member.
+template <class Call>
+void expect_refused(const char* member, Call call) {
+  try {
+    call();
+    ADD_FAILURE() << member << " was done";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::invalid_argument) << member;
+    const std::string message = e.what();
+    EXPECT_NE(message.find(member), std::string::npos) << message;
+    EXPECT_NE(message.find("moved from"), std::string::npos) << message;
+  }
+}
+
+template <class T>
+void expect_empty(spmm_plan<T>& plan) {
+  const auto csr = csr_of<T>(case_named("ragged"));
+  const auto wide = csr_of<T, std::int64_t>(case_named("ragged"));
+  dense_matrix<T> b(csr.cols(), 4), c(csr.rows(), 4);
+  expect_refused("run", [&] { plan.run(1, b.view(), 0, c.view()); });
+  expect_refused("run", [&] { plan.run(1, b.view(), 0, c.view(), {.batch = {.count = 0}}); });
+  expect_refused("sharing", [&] { (void)plan.sharing("rows"); });
+  expect_refused("transposed", [&] { (void)plan.transposed(); });
+  expect_refused("workspace_bytes", [&] { (void)plan.workspace_bytes(); });
+  expect_refused("update_values", [&] { plan.update_values(csr); });
+  expect_refused("update_values", [&] { plan.update_values(wide); });
+  expect_refused("update_values", [&] { plan.update_values(to_bcsc(csr, 4)); });
+  expect_refused("update_values", [&] { plan.update_values(to_bcsc(wide, 4)); });
+  expect_refused("facts", [&] { (void)plan.facts(); });
+  expect_refused("explain", [&] { (void)plan.explain(); });
+  expect_refused("where", [&] { (void)plan.where(); });
+}
+
+template <class T>
+class moved_from_plan : public ::testing::Test {};
+using numbers = ::testing::Types<float, double, half, bfloat16>;
+TYPED_TEST_SUITE(moved_from_plan, numbers);
+
+TYPED_TEST(moved_from_plan, says_so_in_every_member) {
+  const auto csr = csr_of<TypeParam>(case_named("ragged"));
+  spmm_plan<TypeParam> plan(context::cpu(1), csr, {.cols = 4});
+  spmm_plan<TypeParam> taken = std::move(plan);
+  expect_empty(plan);
+  EXPECT_EQ(taken.facts().rows, csr.rows());
+  plan = std::move(taken);  // it can be assigned to, and is a plan again
+  expect_empty(taken);
+  EXPECT_EQ(plan.facts().rows, csr.rows());
+  dense_matrix<TypeParam> b(csr.cols(), 4), c(csr.rows(), 4);
+  EXPECT_NO_THROW(plan.run(1, b.view(), 0, c.view()));
+  taken = std::move(taken);
+  expect_empty(taken);
+}
+
+TEST(moved_from, plans_that_share_or_transpose_say_so_too) {
+  const spmm_plan<float> plan(context::cpu(1), csr_of<float>(case_named("ragged")), {.cols = 4, .kernel = "rows"});
+  auto shared = plan.sharing(plan.facts().kernel.name), transposed = plan.transposed();
+  ASSERT_TRUE(shared && transposed);
+  const spmm_plan<float> first = std::move(*shared), second = std::move(*transposed);
+  expect_empty(*shared);
+  expect_empty(*transposed);
+}
+
+TEST(moved_from, mapped_matrix_says_so) {
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "moved_from.bcsc";
+  const auto csr = csr_of<float>(case_named("ragged"));
+  write_container(path, csr.view());
+  mapped_matrix mapped(path);
+  mapped_matrix taken = std::move(mapped);
+  expect_refused("info", [&] { (void)mapped.info(); });
+  expect_refused("view", [&] { (void)mapped.view(); });
+  expect_refused("view", [&] { (void)mapped.as<csr_view<float>>(); });
+  mapped = std::move(taken);
+  EXPECT_EQ(mapped.as<csr_view<float>>().nnz(), csr.nnz());
+  std::filesystem::remove(path);
+}
+
+TEST(moved_from, contexts_stay_what_they_were) {
+  context ctx = context::cpu(3);
+  context taken = std::move(ctx);
+  EXPECT_EQ(ctx.threads(), 3);
+  EXPECT_EQ(taken.threads(), 3);
+  taken = context::cpu(2);
+  EXPECT_EQ(ctx.describe(), context::cpu(3).describe());
+}
+
+TEST(moved_from, device_matrices_are_empty) {
+  const auto csr = csr_of<float>(case_named("ragged"));
+  device_csr<float> a(csr.view(), nullptr);
+  const device_csr<float> taken = std::move(a);
+  EXPECT_EQ(a.rows(), 0);
+  EXPECT_EQ(a.view().values.size(), 0u);
+  EXPECT_EQ(taken.rows(), csr.rows());
+}
+
+TEST(moved_from, host_matrices_are_refused_by_a_plan) {
+  auto csr = csr_of<float>(case_named("ragged"));
+  const auto taken = std::move(csr);
+  EXPECT_EQ(code_of([&] { spmm_plan(context::cpu(1), csr); }), errc::invalid_format);
+  const context ctx = context::cpu(1);
+  EXPECT_EQ(code_of([&] { tune(ctx, csr.view()); }), errc::invalid_format);
+}
+
+TEST(null_handles, are_codes_and_messages) {
+  const int refused = static_cast<int>(errc::invalid_argument);
+  const auto says = [](const char* name) { return std::string(bcsc_last_error()).find(name) != std::string::npos; };
+  EXPECT_EQ(bcsc_context_cpu(1, nullptr), refused);
+  EXPECT_TRUE(says("context"));
+  EXPECT_EQ(bcsc_context_best(nullptr), refused);
+  bcsc_context ctx = nullptr;
+  ASSERT_EQ(bcsc_context_cpu(1, &ctx), 0);
+  const std::int32_t ptr[] = {0, 1}, ind[] = {0};
+  const double v[] = {1}, b[] = {1};
+  double c[] = {1};
+  EXPECT_EQ(bcsc_plan_csr(ctx, BCSC_FP64, 1, 1, ptr, ind, v, 1, 0, nullptr), refused);
+  EXPECT_TRUE(says("plan"));
+  bcsc_plan plan = nullptr;
+  EXPECT_EQ(bcsc_plan_csr(ctx, BCSC_FP64, 1, 1, nullptr, ind, v, 1, 0, &plan), refused);
+  EXPECT_TRUE(says("row_ptr"));
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_EQ(bcsc_plan_run_batch(nullptr, v, b, 1, 0, v, c, 1, 0, 0, 1, 1, nullptr), refused);
+  EXPECT_TRUE(says("plan"));
+  const char* text = nullptr;
+  EXPECT_EQ(bcsc_plan_explain(nullptr, &text), refused);
+  EXPECT_EQ(text, nullptr);
+  bcsc_context_free(ctx);
+}
+
+}  // namespace
+}  // namespace bcsc::test
