@@ -74,6 +74,9 @@ TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
 UNITS = "kernels/cuda/units.cuh"
+VECTORS = "kernels/cuda/vectors.cuh"
+FRAGMENTS = "converters/formats/fragments.cpp"
+FRAGMENTS_KERNELS = "converters/formats/fragments_kernels.cuh"
 CACHED = "kernels/cuda/cached.cuh"
 SCATTER = "kernels/cuda/scatter.cuh"
 EMULATOR = "test/emulation/emulated_gpu.cpp"
@@ -373,6 +376,27 @@ MUTANTS = [
     Mutant("early-scatter", SCATTER, "kernel before has written\n      wait_for_previous();\n",
            "kernel before has written\n", EMULATED_SCATTER),
     Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
+    Mutant("early-far-rows", UNITS, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
+           "  let_next_begin();\n  const std::int64_t step", EMULATED_UNITS),
+    Mutant("incoherent-b", VECTORS, "const word some = load_global(reinterpret_cast<const word*>(from));",
+           "const word some = __ldg(reinterpret_cast<const word*>(from));", EMULATED_ROWWISE),
+    Mutant("incoherent-copy-of-b", UNITS, "present > 0 ? load_global(&row[n].bits)", "present > 0 ? __ldg(&row[n].bits)",
+           EMULATED_UNITS),
+    # --- what is not finite in B, and rows of B that lie far apart ---
+    Mutant("units-no-vote", UNITS, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
+           EMULATED_UNITS),
+    Mutant("units-vote-of-one-half", UNITS, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
+           "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_UNITS),
+    Mutant("units-stored-zeros", FRAGMENTS, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",
+           "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_UNITS),
+    Mutant("units-pieces-whole", UNITS, "  if (item.slot < 0) {\n    deliver_stored(", "  if (true) {\n    deliver_stored(",
+           EMULATED_UNITS),
+    Mutant("units-far-rows", UNITS, "std::max(spmm.ldb, spmm.b_col_stride) > most_units_ld<T>",
+           "std::max(spmm.ldb, spmm.b_col_stride) > 4 * most_units_ld<T>", EMULATED_UNITS),
+    Mutant("fragments-masks-on-device", FRAGMENTS_KERNELS, "masks + 2 * tile + place / 32", "masks + 2 * tile",
+           ("emulated_fragments_test",)),
+    Mutant("choose-spreading-kernel", CHOICE_CPP, "options.kernel.empty() ? k.info.stored_entries_only :",
+           "options.kernel.empty() ? true :", ("nonfinite_test",)),
     Mutant("emulated-own-wait", EMULATOR, "if (!watching_ || !begins_early_ || current_->has_waited) return;",
            "if (!watching_ || !begins_early_ || someone_waited_) return;", EMULATED_GPU),
     Mutant("emulated-lasting-loads", EMULATOR, "if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;",

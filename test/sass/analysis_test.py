@@ -216,6 +216,18 @@ class Pointers(unittest.TestCase):
             @P0 BRA .again
             EXIT"""), [load])
 
+    def test_who_comes_by_a_branch_sees_what_was_written_under_its_predicate(self):
+        way = """
+            LDC.64 R8, c[0x0][0x218]
+            @!P5 LDC.64 R8, c[0x0][0x210]
+            @!P5 BRA there
+            {}
+        there:
+            LDG.E.CONSTANT R4, desc[UR4][R8.64]
+            EXIT"""
+        self.assertEqual(through_b(way.format("LDC.64 R8, c[0x0][0x210]")), [])
+        self.assertEqual(through_b(way.format("MOV R7, R6")), ["LDG.E.CONSTANT R4, desc[UR4][R8.64]"])
+
     def test_who_stands_under_one_predicate_sees_what_was_written_under_it(self):
         text = """
             LDC.64 R8, c[0x0][0x218]

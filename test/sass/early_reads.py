@@ -430,12 +430,20 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
                     held[register] = bits
                 else:
                     held.pop(register, None)
+        last = code[ends[begin] - 1]
         for behind in flow.next((ends[begin] - 1, calls)):
+            arrives = held
+            if last.conditional and last.base in ("BRA", "JMP", "EXIT") and not PREDICATE.search(last.operands):
+                # Whoever comes here knows the branch's predicate, and so what was written under it for certain.
+                went_on = behind[0] == ends[begin] and last.base != "EXIT" and flow.target(last) == behind[0]
+                negated = last.predicate[1:] if last.predicate.startswith("!") else "!" + last.predicate
+                certain = {} if went_on else under.get(negated if behind[0] == ends[begin] else last.predicate, {})
+                arrives = {register: bits for register, bits in (held | certain).items() if bits}
             if behind not in at_begin:
-                at_begin[behind], changed = dict(held), True
+                at_begin[behind], changed = dict(arrives), True
             else:
                 there, changed = at_begin[behind], False
-                for register, bits in held.items():
+                for register, bits in arrives.items():
                     if bits & ~there.get(register, 0):
                         there[register] = there.get(register, 0) | bits
                         changed = True
