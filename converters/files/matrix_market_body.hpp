@@ -18,6 +18,7 @@
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/pattern_values.hpp"
 #include "converters/files/scan.hpp"
+#include "converters/files/scan_line.hpp"
 #include "converters/formats/parallel.hpp"
 
 /// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then reads it
@@ -104,6 +105,26 @@ bool take_plain_line(const file_info& info, const char*& at, stored_entry<T>& en
   return *at++ == '\n' && static_cast<std::size_t>(at - line) <= line_reader::max_line;
 }
 
+/// The same, most of which is known beforehand: real coordinates, `row column value` and nothing else on the line.
+template <value T>
+[[gnu::always_inline]] inline bool take_usual_line(const file_info& info, const char*& line, stored_entry<T>& entry) {
+#if BCSC_SCAN_LINES
+  const char* at = line;  // in a register: `line` may be reached from elsewhere
+  std::int64_t row = 0, col = 0;
+  T value{};
+  if (!scan::take_short_place(at, row, col)) return false;
+  const bool inside = (static_cast<std::uint64_t>(row - 1) < static_cast<std::uint64_t>(info.rows)) &
+                      (static_cast<std::uint64_t>(col - 1) < static_cast<std::uint64_t>(info.cols));
+  if (!inside || !scan::take_short_real(at, value) || *at != '\n') return false;
+  entry = {row - 1, col - 1, value};
+  line = at + 1;
+  return true;
+#else
+  (void)info, (void)line, (void)entry;
+  return false;
+#endif
+}
+
 /// Reads a chunk's text into its arrays.
 template <value T, index I>
 void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) {
@@ -112,6 +133,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
   I* const rows = info.array ? nullptr : c.row.reserve(most);
   I* const cols = info.array ? nullptr : c.col.reserve(most);
   const bool structured = !info.array && info.symmetry != file_symmetry::general;
+  const bool usual = !info.array && info.field == file_field::real;
 
   const char *at = c.block.text.data(), *const end = at + c.block.text.size();
   std::int64_t num_entries = 0, num_lines = 0;
@@ -124,7 +146,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
     const char* const line = at;
     ++num_lines;
     T imaginary{0};
-    bool plain = take_plain_line(info, at, entry, imaginary);
+    bool plain = (usual && take_usual_line(info, at, entry)) || take_plain_line(info, at, entry, imaginary);
     // The rules of the diagonal are for entry_lines.
     if (plain && structured) plain = entry.row != entry.col || info.symmetry == file_symmetry::symmetric;
     if (!plain) {
@@ -146,7 +168,8 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
     if (!info.array) {
       rows[num_entries] = static_cast<I>(entry.row);
       cols[num_entries] = static_cast<I>(entry.col);
-      ordered &= entry.row > last_row || (entry.row == last_row && entry.col > last_col);
+      // No branches: where a row ends is not foreseen.
+      ordered &= (entry.row > last_row) | ((entry.row == last_row) & (entry.col > last_col));
       last_row = entry.row;
       last_col = entry.col;
     }
