@@ -190,7 +190,9 @@ class body_reader {
         info_(head.info),
         blocks_(in, lines.rest(), chunk_bytes),
         num_lines_(head.size_line),
-        ring_(4 * num_threads(chunk_bytes)) {}
+        ring_(4 * num_threads(chunk_bytes)) {
+    stored_.in = &in;
+  }
 
   /// All of the file's entries, in its order; of an array only the values. Throws error with the line.
   stored_entries<T, I> read();
@@ -243,6 +245,10 @@ std::size_t body_reader<T, I>::num_threads(std::size_t chunk_bytes) const {
 
 template <value T, index I>
 void body_reader<T, I>::reserve_credible() {
+  const std::int64_t bytes_each = info_.array ? sizeof(T) : stored_entries<T, I>::bytes_each;
+  in_.require_memory(0, core::saturating_product(in_.holdable(info_.stored_entries, least_line(info_)), bytes_each),
+                     fmt::format("the list of {} entries", info_.stored_entries),
+                     {.path = in_.path(), .line = num_lines_});
   const std::int64_t entries = std::min(info_.stored_entries, in_.credible_bytes() / least_line(info_) + 1);
   make_room(stored_.values, static_cast<std::size_t>(entries));
   if (info_.array) return;
@@ -341,6 +347,10 @@ template <value T, index I>
 void body_reader<T, I>::append(const chunk<T, I>& c) {
   const std::size_t before = stored_.size(), count = static_cast<std::size_t>(c.num_entries);
   if (count == 0) return;
+  if (const std::size_t room = stored_.values.capacity(); before + count > room) {
+    stored_.require_memory(static_cast<std::int64_t>(before),
+                           static_cast<std::int64_t>(std::max(before + count, 2 * room)));
+  }
   const auto add = [&](auto& array, const auto* from) {
     make_room(array, before + count);
     array.insert(array.end(), from, from + count);
