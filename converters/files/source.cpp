@@ -394,7 +394,9 @@ void source::require_unchanged() const {
   }
   // Files of /proc say that they are empty.
   const bool is_longer = stored_bytes_ > 0 && stored_read_ > stored_bytes_;
-  if (is_longer || status.st_mtim.tv_sec != modified_.tv_sec || status.st_mtim.tv_nsec != modified_.tv_nsec) {
+  const timespec& modified = status.st_mtim;
+  const bool is_rewritten = modified.tv_sec != modified_.tv_sec || modified.tv_nsec != modified_.tv_nsec;
+  if (is_longer || is_rewritten) {
     fail_at({.path = path_, .byte = stored_read_}, errc::io_error, "the file was written while it was read");
   }
 }

@@ -531,8 +531,9 @@ TEST(container_input, may_be_read_instead_of_mapped) {
   }
   bcsc_json("convert " + read + " " + in_scratch("again.bcsc") + " --no-map");  // no container: nothing else happens
   std::filesystem::resize_file(stored, std::filesystem::file_size(stored) - 1);
-  const json failed = bcsc_json("info " + stored + " --no-map", 1);
-  EXPECT_EQ(failed.at("error").at("code"), "truncated");
+  const outcome failed = bcsc_run("info " + stored + " --no-map --json");
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(json::parse(failed.out).at("error").at("code"), "truncated");
 }
 
 TEST(convert, says_in_a_container_what_it_was) {
