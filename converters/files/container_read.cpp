@@ -311,14 +311,14 @@ Matrix converted(const any_view& held, conversion_options wanted, const source& 
 
 template <owning_matrix Matrix>
 Matrix read_as(source& in, const conversion_options& wanted) {
-  const opened file(in, {.progress = in.options().progress});
+  const opened file(in, {.map = in.options().map_containers, .progress = in.options().progress});
   return converted<Matrix>(file.view(), wanted, in);
 }
 
 }  // namespace
 
 opened::opened(source& in, const container_read_options& options) {
-  const std::string_view content = aligned_content(in);
+  const std::string_view content = aligned_content(in, options.map);
   const directory from = parse(content, content.size(), in.path());
   if (options.verify_checksums) verify(content, from, in.path(), options.progress);
   info_ = describe(from, content, in.path());
@@ -326,8 +326,8 @@ opened::opened(source& in, const container_read_options& options) {
   if (options.check == trust::validate) naming(in.path(), [&] { validate(view_); });
 }
 
-std::string_view opened::aligned_content(source& in) {
-  const std::string_view content = in.content();
+std::string_view opened::aligned_content(source& in, bool map) {
+  const std::string_view content = map ? in.mapped_content() : in.content();
   if (reinterpret_cast<std::uintptr_t>(content.data()) % sizeof(std::uint64_t) == 0) return content;
   aligned_.resize(content.size() / sizeof(std::uint64_t) + 1);
   std::memcpy(aligned_.data(), content.data(), content.size());
@@ -368,7 +368,7 @@ file_info read_info(source& in) {
 
 template <value T, index I>
 coo_matrix<T, I> read_matrix(source& in) {
-  const opened file(in, {.progress = in.options().progress});
+  const opened file(in, {.map = in.options().map_containers, .progress = in.options().progress});
   return file.view().visit([&]<matrix_view View>(const View& view) {
     if constexpr (format_of<View> == matrix_format::coo) {
       return naming(in.path(), [&] { return cast_entries<T, I>(view, in.options()); });
@@ -390,6 +390,7 @@ dense_matrix<T> read_dense(source& in) {
 
 any_matrix read_any(source& in, const container_read_options& options) {
   const opened file(in, options);
+  in.require_memory(0, file.info().file_bytes, "the matrix", {.path = in.path()});
   return file.view().visit([](const auto& view) { return copied(view); });
 }
 
@@ -403,12 +404,23 @@ BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 
 }  // namespace files::container
 
+namespace files::container {
+namespace {
+
+/// What is mapped is read as soon as it is there; else it takes time, of which progress tells.
+read_options options_of_source(const container_read_options& options) {
+  return {.progress = options.map ? progress_callback() : options.progress};
+}
+
+}  // namespace
+}  // namespace files::container
+
 struct mapped_matrix::impl {
   files::source in;
   files::container::opened file;
 
   impl(const std::filesystem::path& path, const container_read_options& options)
-      : in(path, read_options{}), file(in, options) {}
+      : in(path, files::container::options_of_source(options)), file(in, options) {}
 };
 
 mapped_matrix::mapped_matrix(const std::filesystem::path& path, const container_read_options& options)
@@ -443,7 +455,7 @@ container_info read_container_info(const std::filesystem::path& path) {
 
 any_matrix read_container(const std::filesystem::path& path, const container_read_options& options) {
   return files::within_memory(path, [&] {
-    files::source in(path, read_options{});
+    files::source in(path, files::container::options_of_source(options));
     return files::container::read_any(in, options);
   });
 }

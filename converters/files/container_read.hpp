@@ -21,7 +21,7 @@ class opened {
   any_view view() const { return view_; }
 
  private:
-  std::string_view aligned_content(source& in);
+  std::string_view aligned_content(source& in, bool map);
 
   std::vector<std::uint64_t> aligned_;  ///< the content, if it does not lie at a multiple of 8 bytes by itself
   container_info info_;

@@ -14,8 +14,10 @@
 
 #include "bcsc/files.hpp"
 #include "converters/files/location.hpp"
+#include "converters/files/source.hpp"
 #include "converters/formats/parallel.hpp"
 #include "lib/core/checked.hpp"
+#include "lib/core/memory.hpp"
 
 /// From the entries of a file, in its order, to a sorted COO or CSR matrix. The result does not depend on the number of
 /// threads.
@@ -64,10 +66,22 @@ template <value T, index I>
 struct stored_entries {
   std::vector<I> row, col;
   std::vector<T> values;
-  bool ordered = true;  ///< sorted by row, then column, no two at one place
+  bool ordered = true;         ///< sorted by row, then column, no two at one place
+  const source* in = nullptr;  ///< where they come from: knows how much memory they may take
+
+  static constexpr std::int64_t bytes_each = sizeof(T) + 2 * sizeof(I);
 
   std::size_t size() const { return values.size(); }
+  /// Throws error{out_of_memory}.
+  void require_memory(std::int64_t held, std::int64_t more) const {
+    if (in == nullptr) return;
+    in->require_memory(core::saturating_product(held, bytes_each), core::saturating_product(more, bytes_each),
+                       "the list of entries", {.path = in->path()});
+  }
   void push_back(I i, I j, T value) {
+    if (values.size() == values.capacity()) {  // all will double
+      require_memory(static_cast<std::int64_t>(size()), 2 * static_cast<std::int64_t>(size()) + 1);
+    }
     ordered = ordered && (values.empty() || std::pair(i, j) > std::pair(row.back(), col.back()));
     row.push_back(i);
     col.push_back(j);
@@ -164,6 +178,7 @@ buckets<T, I> throw_into_buckets(std::int64_t rows, const stored_entries<T, I>& 
     for (auto& piece : next) end += std::exchange(piece[at(bucket)], end);
     b.start.push_back(end);
   }
+  stored.require_memory(size, end);
   b.records = zeros<typename buckets<T, I>::record>(at(end));
   const auto within = static_cast<I>((std::int64_t{1} << b.shift) - 1);
   for_each([&](std::int64_t& to, I row, I col, T value) {

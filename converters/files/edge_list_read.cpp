@@ -266,6 +266,7 @@ file_info edge_list::read_info(source& in) {
 template <value T, index I>
 coo_matrix<T, I> edge_list::read_matrix(source& in) {
   stored_entries<T, I> stored;
+  stored.in = &in;
   edge_list_reader reader(in);
   reader.scan<T>(std::numeric_limits<I>::max(), [&](std::int64_t u, std::int64_t v, T value) {
     stored.push_back(static_cast<I>(u), static_cast<I>(v), value);

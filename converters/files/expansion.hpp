@@ -29,6 +29,11 @@ class expansion_meter {
     }
   }
 
+  /// That `bytes`, which something expands to and which will be held, can be had. Throws error{decompression_limit}.
+  void require_memory(std::int64_t bytes, const file_location& where) const {
+    in_.require_memory(0, bytes, "what it expands to", where, errc::decompression_limit);
+  }
+
   /// Counts `bytes` that were expanded. Throws error{decompression_limit | cancelled}.
   void count(std::int64_t bytes, const file_location& where) {
     require_permitted(bytes, where);

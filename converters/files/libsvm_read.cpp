@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bcsc/convert.hpp"
+#include "converters/files/coo_assembly.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/text_numbers.hpp"
 #include "converters/files/token_reader.hpp"
@@ -117,8 +118,8 @@ coo_matrix<T, I> read_rows(source& in, std::vector<double>* labels) {
     fail_at({.path = in.path()}, errc::size_overflow, "cols = {}: does not fit {}-bit indices", *in.options().cols,
             sizeof(I) * 8);
   }
-  std::vector<I> row_ind, col_ind;
-  std::vector<T> values;
+  stored_entries<T, I> stored;
+  stored.in = &in;
   std::int64_t row = -1;
   reader.scan<T>(
       max_size - 1,
@@ -127,14 +128,16 @@ coo_matrix<T, I> read_rows(source& in, std::vector<double>* labels) {
           fail_at({.path = in.path()}, errc::size_overflow, "{} rows do not fit {}-bit indices", row + 1,
                   sizeof(I) * 8);
         }
-        if (labels != nullptr) labels->push_back(label);
+        if (labels == nullptr) return;
+        if (labels->size() == labels->capacity()) {
+          in.require_memory(row * std::int64_t{sizeof label}, (2 * row + 1) * std::int64_t{sizeof label}, "the labels",
+                            {.path = in.path()});
+        }
+        labels->push_back(label);
       },
-      [&](std::int64_t col, T value) {
-        row_ind.push_back(static_cast<I>(row));
-        col_ind.push_back(static_cast<I>(col));
-        values.push_back(value);
-      });
-  return {reader.rows(), reader.cols(), std::move(row_ind), std::move(col_ind), std::move(values), trust::trusted};
+      [&](std::int64_t col, T value) { stored.push_back(static_cast<I>(row), static_cast<I>(col), value); });
+  return {reader.rows(), reader.cols(), std::move(stored.row), std::move(stored.col), std::move(stored.values),
+          trust::trusted};
 }
 
 }  // namespace

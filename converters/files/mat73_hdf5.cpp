@@ -332,6 +332,7 @@ number_list level_7_3_file::read_numbers(hid_t dataset, const std::string& path)
     fail(errc::truncated, "{}: announces {} numbers and stores none", files::quoted(path), count);
   }
   meter_.count(total, {.path = in_.path()});
+  meter_.require_memory(total, {.path = in_.path()});
   const auto block = std::make_shared<byte_block>();
   block->reserve(0, static_cast<std::size_t>(total));
   if (count > 0 && H5Dread(dataset, in_memory.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block->data()) < 0) {

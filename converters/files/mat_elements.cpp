@@ -193,6 +193,7 @@ stretch expand(const element& compressed, expansion_meter& meter, std::optional<
     return finished();
   }
   meter.require_permitted(static_cast<std::int64_t>(total - size), where);
+  meter.require_memory(static_cast<std::int64_t>(total), where);
   if (!read_to(total)) {
     fail_at(where, errc::truncated, "a compressed variable expands to {} bytes, and announces {}", size, total);
   }

@@ -18,6 +18,7 @@
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/pattern_values.hpp"
 #include "converters/files/scan.hpp"
+#include "converters/files/scan_line.hpp"
 #include "converters/formats/parallel.hpp"
 
 /// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then reads it
@@ -104,6 +105,26 @@ bool take_plain_line(const file_info& info, const char*& at, stored_entry<T>& en
   return *at++ == '\n' && static_cast<std::size_t>(at - line) <= line_reader::max_line;
 }
 
+/// The same, most of which is known beforehand: real coordinates, `row column value` and nothing else on the line.
+template <value T>
+[[gnu::always_inline]] inline bool take_usual_line(const file_info& info, const char*& line, stored_entry<T>& entry) {
+#if BCSC_SCAN_LINES
+  const char* at = line;  // in a register: `line` may be reached from elsewhere
+  std::int64_t row = 0, col = 0;
+  T value{};
+  if (!scan::take_short_place(at, row, col)) return false;
+  const bool inside = (static_cast<std::uint64_t>(row - 1) < static_cast<std::uint64_t>(info.rows)) &
+                      (static_cast<std::uint64_t>(col - 1) < static_cast<std::uint64_t>(info.cols));
+  if (!inside || !scan::take_short_real(at, value) || *at != '\n') return false;
+  entry = {row - 1, col - 1, value};
+  line = at + 1;
+  return true;
+#else
+  (void)info, (void)line, (void)entry;
+  return false;
+#endif
+}
+
 /// Reads a chunk's text into its arrays.
 template <value T, index I>
 void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) {
@@ -112,6 +133,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
   I* const rows = info.array ? nullptr : c.row.reserve(most);
   I* const cols = info.array ? nullptr : c.col.reserve(most);
   const bool structured = !info.array && info.symmetry != file_symmetry::general;
+  const bool usual = !info.array && info.field == file_field::real;
 
   const char *at = c.block.text.data(), *const end = at + c.block.text.size();
   std::int64_t num_entries = 0, num_lines = 0;
@@ -124,7 +146,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
     const char* const line = at;
     ++num_lines;
     T imaginary{0};
-    bool plain = take_plain_line(info, at, entry, imaginary);
+    bool plain = (usual && take_usual_line(info, at, entry)) || take_plain_line(info, at, entry, imaginary);
     // The rules of the diagonal are for entry_lines.
     if (plain && structured) plain = entry.row != entry.col || info.symmetry == file_symmetry::symmetric;
     if (!plain) {
@@ -146,7 +168,8 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
     if (!info.array) {
       rows[num_entries] = static_cast<I>(entry.row);
       cols[num_entries] = static_cast<I>(entry.col);
-      ordered &= entry.row > last_row || (entry.row == last_row && entry.col > last_col);
+      // No branches: where a row ends is not foreseen.
+      ordered &= (entry.row > last_row) | ((entry.row == last_row) & (entry.col > last_col));
       last_row = entry.row;
       last_col = entry.col;
     }
@@ -167,7 +190,9 @@ class body_reader {
         info_(head.info),
         blocks_(in, lines.rest(), chunk_bytes),
         num_lines_(head.size_line),
-        ring_(4 * num_threads(chunk_bytes)) {}
+        ring_(4 * num_threads(chunk_bytes)) {
+    stored_.in = &in;
+  }
 
   /// All of the file's entries, in its order; of an array only the values. Throws error with the line.
   stored_entries<T, I> read();
@@ -220,6 +245,10 @@ std::size_t body_reader<T, I>::num_threads(std::size_t chunk_bytes) const {
 
 template <value T, index I>
 void body_reader<T, I>::reserve_credible() {
+  const std::int64_t bytes_each = info_.array ? sizeof(T) : stored_entries<T, I>::bytes_each;
+  in_.require_memory(0, core::saturating_product(in_.holdable(info_.stored_entries, least_line(info_)), bytes_each),
+                     fmt::format("the list of {} entries", info_.stored_entries),
+                     {.path = in_.path(), .line = num_lines_});
   const std::int64_t entries = std::min(info_.stored_entries, in_.credible_bytes() / least_line(info_) + 1);
   make_room(stored_.values, static_cast<std::size_t>(entries));
   if (info_.array) return;
@@ -318,6 +347,10 @@ template <value T, index I>
 void body_reader<T, I>::append(const chunk<T, I>& c) {
   const std::size_t before = stored_.size(), count = static_cast<std::size_t>(c.num_entries);
   if (count == 0) return;
+  if (const std::size_t room = stored_.values.capacity(); before + count > room) {
+    stored_.require_memory(static_cast<std::int64_t>(before),
+                           static_cast<std::int64_t>(std::max(before + count, 2 * room)));
+  }
   const auto add = [&](auto& array, const auto* from) {
     make_room(array, before + count);
     array.insert(array.end(), from, from + count);

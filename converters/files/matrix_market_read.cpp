@@ -28,11 +28,12 @@ void require_sizes_fit(const header& head, const std::string& path) {
 
 /// Gives the values of an array file their places; zeros are left out.
 template <value T, index I>
-stored_entries<T, I> place(const std::vector<T>& values, const file_info& info) {
+stored_entries<T, I> place(const std::vector<T>& values, const file_info& info, const source* in) {
   // By the values and not by the columns: a file of 0 rows may announce any number of columns.
   const bool half = info.symmetry != file_symmetry::general;
   const std::int64_t below_diagonal = info.symmetry == file_symmetry::skew_symmetric ? 1 : 0;
   stored_entries<T, I> stored;
+  stored.in = in;
   std::int64_t row = below_diagonal, col = 0;
   for (const T value : values) {
     if (value != T{0}) stored.push_back(static_cast<I>(row), static_cast<I>(col), value);
@@ -52,7 +53,7 @@ stored_entries<T, I> read_entries(source& in, std::size_t chunk_bytes, file_info
   require_sizes_fit<I>(head, in.path());
   info = head.info;
   stored_entries<T, I> stored = body_reader<T, I>(in, lines, head, chunk_bytes).read();
-  return info.array ? place<T, I>(stored.values, info) : std::move(stored);
+  return info.array ? place<T, I>(stored.values, info, &in) : std::move(stored);
 }
 
 }  // namespace
@@ -73,6 +74,8 @@ template <value T, index I>
 csr_matrix<T, I> read_csr(source& in, std::size_t chunk_bytes) {
   file_info info;
   auto stored = read_entries<T, I>(in, chunk_bytes, info);
+  in.require_memory(0, core::saturating_product(info.rows + 1, sizeof(I)),
+                    fmt::format("the pointers of {} rows", info.rows), {.path = in.path()});
   return assemble_csr(info.rows, info.cols, std::move(stored), info.symmetry, in.path());
 }
 

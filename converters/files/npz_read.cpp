@@ -12,6 +12,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/npy.hpp"
 #include "converters/files/zip.hpp"
+#include "lib/core/memory.hpp"
 
 /// Reading SciPy's .npz in two passes over the zip's directory: the arrays' headers first, and whether they fit each
 /// other; then their elements.
@@ -102,6 +103,9 @@ template <class T>
 std::vector<T> read_numbers(zip_reader& zip, const npy_header& header) {
   std::vector<T> numbers;
   const std::int64_t credible = zip.credible_bytes() / static_cast<std::int64_t>(header.item_bytes);
+  // A size that the zip's directory confirms has been held to the limits of expansion.
+  const std::int64_t expected = zip.size() >= 0 ? header.num_items : std::min(header.num_items, credible);
+  zip.require_memory(core::saturating_product(expected, sizeof(T)));
   numbers.reserve(static_cast<std::size_t>(std::min(header.num_items, credible)));
   for_each_piece(zip, header, [&](const char* from, std::size_t items) {
     const std::size_t before = numbers.size();
@@ -586,6 +590,8 @@ coo_matrix<T, I> npz::read_matrix(source& in) {
     elements<T, I> from(file);
     require_valid(file, from);
     if (file.kind() == storage::csr && is_sorted_csr(from)) return from_sorted_csr(file, std::move(from));
+    in.require_memory(0, core::saturating_product(static_cast<std::int64_t>(from.data.size()), sizeof(entries[0])),
+                      "the list of entries", {.path = in.path()});
     entries = entries_of(file, from);
   }
   return assemble(file.rows(), file.cols(), std::move(entries), file_symmetry::general, file.path());

@@ -20,6 +20,7 @@
 #include "converters/files/smtx_read.hpp"
 #include "converters/files/within_memory.hpp"
 #include "lib/core/fail.hpp"
+#include "lib/core/memory.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -81,7 +82,11 @@ const reader_row<T, I>& reader_of(source& in) {
 template <value T, index I>
 csr_matrix<T, I> read_as_csr(source& in) {
   const reader_row<T, I>& reader = reader_of<T, I>(in);
-  return reader.read_csr != nullptr ? reader.read_csr(in) : to_csr(reader.read_matrix(in));
+  if (reader.read_csr != nullptr) return reader.read_csr(in);
+  const coo_matrix<T, I> a = reader.read_matrix(in);
+  in.require_memory(0, core::saturating_product(a.rows() + 1, sizeof(I)),
+                    fmt::format("the pointers of {} rows", a.rows()), {.path = in.path()});
+  return to_csr(a);
 }
 
 /// CSR with narrow indices, or with wide ones where those do not do: then the file is opened once more.
@@ -214,7 +219,7 @@ any_matrix read_matrix(const std::filesystem::path& path, const read_options& op
   return files::within_memory(path, [&] {
     files::source in(path, options);
     if (files::recognise(in) == file_format::container) {
-      return files::container::read_any(in, {.progress = options.progress});
+      return files::container::read_any(in, {.map = options.map_containers, .progress = options.progress});
     }
     return element == value_type::fp32 ? files::read_as_fitting_csr<float>(in) : files::read_as_fitting_csr<double>(in);
   });

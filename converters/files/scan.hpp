@@ -11,7 +11,7 @@
 /// look at up to `overlook` bytes behind the text.
 namespace bcsc::files::scan {
 
-inline constexpr std::size_t overlook = 8;
+inline constexpr std::size_t overlook = 16;
 
 __extension__ using uint128 = unsigned __int128;
 
@@ -120,7 +120,7 @@ inline constexpr std::array<power, 2 * largest_power + 1> powers = [] {
 /// with a 128-bit power, cut off, is too small by less than 4 of its last units, so only a number within that of the
 /// middle between two T (2^-70 of all, and exact middles) is left undecided.
 template <class T>
-bool nearest(std::uint64_t number, std::int64_t q, T& value) {
+[[gnu::always_inline]] inline bool nearest(std::uint64_t number, std::int64_t q, T& value) {
   using bits_t = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   constexpr int precision = std::numeric_limits<T>::digits;
   if (number == 0) {
@@ -133,11 +133,10 @@ bool nearest(std::uint64_t number, std::int64_t q, T& value) {
   const int shift = std::countl_zero(number);
   number <<= shift;
   uint128 product = uint128{number} * ten.high + ((uint128{number} * ten.low) >> 64);
-  int exponent = 64 - shift + ten.exponent;
-  if (product >> 127 == 0) {
-    product <<= 1;
-    --exponent;
-  }
+  // As likely as not: no branch.
+  const bool is_below_half = product >> 127 == 0;
+  product += is_below_half ? product : 0;
+  const int exponent = 64 - shift + ten.exponent - (is_below_half ? 1 : 0);
   const auto high = static_cast<std::uint64_t>(product >> 64);
   constexpr int dropped = 64 - precision;
   constexpr std::uint64_t half = std::uint64_t{1} << (dropped - 1);

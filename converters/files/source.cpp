@@ -9,16 +9,20 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <system_error>
 #include <utility>
 
 #include "converters/files/location.hpp"
+#include "lib/core/memory.hpp"
 
 namespace bcsc::files {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
+/// What content() reads at once, so that progress is told on the way.
+constexpr std::size_t content_piece = std::size_t{1} << 20;
 constexpr std::int64_t report_every = std::int64_t{4} << 20;
 /// Below this a high ratio harms nobody: a kilobyte of gzip may well be a megabyte of blanks.
 constexpr std::int64_t harmless_expansion = std::int64_t{1} << 20;
@@ -122,6 +126,7 @@ source::source(const std::filesystem::path& path, const read_options& options)
   if (S_ISDIR(status.st_mode)) fail_at({.path = path_}, errc::io_error, "is a directory");
   regular_ = S_ISREG(status.st_mode);
   if (regular_) stored_bytes_ = status.st_size;
+  modified_ = status.st_mtim;
 #ifdef POSIX_FADV_SEQUENTIAL
   if (regular_) ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 #endif
@@ -278,25 +283,66 @@ std::size_t source::read(char* to, std::size_t capacity) {
 std::string_view source::content() {
   if (content_) return *content_;
   const bool as_stored = !compressed_ && tar_ == nullptr;
-  if (as_stored && file_.get() < 0) {
-    content_ = stored_;
-  } else if (as_stored && regular_ && stored_bytes_ > 0 &&
-             whole_.map(file_.get(), static_cast<std::size_t>(stored_bytes_))) {
-    content_ = std::string_view(whole_.data(), whole_.capacity());
-  } else {
-    constexpr std::size_t least = std::size_t{1} << 20;
-    std::size_t size = 0;
-    for (std::size_t more = 1; more > 0; size += more) {
-      whole_.reserve(size, least);
-      more = read(whole_.data() + size, whole_.capacity() - size);
-    }
-    content_ = std::string_view(whole_.data(), size);
-    return *content_;
+  if (as_stored && file_.get() < 0) return take_whole(stored_);
+  constexpr std::size_t least = std::size_t{64} << 10;
+  const errc code = as_stored ? errc::out_of_memory : errc::decompression_limit;
+  std::size_t size = 0;
+  if (as_stored && stored_bytes_ > 0) {
+    // One byte more, so that the end is seen without growing.
+    require_memory(0, stored_bytes_ + 1, "the file", {.path = path_}, code);
+    whole_.reserve(0, static_cast<std::size_t>(stored_bytes_) + 1);
   }
+  for (std::size_t more = 1; more > 0; size += more) {
+    if (size == whole_.capacity()) {
+      const std::size_t wanted = std::max(least, size / 2);
+      require_memory(static_cast<std::int64_t>(size), static_cast<std::int64_t>(wanted), "the content", here(), code);
+      whole_.reserve(size, wanted);
+    }
+    more = read(whole_.data() + size, std::min(whole_.capacity() - size, content_piece));
+  }
+  content_ = std::string_view(whole_.data(), size);
+  return *content_;
+}
+
+std::string_view source::mapped_content() {
+  const bool can_be_mapped = !content_ && !compressed_ && tar_ == nullptr && regular_ && stored_bytes_ > 0;
+  if (!can_be_mapped || !whole_.map(file_.get(), static_cast<std::size_t>(stored_bytes_))) return content();
+  return take_whole({whole_.data(), whole_.capacity()});
+}
+
+std::string_view source::take_whole(std::string_view content) {
+  content_ = content;
   stored_read_ = stored_bytes_;
   stream_.avail_in = 0;
   report_progress(true);
-  return *content_;
+  return content;
+}
+
+void source::require_memory(std::int64_t held, std::int64_t more, std::string_view what, const file_location& where,
+                            errc code) const {
+  // To ask the system costs as much as to fill this.
+  constexpr std::int64_t harmless = std::int64_t{16} << 20;
+  if (!options_.max_memory_bytes && more < harmless) return;
+  const std::int64_t available =
+      options_.max_memory_bytes ? *options_.max_memory_bytes - held : core::measure_memory().least();
+  if (more <= available) return;
+  const std::int64_t needed = more > std::numeric_limits<std::int64_t>::max() - held ? more : held + more;
+  fail_at(where, code, "{}: needs {} of memory, {} are available", what, core::bytes_text(needed),
+          core::bytes_text(available + held));
+}
+
+std::int64_t source::holdable(std::int64_t announced, std::int64_t bytes) const {
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (compressed_ || tar_ != nullptr) {
+    most = options_.max_expanded_bytes;
+    const double by_ratio = options_.max_expansion_ratio * static_cast<double>(stored_bytes_);
+    if (stored_bytes_ > 0 && by_ratio < static_cast<double>(most)) {
+      most = std::max(static_cast<std::int64_t>(by_ratio), harmless_expansion);
+    }
+  } else if (stored_bytes_ > 0) {
+    most = stored_bytes_;
+  }
+  return std::min(announced, most / bytes + 1);
 }
 
 std::size_t source::read_on(char* to, std::size_t capacity) {
@@ -329,9 +375,29 @@ std::size_t source::read_stored(char* to, std::size_t capacity) {
     const ssize_t size = ::read(file_.get(), to, capacity);
     if (size >= 0) {
       stored_read_ += size;
+      if (size == 0 && capacity > 0) require_unchanged();
       return static_cast<std::size_t>(size);
     }
     if (errno != EINTR) fail_at({.path = path_}, errc::io_error, "cannot be read: {}", system_message(errno));
+  }
+}
+
+void source::require_unchanged() const {
+  if (!regular_) return;
+  if (stored_read_ < stored_bytes_) {
+    fail_at({.path = path_, .byte = stored_read_}, errc::truncated,
+            "the file was shortened while it was read: it had {} bytes when it was opened", stored_bytes_);
+  }
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) {
+    fail_at({.path = path_}, errc::io_error, "cannot be examined: {}", system_message(errno));
+  }
+  // Files of /proc say that they are empty.
+  const bool is_longer = stored_bytes_ > 0 && stored_read_ > stored_bytes_;
+  const timespec& modified = status.st_mtim;
+  const bool is_rewritten = modified.tv_sec != modified_.tv_sec || modified.tv_nsec != modified_.tv_nsec;
+  if (is_longer || is_rewritten) {
+    fail_at({.path = path_, .byte = stored_read_}, errc::io_error, "the file was written while it was read");
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <time.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -92,11 +94,17 @@ class source {
   std::string_view head(std::size_t most = 4096);
 
   /// All of the content, from its first byte, until the source is gone: for readers of binary formats. Nothing may have
-  /// been read() before; head() may have been called. What lies in memory is handed out as it is, a plain regular file
-  /// is mapped (a process that shortens it meanwhile kills its readers, as with every mapping), anything else is read
-  /// to its end, within the limits of decompression. read() has nothing to give afterwards. Throws as read(), and
-  /// std::bad_alloc.
+  /// been read() before; head() may have been called. What lies in memory is handed out as it is, anything else is read
+  /// to its end, within the limits of decompression and of memory. read() has nothing to give afterwards. Throws as
+  /// read(), error{out_of_memory}, and std::bad_alloc.
   std::string_view content();
+  /// The same, but a plain regular file is mapped: a process that shortens it meanwhile kills its readers (SIGBUS).
+  std::string_view mapped_content();
+
+  /// That `more` bytes can be had beside the `held` ones which the same thing has taken: of read_options' memory, or of
+  /// what memory there is. `what` it is, for the message. Throws error{code}.
+  void require_memory(std::int64_t held, std::int64_t more, std::string_view what, const file_location& where,
+                      errc code = errc::out_of_memory) const;
 
   const std::string& path() const { return path_; }
   /// The path of the content inside its archive; empty if it is none.
@@ -107,6 +115,8 @@ class source {
   std::int64_t stored_bytes() const { return stored_bytes_; }
   /// Bytes of content that the file can be expected to hold; a compressed one may hold more. 0 if unknown (a pipe).
   std::int64_t credible_bytes() const { return compressed_ ? 8 * stored_bytes_ : stored_bytes_; }
+  /// How many of `announced` things of at least `bytes` bytes the content can hold, if it expands as far as it may.
+  std::int64_t holdable(std::int64_t announced, std::int64_t bytes) const;
   /// Memory to begin with for a buffer that grows up to `most`: small for small files.
   std::size_t first_buffer(std::size_t most) const;
 
@@ -128,6 +138,8 @@ class source {
   template <class F>
   auto with_archive(F&& use);
   std::size_t read_stored(char* to, std::size_t capacity);
+  /// At the end of a regular file: it is as long as when it was opened, and was not written since.
+  void require_unchanged() const;
   std::size_t read_plain(char* to, std::size_t capacity);
   std::size_t inflate_some(char* to, std::size_t capacity);
   /// Moves what is left of the stored chunk to its front and reads on behind it; false at the end of the file.
@@ -135,6 +147,8 @@ class source {
   /// At the end of one of gzip's members: true if another begins here, false at the end of the file.
   bool begin_next_gzip();
   void check_expansion(std::int64_t expanded) const;
+  /// Makes what lies in memory the content.
+  std::string_view take_whole(std::string_view content);
   void report_progress(bool at_end);
   std::int64_t stored_position() const { return stored_read_ - static_cast<std::int64_t>(stream_.avail_in); }
   file_location here() const { return {.path = path_, .byte = stored_position()}; }
@@ -143,6 +157,7 @@ class source {
   read_options options_;
   descriptor file_;             ///< none if the content lies in memory
   bool regular_ = false;        ///< a regular file
+  timespec modified_{};         ///< when it was written last, as of its opening
   std::string_view stored_;     ///< the content that lies in memory
   std::string_view in_memory_;  ///< what of it is not read yet
   std::string head_;            ///< decompressed already, for head(); what is left of it is read first

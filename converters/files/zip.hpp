@@ -36,6 +36,8 @@ class zip_reader {
   /// Bytes that a member can hold without being compressed unusually well: what may be allocated beforehand.
   std::int64_t credible_bytes() const { return 8 * static_cast<std::int64_t>(content_.size()); }
   const expansion_meter& meter() const { return meter_; }
+  /// That `bytes` can be had for the current member. Throws error{out_of_memory}.
+  void require_memory(std::int64_t bytes) const { in_.require_memory(0, bytes, name_, where_); }
 
  private:
   struct archive_handle;

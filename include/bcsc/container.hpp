@@ -45,6 +45,9 @@ struct container_read_options {
   /// Whether the arrays are checked against the format's invariants. A checksum says that a file is as it was written,
   /// not that whoever wrote it meant well: believe only what you have written yourself.
   trust check = trust::validate;
+  /// Whether a plain file is mapped. False: it is read into memory, so that nothing done to the file later reaches the
+  /// matrix, and a change while it is read is error{truncated | io_error}.
+  bool map = true;
   progress_callback progress;
 };
 
@@ -53,9 +56,9 @@ container_info read_container_info(const std::filesystem::path& path);
 
 /// A container, mapped and not copied: opening it costs the checks alone, and its pages are shared with every other
 /// process that maps it. Read-only. A file that another process shortens or overwrites while it is mapped takes the
-/// matrix with it (SIGBUS, or other values): replace such files as write_container() does, or use read_container().
-/// A gzipped container is expanded into memory instead. One that was moved from may be destroyed and assigned to; all
-/// else is error{invalid_argument}.
+/// matrix with it (SIGBUS, or other values): replace such files as write_container() does, or say `map = false`, which
+/// holds the file in memory. A gzipped container is expanded into memory in any case. One that was moved from may be
+/// destroyed and assigned to; all else is error{invalid_argument}.
 class mapped_matrix {
  public:
   /// Throws error{io_error | bad_banner | unsupported | truncated | trailing_data | parse_error | value_out_of_range |
@@ -88,7 +91,8 @@ class mapped_matrix {
   std::unique_ptr<impl> impl_;
 };
 
-/// A container's matrix, copied. Throws as mapped_matrix.
+/// A container's matrix, copied; the file is mapped only meanwhile. With `map = false` it is never mapped, and takes
+/// memory of its own until the copy is made. Throws as mapped_matrix.
 any_matrix read_container(const std::filesystem::path& path, const container_read_options& options = {});
 
 struct container_write_options {

@@ -71,6 +71,12 @@ struct read_options {
   double max_expansion_ratio = 1000.0;
   /// ... and to at most this many bytes.
   std::int64_t max_expanded_bytes = std::int64_t{64} << 30;
+  /// What a file expands to or announces may take this much memory; empty: what memory there is, the least of what the
+  /// system has available, what its control groups leave to the process, and RLIMIT_AS.
+  std::optional<std::int64_t> max_memory_bytes;
+  /// A plain .bcsc file is mapped while it is read, and a process that shortens it meanwhile kills this one (SIGBUS).
+  /// False: it is read into memory, as all other files are, of which a change while they are read is an error.
+  bool map_containers = true;
   progress_callback progress;
 };
 
@@ -92,7 +98,8 @@ file_info read_file_info(const std::filesystem::path& path, const read_options& 
 /// A matrix file of any format above, plain, gzip or in a tar archive, as sorted COO: symmetric storage expanded,
 /// duplicates summed, explicit zeros kept. What each format's reader accepts: docs/matrix-market.md,
 /// docs/text-formats.md. Matrix Market's array form: zeros are dropped. Throws error with the line (or the byte offset,
-/// or the path) in where(); see errc's "Files" section.
+/// or the path) in where(); see errc's "Files" section. A file that is written while it is read is error{truncated |
+/// io_error}, or what its mixed content gives.
 template <value T, index I = std::int32_t>
 coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
 

@@ -525,6 +525,25 @@ TEST(convert, keeps_a_container_as_it_is_blocked) {
   EXPECT_EQ(mapped.as<bcsc::bcsc_view<float>>().m_block, 7);
 }
 
+/// Every command that takes a file knows it, and the matrix is the same.
+TEST(container_input, may_be_read_instead_of_mapped) {
+  const std::string stored = in_scratch("no_map.bcsc"), mapped = in_scratch("mapped.mtx"),
+                    read = in_scratch("read.mtx");
+  bcsc_json("convert stencil5:9,9 " + stored);
+  bcsc_json("convert " + stored + " " + mapped);
+  bcsc_json("convert " + stored + " " + read + " --no-map");
+  EXPECT_EQ(contents(mapped), contents(read));
+  EXPECT_EQ(bcsc_json("info " + stored + " --no-map").at("pattern"), bcsc_json("info " + stored).at("pattern"));
+  for (const char* const command : {"spmm --cols 4 --device cpu ", "solve --device cpu "}) {
+    bcsc_json(command + stored + " --no-map");
+  }
+  bcsc_json("convert " + read + " " + in_scratch("again.bcsc") + " --no-map");  // no container: nothing else happens
+  std::filesystem::resize_file(stored, std::filesystem::file_size(stored) - 1);
+  const outcome failed = bcsc_run("info " + stored + " --no-map --json");
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(json::parse(failed.out).at("error").at("code"), "truncated");
+}
+
 TEST(convert, says_in_a_container_what_it_was) {
   const std::string first = write_file("small.mtx", small_text), second = in_scratch("words.bcsc");
   bcsc_json("convert " + first + " " + second + " --comment 'by hand' --meta kind=test --meta name=tiny=5x4");

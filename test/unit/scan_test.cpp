@@ -1,4 +1,4 @@
-#include "converters/files/scan.hpp"
+#include "converters/files/scan_line.hpp"
 
 #include <gtest/gtest.h>
 
@@ -180,6 +180,80 @@ TEST(ScanNatural, TakesAllDigitsAndNoMore) {
     }
   }
 }
+
+#if BCSC_SCAN_LINES
+
+/// What the reader of usual lines takes is what the other one takes, to the last bit, or it is left to that.
+template <class T>
+void expect_short_real(const std::string& number, char behind, bool is_short) {
+  const std::string text = number + behind + std::string(scan::overlook, '7');
+  const char *at = text.data(), *general = text.data();
+  T value{}, expected{};
+  ASSERT_EQ(scan::take_short_real(at, value), is_short) << text;
+  if (!is_short) {
+    ASSERT_EQ(at, text.data()) << text;
+    return;
+  }
+  ASSERT_EQ(at, text.data() + number.size()) << text;
+  if (!scan::take_real(general, expected)) expected = by_c_library(number, T{});
+  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  ASSERT_EQ(std::bit_cast<bits>(value), std::bit_cast<bits>(expected)) << number;
+}
+
+TEST(ScanShortReal, IsTheSameNumber) {
+  std::mt19937_64 random(6);
+  for (int k = 0; k < 100'000; ++k) {
+    std::string number = random() % 2 == 0 ? "-" : "";
+    const std::uint64_t whole_digits = random() % 5, digits = random() % 18;
+    for (std::uint64_t d = 0; d < whole_digits; ++d) number += static_cast<char>('0' + random() % 10);
+    number += '.';
+    for (std::uint64_t d = 0; d < digits; ++d) number += static_cast<char>('0' + random() % 10);
+    const bool is_short = whole_digits >= 1 && whole_digits <= 3 && digits <= 16;
+    for (const char behind : {'\n', '\r', ' ', '\t'}) {
+      expect_short_real<double>(number, behind, is_short);
+      expect_short_real<float>(number, behind, is_short);
+    }
+  }
+}
+
+TEST(ScanShortReal, LeavesOtherForms) {
+  for (const char* const other :
+       {"",     "-",    "+1.5", "1",     "12",   "1.5e3", "1.5E3", "1.5d3", ".5",     "-.5", "1,5",
+        "1..5", "1.5.", "1.5-", "--1.5", "1.5x", "0x1.5", "nan",   "inf",   "1234.5", " 1.5"}) {
+    expect_short_real<double>(other, '\n', false);
+  }
+}
+
+TEST(ScanShortPlace, TakesTwoNumbersOfUpToEightDigits) {
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 100'000; ++k) {
+    std::string row, col;
+    const std::uint64_t row_digits = random() % 10, col_digits = random() % 10;
+    for (std::uint64_t d = 0; d < row_digits; ++d) row += static_cast<char>('0' + random() % 10);
+    for (std::uint64_t d = 0; d < col_digits; ++d) col += static_cast<char>('0' + random() % 10);
+    const std::string text = row + " " + col + " " + std::string(scan::overlook, '7');
+    const char* at = text.data();
+    std::int64_t i = -1, j = -1;
+    const bool is_short =
+        row_digits >= 1 && row_digits <= 8 && col_digits >= 1 && col_digits <= 8 && row_digits + col_digits + 1 <= 15;
+    ASSERT_EQ(scan::take_short_place(at, i, j), is_short) << text;
+    if (!is_short) {
+      ASSERT_EQ(at, text.data());
+      continue;
+    }
+    ASSERT_EQ(i, std::stoll(row)) << text;
+    ASSERT_EQ(j, std::stoll(col)) << text;
+    ASSERT_EQ(at, text.data() + row.size() + col.size() + 2) << text;
+  }
+  for (const std::string other : {"1  2 3", "1\t2 3", " 1 2 3", "-1 2 3", "1 2\n3", "1 2\t3", "1.2 3 4", "% 1 2 3"}) {
+    const std::string text = other + "\n" + std::string(scan::overlook, '7');
+    const char* at = text.data();
+    std::int64_t i = -1, j = -1;
+    EXPECT_FALSE(scan::take_short_place(at, i, j)) << other;
+  }
+}
+
+#endif
 
 }  // namespace
 }  // namespace bcsc::files

@@ -64,6 +64,8 @@ void add_reading(CLI::App& parser, read_options& reading) {
           "First index of an edge list or LIBSVM file")
       ->check(CLI::IsMember({0, 1}))
       ->group(group);
+  parser.add_flag("!--no-map", reading.map_containers,
+                  "Read a .bcsc into memory, not map it: then it may be shortened meanwhile");
 }
 
 namespace {

@@ -29,7 +29,7 @@ void add_source(CLI::App& parser, matrix_source& source);
 /// An option that takes the name of one of the file formats that `fits`.
 CLI::Option* add_file_format(CLI::App& parser, const std::string& name, std::optional<file_format>& target,
                              const std::string& description, bool (*fits)(const file_format_info&));
-/// Adds --from, --member, --real-part and --index-base: what a file may need to be told to be read.
+/// Adds --from, --member, --real-part and --index-base: what a file may need to be told to be read; and --no-map.
 void add_reading(CLI::App& parser, read_options& reading);
 
 template <value T>
