@@ -58,6 +58,7 @@ DEVICE = "converters/formats/device_convert.cu"
 REFERENCE_CPP = "kernels/cpu/reference.cpp"
 PACK_CPU = "kernels/cpu/pack.cpp"
 CPU = "kernels/cpu/spmm_isa.cpp"
+LANES_CPU = "kernels/cpu/lanes.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
 CHOICE_CPP = "lib/plan/choice.cpp"
@@ -226,14 +227,14 @@ MUTANTS = [
            ANALYSIS),
 
     # --- CPU kernels ---
-    Mutant("cpu-beta", CPU, "result += out.beta * (partial", "result += (partial", CPU_KERNELS),
-    Mutant("cpu-row-remainder", CPU, "partial[0][v] += values[k] * (Part", "partial[0][v] = values[k] * (Part",
-           CPU_KERNELS),
+    Mutant("cpu-beta", CPU, "multiply_add(out.beta, partial ?", "multiply_add(T{1}, partial ?", CPU_KERNELS),
+    Mutant("cpu-row-remainder", CPU, "load(at, edge) : load<Bytes>(at), partial[0][v]);",
+           "load(at, edge) : load<Bytes>(at), vec<T, Bytes>{});", CPU_KERNELS),
     Mutant("cpu-row-chains", CPU, "for (int u = 1; u < chains; ++u) sum[v]", "for (int u = 2; u < chains; ++u) sum[v]",
            CPU_KERNELS),
-    Mutant("cpu-block-expand", CPU, "expanded[rows[k]] = a.values[k];",
-           "expanded[k - first] = a.values[k];", CPU_KERNELS),
-    Mutant("cpu-scratch-add", CPU, "store(at, load<Bytes>(at) + value * b_part[v]);",
+    Mutant("cpu-block-expand", CPU, "expanded[rows[first + r]] = a.values[first + r];",
+           "expanded[r] = a.values[first + r];", CPU_KERNELS),
+    Mutant("cpu-scratch-add", CPU, "store(at, multiply_add(value, b_part[v], load<Bytes>(at)));",
            "store(at, value * b_part[v]);", CPU_KERNELS),
     Mutant("cpu-last-column", CPU, "to = least(from + tile_columns, work.n);",
            "to = least(from + tile_columns, work.n - 1);", CPU_KERNELS),
@@ -244,9 +245,18 @@ MUTANTS = [
            "    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta * c[i * stride];",
            CPU_KERNELS),
     Mutant("cpu-beta-zero-reads-c", CPU,
-           "const T sum = out.alpha * tile[i * ld + j];\n      c = out.beta != T{0} ? sum + out.beta * c : sum;",
-           "const T sum = out.alpha * tile[i * ld + j];\n      c = sum + out.beta * c;",
+           "const T sum = out.alpha * tile[i * ld + j];\n      c = out.beta != T{0} ? multiply_add(out.beta, c, sum) : sum;",
+           "const T sum = out.alpha * tile[i * ld + j];\n      c = multiply_add(out.beta, c, sum);",
            CPU_KERNELS),
+    Mutant("cpu-fused-in-one-width", LANES_CPU, "return _mm256_fmadd_ps(a, b, c);", "return a * b + c;",
+           ("cpu_scatter_test",)),
+    Mutant("cpu-fused-but-alone", LANES_CPU, "return __builtin_fma(a, b, c);", "return a * b + c;", ("cpu_scatter_test",)),
+    Mutant("cpu-never-suspect", CPU, "return any_not_finite<T, Bytes>(vote);", "return false;",
+           ("cpu_nonfinite_test",)),
+    Mutant("cpu-suspects-some-vectors", CPU, "v + 1 < Vectors; v += 2)", "v + 1 < Vectors; v += 4)",
+           ("cpu_nonfinite_test",)),
+    Mutant("cpu-suspect-group-half-done", CPU, "return contiguous ? block : first_block;", "return block;",
+           ("cpu_nonfinite_test",)),
 
     Mutant("cpu-pack-stride", PACK_CPU, "packed[k * ld_packed + j]", "packed[k * cols + j]", CPU_KERNELS + PLAN),
     Mutant("reference-beta-zero", REFERENCE_CPP, "beta == 0 ? sum_type{0} : beta * static_cast<sum_type>(c(i, j));",

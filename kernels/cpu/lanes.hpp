@@ -5,6 +5,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_FMA)
+#include <arm_neon.h>
 #endif
 
 /// A vector register of the instruction set this file is compiled for, as values of T. Everything lies in the
@@ -169,6 +171,80 @@ template <class T, int Bytes>
 }
 
 #endif
+
+template <class Vector, class T, int... Lanes>
+[[gnu::always_inline]] inline Vector all_lanes(T value, std::integer_sequence<int, Lanes...>) {
+  return Vector{((void)Lanes, value)...};
+}
+
+/// a * b + c, rounded once where the instruction set has it and twice where not. Never left to the compiler, which may
+/// fuse vectors of one width and not of another: an entry of C would depend on the width of the pass it falls into.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+[[gnu::always_inline]] inline float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+[[gnu::always_inline]] inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#if defined(__ARM_FEATURE_FMA)
+[[gnu::always_inline]] inline vec<float, 16> multiply_add(vec<float, 16> a, vec<float, 16> b, vec<float, 16> c) {
+  return vfmaq_f32(c, a, b);
+}
+[[gnu::always_inline]] inline vec<double, 16> multiply_add(vec<double, 16> a, vec<double, 16> b, vec<double, 16> c) {
+  return vfmaq_f64(c, a, b);
+}
+#else
+[[gnu::always_inline]] inline vec<float, 16> multiply_add(vec<float, 16> a, vec<float, 16> b, vec<float, 16> c) {
+  return _mm_fmadd_ps(a, b, c);
+}
+[[gnu::always_inline]] inline vec<double, 16> multiply_add(vec<double, 16> a, vec<double, 16> b, vec<double, 16> c) {
+  return _mm_fmadd_pd(a, b, c);
+}
+[[gnu::always_inline]] inline vec<float, 32> multiply_add(vec<float, 32> a, vec<float, 32> b, vec<float, 32> c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+[[gnu::always_inline]] inline vec<double, 32> multiply_add(vec<double, 32> a, vec<double, 32> b, vec<double, 32> c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+#endif
+#if defined(__AVX512F__)
+[[gnu::always_inline]] inline vec<float, 64> multiply_add(vec<float, 64> a, vec<float, 64> b, vec<float, 64> c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+[[gnu::always_inline]] inline vec<double, 64> multiply_add(vec<double, 64> a, vec<double, 64> b, vec<double, 64> c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+#endif
+template <class T, class Vector>
+[[gnu::always_inline]] inline Vector multiply_add(T a, Vector b, Vector c) {
+  constexpr int lanes = static_cast<int>(sizeof(Vector) / sizeof(T));
+  return multiply_add(all_lanes<Vector>(a, std::make_integer_sequence<int, lanes>{}), b, c);
+}
+#else
+template <class A, class Number>
+[[gnu::always_inline]] inline Number multiply_add(A a, Number b, Number c) {
+  return a * b + c;
+}
+#endif
+
+/// Whether a lane is infinite or NaN.
+template <class T, int Bytes>
+[[gnu::always_inline]] inline bool any_not_finite(vec<T, Bytes> v) {
+#if defined(__AVX512F__)
+  constexpr int nan_or_infinity = 0x99;
+  if constexpr (sizeof(T) == 4) {
+    if constexpr (Bytes == 64) return _mm512_fpclass_ps_mask(v, nan_or_infinity) != 0;
+    if constexpr (Bytes == 32) return _mm256_fpclass_ps_mask(v, nan_or_infinity) != 0;
+    if constexpr (Bytes == 16) return _mm_fpclass_ps_mask(v, nan_or_infinity) != 0;
+  } else {
+    if constexpr (Bytes == 64) return _mm512_fpclass_pd_mask(v, nan_or_infinity) != 0;
+    if constexpr (Bytes == 32) return _mm256_fpclass_pd_mask(v, nan_or_infinity) != 0;
+    if constexpr (Bytes == 16) return _mm_fpclass_pd_mask(v, nan_or_infinity) != 0;
+  }
+#else
+  const auto is_nan = v - v != v - v;  // its lanes are 0 or all ones
+  std::uint64_t parts[Bytes / 8], any = 0;
+  __builtin_memcpy(parts, &is_nan, sizeof parts);
+  for (const std::uint64_t part : parts) any |= part;
+  return any != 0;
+#endif
+}
 
 /// A store past the caches, where there is one: `to` is aligned to the vector. fence_streams() orders such stores.
 #if defined(__AVX512F__)

@@ -12,6 +12,8 @@
 // columns         the tile of C lies in a scratch in L1; for each non-empty column a slice of the row of B is loaded
 //                 into registers and added to the tile's rows of all its non-zeros. Also takes every m_block that
 //                 rows and blocks are not made for.
+// B not finite    only stored entries of A take part: a row without an entry in a column never meets its row of B.
+//                 blocks multiplies by 0 there, and where a sum is not finite does the row block again like columns.
 // fp16, bf16      rows alone: widened as they are loaded, summed in fp32, rounded once.
 // scatter         C = alpha * A' * B + beta * C from the same A: each share of C, some of its rows and columns, is
 //                 scaled and then added to by whatever of A reaches it, in the order of storage. No share needs
@@ -137,7 +139,7 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
     T* at = c + v * width<T, Bytes>;
     vec<T, Bytes> result = out.alpha * sum[v];
     const bool partial = Part && v == Vectors - 1 && !whole;
-    if (out.beta != T{0}) result += out.beta * (partial ? load(at, edge) : load<Bytes>(at));
+    if (out.beta != T{0}) result = multiply_add(out.beta, partial ? load(at, edge) : load<Bytes>(at), result);
     if (partial) {
       store(at, result, edge);
     } else if (out.streamed >= Bytes) {
@@ -171,7 +173,7 @@ void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row
     for (int64_t i = 0; i < rows; ++i) {
       T& c = *out.at(row + i, column + j);
       const T sum = out.alpha * tile[i * ld + j];
-      c = out.beta != T{0} ? sum + out.beta * c : sum;
+      c = out.beta != T{0} ? multiply_add(out.beta, c, sum) : sum;
     }
   }
 }
@@ -230,7 +232,7 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
 #pragma GCC unroll 16
       for (int v = 0; v < Vectors; ++v) {
         const T* at = b_row + v * width<T, Bytes>;
-        partial[u][v] += value * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
+        partial[u][v] = multiply_add(value, Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at), partial[u][v]);
       }
     }
   }
@@ -240,7 +242,8 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const T* at = b_row + v * width<T, Bytes>;
-      partial[0][v] += values[k] * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
+      partial[0][v] =
+          multiply_add(values[k], Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at), partial[0][v]);
     }
   }
 #pragma GCC unroll 16
@@ -278,7 +281,7 @@ template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) {
       const T* at = b_row + v * width<T, Bytes>;
-      sum[v] += values[k] * (Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at));
+      sum[v] = multiply_add(values[k], Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at), sum[v]);
     }
   };
   int64_t k = row_ptr[first];
@@ -322,12 +325,12 @@ template <int Rows, class T>
   using bits = typename bits_of<T>::type;
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
-    const bool is_there = rows[first] == r;
+    const int64_t is_there = rows[first] == r;
     bits value;
     __builtin_memcpy(&value, values + first, sizeof value);
-    value &= bits{0} - bits{is_there};
+    value &= bits{0} - static_cast<bits>(is_there);
     __builtin_memcpy(to + r, &value, sizeof value);
-    first += static_cast<int64_t>(is_there) & static_cast<int64_t>(first < last);
+    first = least(first + is_there, last);
   }
 }
 
@@ -357,7 +360,10 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
       dense = expanded;
     } else if (last - first != Rows - 1) {
       for (int r = 0; r < Rows; ++r) expanded[r] = T{0};
-      for (int64_t k = first; k <= last; ++k) expanded[rows[k]] = a.values[k];
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows - 1; ++r) {
+        if (first + r <= last) expanded[rows[first + r]] = a.values[first + r];
+      }
       dense = expanded;
     }
 #pragma GCC unroll 16
@@ -365,16 +371,28 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
       const T* at = b_row + v * width<T, Bytes>;
       const vec<T, Bytes> b_part = Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at);
 #pragma GCC unroll 16
-      for (int r = 0; r < Rows; ++r) sum[r][v] += dense[r] * b_part;
+      for (int r = 0; r < Rows; ++r) sum[r][v] = multiply_add(dense[r], b_part, sum[r][v]);
     }
   }
 }
 
+/// Whether a row of B that is not finite may have come in where a column has no entry. A product with it, be it by 0,
+/// is not finite either and stays so in any sum: one row of the block shows it. Two vectors at a time, so that sums
+/// whose product overflows are suspect, too.
+template <int Vectors, int Bytes, class T>
+[[gnu::always_inline]] inline bool suspect(const vec<T, Bytes> (&sum)[Vectors]) {
+  vec<T, Bytes> vote = sum[Vectors - 1];
+#pragma GCC unroll 8
+  for (int v = 0; v + 1 < Vectors; v += 2) vote = multiply_add(sum[v], sum[v + 1], vote);
+  return any_not_finite<T, Bytes>(vote);
+}
+
 /// One pass over the blocks [block, end) of height Rows: `columns` columns of C from `column` on; after it comes the
-/// pass at column `next_column`, over the same block if that lies further on.
+/// pass at column `next_column`, over the same block if that lies further on. Returns the first block that is not done,
+/// because its sums are suspect. Not inlined, for the sake of registers.
 template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
-void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t column, int64_t columns,
-                       int64_t next_column) {
+[[gnu::noinline]] int64_t pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t column,
+                                            int64_t columns, int64_t next_column) {
   const bcsc_operand<T, I> a = work.a;
   const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
   const bool whole = columns == Vectors * width<T, Bytes>;
@@ -385,7 +403,7 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
   // Where columns are full but for a few, to look is cheaper than to expand.
   const bool mostly_full = 10 * static_cast<int64_t>(a.entry_ptr[a.num_row_blocks]) >= 9 * Rows * num_columns;
   const I* last_col_ind = num_columns > 0 ? a.col_ind + (num_columns - 1) : a.col_ind;
-  const int64_t first_row = work.row_of_block(block), end_row = work.row_of_block(end);
+  const int64_t first_block = block, first_row = work.row_of_block(block), end_row = work.row_of_block(end);
   for (int64_t row = first_row, next_row = row; block < end; ++block, row = next_row) {
     next_row = work.row_of_block(block + 1);
     const int64_t rows = next_row - row, from = a.brow_ptr[block], to = a.brow_ptr[block + 1];
@@ -396,6 +414,9 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
       sum_row<Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge, sum[0]);
     } else {
       sum_block<Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, mostly_full, edge, sum);
+      if (suspect<Vectors, Bytes, T>(sum[0])) [[unlikely]] {
+        return contiguous ? block : first_block;
+      }
     }
     if (contiguous) {
 #pragma GCC unroll 16
@@ -415,6 +436,7 @@ void pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_
   if (!contiguous) {
     finish_tile(out, tile, Vectors * width<T, Bytes>, first_row, end_row - first_row, column, columns);
   }
+  return end;
 }
 
 // --- rows, N = 1: products first, then sums -------------------------------------------------------------------------
@@ -465,14 +487,14 @@ template <class T, class I>
     T* c = out.at(row, 0);
     const part<T> lanes(rows);
     vec<T> result = out.alpha * sums;
-    if (out.beta != T{0}) result += out.beta * load(c, lanes);
+    if (out.beta != T{0}) result = multiply_add(out.beta, load(c, lanes), result);
     store(c, result, lanes);
     return;
   }
   for (int64_t i = 0; i < rows; ++i) {
     T& c = *out.at(row + i, 0);
     const T sum = out.alpha * sums[i];
-    c = out.beta != T{0} ? sum + out.beta * c : sum;
+    c = out.beta != T{0} ? multiply_add(out.beta, c, sum) : sum;
   }
 }
 
@@ -544,7 +566,7 @@ void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_r
 #pragma GCC unroll 16
       for (int v = 0; v < Vectors; ++v) {
         T* at = c + v * width<T, Bytes>;
-        store(at, load<Bytes>(at) + value * b_part[v]);
+        store(at, multiply_add(value, b_part[v], load<Bytes>(at)));
       }
     }
   }
@@ -620,25 +642,7 @@ void share_of_contiguous(const job<T, I>& work, int64_t block, int64_t end, int6
   }
 }
 
-/// The same for higher row blocks, and for any strides of C.
-template <int Rows, class T, class I>
-void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
-  constexpr int most = widest_pass(Rows) < max_pass ? widest_pass(Rows) : max_pass;
-  const pass_list<most, T> passes(from, to);
-  const bool contiguous = Rows > 1 && work.out.col_stride == 1;
-  // A contiguous C is written as it comes; of a strided one some rows are gathered, to fill its cache lines.
-  const int64_t step = !contiguous ? group_rows / Rows : passes.count == 1 ? end - block : 1;
-  for (; block < end; block += step) {
-    const int64_t group_end = least(block + step, end);
-    passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<most, T, I>(columns, [&](auto pass, auto edge) {
-        const int64_t next = group_end - block > 1 ? column : column + columns < to ? column + columns : from;
-        pass_in_registers<Rows, pass.vectors, pass.bytes, edge.part>(work, block, group_end, column, columns, next);
-      });
-    });
-  }
-}
-
+/// The same for row blocks of any height and any strides of C, m_tile rows at a time, entry by entry.
 template <class T, class I>
 void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int64_t end, int64_t from, int64_t to) {
   alignas(64) T tile[scratch_bytes / sizeof(T)];
@@ -659,6 +663,32 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
       });
       finish_tile(work.out, tile, ld, block_row + row, rows, from, to - from);
     }
+  }
+}
+
+/// The same in registers; what is suspect, entry by entry.
+template <int Rows, class T, class I>
+void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
+  constexpr int most = widest_pass(Rows) < max_pass ? widest_pass(Rows) : max_pass;
+  const pass_list<most, T> passes(from, to);
+  const bool contiguous = Rows > 1 && work.out.col_stride == 1;
+  // A contiguous C is written as it comes; of a strided one some rows are gathered, to fill its cache lines.
+  const int64_t step = !contiguous ? group_rows / Rows : passes.count == 1 ? end - block : 1;
+  for (; block < end; block += step) {
+    const int64_t group_end = least(block + step, end);
+    passes.for_each([&](int64_t column, int64_t columns) {
+      with_pass<most, T, I>(columns, [&](auto pass, auto edge) {
+        const int64_t next = group_end - block > 1 ? column : column + columns < to ? column + columns : from;
+        for (int64_t first = block; first < group_end;) {
+          first = pass_in_registers<Rows, pass.vectors, pass.bytes, edge.part>(work, first, group_end, column, columns,
+                                                                               next);
+          if (first == group_end) break;
+          const int64_t last = contiguous ? first + 1 : group_end;
+          share_in_scratch(work, Rows, first, last, column, column + columns);
+          first = last;
+        }
+      });
+    });
   }
 }
 
@@ -765,7 +795,7 @@ template <int Bytes, class T, class I>
         if (i < count) former[i] = widen_one(c + i * out.col_stride);
       }
     }
-    result += out.beta * former;
+    result = multiply_add(out.beta, former, result);
   }
   if (whole) {
     store_narrow<Bytes>(c, result);
@@ -789,7 +819,8 @@ void narrow_rows(const job<T, I>& work, int64_t first, int64_t end, int64_t colu
 #pragma GCC unroll 16
       for (int v = 0; v < Vectors; ++v) {
         const T* at = b_row + v * lanes;
-        sum[v] += value * (Part && v == Vectors - 1 ? load_wide<Bytes>(at, rest) : load_wide<Bytes>(at));
+        sum[v] =
+            multiply_add(value, Part && v == Vectors - 1 ? load_wide<Bytes>(at, rest) : load_wide<Bytes>(at), sum[v]);
       }
     }
 #pragma GCC unroll 16
@@ -821,7 +852,7 @@ void narrow_tiles(const job<T, I>& work, int64_t m_tile, int64_t block, int64_t 
           for (int64_t j = 0; j < to - from; j += lanes) {
             float* at = tile + row * ld + j;
             const bool whole = j + lanes <= to - from;
-            store(at, load(at) + value * (whole ? load_wide(b + j) : load_wide(b + j, to - from - j)));
+            store(at, multiply_add(value, whole ? load_wide(b + j) : load_wide(b + j, to - from - j), load(at)));
           }
         }
       }
@@ -942,7 +973,7 @@ void pass_of_scatter(const job<T, I>& work, int64_t block, const column_range& r
       if (!single) read(b + row_of_b(a, block_row + small_at(a.row_in_block, k)) * work.ldb, b_part);
       const T value = alpha * a.values[k];
 #pragma GCC unroll 16
-      for (int v = 0; v < Vectors; ++v) sum[v] += value * b_part[v];
+      for (int v = 0; v < Vectors; ++v) sum[v] = multiply_add(value, b_part[v], sum[v]);
     }
     write(c_row, sum);
   }
@@ -961,7 +992,7 @@ void column_of_scatter(const job<T, I>& work, int64_t block, const column_range&
     T sum = at;
     for (const int64_t last = k + small_at(a.col_count, column) + 1; k < last; ++k) {
       const int64_t row = row_of_b(a, block_row + small_at(a.row_in_block, k));
-      sum += work.out.alpha * a.values[k] * b[row * work.ldb];
+      sum = multiply_add(work.out.alpha * a.values[k], b[row * work.ldb], sum);
     }
     at = sum;
   }

@@ -3,6 +3,7 @@
 // as BCSC_PROPERTY_CASES says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -12,6 +13,7 @@
 #include "bcsc/convert.hpp"
 #include "test/support/any_oracle.hpp"
 #include "test/support/oracle.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -368,7 +370,34 @@ TEST_P(convert_chain, keeps_the_entries_through_any_formats_and_types) {
 INSTANTIATE_TEST_SUITE_P(seeds, convert_property, ::testing::Range(1, num_seeds + 1));
 INSTANTIATE_TEST_SUITE_P(seeds, convert_chain, ::testing::Range(1, num_seeds + 1));
 
-/// Unsorted CSR with duplicates, long enough that the work is shared between threads.
+/// Unsorted CSR with duplicates, long enough that all threads take part.
+TEST(convert_large, is_the_same_on_any_number_of_threads) {
+  test_random random(78);
+  const std::int64_t rows = 40000;
+  std::vector<std::int32_t> row_ptr{0}, col_ind;
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t n = random.below(60); n > 0; --n) {
+      col_ind.push_back(static_cast<std::int32_t>(random.below(500)));
+      values.push_back(random.small_integer());
+    }
+    row_ptr.push_back(static_cast<std::int32_t>(col_ind.size()));
+  }
+  csr_matrix<double> alone;
+  for (const int threads : thread_counts) {
+    const with_threads of_many(threads);
+    const csr_matrix<double> sorted(rows, 500, row_ptr, col_ind, values);
+    if (threads == 1) alone = sorted;
+    for (const csr_matrix<double>& back :
+         {sorted, to_csr(to_bcsc(sorted, 16)), to_csr(to_csc(sorted)), to_csr(to_compact(sorted, {.m_block = 8}))}) {
+      EXPECT_TRUE(std::ranges::equal(back.view().row_ptr, alone.view().row_ptr)) << threads << " threads";
+      EXPECT_TRUE(std::ranges::equal(back.view().col_ind, alone.view().col_ind)) << threads << " threads";
+      EXPECT_TRUE(std::ranges::equal(back.view().values, alone.view().values)) << threads << " threads";
+    }
+  }
+}
+
+/// The same array by array, where the work is shared between some threads.
 TEST(convert_large, is_sorted_and_summed_in_parallel) {
   test_random random(77);
   const std::int64_t rows = 4000, cols = 500;

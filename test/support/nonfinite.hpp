@@ -52,6 +52,11 @@ template <class T>
 void plant(dense_table<T>& b, std::int64_t row, odd kind) {
   for (std::int64_t j = 0; j < b.cols; ++j) b(row, j) = odd_value<T>(kind);
 }
+/// A single element does.
+template <class T>
+void plant(dense_table<T>& b, std::int64_t row, std::int64_t col, odd kind) {
+  b(row, col) = odd_value<T>(kind);
+}
 
 /// Rows of B worth planting: of the fullest column of op(A), of a sparse one, of one without entries, the last one.
 inline std::vector<std::int64_t> telling_rows(const sparse_case& a, bool transposed = false) {

@@ -12,6 +12,7 @@
 #include "bcsc/error.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -133,15 +134,18 @@ TEST(analysis_limits, columns_far_beyond_the_entries_need_no_memory) {
 TEST(analysis_limits, many_threads_count_what_one_counts) {
   test_random random(3);
   std::vector<triplet> entries;
-  for (std::int64_t i = 0; i < 50000; ++i) {
+  for (std::int64_t i = 0; i < 100000; ++i) {
     for (std::int64_t j = random.below(4); j < 200; j += 1 + random.below(40)) entries.push_back({i, j, 1});
   }
-  const sparse_case c{"large", 50000, 210, entries};
+  const csr_matrix<float> large = csr_of<float>({"large", 100000, 210, entries});
   std::set<std::pair<std::int64_t, std::int64_t>> columns;
   for (const triplet& e : entries) columns.insert({e.row / 37, e.col});
   const std::int64_t m_blocks[] = {37};
-  EXPECT_EQ(analyse_blocks(csr_of<float>(c).view(), std::span<const std::int64_t>(m_blocks))[0].nnzc,
-            std::ssize(columns));
+  for (const int threads : thread_counts) {
+    const with_threads of_many(threads);
+    EXPECT_EQ(analyse_blocks(large.view(), std::span<const std::int64_t>(m_blocks))[0].nnzc, std::ssize(columns))
+        << threads << " threads";
+  }
 }
 
 TEST(analysis_limits, nan_is_symmetric_to_nothing) {

@@ -10,12 +10,8 @@
 #include <vector>
 
 #include "bcsc/error.hpp"
-#include "bcsc_config.h"
 #include "test/support/battery.hpp"
-
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -200,10 +196,11 @@ TEST(cached_stream, of_a_matrix_without_rows) {
   EXPECT_EQ(stream.num_hot(), 0);
 }
 
-/// Large enough to be cut among threads: lengths from 0 to 300, columns of very unequal lengths.
-sparse_case uneven() {
+/// Large enough to be cut among threads, from 60000 rows on among as many as a test takes: lengths from 0 to 300,
+/// columns of very unequal lengths.
+sparse_case uneven(std::int64_t rows = 6000) {
   test_random random(5);
-  sparse_case c{"uneven", 6000, 500, {}};
+  sparse_case c{"uneven", rows, 500, {}};
   for (std::int64_t i = 0; i < c.rows; ++i) {
     std::set<std::int64_t> cols;
     const std::int64_t length = i % 97 == 0 ? 300 : random.below(30);
@@ -220,20 +217,16 @@ TEST(cached_stream, of_a_large_matrix) {
   expect_stream<float, std::int32_t>(uneven(), {.rows = {128, 8}, .row_bytes = 64, .slots = 100});
 }
 
-#if BCSC_WITH_OPENMP
 TEST(cached_stream, does_not_depend_on_the_threads) {
-  const auto csr = csr_of<float>(uneven());
+  const auto csr = csr_of<float>(uneven(60000));
   const cached_stream_options options{.row_bytes = 32, .slots = 100, .stages = 2, .least_entries = 0};
-  const int former = omp_get_max_threads();
-  omp_set_num_threads(1);
-  const auto wanted = to_cached_stream(csr.view(), options);
-  for (const int threads : {2, 3, 7}) {
-    omp_set_num_threads(threads);
-    EXPECT_EQ(to_cached_stream(csr.view(), options), wanted) << threads;
-  }
-  omp_set_num_threads(former);
+  const auto stream_by = [&](int threads) {
+    const with_threads of_many(threads);
+    return to_cached_stream(csr.view(), options);
+  };
+  const auto wanted = stream_by(1);
+  for (const int threads : thread_counts) EXPECT_TRUE(stream_by(threads) == wanted) << threads << " threads";
 }
-#endif
 
 TEST(cached_stream, refuses_options_that_make_no_sense) {
   const auto csr = csr_of<float>(dense_rows(3, 3));

@@ -12,6 +12,7 @@
 #include "test/support/operands.hpp"
 #include "test/support/oracle.hpp"
 #include "test/support/paths.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc::test {
 
@@ -711,6 +712,29 @@ TEST_P(cg_ending_test, a_run_repeats_bit_for_bit) {
     EXPECT_EQ(first.x.at, second.x.at);
     EXPECT_EQ(first.result.history, second.result.history);
   });
+}
+
+/// So many entries that all threads take part in the product, and so many rows that they do in the rest.
+TEST(cg_test, a_solution_does_not_depend_on_the_threads) {
+  constexpr std::int64_t width = 300, rows = 300 * 250;
+  sparse_case a{"large laplace", rows, rows, {}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (i >= width) a.entries.push_back({i, i - width, -1});
+    if (i % width > 0) a.entries.push_back({i, i - 1, -1});
+    a.entries.push_back({i, i, 4});
+    if (i % width < width - 1) a.entries.push_back({i, i + 1, -1});
+    if (i + width < rows) a.entries.push_back({i, i + width, -1});
+  }
+  const auto b = right_hand_sides<double>(a, 8);
+  cg_options options;
+  options.max_iterations = 5;
+  std::optional<solved<double>> alone;
+  for (const int threads : thread_counts) {
+    const auto s = solve(place::cpu_one_thread, context::cpu(threads), a, b, options);
+    if (!alone) alone = s;
+    EXPECT_TRUE(s.x.at == alone->x.at) << threads << " threads";
+    EXPECT_EQ(s.result.history, alone->result.history) << threads << " threads";
+  }
 }
 
 // --- Input that is refused ------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "bcsc_config.h"
 #include "lib/core/context_state.hpp"
 #include "lib/core/gpu.hpp"
+#include "test/support/thread_counts.hpp"
 
 #if BCSC_WITH_CUDA
 #include <driver_types.h>
@@ -105,7 +106,7 @@ TEST(context, a_device_that_is_not_there_is_an_error) {
 
 TEST(context, cpu_threads_are_as_asked) {
   EXPECT_GE(context::cpu().threads(), 1);
-  EXPECT_EQ(context::cpu(1).threads(), 1);
+  for (const int threads : test::thread_counts) EXPECT_EQ(context::cpu(threads).threads(), threads);
   try {
     context::cpu(-3);
     FAIL();

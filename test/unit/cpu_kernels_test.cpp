@@ -16,8 +16,9 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/tables/cpu.hpp"
-#include "lib/core/context_state.hpp"
+#include "test/support/cpu_isas.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace {
 
@@ -25,6 +26,8 @@ using namespace bcsc;
 namespace tables = kernels::tables;
 using kernels::launch_env;
 using kernels::launch_fn;
+using test::available_isas;
+using test::thread_counts;
 
 // --- The battery
 // ------------------------------------------------------------------------------------------------------
@@ -304,14 +307,6 @@ struct kernel_case {
   int m_tile;
 };
 
-std::vector<core::cpu_isa> available_isas() {
-  std::vector<core::cpu_isa> isas;
-  for (core::cpu_isa isa : {core::cpu_isa::baseline, core::cpu_isa::avx2, core::cpu_isa::avx512}) {
-    if (isa <= core::best_cpu_isa()) isas.push_back(isa);
-  }
-  return isas;
-}
-
 template <class Algorithm>
 void append(std::vector<kernel_case>& cases) {
   for (core::cpu_isa isa : available_isas()) {
@@ -356,7 +351,31 @@ TEST_P(cpu_kernel, is_within_the_error_bound) {
         const std::string what = p.name + ", C " + std::string(to_string(order));
         const std::vector<T> c = run(kernel.launch, p, a, order, false, 1);
         expect_within_bound(p, c, what);
-        EXPECT_EQ(c, run(kernel.launch, p, a, order, false, 3)) << what << ": depends on the number of threads";
+        for (const int threads : thread_counts) {
+          EXPECT_EQ(c, run(kernel.launch, p, a, order, false, threads)) << what << ", " << threads << " threads";
+        }
+      }
+    }
+  });
+}
+
+/// As many entries as let all threads take part.
+TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
+  const kernel_case& kernel = GetParam();
+  static const std::vector<triplet> many = random_entries(1201, 900, 0.2, 14),
+                                    some = random_entries(1201, 900, 0.04, 15);
+  with_types(kernel, [&]<class T, class I>() {
+    product p{.name = "large", .rows = 1201, .cols = 900, .n = 1, .entries = {}, .alpha = 1.5, .beta = 0.5};
+    for (const int n : {1, 130}) {
+      p.n = n;
+      p.entries = n == 1 ? many : some;
+      const auto a = bcsc_of<T, I>(p, kernel.m_tile, false);
+      for (layout order : {layout::row_major, layout::col_major}) {
+        const std::vector<T> one = run(kernel.launch, p, a, order, false, 1);
+        for (const int threads : thread_counts) {
+          EXPECT_TRUE(run(kernel.launch, p, a, order, false, threads) == one)
+              << "N = " << n << ", C " << to_string(order) << ", " << threads << " threads";
+        }
       }
     }
   });

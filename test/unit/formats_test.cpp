@@ -10,6 +10,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc {
 namespace {
@@ -1120,12 +1121,15 @@ TEST(parallel, a_failed_check_names_the_first_fault_whatever_the_threads) {
   indices row_ptr(n + 1), col_ind(n);
   for (std::int64_t i = 0; i <= n; ++i) row_ptr[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
   for (const std::size_t k : {700'001, 333'333, 999'999}) col_ind[k] = 5;
-  try {
-    csr(n, 5, row_ptr, col_ind, numbers(n, 1.0));
-    ADD_FAILURE() << "accepted";
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), errc::index_out_of_range);
-    EXPECT_NE(std::string(e.what()).find("col_ind[333333] = 5"), std::string::npos) << e.what();
+  for (const int threads : test::thread_counts) {
+    const test::with_threads of_many(threads);
+    try {
+      csr(n, 5, row_ptr, col_ind, numbers(n, 1.0));
+      ADD_FAILURE() << "accepted by " << threads << " threads";
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::index_out_of_range);
+      EXPECT_NE(std::string(e.what()).find("col_ind[333333] = 5"), std::string::npos) << e.what();
+    }
   }
 }
 

@@ -17,10 +17,7 @@
 #include <vector>
 
 #include "bcsc/error.hpp"
-#include "bcsc_config.h"
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
+#include "test/support/thread_counts.hpp"
 
 namespace {
 
@@ -673,20 +670,18 @@ INSTANTIATE_TEST_SUITE_P(families, seeded_family,
                                          "hypersparse:1000,1000,50", "linking:100,50,2,3,20", "spd:50,100",
                                          "blocks:60,2,5,1"));
 
-#if BCSC_WITH_OPENMP
 TEST(generators, do_not_depend_on_the_number_of_threads) {
-  const int before = omp_get_max_threads();
   for (const std::string form :
        {"elasticity:9,8,7", "uniform:999,500,0.95", "rmat:11,8", "banded:3000,9", "nm:999,500,2,4",
         "hypersparse:9999,999,5000", "linking:9999,999,3,5,400", "spd:9999,1e5", "blocks:9999,1,12,3"}) {
-    omp_set_num_threads(1);
-    const auto alone = checksum_of(generate::from_specification<double>(form));
-    omp_set_num_threads(5);
-    EXPECT_EQ(checksum_of(generate::from_specification<double>(form)), alone) << form;
+    const auto sum_by = [&](int threads) {
+      const bcsc::test::with_threads of_many(threads);
+      return checksum_of(generate::from_specification<double>(form));
+    };
+    const auto alone = sum_by(1);
+    for (const int threads : bcsc::test::thread_counts) EXPECT_EQ(sum_by(threads), alone) << form << ", " << threads;
   }
-  omp_set_num_threads(before);
 }
-#endif
 
 // --- The catalogue --------------------------------------------------------------------------------------------------
 

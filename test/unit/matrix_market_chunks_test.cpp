@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +17,7 @@
 #include "bcsc/formats.hpp"
 #include "converters/files/matrix_market_read.hpp"
 #include "converters/files/source.hpp"
+#include "test/support/thread_counts.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
 /// However the text is cut and however many threads read it: the same bits, and little memory.
@@ -51,6 +51,8 @@ namespace bcsc {
 namespace {
 
 using test::gzipped;
+using test::thread_counts;
+using test::with_threads;
 
 /// How the entries of a file lie.
 enum class order { by_row, by_column, shuffled };
@@ -174,25 +176,13 @@ void expect_equal(const example& expected, const csr_matrix<double>& a) {
   ASSERT_EQ(bits_of(a.view().values), bits_of(expected.values));
 }
 
-/// Sets the number of threads for a while.
-class with_threads {
- public:
-  explicit with_threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~with_threads() { omp_set_num_threads(before_); }
-  with_threads(const with_threads&) = delete;
-  with_threads& operator=(const with_threads&) = delete;
-
- private:
-  int before_;
-};
-
 class MatrixMarketInChunks : public testing::TestWithParam<shape> {};
 
 TEST_P(MatrixMarketInChunks, IsTheSameMatrix) {
   namespace mm = files::matrix_market;
   const example e = make(GetParam());
   const std::string zipped = gzipped(e.text);
-  for (const int threads : {1, 2, 3, 7}) {
+  for (const int threads : thread_counts) {
     const with_threads of_many(threads);
     for (const std::size_t chunk_bytes :
          {std::size_t{30}, std::size_t{1000}, std::size_t{40'000}, mm::usual_chunk_bytes}) {
@@ -234,7 +224,7 @@ TEST(MatrixMarketInChunks, TellTheFirstOfManyFaults) {
   for (int k = 0; k < 200'000; ++k) text += k >= 60'000 && k % 7 == 3 ? "1 1 x\n" : "1 1 1\n";
   std::int64_t first = 60'000;
   while (first % 7 != 3) ++first;
-  for (const int threads : {1, 2, 5}) {
+  for (const int threads : thread_counts) {
     const with_threads of_many(threads);
     for (int repeat = 0; repeat < 20; ++repeat) {
       files::source in(text, "in memory", {});
@@ -254,18 +244,20 @@ TEST(MatrixMarketInChunks, LetACallbacksExceptionThrough) {
   struct enough {};
   std::string text = "%%MatrixMarket matrix coordinate real general\n9 9 4000000\n";
   for (int k = 0; k < 4'000'000; ++k) text += "1 1 1\n";
-  const with_threads of_many(4);
-  std::atomic<int> inside{0}, calls{0};
-  read_options options;
-  options.progress = [&](std::int64_t, std::int64_t) {
-    EXPECT_EQ(++inside, 1);
-    if (++calls == 4) throw enough();
-    --inside;
-    return true;
-  };
-  files::source in(text, "in memory", options);
-  EXPECT_THROW((files::matrix_market::read_matrix<double, std::int32_t>(in)), enough);
-  EXPECT_EQ(calls, 4);
+  for (const int threads : thread_counts) {
+    const with_threads of_many(threads);
+    std::atomic<int> inside{0}, calls{0};
+    read_options options;
+    options.progress = [&](std::int64_t, std::int64_t) {
+      EXPECT_EQ(++inside, 1);
+      if (++calls == 4) throw enough();
+      --inside;
+      return true;
+    };
+    files::source in(text, "in memory", options);
+    EXPECT_THROW((files::matrix_market::read_matrix<double, std::int32_t>(in)), enough) << threads << " threads";
+    EXPECT_EQ(calls, 4) << threads << " threads";
+  }
 }
 
 /// Reading CSR takes less than three times the matrix, whatever the order of the file, and some buffers.

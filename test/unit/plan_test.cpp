@@ -16,6 +16,7 @@
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace {
 std::atomic<std::int64_t> heap_allocations{0};
@@ -474,23 +475,24 @@ TEST_P(plan_on, spreads_no_nan_of_b_beyond_its_row_block) {
 TEST_P(plan_on, runs_from_many_threads_at_once) {
   const sparse_case a = case_named("power_law");
   const spmm_plan plan(ctx(), csr_of<double>(a), {.cols = 8});
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      core::device_buffer<std::byte> workspace;
-      if (ctx().kind() == backend::cuda && plan.workspace_bytes() > 0) {
-        workspace = {ctx().device().device, static_cast<std::int64_t>(plan.workspace_bytes())};
-      }
-      for (int k = 0; k < 10; ++k) {
-        const auto b = random_table<double>(260, 8, values::real, static_cast<std::uint64_t>(t * 100 + k + 1));
-        operand<double> on_b(ctx(), b, {}), on_c(ctx(), 260, 8, {});
-        plan.run(1.0, on_b.view(), 0.0, on_c.view(),
-                 {.workspace = {workspace.data(), static_cast<std::size_t>(workspace.size())}});
-        expect_within_bound<double>(multiply<double>(a, false, 1, b, 0, {}), on_c.read(), "thread");
-      }
-    });
+  const auto run_in_thread = [&](int t) {
+    core::device_buffer<std::byte> workspace;
+    if (ctx().kind() == backend::cuda && plan.workspace_bytes() > 0) {
+      workspace = {ctx().device().device, static_cast<std::int64_t>(plan.workspace_bytes())};
+    }
+    for (int k = 0; k < 10; ++k) {
+      const auto b = random_table<double>(260, 8, values::real, static_cast<std::uint64_t>(t * 100 + k + 1));
+      operand<double> on_b(ctx(), b, {}), on_c(ctx(), 260, 8, {});
+      plan.run(1.0, on_b.view(), 0.0, on_c.view(),
+               {.workspace = {workspace.data(), static_cast<std::size_t>(workspace.size())}});
+      expect_within_bound<double>(multiply<double>(a, false, 1, b, 0, {}), on_c.read(), "thread");
+    }
+  };
+  for (const int count : thread_counts) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < count; ++t) threads.emplace_back(run_in_thread, t);
+    for (auto& t : threads) t.join();
   }
-  for (auto& t : threads) t.join();
 }
 
 TEST_P(plan_on, deterministic_runs_are_bit_equal) {
@@ -552,18 +554,21 @@ INSTANTIATE_TEST_SUITE_P(backends, plan_on, ::testing::Values(backend::cpu, back
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 TEST(plan_cpu, results_do_not_depend_on_the_number_of_threads) {
-  const sparse_case a = case_named("power_law");
-  const auto b = random_table<float>(260, 33, values::real, 4);
-  std::vector<std::vector<float>> results;
-  for (int threads : {1, 2, 5}) {
-    const context ctx = context::cpu(threads);
-    const spmm_plan plan(ctx, csr_of<float>(a), {.cols = 33});
-    operand<float> on_b(ctx, b, {}), on_c(ctx, 260, 33, {});
-    plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
-    results.push_back(on_c.read().at);
+  // As many entries as let all threads take part, for any N.
+  const auto a = csr_of<float>(make_case("large", 20000, 9000, scatter(20000, 9000, 250000, 5), values::real, 6));
+  for (const std::int64_t n : {1, 33}) {
+    const auto b = random_table<float>(9000, n, values::real, 4);
+    std::vector<float> alone;
+    for (const int threads : thread_counts) {
+      const context ctx = context::cpu(threads);
+      const spmm_plan plan(ctx, a, {.cols = n});
+      operand<float> on_b(ctx, b, {}), on_c(ctx, 20000, n, {});
+      plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
+      const auto got = on_c.read().at;
+      if (threads == 1) alone = got;
+      EXPECT_TRUE(got == alone) << "N = " << n << ", " << threads << " threads";
+    }
   }
-  EXPECT_EQ(results[0], results[1]);
-  EXPECT_EQ(results[0], results[2]);
 }
 
 TEST(plan_cpu, a_device_matrix_is_refused) {

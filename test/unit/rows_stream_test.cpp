@@ -9,12 +9,8 @@
 #include <vector>
 
 #include "bcsc/error.hpp"
-#include "bcsc_config.h"
 #include "test/support/battery.hpp"
-
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -136,10 +132,10 @@ TEST(rows_stream, of_a_matrix_without_rows) {
   EXPECT_EQ(stream.num_heavy(), 0);
 }
 
-/// Large enough to be cut among threads; lengths from 0 to 300.
-sparse_case uneven() {
+/// Large enough to be cut among threads, from 60000 rows on among as many as a test takes; lengths from 0 to 300.
+sparse_case uneven(std::int64_t rows = 6000) {
   test_random random(5);
-  sparse_case c{"uneven", 6000, 500, {}};
+  sparse_case c{"uneven", rows, 500, {}};
   for (std::int64_t i = 0; i < c.rows; ++i) {
     const std::int64_t length = i % 97 == 0 ? 300 : random.below(30);
     for (std::int64_t k = 0; k < length; ++k) c.entries.push_back({i, k, random.small_integer()});
@@ -149,18 +145,15 @@ sparse_case uneven() {
 
 TEST(rows_stream, of_a_large_matrix) { expect_stream<float, std::int32_t>(uneven(), {128, 8}); }
 
-#if BCSC_WITH_OPENMP
 TEST(rows_stream, does_not_depend_on_the_threads) {
-  const auto csr = csr_of<double>(uneven());
-  const int former = omp_get_max_threads();
-  omp_set_num_threads(1);
-  const auto serial = to_rows_stream(csr.view(), {128, 8});
-  omp_set_num_threads(7);
-  const auto parallel = to_rows_stream(csr.view(), {128, 8});
-  omp_set_num_threads(former);
-  EXPECT_EQ(serial, parallel);
+  const auto csr = csr_of<double>(uneven(60000));
+  const auto stream_by = [&](int threads) {
+    const with_threads of_many(threads);
+    return to_rows_stream(csr.view(), {128, 8});
+  };
+  const auto wanted = stream_by(1);
+  for (const int threads : thread_counts) EXPECT_TRUE(stream_by(threads) == wanted) << threads << " threads";
 }
-#endif
 
 TEST(rows_stream, is_split_where_rows_are_long_and_longer_than_others) {
   for (const std::int64_t step : {1, 3, 8, 128}) {

@@ -1,12 +1,14 @@
 // One triangle expanded to the whole matrix, against a map that is mirrored entry by entry.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/error.hpp"
 #include "test/support/any_oracle.hpp"
 #include "test/support/oracle.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc {
 namespace {
@@ -45,7 +47,7 @@ TEST_P(expand, gives_both_triangles_and_one_diagonal) {
   const kind k = GetParam();
   const bool skew = k.symmetry == symmetry_kind::skew_symmetric;
   test_random random(3);
-  // Small ones of any filling, and one that is worth several threads.
+  // Small ones of any filling, and one that is worth more than one thread.
   for (const std::int64_t rows : {0, 1, 2, 3, 17, 60, 420}) {
     for (const std::int64_t count : {std::int64_t{0}, rows, rows * rows / 3}) {
       std::map<std::pair<std::int64_t, std::int64_t>, double> triangle;
@@ -91,6 +93,31 @@ void expect_refused(errc code, const std::string& says, const auto& body) {
   } catch (const error& e) {
     EXPECT_EQ(to_string(e.code()), to_string(code));
     EXPECT_NE(std::string(e.what()).find(says), std::string::npos) << e.what();
+  }
+}
+
+/// A band whose triangle has half a million entries: enough that all threads take part.
+TEST(expand_symmetric, does_not_depend_on_the_threads) {
+  constexpr std::int32_t rows = 30000;
+  std::vector<std::int32_t> row_ind, col_ind, of_row, of_col;
+  for (std::int32_t i = 0; i < rows; ++i) {
+    for (std::int32_t j = std::max(0, i - 36); j <= std::min(rows - 1, i + 36); ++j) {
+      if ((i + j) % 2 != 0) continue;
+      of_row.push_back(i);
+      of_col.push_back(j);
+      if (j > i) continue;
+      row_ind.push_back(i);
+      col_ind.push_back(j);
+    }
+  }
+  const csr_matrix<float> lower = csr_of<float>(rows, rows, row_ind, col_ind);
+  const csr_matrix<float> whole = csr_of<float>(rows, rows, of_row, of_col);
+  for (const int threads : test::thread_counts) {
+    const test::with_threads of_many(threads);
+    const csr_matrix<float> expanded = expand_symmetric(lower);
+    EXPECT_TRUE(std::ranges::equal(expanded.view().row_ptr, whole.view().row_ptr)) << threads << " threads";
+    EXPECT_TRUE(std::ranges::equal(expanded.view().col_ind, whole.view().col_ind)) << threads << " threads";
+    EXPECT_TRUE(std::ranges::equal(expanded.view().values, whole.view().values)) << threads << " threads";
   }
 }
 

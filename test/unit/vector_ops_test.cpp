@@ -11,6 +11,7 @@
 #include "lib/solvers/context_array.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/oracle.hpp"
+#include "test/support/thread_counts.hpp"
 
 namespace bcsc::test {
 
@@ -38,10 +39,12 @@ std::string name_of(const testing::TestParamInfo<ops_case>& info) {
 
 std::vector<ops_case> cases() {
   const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{
-      {0, 3}, {1, 1}, {5, 3}, {257, 1}, {1000, 2}, {3001, 8}, {700, 33}, {90, 257}, {90, 1000}, {300000, 1}, {70000, 4},
+      {0, 3}, {1, 1}, {5, 3}, {257, 1}, {1000, 2}, {3001, 8}, {700, 33}, {90, 257}, {90, 1000}, {500000, 1}, {70000, 4},
   };
   std::vector<ops_case> all;
-  for (const auto& [where, threads] : {std::pair{backend::cpu, 1}, {backend::cpu, 2}, {backend::cuda, 0}}) {
+  std::vector<std::pair<backend, int>> places{{backend::cuda, 0}};
+  for (const int threads : thread_counts) places.emplace_back(backend::cpu, threads);
+  for (const auto& [where, threads] : places) {
     for (value_type type : {value_type::fp32, value_type::fp64}) {
       for (const auto& [n, k] : shapes) all.push_back({where, threads, type, n, k});
     }
@@ -461,12 +464,12 @@ TEST_P(vector_ops_test, clearing) { BCSC_RUN_CASE(check_clearing); }
 
 INSTANTIATE_TEST_SUITE_P(shapes, vector_ops_test, testing::ValuesIn(cases()), name_of);
 
-/// On the CPU a column's sums depend neither on the threads nor on its neighbours.
+/// On the CPU a column's sums depend neither on the threads nor on its neighbours. So many elements that all take part.
 template <class T>
 void check_order(std::int64_t n, std::int64_t k) {
   const auto u = random_values<T>(n * k, 19), v = random_values<T>(n * k, 20);
   std::vector<std::vector<double>> runs;
-  for (int threads : {1, 2, 5}) {
+  for (const int threads : thread_counts) {
     bench<T> on(context::cpu(threads), n, k);
     on.run.dot(on.env, on.shape, u.data(), v.data(), on.partials.data(), on.result);
     const auto all = on.get();
@@ -487,8 +490,8 @@ void check_order(std::int64_t n, std::int64_t k) {
 
 class vector_order_test : public testing::TestWithParam<std::int64_t> {};
 
-TEST_P(vector_order_test, fp32) { check_order<float>(20011, GetParam()); }
-TEST_P(vector_order_test, fp64) { check_order<double>(20011, GetParam()); }
+TEST_P(vector_order_test, fp32) { check_order<float>(500009 / GetParam(), GetParam()); }
+TEST_P(vector_order_test, fp64) { check_order<double>(500009 / GetParam(), GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(columns, vector_order_test, testing::Values(1, 2, 3, 4, 8, 11, 33));
 
