@@ -42,7 +42,7 @@ struct kernel_info {
   /// no others. All that a plan chooses by itself do so; false: taken by name alone.
   bool stored_entries_only = true;
   error_bound bound;  ///< of its results
-  bool built = true;              ///< compiled into this library (CUDA kernels need a CUDA build)
+  bool built = true;  ///< compiled into this library (CUDA kernels need a CUDA build)
 };
 
 /// Every row of every table that a plan chooses from, in the tables' order.
