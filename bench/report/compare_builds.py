@@ -19,10 +19,10 @@ import time
 
 from table import geometric_mean, markdown
 
-ELASTICITY = ["elasticity:30,30,30", "elasticity:45,45,45", "banded:20000,20"]
-STENCILS = ["stencil5:1000,1000", "stencil9:400,400", "stencil7:80,80,80"]
+ELASTICITY = ["elasticity:30,30,30", "banded:20000,20", "banded:200000,60"]
+STENCILS = ["stencil9:400,400", "stencil7:80,80,80", "stencil27:64,64,64"]
 NETWORKS = ["uniform:2048,2048,0.7,seed=1", "uniform:2048,2048,0.9,seed=1", "uniform:4096,4096,0.95,seed=1"]
-RMAT = ["rmat:17,16,seed=1", "rmat:18,16,seed=1", "rmat:20,16,seed=1"]
+RMAT = ["rmat:17,16,seed=1", "rmat:18,16,seed=1", "rmat:20,16,seed=1"]  # README has the first and the last
 REAL = ["bcsstk25", "dlmc_tf_mag0.8_enc0_ffn1", "email-Enron"]
 ROW, COL = "row full", "col full"
 SETS = [(name, matrices, types, way)
@@ -86,7 +86,7 @@ def main():
             for kind in types:
                 for n in COLUMNS:
                     by_matrix.setdefault(matrix, []).append((name, f"{kind} {n} {way}"))
-    for matrix, wanted in by_matrix.items():
+    for matrix, wanted in sorted(by_matrix.items(), key=lambda item: item[0].startswith(("rmat:20", "banded:200000"))):
         source = matrix
         if ":" not in matrix:
             source = arguments.matrices / f"{matrix}.mtx.gz" if arguments.matrices else None
