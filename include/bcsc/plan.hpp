@@ -94,12 +94,15 @@ struct strided_batch {
 struct run_options {
   cuda_stream stream = nullptr;
   /// At least plan.workspace_bytes(), where the context computes, aligned to 256 bytes. Empty: the plan's own, which
-  /// serves one caller at a time, and on a GPU one stream: it goes to another once all work of the stream that it was
-  /// last run on has ended, and until then, and while that stream is captured, a run on another is
-  /// error{workspace_in_use}. That stream must still exist. A captured graph uses its workspace whenever it is
-  /// replayed, which the plan cannot see: give it its own.
+  /// serves one caller at a time, and on a GPU one stream, the first it was run on: a run on another is
+  /// error{workspace_in_use}. A captured graph uses its workspace whenever it is replayed, which the plan cannot see:
+  /// give it its own.
   std::span<std::byte> workspace = {};
   strided_batch batch = {};
+  /// The plan's own workspace comes along to `stream` if all work of the stream that it was last run on has ended;
+  /// else, and while that stream is captured, error{workspace_in_use}. That stream must still exist: CUDA cannot be
+  /// asked about one that does not.
+  bool move_workspace = false;
 };
 
 /// What a plan is, for programs; explain() says it in words.

@@ -135,8 +135,8 @@ void copy_to_host(void* to, const void* from, std::size_t bytes, cuda_stream str
 void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
 void fill_zero(void* to, std::size_t bytes, cuda_stream stream = nullptr);
 void synchronize(cuda_stream stream = nullptr);
-/// Whether all that `stream` was given has ended. False where that cannot be told: while it is captured, or of a stream
-/// that is no more. Disturbs no capture, and leaves no error behind.
+/// Whether all that `stream`, which must exist, was given has ended. False where that cannot be told: while it is
+/// captured. Disturbs no capture, and leaves no error behind.
 bool is_idle(cuda_stream stream) noexcept;
 
 /// Whether `pointer` can be read by kernels on `device` (device or managed memory there).

@@ -594,11 +594,14 @@ struct spmm_plan<T>::impl {
       }
       // On a GPU the work goes on after this call: what follows on another stream would overwrite it.
       if (plan.on_gpu() && plan.workspace_used && plan.workspace_stream != run.stream &&
-          !core::gpu::is_idle(plan.workspace_stream)) {
+          !(run.move_workspace && core::gpu::is_idle(plan.workspace_stream))) {
         plan.workspace_taken.store(false, std::memory_order_release);
         throw error(errc::workspace_in_use,
-                    "the plan's own workspace is in use by the stream it was last run on; wait for that stream, or "
-                    "give this run its own in run_options::workspace");
+                    run.move_workspace
+                        ? "the plan's own workspace is in use by the stream it was last run on, which is not idle; "
+                          "wait for that stream, or give this run its own in run_options::workspace"
+                        : "the plan's own workspace belongs to the stream it was last run on; give this run its own in "
+                          "run_options::workspace, or say run_options::move_workspace once that stream is idle");
       }
       plan.workspace_used = true;
       plan.workspace_stream = run.stream;

@@ -216,6 +216,34 @@ class Pointers(unittest.TestCase):
             @P0 BRA .again
             EXIT"""), [load])
 
+    def test_what_was_written_under_a_predicate_is_known_where_all_ways_know_it(self):
+        text = """
+            LDC.64 R8, c[0x0][0x218]
+            @!P3 LDC.64 R8, c[0x0][0x210]
+            @P1 BRA there
+            {between}
+        there:
+            @!P3 LDG.E.CONSTANT R4, desc[UR4][R8.64]
+            EXIT"""
+        load = "@!P3 LDG.E.CONSTANT R4, desc[UR4][R8.64]"
+        self.assertEqual(through_b(text.format(between="MOV R7, R6")), [])
+        self.assertEqual(through_b(text.format(between="ISETP.EQ.AND P3, PT, R2, R3, PT")), [load])
+        self.assertEqual(through_b(text.format(between="LDC.64 R8, c[0x0][0x218]")), [load])
+
+    def test_a_predicate_that_is_a_copy_sees_what_was_written_under_the_other(self):
+        text = """
+            ULDC.64 UR8, c[0x0][0x218]
+            PLOP3.LUT P2, PT, PT, PT, UP0, 0x80, 0x0
+            @!UP0 ULDC.64 UR8, c[0x0][0x210]
+            {between}
+            @!P2 IMAD.WIDE.U32 R4, R11, R74, UR8
+            @!P2 LDG.E.CONSTANT R5, desc[UR4][R4.64]
+            EXIT"""
+        load = "@!P2 LDG.E.CONSTANT R5, desc[UR4][R4.64]"
+        self.assertEqual(through_b(text.format(between="NOP")), [])
+        self.assertEqual(through_b(text.format(between="ISETP.EQ.AND P2, PT, R2, R3, PT")), [load])
+        self.assertEqual(through_b(text.format(between="VOTEU.ANY UP0, P3")), [load])
+
     def test_who_comes_by_a_branch_sees_what_was_written_under_its_predicate(self):
         way = """
             LDC.64 R8, c[0x0][0x218]

@@ -24,6 +24,7 @@ CONSTANT_BANK = re.compile(r"c[x]?\[[^\]]*\]\[(0x[0-9a-f]+|[^\]]*)\]")
 DESCRIPTOR = re.compile(r"desc\[[^\]]*\]")
 REGISTER = re.compile(r"\b(U?R)(\d+)\b")
 PREDICATE = re.compile(r"\bU?P\d\b")
+PREDICATE_COPY = re.compile(r"(P\d), PT, PT, PT, (UP\d), 0x80, 0x0")  # of PLOP3: the first is the second
 PREDICATE_ALONE = re.compile(r"!?U?P[0-9T]+")
 TARGET = re.compile(r"\b0x([0-9a-f]+)\b")
 SPILL = re.compile(r"\[R1(?:\+(0x[0-9a-f]+))?\]")
@@ -365,6 +366,22 @@ def meaning(instruction: Instruction):
     return known
 
 
+def keep_common(there: dict[str, dict[str, int]], under: dict[str, dict[str, int]]) -> bool:
+    """Where ways meet, what is written under a predicate is known of those registers that both know: what either holds.
+    Returns whether that changes `there`."""
+    changed = False
+    for predicate, registers in there.items():
+        others = under.get(predicate, {})
+        for register in list(registers):
+            if register not in others:
+                del registers[register]
+                changed = True
+            elif others[register] & ~registers[register]:
+                registers[register] |= others[register]
+                changed = True
+    return changed
+
+
 def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[Instruction, str]]:
     """The loads by the non-coherent path whose address comes from one of the pointers, given by where each lies in the
     constant bank."""
@@ -394,6 +411,8 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
                       tuple(PREDICATE.findall(instruction.operands))))
 
     at_begin: dict[Place, dict[str, int]] = {(0, ()): {}}
+    # What was written last under a predicate, as those see it that stand under the same: [predicate][register].
+    under_at_begin: dict[Place, dict[str, dict[str, int]]] = {(0, ()): {}}
     todo = collections.deque(at_begin)
     waiting = set(todo)
     found = {}
@@ -402,11 +421,17 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
         waiting.discard(place)
         begin, calls = place
         held = dict(at_begin[place])
-        # What was written last under a predicate, as those see it that stand under the same: [predicate][register].
-        under: dict[str, dict[str, int]] = {}
+        under = {predicate: dict(there) for predicate, there in under_at_begin[place].items()}
+        copies: dict[str, str] = {}  # predicates that are others for now
+
+        def seen_under(predicate: str) -> dict[str, int]:
+            name = predicate.lstrip("!")
+            original = predicate.replace(name, copies.get(name, name))
+            return under.get(original, {}) | under.get(predicate, {})
+
         for i in range(begin, ends[begin]):
             written, read, bits, address, predicate, predicates = steps[i]
-            seen = under.get(predicate) if predicate is not None and under else None
+            seen = seen_under(predicate) if predicate is not None and under else None
             for register in read:
                 bits |= held.get(register, 0) if seen is None or register not in seen else seen[register]
             if address:
@@ -418,6 +443,10 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
             for name in predicates:
                 under.pop(name, None)
                 under.pop("!" + name, None)
+                copies = {copy: of for copy, of in copies.items() if name not in (copy, of)}
+            copied = PREDICATE_COPY.fullmatch(code[i].operands) if code[i].base == "PLOP3" and predicate is None else None
+            if copied:
+                copies[copied[1]] = copied[2]
             for register in written:
                 for others in under.values():
                     others.pop(register, None)
@@ -437,12 +466,14 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
                 # Whoever comes here knows the branch's predicate, and so what was written under it for certain.
                 went_on = behind[0] == ends[begin] and last.base != "EXIT" and flow.target(last) == behind[0]
                 negated = last.predicate[1:] if last.predicate.startswith("!") else "!" + last.predicate
-                certain = {} if went_on else under.get(negated if behind[0] == ends[begin] else last.predicate, {})
+                certain = {} if went_on else seen_under(negated if behind[0] == ends[begin] else last.predicate)
                 arrives = {register: bits for register, bits in (held | certain).items() if bits}
             if behind not in at_begin:
                 at_begin[behind], changed = dict(arrives), True
+                under_at_begin[behind] = {predicate: dict(there) for predicate, there in under.items() if there}
             else:
-                there, changed = at_begin[behind], False
+                there = at_begin[behind]
+                changed = keep_common(under_at_begin[behind], under)
                 for register, bits in arrives.items():
                     if bits & ~there.get(register, 0):
                         there[register] = there.get(register, 0) | bits

@@ -9,9 +9,9 @@
 #include "kernels/tables/scatter.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/cpu_isas.hpp"
-#include "test/support/cpu_product.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/unit/cpu_product.hpp"
 
 namespace bcsc::test {
 namespace {

@@ -1,5 +1,5 @@
-// A plan's own workspace and the streams it serves: it goes to another one when the work of the former has ended, and
-// not before.
+// A plan's own workspace and the streams it serves: told to, it goes to another one when the work of the former has
+// ended, and not before.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -41,9 +41,10 @@ class workspace_cuda : public ::testing::Test {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
 
-  /// Runs with the how-manieth B and C in the plan's own workspace.
-  errc run(std::size_t k, cudaStream_t stream) {
-    return code_of([&] { plan_->run(1.0f, b_views_[k], 0.0f, c_views_[k], {.stream = stream}); });
+  /// Runs with the k-th B and C in the plan's own workspace.
+  errc run(std::size_t k, cudaStream_t stream, bool move_workspace = true) {
+    const run_options options{.stream = stream, .move_workspace = move_workspace};
+    return code_of([&] { plan_->run(1.0f, b_views_[k], 0.0f, c_views_[k], options); });
   }
   void expect_right(std::size_t k) {
     expect_exact<float>(multiply<float>(a_, false, 1, b_tables_[k], 0, {}), c_[k].read(), "power_law");
@@ -193,31 +194,33 @@ INSTANTIATE_TEST_SUITE_P(modes, workspace_capture,
                          ::testing::Values(cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
                                            cudaStreamCaptureModeRelaxed));
 
-// Against the rules, for that stream must exist; in a process of its own, for it is the driver that answers.
-TEST_F(workspace_cuda, is_given_or_refused_when_its_stream_is_no_more) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto outlive_the_stream = [&] {
-    own_stream first;
-    const own_stream second;
-    if (run(0, first.get()) != errc::ok) std::_Exit(10);
-    first.synchronize();
-    (void)first.destroy();
-    const errc code = run(1, second.get());
-    if (code != errc::ok && code != errc::workspace_in_use) std::_Exit(11);
-    if (cudaGetLastError() != cudaSuccess) std::_Exit(12);
-    if (code == errc::workspace_in_use) {
-      const core::device_buffer<std::byte> room(0, static_cast<std::int64_t>(plan_->workspace_bytes()));
-      plan_->run(1.0f, b_views_[1], 0.0f, c_views_[1],
-                 {.stream = second.get(), .workspace = {room.data(), room.bytes()}});
-      second.synchronize();
-    }
-    second.synchronize();
-    expect_right(0);
-    expect_right(1);
-    expect_healthy();
-    std::_Exit(HasFailure() ? 13 : 0);
-  };
-  EXPECT_EXIT(outlive_the_stream(), ::testing::ExitedWithCode(0), "");
+TEST_F(workspace_cuda, stays_where_it_is_if_nobody_says_otherwise) {
+  const own_stream first, second;
+  EXPECT_EQ(run(0, first.get()), errc::ok);
+  first.synchronize();
+  EXPECT_EQ(run(1, second.get(), false), errc::workspace_in_use);
+  EXPECT_EQ(run(1, second.get()), errc::ok);
+  EXPECT_EQ(run(0, second.get(), false), errc::ok);
+  second.synchronize();
+  expect_right(0);
+  expect_right(1);
+  expect_healthy();
+}
+
+// Then nothing is asked of a stream that may be no more.
+TEST_F(workspace_cuda, is_refused_when_its_stream_is_no_more) {
+  own_stream first;
+  const own_stream second;
+  EXPECT_EQ(run(0, first.get()), errc::ok);
+  first.synchronize();
+  (void)first.destroy();
+  EXPECT_EQ(run(1, second.get(), false), errc::workspace_in_use);
+  expect_healthy();
+  const core::device_buffer<std::byte> room(0, static_cast<std::int64_t>(plan_->workspace_bytes()));
+  plan_->run(1.0f, b_views_[1], 0.0f, c_views_[1], {.stream = second.get(), .workspace = {room.data(), room.bytes()}});
+  second.synchronize();
+  expect_right(0);
+  expect_right(1);
 }
 
 }  // namespace
