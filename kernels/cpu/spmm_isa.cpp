@@ -553,8 +553,10 @@ void share_of_vector(const job<T, I>& work, int64_t first, int64_t end) {
 /// and `b` at the pass's first column. Non-zeros of rows outside are skipped by one unsigned compare. Not inlined, for
 /// the sake of registers.
 template <int Vectors, int Bytes, bool Part, class T, class I>
-[[gnu::noinline]] void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_row, int64_t rows,
-                                       const T* b, int64_t ldb, part<T, Bytes> edge, T* tile, int64_t ld) {
+[[gnu::noinline]] void pass_in_scratch(const bcsc_operand<T, I>& operand, int64_t block, int64_t first_row,
+                                       int64_t rows, const T* b, int64_t ldb, part<T, Bytes> edge, T* tile,
+                                       int64_t ld) {
+  const bcsc_operand<T, I> a = operand;  // a copy, which no store to the tile can change
   const int64_t end = a.brow_ptr[block + 1];
   int64_t k = a.entry_ptr[block];
   for (int64_t column = a.brow_ptr[block]; column < end; ++column) {
