@@ -360,9 +360,15 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
       dense = expanded;
     } else if (last - first != Rows - 1) {
       for (int r = 0; r < Rows; ++r) expanded[r] = T{0};
+      if constexpr (Rows <= 3 && vector_bytes < 64) {
+        for (int64_t k = first; k <= last; ++k) expanded[rows[k]] = a.values[k];
+      } else {
+        // Unrolled: of a loop GCC makes scatter instructions where there are some, for a handful of entries.
 #pragma GCC unroll 8
-      for (int r = 0; r < Rows - 1; ++r) {
-        if (first + r <= last) expanded[rows[first + r]] = a.values[first + r];
+        for (int r = 0; r < Rows - 1; ++r) {
+          if (first + r > last) break;
+          expanded[rows[first + r]] = a.values[first + r];
+        }
       }
       dense = expanded;
     }
@@ -544,10 +550,13 @@ void share_of_vector(const job<T, I>& work, int64_t first, int64_t end) {
 // --- columns: the tile of C in L1 -----------------------------------------------------------------------------------
 
 /// tile[:, pass] += A[rows of the block from `first_row` on, `rows` of them, :] * B[:, pass] for one row block, `tile`
-/// and `b` at the pass's first column. Non-zeros of rows outside are skipped by one unsigned compare.
+/// and `b` at the pass's first column. Non-zeros of rows outside are skipped by one unsigned compare. Not inlined, for
+/// the sake of registers.
 template <int Vectors, int Bytes, bool Part, class T, class I>
-void pass_in_scratch(const bcsc_operand<T, I>& a, int64_t block, int64_t first_row, int64_t rows, const T* b,
-                     int64_t ldb, part<T, Bytes> edge, T* tile, int64_t ld) {
+[[gnu::noinline]] void pass_in_scratch(const bcsc_operand<T, I>& operand, int64_t block, int64_t first_row,
+                                       int64_t rows, const T* b, int64_t ldb, part<T, Bytes> edge, T* tile,
+                                       int64_t ld) {
+  const bcsc_operand<T, I> a = operand;  // a copy, which no store to the tile can change
   const int64_t end = a.brow_ptr[block + 1];
   int64_t k = a.entry_ptr[block];
   for (int64_t column = a.brow_ptr[block]; column < end; ++column) {
@@ -684,7 +693,7 @@ void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64
                                                                                next);
           if (first == group_end) break;
           const int64_t last = contiguous ? first + 1 : group_end;
-          share_in_scratch(work, Rows, first, last, column, column + columns);
+          share_in_scratch(work, work.a.m_block, first, last, column, column + columns);
           first = last;
         }
       });
