@@ -3,29 +3,39 @@
 #include <cuda_runtime.h>
 
 #include <concepts>
+#include <cstdint>
 
 /// Loads of what the kernel before may still write. test/emulation/include holds a header of this name with the same
 /// function for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
-/// A plain load of 2, 4, 8 or 16 bytes (an unsigned integer or vector of them, double, double2) from global memory: for
-/// B and everything else but A. It is volatile, as wait_for_previous() is, so the compiler keeps it behind the wait.
-/// The non-coherent path (__ldg) is for A alone, which nothing in flight writes.
+/// A plain load from global memory of a number or a vector of them: for B and everything else but A. It is volatile, as
+/// wait_for_previous() is, so the compiler keeps it behind the wait. The non-coherent path (__ldg) is for A alone,
+/// which nothing in flight writes. Loaded as what they are, values need fewer registers than as bits.
 template <class Word>
 __device__ Word load_global(const Word* from) {
   const auto address = __cvta_generic_to_global(from);
   Word some;
-  if constexpr (std::same_as<Word, double>) {
+  if constexpr (std::same_as<Word, float>) {
+    asm volatile("ld.global.f32 %0, [%1];" : "=f"(some) : "l"(address));
+  } else if constexpr (std::same_as<Word, float2>) {
+    asm volatile("ld.global.v2.f32 {%0, %1}, [%2];" : "=f"(some.x), "=f"(some.y) : "l"(address));
+  } else if constexpr (std::same_as<Word, float4>) {
+    asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(some.x), "=f"(some.y), "=f"(some.z), "=f"(some.w)
+                 : "l"(address));
+  } else if constexpr (std::same_as<Word, double>) {
     asm volatile("ld.global.f64 %0, [%1];" : "=d"(some) : "l"(address));
   } else if constexpr (std::same_as<Word, double2>) {
     asm volatile("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(some.x), "=d"(some.y) : "l"(address));
-  } else if constexpr (sizeof(Word) == 2) {
+  } else if constexpr (std::same_as<Word, std::uint16_t>) {
     asm volatile("ld.global.u16 %0, [%1];" : "=h"(some) : "l"(address));
-  } else if constexpr (sizeof(Word) == 4) {
+  } else if constexpr (std::same_as<Word, unsigned>) {
     asm volatile("ld.global.u32 %0, [%1];" : "=r"(some) : "l"(address));
-  } else if constexpr (sizeof(Word) == 8) {
+  } else if constexpr (std::same_as<Word, uint2>) {
     asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(some.x), "=r"(some.y) : "l"(address));
   } else {
+    static_assert(std::same_as<Word, uint4>);
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(some.x), "=r"(some.y), "=r"(some.z), "=r"(some.w)
                  : "l"(address));

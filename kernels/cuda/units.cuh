@@ -722,8 +722,9 @@ __device__ void deliver_stored(const fragments_args<T>& args, const unit_place& 
   }
 }
 
+/// Not inlined: beside it the sums would be spilled, though it is hardly ever called.
 template <class T>
-__device__ void deliver_stored(const fragments_args<T>& args, const unit_place& at, int num_cols) {
+[[gnu::noinline]] __device__ void deliver_stored(const fragments_args<T>& args, const unit_place& at, int num_cols) {
   const core::fragments_item item = args.a.items[at.item];
   if (item.slot < 0) {
     deliver_stored(args, at, item, place_in_c(args, at, item, num_cols));
@@ -738,10 +739,8 @@ __device__ void deliver_stored(const fragments_args<T>& args, const unit_place& 
 /// (z): those that run together gather from the same columns of B. Where a warp is, it works out again when its sums
 /// are complete, to have its registers meanwhile.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
-          int Loaded>
-__global__ void __launch_bounds__(
-    32 * WarpsM * WarpsN * WarpsK,
-    units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>::row.blocks_by_registers())
+          int Blocks, int Loaded>
+__global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
     units_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t first_slab) {
   using shape = units_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -844,7 +843,7 @@ struct implementation<tables::units> {
   static constexpr auto instance() {
     constexpr tables::units_row row = tables::units::rows[Row];
     return &units_kernel<T, row.parts, row.slab, row.warps_m, row.warps_n, row.warps_k, row.ahead, row.staged,
-                         row.products(), Loaded>;
+                         row.products(), row.least_blocks(), Loaded>;
   }
   /// The instance that loads as many values of B at a time as may be.
   template <class T, int Row, int Width = tables::units::rows[Row].columns_of_lane()>

@@ -29,32 +29,29 @@ __device__ void write_vector(T* to, const T* from) {
 
 namespace detail {
 
-/// The registers that a load of so many bytes fills.
-template <class T, int Bytes>
-struct loaded;
-template <class T>
-struct loaded<T, 2> {
-  using type = std::uint16_t;
+template <class T, int Values>
+struct builtin_vector {
+  using type = T;  // of one
 };
-template <class T>
-struct loaded<T, 4> {
-  using type = unsigned;
+template <>
+struct builtin_vector<float, 2> {
+  using type = float2;
 };
-template <class T>
-struct loaded<T, 8> {
+template <>
+struct builtin_vector<float, 4> {
+  using type = float4;
+};
+template <>
+struct builtin_vector<double, 2> {
+  using type = double2;
+};
+template <>
+struct builtin_vector<unsigned, 2> {
   using type = uint2;
 };
-template <class T>
-struct loaded<T, 16> {
+template <>
+struct builtin_vector<unsigned, 4> {
   using type = uint4;
-};
-template <>
-struct loaded<double, 8> {
-  using type = double;
-};
-template <>
-struct loaded<double, 16> {
-  using type = double2;
 };
 
 }  // namespace detail
@@ -62,9 +59,17 @@ struct loaded<double, 16> {
 /// Neighbours by load_global().
 template <int Values, class T>
 __device__ void load_vector(T* to, const T* from) {
-  using word = typename detail::loaded<T, Values* static_cast<int>(sizeof(T))>::type;
-  const word some = load_global(reinterpret_cast<const word*>(from));
-  __builtin_memcpy(to, &some, sizeof some);
+  const auto some = load_global(reinterpret_cast<const typename detail::builtin_vector<T, Values>::type*>(from));
+  if constexpr (Values == 1) {
+    to[0] = some;
+  } else {
+    to[0] = some.x;
+    to[1] = some.y;
+  }
+  if constexpr (Values == 4) {
+    to[2] = some.z;
+    to[3] = some.w;
+  }
 }
 
 /// How neighbouring values lie in registers: each by itself, or two of 16 bits in a word.

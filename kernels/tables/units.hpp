@@ -13,13 +13,14 @@ namespace bcsc::kernels::tables {
 struct units_row {
   value_type type;
   accuracy keeps;
-  int parts;    ///< 8-row parts of a row block: 1, 2, 4 or 8
-  int slab;     ///< columns of C that a warp owns
-  int warps_m;  ///< warps of a thread block along the row blocks,
-  int warps_n;  ///< along the slabs,
-  int warps_k;  ///< and along the groups of columns of one row block: these add their sums up
-  int ahead;    ///< groups whose rows of B are under way while one is multiplied
-  bool staged;  ///< through shared memory (cp.async), or straight to registers
+  int parts;       ///< 8-row parts of a row block: 1, 2, 4 or 8
+  int slab;        ///< columns of C that a warp owns
+  int warps_m;     ///< warps of a thread block along the row blocks,
+  int warps_n;     ///< along the slabs,
+  int warps_k;     ///< and along the groups of columns of one row block: these add their sums up
+  int ahead;       ///< groups whose rows of B are under way while one is multiplied
+  bool staged;     ///< through shared memory (cp.async), or straight to registers
+  int blocks = 0;  ///< that a multiprocessor holds at least, of fewer registers each than registers() says
 
   /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab has not as many for each.
   constexpr int columns_of_lane() const {
@@ -62,12 +63,14 @@ struct units_row {
     const int rest = products() == 3 ? 56 : 50;
     return sums + b + a + rest;
   }
-  /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
+  /// Thread blocks that fit a multiprocessor by their registers.
   constexpr int blocks_by_registers() const {
     const int rounded = (registers() + 7) / 8 * 8;
-    const int blocks = 65536 / (rounded * block_threads());
-    return blocks < 32 ? blocks : 32;
+    const int fit = 65536 / (rounded * block_threads());
+    return fit < 32 ? fit : 32;
   }
+  /// What the compiler is held to.
+  constexpr int least_blocks() const { return blocks > blocks_by_registers() ? blocks : blocks_by_registers(); }
   std::string label() const {
     const auto number = [](int n) { return std::to_string(n); };
     std::string name = type == value_type::fp64   ? "units-f64"
@@ -124,7 +127,7 @@ consteval auto units_configs() {
                                       {fp32, full, 2, 128, 1, 4, 1, 1, false},
                                       // one product
                                       {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
-                                      {fp32, tf32, 2, 64, 4, 1, 1, 1, false},
+                                      {fp32, tf32, 2, 64, 4, 1, 1, 1, false, 5},
                                       {fp32, tf32, 4, 64, 4, 1, 1, 1, false},
                                       {fp32, tf32, 2, 128, 4, 1, 1, 1, false},
                                       {fp32, tf32, 2, 128, 2, 1, 1, 2, true},

@@ -75,10 +75,11 @@ class update_values_cuda : public ::testing::Test {
 
   const context& ctx() const { return *ctx_; }
   static const scaled_matrix& a() { return *matrix_; }
-  /// Starts a product into the how-manieth C, with the plan's own workspace or another.
+  /// Starts a product into C number `which`, with the plan's own workspace, which comes along, or another.
   void start(const spmm_plan<float>& plan, std::size_t which, cudaStream_t stream, std::span<std::byte> room = {}) {
     plan.run(1.0f, dense_view<const float>(b_.data(), a().a.cols, cols), 0.0f,
-             dense_view<float>(c_[which].data(), a().a.rows, cols), {.stream = stream, .workspace = room});
+             dense_view<float>(c_[which].data(), a().a.rows, cols),
+             {.stream = stream, .workspace = room, .move_workspace = true});
   }
   /// The factor of what lies in a C; its stream has ended.
   int factor_in(std::size_t which) const { return a().factor_of(c_[which].download()); }
