@@ -401,8 +401,7 @@ MUTANTS = [
     Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
     Mutant("early-far-rows", UNITS, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
            "  let_next_begin();\n  const std::int64_t step", EMULATED_UNITS),
-    Mutant("incoherent-b", VECTORS, "const word some = load_global(reinterpret_cast<const word*>(from));",
-           "const word some = __ldg(reinterpret_cast<const word*>(from));", EMULATED_ROWWISE),
+    Mutant("incoherent-b", VECTORS, "const auto some = load_global(", "const auto some = __ldg(", EMULATED_ROWWISE),
     Mutant("incoherent-copy-of-b", UNITS, "present > 0 ? load_global(&row[n].bits)", "present > 0 ? __ldg(&row[n].bits)",
            EMULATED_UNITS),
     # --- what is not finite in B, and rows of B that lie far apart ---
