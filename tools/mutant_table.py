@@ -415,7 +415,7 @@ MUTANTS = [
            EMULATED_UNITS),
     Mutant("units-far-rows", UNITS, "std::max(spmm.ldb, spmm.b_col_stride) > most_units_ld<T>",
            "std::max(spmm.ldb, spmm.b_col_stride) > 4 * most_units_ld<T>", EMULATED_UNITS),
-    Mutant("fragments-masks-on-device", FRAGMENTS_KERNELS, "masks + 2 * tile + place / 32", "masks + 2 * tile",
+    Mutant("fragments-masks-on-device", FRAGMENTS_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
            ("emulated_fragments_test",)),
     Mutant("choose-spreading-kernel", CHOICE_CPP, "options.kernel.empty() ? k.info.stored_entries_only :",
            "options.kernel.empty() ? true :", ("nonfinite_test",)),

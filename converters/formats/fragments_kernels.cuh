@@ -194,9 +194,9 @@ __global__ void __launch_bounds__(32 * fill_warps)
         const int row = static_cast<int>(small_at(at.job.row_in_block, at.job.index_bytes, e));
         const unsigned lower_parts = (1u << row / core::fragment_rows) - 1;
         const int tile = __popc(group.parts & lower_parts);
-        const int place = row % core::fragment_rows * core::fragment_columns + k;
-        tiles[tile * core::fragment_values + place] = static_cast<const Value*>(at.job.values)[e];
-        atomicOr(masks + 2 * tile + place / 32, 1u << place % 32);
+        const int in_tile = row % core::fragment_rows * core::fragment_columns + k;
+        tiles[tile * core::fragment_values + in_tile] = static_cast<const Value*>(at.job.values)[e];
+        atomicOr(masks + 2 * tile + in_tile / 32, 1u << in_tile % 32);
       }
     }
     __syncwarp();

@@ -94,14 +94,13 @@ struct strided_batch {
 struct run_options {
   cuda_stream stream = nullptr;
   /// At least plan.workspace_bytes(), where the context computes, aligned to 256 bytes. Empty: the plan's own, which
-  /// serves one caller at a time, and on a GPU one stream, the first it was run on: a run on another is
-  /// error{workspace_in_use}. A captured graph uses its workspace whenever it is replayed, which the plan cannot see:
-  /// give it its own.
+  /// serves one caller at a time and on a GPU one stream, the one it was last run on: a run on another is
+  /// error{workspace_in_use}, but see move_workspace. A captured graph uses its workspace whenever it is replayed,
+  /// which the plan cannot see: give it its own.
   std::span<std::byte> workspace = {};
   strided_batch batch = {};
-  /// The plan's own workspace comes along to `stream` if all work of the stream that it was last run on has ended;
-  /// else, and while that stream is captured, error{workspace_in_use}. That stream must still exist: CUDA cannot be
-  /// asked about one that does not.
+  /// Lets the plan's own workspace move to `stream` once the stream it was last run on is idle; while that one is not,
+  /// or is captured: error{workspace_in_use}. It must still exist, for CUDA cannot be asked about a destroyed stream.
   bool move_workspace = false;
 };
 
@@ -128,8 +127,8 @@ struct plan_facts {
 /// run from many threads and streams at once, each with its own workspace. fp16 and bf16 are multiplied exactly, summed
 /// in fp32 and rounded to nearest once, when C is written; alpha and beta are fp32 then.
 ///
-/// A plan that was moved from may be destroyed and assigned to; all else is error{invalid_argument}. To destroy one on
-/// a GPU waits for the device; while a stream there is captured it cannot, and the plan's memory is not given back.
+/// A plan that was moved from may be destroyed and assigned to; all else is error{invalid_argument}. Destroying a plan
+/// on a GPU waits for the device; while a stream there is captured it cannot, and the plan's memory is leaked.
 template <number T>
 class spmm_plan {
  public:
@@ -156,11 +155,12 @@ class spmm_plan {
   /// reads C, alpha = 0 reads neither A nor B (on the device they are known too late for what lies column-major and is
   /// made row-major first: that is read, and does not change the result). N = 0 or M = 0 is a valid no-op. Only stored
   /// entries of A take part: a NaN or Inf of B reaches the rows with an entry in its column and no others, unless the
-  /// plan was told to take a kernel that does not hold it (kernel_info::stored_entries_only). A batch is one launch
-  /// where the kernel takes it (kernel_info::batches) and the workspace, if any is needed, holds what all members need
-  /// (plan_options::batch); else as many launches as it takes. Throws error{size_mismatch | bad_leading_dimension |
-  /// layout_mismatch | wrong_memory_space | overlapping_operands | workspace_too_small | workspace_in_use |
-  /// context_poisoned | cuda_error; for a batch also invalid_argument | size_overflow}, before anything is launched.
+  /// plan was told to take a kernel that does not guarantee this (kernel_info::stored_entries_only). A batch is one
+  /// launch where the kernel takes it (kernel_info::batches) and the workspace, if any is needed, holds what all
+  /// members need (plan_options::batch); else as many launches as it takes. Throws error{size_mismatch |
+  /// bad_leading_dimension | layout_mismatch | wrong_memory_space | overlapping_operands | workspace_too_small |
+  /// workspace_in_use | context_poisoned | cuda_error; for a batch also invalid_argument | size_overflow}, before
+  /// anything is launched.
   void run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
            const run_options& options = {}) const;
 
@@ -189,11 +189,12 @@ class spmm_plan {
   ///
   /// May be called while runs are in flight on any stream, and from another thread than run's: what run() was called
   /// for before has the old values, what it is called for after this has returned the new ones, and of calls meanwhile
-  /// each has either. On a GPU it waits for the work that the device was given before, for only then are the old values
-  /// freed; not to be called while a stream of the device is captured. A captured graph holds the arrays that were the
-  /// plan's when it was captured: replayed after this it reads freed memory, so capture it anew. Plans from sharing()
-  /// and transposed() keep the old values until they are given new ones themselves.
-  /// Throws error{pattern_mismatch}, which leaves the old values, and what the constructor throws.
+  /// each has either. It waits for calls of run() in progress (on the CPU: for their products), and calls that begin
+  /// meanwhile wait for it. On a GPU it waits for the work that the device was given before, for only then are the old
+  /// values freed; not to be called while a stream of the device is captured. A captured graph holds the arrays that
+  /// were the plan's when it was captured: replayed after this it reads freed memory, so capture it anew. Plans from
+  /// sharing() and transposed() keep the old values until they are given new ones themselves. Throws
+  /// error{pattern_mismatch}, which leaves the old values, and what the constructor throws.
   void update_values(const csr_view<T, std::int32_t>& a);
   void update_values(const csr_view<T, std::int64_t>& a);
   void update_values(const bcsc_view<T, std::int32_t>& a);

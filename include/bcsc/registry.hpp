@@ -39,7 +39,7 @@ struct kernel_info {
   bool batches = false;           ///< multiplies a whole batch in one launch; others are started for each member
   bool rounds_values = false;     ///< to TF32 before they are multiplied: only for compute_class::tf32, or by name
   /// Only stored entries of A take part: a NaN or infinity of B reaches the rows that have an entry in its column, and
-  /// no others. All that a plan chooses by itself do so; false: taken by name alone.
+  /// no others. A kernel for which this is false is used only when asked for by name.
   bool stored_entries_only = true;
   error_bound bound;  ///< of its results
   bool built = true;  ///< compiled into this library (CUDA kernels need a CUDA build)

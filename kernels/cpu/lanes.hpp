@@ -179,7 +179,7 @@ template <class Vector, class T, int... Lanes>
 
 /// a * b + c, rounded once where the instruction set has it and twice where not. Never left to the compiler, which may
 /// fuse vectors of one width and not of another: an entry of C would depend on the width of the pass it falls into.
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if (defined(__FMA__) && defined(__AVX2__)) || defined(__ARM_FEATURE_FMA)
 [[gnu::always_inline]] inline float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 [[gnu::always_inline]] inline double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #if defined(__ARM_FEATURE_FMA)

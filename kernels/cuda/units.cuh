@@ -793,7 +793,7 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
 }
 
 /// The same product without the matrix units, a warp a row block and 32 columns: for rows of B that lie further apart
-/// than units_kernel can tell.
+/// than units_kernel can address.
 template <class T>
 __global__ void __launch_bounds__(128)
     far_rows_kernel(const __grid_constant__ fragments_args<T> args, std::int64_t num_slabs, double slab_of_warp) {

@@ -20,7 +20,7 @@ struct units_row {
   int warps_k;     ///< and along the groups of columns of one row block: these add their sums up
   int ahead;       ///< groups whose rows of B are under way while one is multiplied
   bool staged;     ///< through shared memory (cp.async), or straight to registers
-  int blocks = 0;  ///< that a multiprocessor holds at least, of fewer registers each than registers() says
+  int blocks = 0;  ///< a multiprocessor is to hold, of fewer registers than registers() says; 0: as many as that gives
 
   /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab has not as many for each.
   constexpr int columns_of_lane() const {

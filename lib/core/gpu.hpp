@@ -126,7 +126,7 @@ struct allocation {
 allocation allocate(std::size_t bytes);
 /// Waits for the whole device first, so that work on any stream may still use the memory when this is called; not where
 /// a pool_guard lives. Where the device cannot be waited for (while a stream is captured, after a sticky error) the
-/// memory is not given back: lost, it harms less than with two users.
+/// memory is not given back: a leak is better than two users of the same memory.
 void release(const allocation& memory) noexcept;
 /// Bytes that can be allocated on the current device: those free, and what the current pool keeps.
 std::int64_t free_bytes();

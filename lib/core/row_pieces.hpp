@@ -3,7 +3,7 @@
 #include <cstdint>
 
 /// How the stream of row pieces lies in memory: what converters/formats/rows_stream.hpp writes and the row-wise kernels
-/// read (kernels/rows_operand.hpp). Pairs of entries are counted, in 32 bits: 2^33 entries and less, with rows and
+/// read (kernels/rows_operand.hpp). Pairs of entries are counted, in 32 bits: just under 2^33 entries, with rows and
 /// columns of 31 bits.
 namespace bcsc::core {
 

@@ -6,8 +6,9 @@
 
 namespace bcsc::core {
 
-/// A shared mutex in which nobody waits for ever. std::shared_mutex lets readers in for as long as there is one, so
-/// that one who updates might never get it; here readers that find one waiting queue behind it. They pay a load for it.
+/// A shared mutex in which readers cannot starve an updater. std::shared_mutex lets readers in for as long as there is
+/// one, so that one who updates might never get it; here readers that find one waiting queue behind it. They pay a load
+/// for it.
 class update_lock {
  public:
   void lock_shared() {

@@ -100,8 +100,8 @@ struct spmm_plan<T>::impl {
   plan_options options;
   plan_facts facts;
   const plan::registered_kernel* kernel = nullptr;  // of a table, which outlives all plans; set once it is chosen
-  std::shared_ptr<const stored_matrix> a;           // runs read it, and update() replaces it, under this lock:
-  mutable core::update_lock updating;
+  std::shared_ptr<const stored_matrix> a;
+  mutable core::update_lock updating;        // of `a`: runs hold it shared, update() alone
   std::vector<std::int64_t> order;           // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;      // of the row blocks; empty: uniform
   double refused_reuse = 0;                  // of an order that was found and left
@@ -545,7 +545,7 @@ struct spmm_plan<T>::impl {
       });
     }
     // It is complete: nothing in flight writes it, so kernels may read it before they wait for the one before them.
-    // What it replaces goes behind the lock.
+    // The old one is freed after the lock is released.
     const std::unique_lock lock(updating);
     a.swap(renewed);
   }

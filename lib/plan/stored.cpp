@@ -77,11 +77,11 @@ void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
   }
 }
 
-/// CSR takes no longer to upload than its stream does, and the GPU cuts it sooner than the host: but for what the GPU
-/// counts in 32 bits.
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it faster than the host; what it cannot count
+/// in 32 bits is cut on the host.
 template <number T, class I>
 stored_rows<T> make_rows(const csr_view<T, I>& csr, const storing& how) {
-  if (csr.nnz() > std::numeric_limits<std::int32_t>::max()) return make_rows_on_host(csr, how);
+  if (csr.nnz() >= std::numeric_limits<std::int32_t>::max()) return make_rows_on_host(csr, how);
   const auto cut = converters::cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
   const int device = *how.device;
   stored_rows<T> made;

@@ -108,7 +108,7 @@ struct stored_rows {
   kernels::rows_operand<scalar_of<T>> operand(scalar_of<T>* partials) const;
 };
 
-/// Cut on the host and uploaded: what has more non-zeros than the GPU's own cutting counts. Throws
+/// Cut on the host and uploaded: for more non-zeros than the GPU's cutter can count. Throws
 /// error{out_of_memory} that says how many bytes A takes and how many are free, before it begins.
 template <number T, index I>
 stored_rows<T> make_rows_on_host(const csr_view<T, I>& csr, const storing& how);
