@@ -188,12 +188,10 @@ class Flow:
         if ".REL" not in self.code[call].opcode:
             raise Unclear(f"a call to somewhere else: {self.code[call].text}")
         wanted = f"{self.code[call].address + 0x10:#x}"
-        for i in range(call - 1, -1, -1):
-            instruction = self.code[i]
+        # Not always right before the call: of a call in a loop it is put there before the loop.
+        for instruction in self.code:
             if instruction.base in ("MOV", "IMAD", "UMOV") and re.search(rf"(?<![\w\]]){wanted}\b", instruction.operands):
                 return call + 1
-            if i + 1 in self.entered:
-                break
         raise Unclear(f"a call that may return anywhere: {self.code[call].text} at {self.code[call].address:#x}")
 
 
