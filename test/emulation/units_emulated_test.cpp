@@ -44,6 +44,14 @@ std::string words(const setting& s) {
          (s.permuted ? ", permuted" : "") + ", most_groups " + std::to_string(s.most_groups);
 }
 
+template <class T>
+kernels::fragments_operand<T> operand_of(const converters::fragments_matrix<T>& f, const std::int32_t* row_of,
+                                         scalar_of<T>* partial) {
+  return {
+      f.rows,         f.cols,         f.height, std::ssize(f.items), f.items.data(), f.groups.data(), f.col_ind.data(),
+      f.tiles.data(), f.masks.data(), row_of,   std::ssize(f.sums),  f.sums.data(),  partial};
+}
+
 /// C = alpha * A * B + beta * C0 by one row of the table, for each member of a batch.
 template <class T>
 std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, const std::vector<dense_table<T>>& b,
@@ -63,19 +71,7 @@ std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, con
   std::vector<scalar_of<T>> partial(static_cast<std::size_t>(partials) * c0.size(),
                                     std::numeric_limits<scalar_of<T>>::quiet_NaN());
   there.may_write_bytes(partial.data(), partial.size() * sizeof(partial[0]));
-  const kernels::fragments_operand<T> stored{f.rows,
-                                             f.cols,
-                                             f.height,
-                                             std::ssize(f.items),
-                                             f.items.data(),
-                                             f.groups.data(),
-                                             f.col_ind.data(),
-                                             f.tiles.data(),
-                                             f.masks.data(),
-                                             s.permuted ? row_of.data() : nullptr,
-                                             std::ssize(f.sums),
-                                             f.sums.data(),
-                                             partial.data()};
+  const auto stored = operand_of(f, s.permuted ? row_of.data() : nullptr, partial.data());
   return there.run_batch(launchers[row], stored, partials);
 }
 
@@ -290,19 +286,7 @@ TEST_P(every_row, reads_rows_of_b_that_lie_far_apart) {
     const auto matrix = to_compact(csr_of<T>(a), {.m_block = row().tile_rows()});
     const auto f = converters::to_fragments(matrix.view());
     dense_table<T> c = c0;
-    const kernels::fragments_operand<T> stored{f.rows,
-                                               f.cols,
-                                               f.height,
-                                               std::ssize(f.items),
-                                               f.items.data(),
-                                               f.groups.data(),
-                                               f.col_ind.data(),
-                                               f.tiles.data(),
-                                               f.masks.data(),
-                                               nullptr,
-                                               0,
-                                               nullptr,
-                                               nullptr};
+    const auto stored = operand_of<T>(f, nullptr, nullptr);
     const kernels::fragments_args<T> args{stored,           far_b,   ldb,    n, c.at.data(), n, 1, scalar_of<T>{2},
                                           scalar_of<T>{-1}, nullptr, nullptr};
     emulation::current_settings() = {};
