@@ -30,7 +30,7 @@ struct options {
   std::string device = "cuda", out = "accuracy.json";
   std::vector<std::string> matrices, types;  ///< no types: all there are
   std::int64_t cols = 32;
-  double most_seconds = 1e9;
+  double max_seconds = 1e9;
 };
 
 /// Who computed: the plan in a precision, or the rows of an algorithm that promise the same.
@@ -199,7 +199,7 @@ int run(const options& wanted) {
              "class", "who", "c", "rounding", "rows", "max error", "mean", "of bound", "mean", "worst row");
 
   bool all_well = true;
-  results.for_each_matrix(wanted.matrices, seed, wanted.most_seconds, [&](const bench::loaded_matrix& m) {
+  results.for_each_matrix(wanted.matrices, seed, wanted.max_seconds, [&](const bench::loaded_matrix& m) {
     document["matrices"].push_back(bench::to_json(bench::facts_of(m)));
     results.for_each_type(m, types, [&]<class T>(const csr_matrix<T>& a) {
       const auto fits = [](T v) { return std::isfinite(static_cast<double>(v)); };
@@ -233,14 +233,14 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}));
   app.add_option("--cols", wanted.cols, "N")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--limit", wanted.most_seconds, "Begins no matrix after so many seconds; says which")
+  app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds; says which")
       ->capture_default_str();
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   app.footer(
       "Exit status: 0 all within their bounds, 3 not, 77 no GPU here.\nExamples:\n"
       "  accuracy folder/of/matrices elasticity:30,30,30 --out accuracy-gpu.json\n"
       "  accuracy wave.mtx.gz --device cpu --type fp64\n"
-      "  bench/report/accuracy.py --into docs/performance.md accuracy-gpu.json accuracy-cpu.json");
+      "  bench/report/accuracy.py accuracy-gpu.json accuracy-cpu.json");
   CLI11_PARSE(app, argc, argv);
   return bench::run_program("accuracy", [&] { return run(wanted); });
 }

@@ -17,7 +17,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "lib/plan/cost_terms.hpp"
 
 /// One product with a cold cache, the plan's own choice, fp32: its time beside what its bytes take at the copy
@@ -116,7 +116,7 @@ json measure(bench::place& here, const bench::loaded_matrix& m, const options& w
   const csr_matrix<float> a = cast<float, std::int32_t>(m.a);
   const bench::placed_csr<float> placed(where, a.view());
   const spmm_plan<float> plan(here.ctx, placed.view(),
-                              {.cols = wanted.cols, .kernel = wanted.kernel, .check = trust::trusted});
+                              {.cols = wanted.cols, .check = trust::trusted, .expert = {.kernel = wanted.kernel}});
   const plan_facts& facts = plan.facts();
 
   dense_matrix<float> host_b(a.cols(), wanted.cols);

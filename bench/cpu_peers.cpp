@@ -31,7 +31,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// The CPU plan beside Eigen and MKL, row-major. Everything is checked against a reference in higher precision before
 /// it is timed; then all take turns, so that whatever else the machine does meets them alike.
@@ -45,14 +45,14 @@ constexpr std::uint64_t seed = 1;
 constexpr std::array rival_groups{"eigen", "mkl", "mkl-mv"};
 constexpr std::string_view schema = "bcsc-cpu-peers-1";
 
-constexpr int least_rounds = 3;
+constexpr int min_rounds = 3;
 
 struct options {
   std::string mkl, out;
   int threads = 0, rounds = 11;
-  double most_seconds = std::numeric_limits<double>::infinity();
+  double max_seconds = std::numeric_limits<double>::infinity();
   bool rows = false;
-  std::int64_t least_nnz = 20000;
+  std::int64_t min_nnz = 20000;
   std::vector<std::int64_t> cols = {1, 8, 32, 128};
   std::vector<std::string> types = {"fp32", "fp64"}, matrices;
 };
@@ -78,7 +78,7 @@ double seconds_of(const launch& work, std::int64_t count) {
 /// A sample is as many products as last this long.
 constexpr double sample_seconds = 2e-3;
 
-/// Each takes one sample after the other, `rounds` times around, or as often as `seconds` allow but least_rounds.
+/// Each takes one sample after the other, `rounds` times around, or as often as `seconds` allow but min_rounds.
 /// Before a short one comes a product that is not timed, for the others have used the cache.
 void take_turns(std::vector<contender>& all, int rounds, double seconds) {
   double round_seconds = 0;
@@ -89,7 +89,7 @@ void take_turns(std::vector<contender>& all, int rounds, double seconds) {
     round_seconds += once * static_cast<double>(c.launches + (c.launches > 1));
   }
   if (rounds * round_seconds > seconds) {
-    rounds = std::max(std::min(rounds, least_rounds), static_cast<int>(seconds / round_seconds));
+    rounds = std::max(std::min(rounds, min_rounds), static_cast<int>(seconds / round_seconds));
   }
   for (int round = 0; round < rounds; ++round) {
     for (contender& c : all) {
@@ -192,7 +192,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
         admit(rows, {.name = row.name, .group = "row"}, [&] { return ours.row_from_host(row.name, b, c); });
       }
     }
-    take_turns(rows, least_rounds, seconds);
+    take_turns(rows, min_rounds, seconds);
   }
 
   json result = {{"matrix", name}, {"cols", cols}, {"type", to_string(value_type_of<T>)}, {"nnz", a.nnz()}};
@@ -379,7 +379,7 @@ bool measure_all(const context& ctx, const options& o) {
     --remaining;
   };
   const auto run_case = [&]<value T>(const bench::loaded_matrix& m, const csr_matrix<T>& a, std::int64_t cols) {
-    const double left = o.most_seconds - (now() - begin);
+    const double left = o.max_seconds - (now() - begin);
     if (left <= 0) {
       leave_out(m.from.name, to_string(value_type_of<T>), cols);
       return;
@@ -392,7 +392,7 @@ bool measure_all(const context& ctx, const options& o) {
     put_case(results["cases"], std::move(c));
   };
   for (const bench::input& from : inputs) {
-    if (now() - begin > o.most_seconds) {
+    if (now() - begin > o.max_seconds) {
       for (const std::string& type : o.types) {
         for (const std::int64_t cols : o.cols) leave_out(from.name, type, cols);
       }
@@ -408,7 +408,7 @@ bool measure_all(const context& ctx, const options& o) {
       pass_over();
       continue;
     }
-    if (from.from_folder && m.a.nnz() <= o.least_nnz) {
+    if (from.from_folder && m.a.nnz() <= o.min_nnz) {
       pass_over();
       continue;
     }
@@ -457,12 +457,12 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "fp64"}))
       ->capture_default_str();
-  app.add_option("--least-nnz", o.least_nnz, "Passes over files in a folder with so few non-zeros")
+  app.add_option("--least-nnz", o.min_nnz, "Passes over files in a folder with so few non-zeros")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--rounds", o.rounds, "Samples of each")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option(
-         "--seconds", o.most_seconds,
+         "--seconds", o.max_seconds,
          "Of the whole run: where they are scarce, fewer samples, never under 3; cases that cannot begin in time "
          "are left out, and told")
       ->check(CLI::NonNegativeNumber);

@@ -23,7 +23,7 @@ namespace {
 
 using bcsc::bench::launch;
 
-constexpr std::int64_t most_non_zeros = 2'000'000;
+constexpr std::int64_t max_non_zeros = 2'000'000;
 constexpr std::array<std::int64_t, 4> widths{1, 8, 32, 128};
 constexpr std::uint64_t seed = 1;
 
@@ -73,7 +73,7 @@ template <bcsc::value T>
 void register_matrix(const bcsc::context& ctx, bcsc::bench::rivals& others,
                      const bcsc::generate::catalogue_entry& entry) {
   const auto a = bcsc::generate::from_specification<T>(entry.specification);
-  if (a.nnz() > most_non_zeros) return;
+  if (a.nnz() > max_non_zeros) return;
   for (const std::int64_t cols : widths) {
     const auto shared = std::make_shared<arena<T>>(ctx, others, a, cols);
     for (const auto& [name, start] : shared->contenders) {

@@ -18,16 +18,16 @@
 #include "bench/harness/machine.hpp"
 #include "bench/harness/stage.hpp"
 #include "converters/formats/device_compact.hpp"
-#include "converters/formats/fragments.hpp"
-#include "converters/formats/rows_stream.hpp"
-#include "lib/core/context_state.hpp"
+#include "core/context_state.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
 
 /// How long CSR on the GPU takes to become what a plan for N = 128 reads, and beside it compact BCSC, at the height
 /// that the plan chooses (or would for the algorithm `tiled`), beside the plan's own product: `device_convert [--json
-/// FILE] [--kernel NAME] MATRIX...`, a file or a generator's specification each; NAME as in plan_options::kernel. The
-/// results are compared with the host's, bit for bit; allocation and the last synchronisation are inside the times, the
-/// release of the result is not. `update` is plan.update_values() with the same matrix: the conversion once more, and
-/// the comparison of the patterns.
+/// FILE] [--kernel NAME] MATRIX...`, a file or a generator's specification each; NAME as in
+/// plan_options::expert.kernel. The results are compared with the host's, bit for bit; allocation and the last
+/// synchronisation are inside the times, the release of the result is not. `update` is plan.update_values() with the
+/// same matrix: the conversion once more, and the comparison of the patterns.
 namespace {
 
 using namespace bcsc;
@@ -84,7 +84,8 @@ conversion to_compact_form(const context& ctx, const csr_matrix<float>& a, const
   c.seconds = median_seconds([&] { return to_compact_on_device(ctx, given, m_block, true); });
   const auto wanted = to_compact(a, {.m_block = m_block, .narrow_columns = true});
   c.bytes = wanted.view().bytes();
-  c.equal_to_host = same(download(ctx, to_compact_on_device(ctx, given, m_block, true)).view(), wanted.view());
+  const auto made = download(ctx, to_compact_on_device(ctx, given, m_block, true));
+  c.equal_to_host = same(made.view(), wanted.view());
   return c;
 }
 
@@ -97,35 +98,34 @@ auto with_memory_of(const context& ctx, const Work& work) {
 
 conversion to_rows_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
                         int columns_at_once) {
-  const auto options = converters::cut_for(a.rows(), a.nnz(), cols, columns_at_once);
+  const auto options = forms::cut_for(a.rows(), a.nnz(), cols, columns_at_once);
   const auto convert = [&] {
-    return with_memory_of(ctx,
-                          [&](int device) { return converters::to_rows_stream_on_device(device, given, options); });
+    return with_memory_of(ctx, [&](int device) { return forms::to_row_stream_on_device(device, given, options); });
   };
   conversion c{"rows"};
   c.seconds = median_seconds(convert);
   const auto made = convert();
-  const auto wanted = converters::to_rows_stream(a.view(), options);
+  const auto wanted = forms::to_row_stream(a.view(), options);
   c.bytes = wanted.bytes();
   c.equal_to_host = made.num_partials == wanted.num_partials && same_bytes(made.pieces, wanted.pieces) &&
                     same_bytes(made.pairs, wanted.pairs) && same_bytes(made.heavy_ptr, wanted.heavy_ptr);
   return c;
 }
 
-conversion to_fragments_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
+conversion to_mma_tiles_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
                              std::int64_t m_block) {
   const auto blocks = to_compact(a, {.m_block = m_block});
-  const converters::fragments_options options{.most_groups = converters::most_groups_for(blocks.nnzc())};
+  const forms::mma_tiles_options options{.max_groups = forms::max_groups_for(blocks.nnzc())};
   const auto convert = [&] {
     return with_memory_of(ctx, [&](int device) {
-      return converters::to_fragments_on_device(device, converters::to_compact_on_device(device, given, m_block).view(),
-                                                options);
+      return forms::to_mma_tiles_on_device(device, converters::to_compact_on_device(device, given, m_block).view(),
+                                           options);
     });
   };
-  conversion c{"fragments", m_block};
+  conversion c{"mma_tiles", m_block};
   c.seconds = median_seconds(convert);
   const auto made = convert();
-  const auto wanted = converters::to_fragments(blocks.view(), options);
+  const auto wanted = forms::to_mma_tiles(blocks.view(), options);
   c.bytes = wanted.bytes();
   c.equal_to_host = made.num_slots == wanted.num_slots && same_bytes(made.items, wanted.items) &&
                     same_bytes(made.groups, wanted.groups) && same_bytes(made.col_ind, wanted.col_ind) &&
@@ -140,7 +140,7 @@ std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& wh
   const csr_matrix<float> a = std::filesystem::exists(name) ? read_csr<float>(name, {.pattern_seed = 1})
                                                             : generate::from_specification<float>(name);
   const auto given = upload(ctx, a);
-  spmm_plan<float> plan(ctx, a, {.cols = cols, .kernel = kernel});
+  spmm_plan<float> plan(ctx, a, {.cols = cols, .expert = {.kernel = kernel}});
   const kernel_info chosen = plan.facts().kernel;
   const std::int64_t m_block = plan.facts().m_block;
 
@@ -159,11 +159,12 @@ std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& wh
   const bool reads_compact = chosen.any_m_block;
   conversions.push_back(to_compact_form(
       ctx, a, given.view(),
-      reads_compact ? m_block : spmm_plan<float>(ctx, a, {.cols = cols, .kernel = "tiled"}).facts().m_block));
+      reads_compact ? m_block
+                    : spmm_plan<float>(ctx, a, {.cols = cols, .expert = {.kernel = "tiled"}}).facts().m_block));
   if (chosen.algorithm == "rowwise") {
     conversions.push_back(to_rows_form(ctx, a, given.view(), chosen.columns_at_once));
-  } else if (chosen.algorithm == "units") {
-    conversions.push_back(to_fragments_form(ctx, a, given.view(), m_block));
+  } else if (chosen.algorithm == "mma") {
+    conversions.push_back(to_mma_tiles_form(ctx, a, given.view(), m_block));
   } else if (!reads_compact) {
     throw error(errc::unsupported, "no conversion is known here for " + chosen.name);
   }

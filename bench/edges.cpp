@@ -21,7 +21,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// Where a product might suddenly take longer: N just past a round number, operands that do not begin or continue on a
 /// 16-byte boundary, a deterministic plan. For each matrix, type and layout the warm median of the plan's own choice,
@@ -35,8 +35,8 @@ constexpr std::string_view schema = "bcsc-edges-1";
 constexpr std::uint64_t seed = 1;
 
 // What the library promises.
-constexpr double most_step = 1.3;         ///< t(N + 1) / t(N)
-constexpr double most_misaligned = 1.15;  ///< over the aligned product
+constexpr double max_step = 1.3;         ///< t(N + 1) / t(N)
+constexpr double max_misaligned = 1.15;  ///< over the aligned product
 
 struct options {
   std::string device = "cuda", out = "edges.json";
@@ -45,7 +45,7 @@ struct options {
                                     16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
   std::vector<std::int64_t> other_cols = {8, 32, 128};  ///< of the other two parts
   double seconds = 0.006;
-  double most_seconds = 1e9;
+  double max_seconds = 1e9;
   bool does(std::string_view part) const { return std::ranges::count(parts, part) > 0; }
 };
 
@@ -62,7 +62,7 @@ constexpr placing misaligned[] = {
     {.name = "ld + 1", .more_ld = 1},
     {.name = "ld + 3", .more_ld = 3},
 };
-constexpr std::int64_t most_offset = 1, most_more_ld = 3;
+constexpr std::int64_t max_offset = 1, max_more_ld = 3;
 
 /// A ratio that is held against a promise.
 struct judged {
@@ -179,7 +179,7 @@ class edge_matrix {
 
  private:
   static std::int64_t extent(std::int64_t rows, std::int64_t cols) {
-    return (rows + most_more_ld) * (cols + most_more_ld) + most_offset;
+    return (rows + max_more_ld) * (cols + max_more_ld) + max_offset;
   }
 
   /// B filled and on the stage, C beside it. What lies between B's elements is NaN, so that whoever multiplies it is
@@ -229,7 +229,7 @@ class edge_report {
  private:
   using ready = typename edge_matrix<T>::ready;
 
-  /// t(N + 1) / t(N) shall stay below most_step. Of the reverse, how much longer a product takes than that with one
+  /// t(N + 1) / t(N) shall stay below max_step. Of the reverse, how much longer a product takes than that with one
   /// column more, the worst is told.
   void odd(json& told) {
     json list = json::array(), steps = json::array();
@@ -251,7 +251,7 @@ class edge_report {
         keep_worse(total_.step, ratio, fmt::format("{}, {} to {}", case_name(), before, n));
         keep_worse(total_.dip, 1 / ratio, fmt::format("{}, {} over {}", case_name(), before, n));
         ++total_.num_steps;
-        total_.broken_steps += ratio > most_step;
+        total_.broken_steps += ratio > max_step;
       }
       before = n;
       before_seconds = seconds;
@@ -276,7 +276,7 @@ class edge_report {
           keep_worse(misaligned_, ratio, what);
           keep_worse(total_.misaligned, ratio, fmt::format("{}, {}", case_name(), what));
           ++total_.num_misaligned;
-          total_.broken_misaligned += ratio > most_misaligned;
+          total_.broken_misaligned += ratio > max_misaligned;
         }
         list.push_back(all[i].told);
       }
@@ -340,10 +340,10 @@ class edge_report {
 void print_summary(const tally& t) {
   if (t.num_steps > 0) {
     fmt::print("t(N + 1) / t(N): worst {}; above {} in {} of {}. t(N) / t(N + 1): worst {}\n", in_words(t.step),
-               most_step, t.broken_steps, t.num_steps, in_words(t.dip));
+               max_step, t.broken_steps, t.num_steps, in_words(t.dip));
   }
   if (t.num_misaligned > 0) {
-    fmt::print("misaligned over packed: worst {}; above {} in {} of {}\n", in_words(t.misaligned), most_misaligned,
+    fmt::print("misaligned over packed: worst {}; above {} in {} of {}\n", in_words(t.misaligned), max_misaligned,
                t.broken_misaligned, t.num_misaligned);
   }
   fmt::print("deterministic over free, where the kernels differ: worst {}; wrong or failed: {}\n",
@@ -355,11 +355,11 @@ json to_json(const tally& t) {
           {"worst_dip", to_json(t.dip)},
           {"steps", t.num_steps},
           {"steps_above_promise", t.broken_steps},
-          {"promised_step", most_step},
+          {"promised_step", max_step},
           {"worst_misaligned", to_json(t.misaligned)},
           {"misaligned", t.num_misaligned},
           {"misaligned_above_promise", t.broken_misaligned},
-          {"promised_misaligned", most_misaligned},
+          {"promised_misaligned", max_misaligned},
           {"worst_deterministic", to_json(t.deterministic)},
           {"failures", t.failures}};
 }
@@ -373,7 +373,7 @@ int run(const options& wanted) {
   document["matrices"] = json::array();
   document["summary"] = to_json(total);
   fmt::print("{}; {}; warm medians\n", here.machine.context, here.machine.git_hash);
-  results.for_each_matrix(wanted.matrices, seed, wanted.most_seconds, [&](const bench::loaded_matrix& m) {
+  results.for_each_matrix(wanted.matrices, seed, wanted.max_seconds, [&](const bench::loaded_matrix& m) {
     json found = bench::to_json(bench::facts_of(m));
     found["cases"] = json::array();
     fmt::print("{:.0f} s  {}: {} x {}, {} non-zeros\n", results.seconds(), m.from.name, m.a.rows(), m.a.cols(),
@@ -430,7 +430,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", wanted.seconds, "Aimed at for the samples of one product")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--limit", wanted.most_seconds, "Begins no matrix after so many seconds; says which")
+  app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds; says which")
       ->capture_default_str();
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   app.footer(

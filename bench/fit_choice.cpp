@@ -22,18 +22,18 @@
 
 #include "bcsc/registry.hpp"
 #include "bench/harness/report.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "lib/plan/registry.hpp"
 
-/// Fits what each row of the tables costs (lib/plan/cost_terms.hpp) to times that row_times has taken, on half of the
-/// matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Rows of a value
-/// type that none of the files holds keep the costs that they have.
+/// Fits what each row of the tables costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of
+/// the matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Rows of a
+/// value type that none of the files holds keep the costs that they have.
 ///
 /// For each row the costs, none negative, with the least sum of squares of relative errors. A case counts less the
 /// slower the row is beside the fastest: how much a row loses that would not be chosen does not matter. How far the
-/// costs are off in each of the cases fitted to is kept too (lib/plan/experience.hpp).
+/// costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
 namespace {
 
 using namespace bcsc;
@@ -74,8 +74,8 @@ using cost_table = std::map<row_key, plan::cost_terms>;
 
 /// What lib/plan/measured_costs.hpp holds of one way to read B.
 struct fitted {
-  std::vector<plan::measured_row> rows;  ///< by type, then by name
-  std::vector<plan::known_case> cases;
+  std::vector<plan::measured_config> rows;  ///< by type, then by name
+  std::vector<plan::measured_case> cases;
   std::deque<std::string> texts;  ///< that they point to
 };
 
@@ -261,21 +261,22 @@ fitted learn(const std::vector<measured_case>& cases, const std::set<std::string
     }
   };
   each_inside([&](const measured_case& c, const auto& by_name) {
-    for (plan::measured_row& row : known.rows) {
+    for (plan::measured_config& row : known.rows) {
       const auto timed = by_name.find(row.name);
       if (row.type != c.type || timed == by_name.end()) continue;
-      row.least = row.least > 0 ? std::min(row.least, timed->second->us) : timed->second->us;
+      row.min_us = row.min_us > 0 ? std::min(row.min_us, timed->second->us) : timed->second->us;
     }
   });
   each_inside([&](const measured_case& c, const auto& by_name) {
     std::string& off = known.texts.emplace_back();
-    for (const plan::measured_row& row : known.rows) {
+    for (const plan::measured_config& row : known.rows) {
       if (row.type != c.type) continue;
       const auto timed = by_name.find(row.name);
-      off += timed == by_name.end() ? plan::even
-                                    : plan::off_of(timed->second->us / plan::us_by_terms(row, timed->second->terms));
+      off += timed == by_name.end()
+                 ? plan::no_residual
+                 : plan::residual_of(timed->second->us / plan::us_by_terms(row, timed->second->terms));
     }
-    known.cases.push_back({c.type, plan::standing_of(c.shape), off});
+    known.cases.push_back({c.type, plan::features_of(c.shape), off});
   });
   return known;
 }
@@ -287,20 +288,20 @@ struct quality {
 
 quality judge(const std::vector<measured_case>& cases, const fitted& known, const std::set<std::string>& matrices,
               bool inside, value_type type, bool tell) {
-  std::map<std::string_view, std::pair<const plan::measured_row*, std::size_t>> rows;
-  for (const plan::measured_row& row : known.rows) {
+  std::map<std::string_view, std::pair<const plan::measured_config*, std::size_t>> rows;
+  for (const plan::measured_config& row : known.rows) {
     if (row.type == type) rows.emplace(row.name, std::pair(&row, rows.size()));
   }
   quality q;
   for (const measured_case& c : cases) {
     if (c.type != type || matrices.contains(c.matrix) != inside) continue;
-    const plan::like_cases alike(known.cases, type, c.shape);
+    const plan::neighbours near(known.cases, type, c.shape);
     const timing* chosen = nullptr;
     double least = 0;
     for (const timing& t : c.rows) {
       const auto row = rows.find(t.row->name);
       if (row == rows.end() || t.row->rounds_values) continue;
-      const double us = plan::us_by_terms(*row->second.first, t.terms) * alike.factor(row->second.second);
+      const double us = plan::us_by_terms(*row->second.first, t.terms) * near.factor(row->second.second);
       if (chosen != nullptr && us >= least) continue;
       chosen = &t;
       least = us;
@@ -337,9 +338,10 @@ void print(value_type type, const char* what, const quality& q) {
 }
 
 /// What is known of the types that nothing was fitted to, as it is.
-void keep_the_others(fitted& known, std::span<const plan::measured_row> rows, std::span<const plan::known_case> cases) {
+void keep_the_others(fitted& known, std::span<const plan::measured_config> rows,
+                     std::span<const plan::measured_case> cases) {
   std::set<value_type> of;
-  for (const plan::measured_row& row : known.rows) of.insert(row.type);
+  for (const plan::measured_config& row : known.rows) of.insert(row.type);
   const auto is_left = [&](const auto& one) { return !of.contains(one.type); };
   std::ranges::copy_if(rows, std::back_inserter(known.rows), is_left);
   std::ranges::copy_if(cases, std::back_inserter(known.cases), is_left);
@@ -349,7 +351,7 @@ void keep_the_others(fitted& known, std::span<const plan::measured_row> rows, st
 std::string origin(const fitted& known, const std::vector<std::string>& files, unsigned seed) {
   std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
   std::set<value_type> of;
-  for (const plan::measured_row& row : known.rows) of.insert(row.type);
+  for (const plan::measured_config& row : known.rows) of.insert(row.type);
   for (const value_type type : of) words.push_back(fmt::format("{},", to_string(type)));
   words.emplace_back("from");
   for (const std::string& file : files) words.push_back(std::filesystem::path(file).filename().string() + ",");
@@ -383,15 +385,15 @@ std::string quoted(std::string_view text) {
 
 /// As two arrays of these names.
 std::string arrays(const fitted& known, const std::string& rows, const std::string& cases) {
-  std::string text = fmt::format("inline constexpr measured_row {}[] = {{\n", rows);
-  for (const plan::measured_row& row : known.rows) {
+  std::string text = fmt::format("inline constexpr measured_config {}[] = {{\n", rows);
+  for (const plan::measured_config& row : known.rows) {
     text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(row.type), row.name,
-                        row.least, fmt::join(row.us, ", "));
+                        row.min_us, fmt::join(row.us, ", "));
   }
-  text += fmt::format("}};\n\ninline constexpr known_case {}[] = {{\n", cases);
-  for (const plan::known_case& c : known.cases) {
+  text += fmt::format("}};\n\ninline constexpr measured_case {}[] = {{\n", cases);
+  for (const plan::measured_case& c : known.cases) {
     text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
-                        quoted(c.off));
+                        quoted(c.residuals));
   }
   return text + "};\n";
 }
@@ -399,7 +401,7 @@ std::string arrays(const fitted& known, const std::string& rows, const std::stri
 std::string header(const fitted& row_major, const fitted& in_place, const std::string& made_by) {
   return fmt::format(R"(#pragma once
 
-#include "lib/plan/experience.hpp"
+#include "lib/plan/neighbours.hpp"
 
 {}
 namespace bcsc::plan {{
@@ -412,20 +414,20 @@ namespace bcsc::plan {{
 
 }}  // namespace bcsc::plan
 )",
-                     made_by, arrays(row_major, "measured_costs", "known_cases"),
-                     arrays(in_place, "measured_in_place", "known_in_place"));
+                     made_by, arrays(row_major, "measured_costs", "measured_cases"),
+                     arrays(in_place, "measured_in_place", "measured_cases_in_place"));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Fits the costs of the rows of the tables to what row_times has measured"};
-  std::vector<std::string> files, to_learn, algorithms = {"rowwise", "units"};
+  CLI::App app{"Fits the costs of the rows of the tables to what config_times has measured"};
+  std::vector<std::string> files, to_learn, algorithms = {"rowwise", "mma"};
   std::string out;
   unsigned seed = 1;
   bool tell = false;
-  app.add_option("FILE", files, "Output of row_times")->required()->check(CLI::ExistingFile);
-  app.add_option("--learn", to_learn, "Output of row_times on matrices that are all fitted to, and judge nothing")
+  app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
+  app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
       ->check(CLI::ExistingFile);
   app.add_option("--algorithm", algorithms, "Whose rows")->delimiter(',')->capture_default_str();
@@ -454,7 +456,7 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
-    fitted known = learn(cases, half), known_in_place = learn(cases_in_place, half);
+    fitted known = learn(cases, half), measured_cases_in_place = learn(cases_in_place, half);
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<measured_case>& some, const fitted& fit) {
       fmt::print("B {}: {} cases, {} rows\n", b, some.size(), fit.rows.size());
@@ -464,12 +466,12 @@ int main(int argc, char** argv) {
       }
     };
     tell_of("row-major", cases, known);
-    tell_of("column-major, in place", cases_in_place, known_in_place);
+    tell_of("column-major, in place", cases_in_place, measured_cases_in_place);
     if (out.empty()) return 0;
     const std::string made_by = origin(known, files, seed);
-    keep_the_others(known, plan::measured_costs, plan::known_cases);
-    keep_the_others(known_in_place, plan::measured_in_place, plan::known_in_place);
-    fmt::print("written: {}\n", bench::write_text(header(known, known_in_place, made_by), out).string());
+    keep_the_others(known, plan::measured_costs, plan::measured_cases);
+    keep_the_others(measured_cases_in_place, plan::measured_in_place, plan::measured_cases_in_place);
+    fmt::print("written: {}\n", bench::write_text(header(known, measured_cases_in_place, made_by), out).string());
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fit_choice: {}\n", e.what());

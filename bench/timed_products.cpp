@@ -76,8 +76,8 @@ class timed_plan_of : public timed_plan {
   std::string kernel() const override { return plan_.facts().kernel.name; }
   std::uint64_t hash() override {
     run();
-    constexpr std::size_t most_bytes = std::size_t{16} << 20;
-    std::vector<std::uint32_t> words(std::min(c_bytes_, most_bytes) / sizeof(std::uint32_t));
+    constexpr std::size_t max_bytes = std::size_t{16} << 20;
+    std::vector<std::uint32_t> words(std::min(c_bytes_, max_bytes) / sizeof(std::uint32_t));
     check(cudaMemcpy(words.data(), c_.data(), words.size() * sizeof(words[0]), cudaMemcpyDeviceToHost));
     return hash_of(words);
   }

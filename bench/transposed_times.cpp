@@ -20,7 +20,7 @@
 #include "bench/harness/timing.hpp"
 
 /// C = A' * B in three ways: by a plan that stores A', by one that reads A as another plan stores it (every row of its
-/// table), and by cuSPARSE from CSR of A. Times are those of row_times: the least of few runs, warm, not for claims.
+/// table), and by cuSPARSE from CSR of A. Times are those of config_times: the least of few runs, warm, not for claims.
 /// The first two results are compared, and how far they lie apart is told.
 namespace {
 
@@ -31,7 +31,7 @@ struct options {
   std::string device = "cuda", out = "transposed-times.json";
   std::vector<std::string> matrices, types = {"fp32"};
   std::vector<std::int64_t> cols = {1, 8, 32, 128, 512};
-  double most_seconds = 1e9;
+  double max_seconds = 1e9;
 };
 
 constexpr std::uint64_t seed = 1;
@@ -73,7 +73,7 @@ json one_case(const context& ctx, bench::stage& where, bench::rivals* others, co
   };
 
   const spmm_plan<T> stored(ctx, a.placed, {.cols = n, .transpose = op::transpose, .check = trust::trusted});
-  const spmm_plan<T> forward(ctx, a.placed, {.cols = n, .check = trust::trusted, .transposable = true});
+  const spmm_plan<T> forward(ctx, a.placed, {.cols = n, .transposable = true, .check = trust::trusted});
   const spmm_plan<T> shared = std::move(forward.transposed().value());
   const double stored_seconds = seconds_of(stored), shared_seconds = seconds_of(shared);
   json scatter = json::object(), other = json::object();
@@ -143,7 +143,7 @@ int run(const options& wanted) {
   if (others) others->describe(here.machine);
   bench::results_file results("bcsc-transposed-times-2", here.machine, wanted.out);
   results.document["matrices"] = json::array();
-  results.for_each_matrix(wanted.matrices, seed, wanted.most_seconds, [&](const bench::loaded_matrix& m) {
+  results.for_each_matrix(wanted.matrices, seed, wanted.max_seconds, [&](const bench::loaded_matrix& m) {
     fmt::print("{}: {} x {}, {} non-zeros\n", m.from.name, m.a.rows(), m.a.cols(), m.a.nnz());
     json found = bench::to_json(bench::facts_of(m));
     found["cases"] = json::array();
@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"fp32", "fp64"}))
       ->capture_default_str();
-  app.add_option("--limit", wanted.most_seconds, "Seconds after which no matrix is begun")->capture_default_str();
+  app.add_option("--limit", wanted.max_seconds, "Seconds after which no matrix is begun")->capture_default_str();
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   return bench::run_program("transposed_times", [&] { return run(wanted); });

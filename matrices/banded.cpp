@@ -4,7 +4,7 @@
 #include <span>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 #include "matrices/build_rows.hpp"
 #include "matrices/random.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bcsc/formats.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::generate {
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/catalogue_table.hpp"
 
 namespace bcsc::suitesparse {

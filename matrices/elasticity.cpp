@@ -3,8 +3,8 @@
 #include <span>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 
 /// On unit cubes the 2x2x2 Gauss rule integrates the trilinear stiffness exactly, and the integrals are products of
@@ -29,12 +29,12 @@ line_integrals integrate_line(std::int64_t position, std::int64_t num_elements, 
 }
 
 /// Unknowns a and a + 3 of a node are displacements along the same axis.
-constexpr std::size_t most_dof = 6;
+constexpr std::size_t max_dof = 6;
 
 /// K's block between two nodes, times 26 * 72 / 5. Lamé's constants for E = 1, nu = 0.3 are lambda = 3 * 5/26 and
 /// mu = 2 * 5/26; K_ab = lambda * G_ij + mu * G_ji + [a = b] * bodies * mu * trace(G), with i and j the axes of a and
 /// b, and G_ij the integral of d_i N_p * d_j N_q.
-using integer_block = std::array<std::array<int, most_dof>, most_dof>;
+using integer_block = std::array<std::array<int, max_dof>, max_dof>;
 
 integer_block stiffness_block(std::size_t dof, const std::array<line_integrals, 3>& axis) {
   std::array<std::array<int, 3>, 3> gradients{};  // 72 * G
@@ -91,8 +91,8 @@ void require_representable(std::int64_t nx, std::int64_t ny, std::int64_t nz, in
   require_at_least(nx, 1, "nx");
   require_at_least(ny, 1, "ny");
   require_at_least(nz, 1, "nz");
-  if (dof < 1 || dof > static_cast<int>(most_dof)) {
-    core::fail(errc::invalid_argument, "dof = {}: must lie between 1 and {}", dof, most_dof);
+  if (dof < 1 || dof > static_cast<int>(max_dof)) {
+    core::fail(errc::invalid_argument, "dof = {}: must lie between 1 and {}", dof, max_dof);
   }
   require_index_range(nx, "nx");
   require_index_range(ny, "ny");

@@ -19,7 +19,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/source.hpp"
 #include "converters/files/tar.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/fetch_cache.hpp"
 #include "matrices/sha256.hpp"
 #include "matrices/transfer.hpp"

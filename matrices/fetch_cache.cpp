@@ -16,7 +16,7 @@
 #include "bcsc/fetch.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/sink.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::suitesparse {
 namespace fs = std::filesystem;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 #include "matrices/random.hpp"
 

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 #include "matrices/random.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 #include "matrices/random.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/run_time_library.hpp"
 #include "matrices/sha256.hpp"
 

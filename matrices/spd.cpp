@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 #include "matrices/random.hpp"
 
@@ -27,7 +27,7 @@ constexpr int grid_bits = 10;  // eigenvalues are multiples of 2^-10
 constexpr double largest_condition = 0x1p40;
 constexpr std::int64_t one = std::int64_t{1} << grid_bits;
 /// A row's entries before equal columns are summed; behind that they are at most 22.
-constexpr std::size_t most_in_row = 32;
+constexpr std::size_t max_in_row = 32;
 
 /// The partner of each unknown in one round; the last of an odd number is never paired and stands alone.
 std::vector<std::int32_t> pair_up(std::int64_t rows, std::uint64_t seed, int round) {
@@ -67,7 +67,7 @@ class sparse_row {
   /// depend on the eigenvalues.
   void turn(const std::vector<std::int32_t>& partner) {
     const std::size_t before = size_;
-    std::array<std::pair<std::int32_t, std::int64_t>, most_in_row> turned;
+    std::array<std::pair<std::int32_t, std::int64_t>, max_in_row> turned;
     for (std::size_t k = 0; k < before; ++k) {
       const auto [index, number] = entries_[k];
       const std::int32_t other = partner[static_cast<std::size_t>(index)];
@@ -96,7 +96,7 @@ class sparse_row {
     }
   }
 
-  std::array<std::pair<std::int32_t, std::int64_t>, most_in_row> entries_;
+  std::array<std::pair<std::int32_t, std::int64_t>, max_in_row> entries_;
   std::size_t size_ = 0;
 };
 

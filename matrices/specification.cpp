@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::generate {
 namespace {
@@ -35,21 +35,21 @@ std::string form(const signature& f) {
   return text;
 }
 
-std::string all_forms() {
+std::string all_families() {
   std::string text;
-  for (const signature& f : signatures()) text += (text.empty() ? "" : " | ") + form(f);
-  return text + " | a name of the catalogue (" + catalogue().front().name + ", ...)";
+  for (const signature& f : signatures()) text.append(text.empty() ? "" : ", ").append(f.name);
+  return text;
 }
 
-[[noreturn]] void refuse(std::string_view specification, std::string_view why) {
-  core::fail(errc::invalid_argument, "specification = \"{}\": {}; the forms are {}", specification, why, all_forms());
+[[noreturn]] void refuse(std::string_view specification, const signature& f, std::string_view why) {
+  core::fail(errc::invalid_argument, "specification = \"{}\": {}; its form is {}", specification, why, form(f));
 }
 
 /// The parameters of one specification, as text by name, read on demand as numbers.
 class parameters {
  public:
   parameters(std::string_view specification, const signature& f, std::string_view text)
-      : specification_(specification) {
+      : specification_(specification), family_(f) {
     std::size_t position = 0;
     for (bool more = !text.empty(); more;) {
       const auto comma = text.find(',');
@@ -58,20 +58,21 @@ class parameters {
       if (more) text.remove_prefix(comma + 1);
       const auto equals = item.find('=');
       if (equals == std::string_view::npos) {
-        if (position == f.positional.size()) refuse(specification_, "\"" + std::string(item) + "\" is one too many");
+        if (position == f.positional.size())
+          refuse(specification_, family_, "\"" + std::string(item) + "\" is one too many");
         given_[f.positional[position++]] = item;
         continue;
       }
       const std::string_view name = item.substr(0, equals);
       if (std::find(f.named.begin(), f.named.end(), name) == f.named.end()) {
-        refuse(specification_, "there is no parameter \"" + std::string(name) + "\"");
+        refuse(specification_, family_, "there is no parameter \"" + std::string(name) + "\"");
       }
       if (!given_.emplace(name, item.substr(equals + 1)).second) {
-        refuse(specification_, std::string(name) + " is given twice");
+        refuse(specification_, family_, std::string(name) + " is given twice");
       }
     }
     if (position < f.positional.size()) {
-      refuse(specification_, std::string(f.positional[position]) + " is missing");
+      refuse(specification_, family_, std::string(f.positional[position]) + " is missing");
     }
   }
 
@@ -82,7 +83,7 @@ class parameters {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), parsed);
     if (text.empty() || status != std::errc{} || end != text.data() + text.size()) {
       const char* kind = std::numeric_limits<Number>::is_integer ? "an integer that fits" : "a number that fits";
-      refuse(specification_, std::string(name) + " = \"" + std::string(text) + "\" is not " + kind);
+      refuse(specification_, family_, std::string(name) + " = \"" + std::string(text) + "\" is not " + kind);
     }
     return parsed;
   }
@@ -96,6 +97,7 @@ class parameters {
 
  private:
   std::string_view specification_;
+  const signature& family_;
   std::map<std::string_view, std::string_view> given_;
 };
 
@@ -200,7 +202,9 @@ csr_matrix<T> from_specification(std::string_view specification) {
     const std::string_view text = colon == std::string_view::npos ? "" : specification.substr(colon + 1);
     return f.make(parameters(specification, f, text));
   }
-  refuse(specification, "\"" + std::string(name) + "\" is neither a family nor in the catalogue");
+  core::fail(errc::invalid_argument,
+             "specification = \"{}\": \"{}\" is neither a family nor in the catalogue; the families are {}",
+             specification, name, all_families());
 }
 
 template csr_matrix<float> from_specification<float>(std::string_view);

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "bcsc/generate.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 
 namespace bcsc::generate {

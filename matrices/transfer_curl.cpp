@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bcsc/version.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/run_time_library.hpp"
 #include "matrices/transfer.hpp"
 
@@ -211,7 +211,7 @@ transfer_outcome transfer(const transfer_request& request, const transfer_events
   if (!curl().why_not.empty()) {
     core::fail(errc::unsupported, "{} cannot be loaded: {}", request.url, curl().why_not);
   }
-  constexpr long least_bytes_per_second = 1024;
+  constexpr long min_bytes_per_second = 1024;
   running_transfer running{.events = events};
   std::array<char, CURL_ERROR_SIZE> message{};
   easy_handle easy;
@@ -222,7 +222,7 @@ transfer_outcome transfer(const transfer_request& request, const transfer_events
   restrict_protocols(easy, request.url.starts_with("https:"));
   if (!request.ca_file.empty()) easy.set(CURLOPT_CAINFO, request.ca_file.c_str());
   easy.set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::ceil(1000 * request.timeout_seconds)));
-  easy.set(CURLOPT_LOW_SPEED_LIMIT, least_bytes_per_second);
+  easy.set(CURLOPT_LOW_SPEED_LIMIT, min_bytes_per_second);
   easy.set(CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(std::ceil(request.timeout_seconds))));
   if (request.offset > 0) {
     easy.set(CURLOPT_RANGE, fmt::format("{}-", request.offset).c_str());

@@ -1,4 +1,4 @@
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #include "matrices/transfer.hpp"
 
 namespace bcsc::suitesparse {

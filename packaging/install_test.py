@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+C_EXAMPLE = CONSUMER.parents[1] / "examples" / "c_api.c"
 SKIPPED = 77
 
 
@@ -46,7 +47,19 @@ def build_with_pkgconfig(arguments, stage: pathlib.Path, work: pathlib.Path) -> 
         raise SystemExit("the public headers pull in a CUDA header")
     program = work / "consumer"
     run([*arguments.cxx, "-std=c++20", "-Wall", "-Wextra", "-Werror", *flags, source, "-o", program, *libs])
+    build_in_c(arguments, flags, libs, stage, work)
     return program
+
+
+def build_in_c(arguments, flags: list, libs: list, stage: pathlib.Path, work: pathlib.Path) -> None:
+    """The example in C, against the installed headers alone; C++ only links it. Run here, for it has a file to write."""
+    if shutil.which("cc") is None:
+        print("no C program is built: cc is not installed")
+        return
+    compiled, program = work / "c_api.o", work / "c_api"
+    run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags, "-c", C_EXAMPLE, "-o", compiled])
+    run([*arguments.cxx, compiled, "-o", program, *libs, "-lm"])
+    run([program, work / "written.mtx"], env=os.environ | {"LD_LIBRARY_PATH": f"{stage}{arguments.libdir}"})
 
 
 def build_with_cmake(arguments, stage: pathlib.Path, work: pathlib.Path) -> pathlib.Path:

@@ -8,6 +8,8 @@ FORMATS = ("formats_test",)
 CONVERT = ("formats_test", "formats_roundtrip_test", "convert_property_test")
 ANY = ("formats_roundtrip_test", "convert_property_test", "sizes_test")
 ELEMENTS = ("elements_test",)
+VALUES = ("values_test",)
+CLI_SAFETY = ("cli_safety_test",)
 SYMMETRIC = ("symmetric_test",)
 REFERENCE = ("reference_test",)
 ANALYSIS = ("analysis_test", "plan_guards_test")
@@ -26,8 +28,7 @@ CATALOGUE = ("catalogue_test",)
 EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
 EMULATED_ROWWISE = ("emulated_rowwise_test",)
-EMULATED_UNITS = ("emulated_units_test",)
-EMULATED_CACHED = ("emulated_cached_test",)
+EMULATED_MMA = ("emulated_mma_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
 
@@ -36,7 +37,8 @@ HEADER = "converters/files/matrix_market_header.cpp"
 PATTERN = "converters/files/pattern_values.hpp"
 EXPANSION = "converters/files/expansion.hpp"
 WRITING = "converters/files/writing.hpp"
-STORED = "lib/plan/stored.cpp"
+STORED_COMPACT = "kernels/forms/compact/stored.cpp"
+STORED_ROW_STREAM = "kernels/forms/row_stream/stored.cpp"
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
 ASSEMBLY = "converters/files/coo_assembly.hpp"
@@ -50,6 +52,9 @@ ELL = "converters/formats/ell.cpp"
 DENSE = "converters/formats/dense.cpp"
 COMPACT = "converters/formats/compact.cpp"
 ANY_CPP = "converters/formats/any_matrix.cpp"
+NARROWING = "converters/formats/narrowing.hpp"
+VALUES_CPP = "converters/formats/values.cpp"
+SINK = "converters/files/sink.cpp"
 SYMMETRIC_CPP = "converters/formats/symmetric.cpp"
 ELEMENTS_HPP = "include/bcsc/elements.hpp"
 FOOTPRINT = "converters/formats/footprint.cpp"
@@ -61,9 +66,13 @@ CPU = "kernels/cpu/spmm_isa.cpp"
 LANES_CPU = "kernels/cpu/lanes.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
+BUILDER = "lib/plan/builder.cpp"
+EXECUTOR = "lib/plan/executor.cpp"
+EXECUTOR_HPP = "lib/plan/executor.hpp"
+WORKSPACE_CPP = "lib/plan/workspace.cpp"
 CHOICE_CPP = "lib/plan/choice.cpp"
-GPU_CUDA = "lib/core/gpu_cuda.cpp"
-GPU_ASSESS = "lib/core/gpu_assess.cpp"
+GPU_CUDA = "core/gpu_cuda.cpp"
+GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
@@ -74,11 +83,10 @@ TILED = "kernels/cuda/tiled.cuh"
 TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
-UNITS = "kernels/cuda/units.cuh"
+MMA = "kernels/cuda/mma.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
-FRAGMENTS = "converters/formats/fragments.cpp"
-FRAGMENTS_KERNELS = "converters/formats/fragments_kernels.cuh"
-CACHED = "kernels/cuda/cached.cuh"
+MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
+MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
 SCATTER = "kernels/cuda/scatter.cuh"
 EMULATOR = "test/emulation/emulated_gpu.cpp"
 
@@ -147,7 +155,7 @@ MUTANTS = [
            ("changed_file_test",)),
     Mutant("read-beyond-memory", SOURCE, "if (more <= available) return;", "if (held <= available) return;",
            ("memory_test",)),
-    Mutant("memory-of-outer-groups", "lib/core/memory.cpp", "group = group.parent_path();", "return least;",
+    Mutant("memory-of-outer-groups", "core/memory.cpp", "group = group.parent_path();", "return least;",
            ("memory_test",)),
     Mutant("container-not-mapped", "converters/files/container_read.cpp",
            "map ? in.mapped_content() : in.content();", "in.mapped_content();", ("changed_file_test",)),
@@ -180,7 +188,7 @@ MUTANTS = [
            "a.values[at(scratch.next[at(row)])];", CONVERT),
     Mutant("bcsc-neighbour-columns", CONVERT_CPP, "if (col != former) {", "if (to == begin || col > former + 1) {",
            CONVERT),
-    Mutant("bcsc-least-column", BLOCK_COLUMNS, "static_cast<std::int64_t>(key >> row_bits) + least_col}",
+    Mutant("bcsc-least-column", BLOCK_COLUMNS, "static_cast<std::int64_t>(key >> row_bits) + min_col}",
            "static_cast<std::int64_t>(key >> row_bits)}", CONVERT),
     Mutant("bcsc-radix-digit", BLOCK_COLUMNS, "const int shift = row_bits + digit * width;",
            "const int shift = digit * width;", CONVERT),
@@ -213,6 +221,13 @@ MUTANTS = [
     Mutant("any-transposed-csc", ANY_CPP, "source.format() == matrix_format::csc;",
            "source.format() != matrix_format::csc;", ANY),
     Mutant("any-keeps-m-block", ANY_CPP, "return a.m_block == options.blocks.m_block;", "return true;", ANY),
+    Mutant("narrowing-takes-overflow", NARROWING, "if (policy == overflow_policy::refuse)", "if (false)", VALUES),
+    Mutant("narrowing-clamps-nothing", NARROWING, "if (policy == overflow_policy::clamp)", "if (false)", VALUES),
+    Mutant("narrowing-row", NARROWING, "behind - a.row_ptr.begin() - 1,", "behind - a.row_ptr.begin(),", VALUES),
+    Mutant("values-last-piece", VALUES_CPP, "for (const Statistics& part : parts) merge(all, part);",
+           "merge(all, parts.front());", VALUES),
+    Mutant("sink-leaves-its-temporary", SINK, "if (!temporary_.empty()) fs::remove(temporary_, ignored);", "(void)ignored;",
+           CLI_SAFETY),
     Mutant("symmetric-diagonal-twice", SYMMETRIC_CPP, "++entries.first;", "", SYMMETRIC),
     Mutant("symmetric-skew-sign", SYMMETRIC_CPP, "return -value;", "return value;", SYMMETRIC),
     Mutant("half-ties", ELEMENTS_HPP, "(rest == half && (kept & 1u) != 0)", "rest == half", ELEMENTS),
@@ -251,11 +266,11 @@ MUTANTS = [
     Mutant("cpu-fused-in-one-width", LANES_CPU, "return _mm256_fmadd_ps(a, b, c);", "return a * b + c;",
            ("cpu_scatter_test",)),
     Mutant("cpu-fused-but-alone", LANES_CPU, "return __builtin_fma(a, b, c);", "return a * b + c;", ("cpu_scatter_test",)),
-    Mutant("cpu-never-suspect", CPU, "return any_not_finite<T, Bytes>(vote);", "return false;",
+    Mutant("cpu-never-contaminated", CPU, "  return found;", "  return false;",
            ("cpu_nonfinite_test",)),
-    Mutant("cpu-suspects-some-vectors", CPU, "v + 1 < Vectors; v += 2)", "v + 1 < Vectors; v += 4)",
+    Mutant("cpu-looks-at-some-vectors", CPU, "v + 1 < Vectors; v += 2)", "v + 1 < Vectors; v += 4)",
            ("cpu_nonfinite_test",)),
-    Mutant("cpu-suspect-group-half-done", CPU, "return contiguous ? block : first_block;", "return block;",
+    Mutant("cpu-group-half-done", CPU, "return contiguous ? block : first_block;", "return block;",
            ("cpu_nonfinite_test",)),
 
     Mutant("cpu-pack-stride", PACK_CPU, "packed[k * ld_packed + j]", "packed[k * cols + j]", CPU_KERNELS + PLAN),
@@ -272,41 +287,41 @@ MUTANTS = [
            "if (b.rows != inner || c.rows != rows) {", PLAN),
     Mutant("plan-layout", CHECKS, "if (b.order != planned_b_layout) {",
            "if (b.order == layout::col_major && planned_b_layout == layout::row_major) {", PLAN),
-    Mutant("plan-slab-of-b", PLAN_CPP, "pack(b_first + j * b.ld, ", "pack(b_first + j, ", PLAN),
-    Mutant("plan-slab-of-c", PLAN_CPP, "(c.data + j * c.col_stride(), c.rows, width",
+    Mutant("plan-slab-of-b", EXECUTOR, "pack(how_, b_first + j * b.ld, ", "pack(how_, b_first + j, ", PLAN),
+    Mutant("plan-slab-of-c", EXECUTOR, "(c.data + j * c.col_stride(), c.rows, width",
            "(c.data + j * c.ld, c.rows, width", PLAN),
-    Mutant("plan-transpose", PLAN_CPP, "if (options.transpose == op::transpose) {", "if (false) {", PLAN),
-    Mutant("plan-other-pattern", STORED, "equal(v.col_ind, w.col_ind) &&", "true &&", PLAN),
-    Mutant("plan-update-forgotten", PLAN_CPP, "a.swap(renewed);", "(void)renewed;", PLAN),
-    Mutant("plan-update-under-a-run", PLAN_CPP,
-           "    const std::shared_lock reading(updating);\n\n    const std::int64_t count", "    const std::int64_t count",
+    Mutant("plan-transpose", BUILDER, "if (how_.options.transpose == op::transpose) {", "if (false) {", PLAN),
+    Mutant("plan-other-pattern", STORED_COMPACT, "equal(v.col_ind, w.col_ind) &&", "true &&", PLAN),
+    Mutant("plan-update-forgotten", EXECUTOR_HPP, "a_.swap(renewed);", "(void)renewed;", PLAN),
+    Mutant("plan-update-under-a-run", EXECUTOR_HPP,
+           "    const std::shared_lock reading(updating_);\n    use(*a_);", "    use(*a_);",
            ("plan_guards_test",)),
     Mutant("plan-update-frees-at-once", GPU_CUDA, "if (current_pool == nullptr) status = cudaDeviceSynchronize();", "",
            UPDATE_CUDA),
     Mutant("plan-moved-from", PLAN_CPP,
-           "if (impl_ == nullptr) {\n    core::fail(errc::invalid_argument, \"spmm_plan",
+           "if (body_ == nullptr) {\n    core::fail(errc::invalid_argument, \"spmm_plan",
            "if (false) {\n    core::fail(errc::invalid_argument, \"spmm_plan", ("handles_test",)),
-    Mutant("plan-workspace-moves-at-once", PLAN_CPP,
-           "!(run.move_workspace && core::gpu::is_idle(plan.workspace_stream))", "!run.move_workspace",
+    Mutant("plan-workspace-moves-at-once", WORKSPACE_CPP,
+           "!(run.move_workspace && core::gpu::is_idle(own.stream_))", "!run.move_workspace",
            WORKSPACE_CUDA),
     Mutant("plan-workspace-ends-a-capture", GPU_CUDA,
            "if (status == cudaSuccess && capture == cudaStreamCaptureStatusNone) {", "if (status == cudaSuccess) {",
            WORKSPACE_CUDA),
-    Mutant("device-memory-throws", "lib/core/buffer.hpp", "} catch (...) {", "} catch (const error&) {",
+    Mutant("device-memory-throws", "core/buffer.hpp", "} catch (...) {", "} catch (const error&) {",
            ("device_buffer_test",)),
     Mutant("cuda-error-without-a-name", GPU_ASSESS, "{912, 915},", "{912, 998},", ("context_test",)),
     Mutant("cuda-error-illegal-address", GPU_ASSESS, "{701, 701},", "{700, 701},", ("context_test",)),
-    Mutant("plan-stream-of-any-size", CHOICE_CPP, "core::stream_holds(p.rows, p.inner, p.nnz)", "true", CHOICE),
-    Mutant("plan-stream-half-pairs", "lib/core/row_pieces.hpp", "(nnz + rows) / 2 < most_pairs",
-           "nnz / 2 < most_pairs", CHOICE),
-    Mutant("plan-stream-order-on-host", STORED, "static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2])",
+    Mutant("plan-stream-of-any-size", CHOICE_CPP, "forms::stream_holds(p.rows, p.inner, p.nnz)", "true", CHOICE),
+    Mutant("plan-stream-half-pairs", "kernels/forms/row_stream/layout.hpp", "(nnz + rows) / 2 < max_pairs",
+           "nnz / 2 < max_pairs", CHOICE),
+    Mutant("plan-stream-order-on-host", STORED_ROW_STREAM, "static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2])",
            "piece.row_and_odd / 2", PLAN_CUDA),
-    Mutant("plan-small-workspace", PLAN_CPP, "run.workspace.size() < plan.workspace_bytes", "run.workspace.empty()",
+    Mutant("plan-small-workspace", WORKSPACE_CPP, "run.workspace.size() < bytes", "run.workspace.empty()",
            PLAN),
-    Mutant("plan-shared-workspace", PLAN_CPP, "plan.workspace_taken.exchange(true, ",
-           "plan.workspace_taken.exchange(false, ", PLAN),
-    Mutant("plan-forced-height", CHOICE_CPP, "if (options.m_block > 0) return {options.m_block};",
-           "if (options.m_block > 64) return {options.m_block};", PLAN + CHOICE),
+    Mutant("plan-shared-workspace", WORKSPACE_CPP, "own.taken_.exchange(true, ",
+           "own.taken_.exchange(false, ", PLAN),
+    Mutant("plan-forced-height", CHOICE_CPP, "if (options.expert.m_block > 0) return {options.expert.m_block};",
+           "if (options.expert.m_block > 64) return {options.expert.m_block};", PLAN + CHOICE),
     Mutant("plan-slowest", CHOICE_CPP, "if (best.kernel == nullptr || seconds < least) {",
            "if (best.kernel == nullptr || seconds > least) {", CHOICE),
 
@@ -387,38 +402,35 @@ MUTANTS = [
     Mutant("early-partials", ROWWISE,
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
            "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_ROWWISE),
-    Mutant("early-units", UNITS, "  wait_for_previous();\n  let_next_begin();\n  if (const unit_place at = place(); at.lies",
-           "  if (const unit_place at = place(); at.lies", EMULATED_UNITS),
-    Mutant("early-units-sum", UNITS,
+    Mutant("early-mma", MMA, "  wait_for_previous();\n  let_next_begin();\n  if (const mma_place at = place(); at.lies",
+           "  if (const mma_place at = place(); at.lies", EMULATED_MMA),
+    Mutant("early-mma-sum", MMA,
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<scalar_of<T>> by = read_scalars(args);\n",
            "  const scalars<scalar_of<T>> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n",
-           EMULATED_UNITS),
-    Mutant("early-cached", CACHED,
-           "  wait_for_previous();\n  let_next_begin();\n  const scalars<T> by = read_scalars(args);\n",
-           "  const scalars<T> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_CACHED),
+           EMULATED_MMA),
     Mutant("early-scatter", SCATTER, "kernel before has written\n      wait_for_previous();\n",
            "kernel before has written\n", EMULATED_SCATTER),
     Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
-    Mutant("early-far-rows", UNITS, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
-           "  let_next_begin();\n  const std::int64_t step", EMULATED_UNITS),
+    Mutant("early-far-rows", MMA, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
+           "  let_next_begin();\n  const std::int64_t step", EMULATED_MMA),
     Mutant("incoherent-b", VECTORS, "const auto some = load_global(", "const auto some = __ldg(", EMULATED_ROWWISE),
-    Mutant("incoherent-copy-of-b", UNITS, "present > 0 ? load_global(&row[n].bits)", "present > 0 ? __ldg(&row[n].bits)",
-           EMULATED_UNITS),
+    Mutant("incoherent-copy-of-b", MMA, "present > 0 ? load_global(&row[n].bits)", "present > 0 ? __ldg(&row[n].bits)",
+           EMULATED_MMA),
     # --- what is not finite in B, and rows of B that lie far apart ---
-    Mutant("units-no-vote", UNITS, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
-           EMULATED_UNITS),
-    Mutant("units-vote-of-one-half", UNITS, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
-           "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_UNITS),
-    Mutant("units-stored-zeros", FRAGMENTS, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",
-           "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_UNITS),
-    Mutant("units-pieces-whole", UNITS, "  if (item.slot < 0) {\n    deliver_stored(", "  if (true) {\n    deliver_stored(",
-           EMULATED_UNITS),
-    Mutant("units-far-rows", UNITS, "std::max(spmm.ldb, spmm.b_col_stride) > most_units_ld<T>",
-           "std::max(spmm.ldb, spmm.b_col_stride) > 4 * most_units_ld<T>", EMULATED_UNITS),
-    Mutant("fragments-masks-on-device", FRAGMENTS_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
-           ("emulated_fragments_test",)),
-    Mutant("choose-spreading-kernel", CHOICE_CPP, "options.kernel.empty() ? k.info.stored_entries_only :",
-           "options.kernel.empty() ? true :", ("nonfinite_test",)),
+    Mutant("mma-no-vote", MMA, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
+           EMULATED_MMA),
+    Mutant("mma-vote-of-one-half", MMA, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
+           "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_MMA),
+    Mutant("mma-stored-zeros", MMA_TILES, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",
+           "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_MMA),
+    Mutant("mma-pieces-whole", MMA, "  if (item.slot < 0) {\n    deliver_stored(", "  if (true) {\n    deliver_stored(",
+           EMULATED_MMA),
+    Mutant("mma-far-rows", MMA, "std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T>",
+           "std::max(spmm.ldb, spmm.b_col_stride) > 4 * max_mma_ld<T>", EMULATED_MMA),
+    Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
+           ("emulated_mma_tiles_test",)),
+    Mutant("choose-spreading-kernel", CHOICE_CPP, "options.expert.kernel.empty() ? k.info.stored_entries_only :",
+           "options.expert.kernel.empty() ? true :", ("nonfinite_test",)),
     Mutant("emulated-own-wait", EMULATOR, "if (!watching_ || !begins_early_ || current_->has_waited) return;",
            "if (!watching_ || !begins_early_ || someone_waited_) return;", EMULATED_GPU),
     Mutant("emulated-lasting-loads", EMULATOR, "if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;",

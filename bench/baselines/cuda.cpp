@@ -12,7 +12,7 @@
 
 #include "bcsc/convert.hpp"
 #include "bench/harness/contender.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// NVIDIA's own: cuSPARSE's SpMM from CSR with every algorithm it has, after its preprocessing, and from BSR where the
 /// matrix has blocks; cuBLAS on the same matrix made dense, where that fits.
@@ -21,9 +21,9 @@ namespace bcsc::bench {
 namespace {
 
 /// A dense A beyond this size is not worth the comparison.
-constexpr std::int64_t most_dense_bytes = std::int64_t{2} << 30;
+constexpr std::int64_t max_dense_bytes = std::int64_t{2} << 30;
 /// BSR whose blocks hold less than this share of true non-zeros cannot win.
-constexpr double least_block_fill = 0.4;
+constexpr double min_block_fill = 0.4;
 
 [[noreturn]] void give_up(bool out_of_memory, bool cannot, const char* what, const char* why) {
   const errc code = out_of_memory ? errc::out_of_memory : cannot ? errc::unsupported : errc::cuda_error;
@@ -226,7 +226,7 @@ template <number T>
 void add_cusparse_bsr(const std::shared_ptr<handles>& library, stage& where, const problem<T>& p,
                       std::vector<rival<T>>& to) {
   for (const std::int64_t block : {2, 3, 4, 6, 8, 16}) {
-    if (p.host.rows % block != 0 || p.host.cols % block != 0 || block_fill(p.host, block) < least_block_fill) continue;
+    if (p.host.rows % block != 0 || p.host.cols % block != 0 || block_fill(p.host, block) < min_block_fill) continue;
     // cuSPARSE's BSR pointers are shared by every N and layout.
     auto kept = std::make_shared<std::shared_ptr<placed_bsr<T>>>();
     to.push_back({.name = fmt::format("cusparse-bsr{}", block),
@@ -322,7 +322,7 @@ rival<T> cublas(const std::shared_ptr<handles>& library, stage& where, const pro
 
 bool fits_dense(std::int64_t rows, std::int64_t cols, std::int64_t value_bytes) {
   if (rows == 0 || cols == 0) return false;
-  return rows <= most_dense_bytes / value_bytes / cols;
+  return rows <= max_dense_bytes / value_bytes / cols;
 }
 
 class cuda_rivals final : public rivals {

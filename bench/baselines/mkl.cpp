@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bench/harness/contender.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// Intel's MKL, loaded from where the user says it lies: its inspector-executor interface, row-major, 32-bit indices.
 /// Neither its headers nor its libraries are needed to build. Declarations follow the "oneMKL Developer Reference for

@@ -8,11 +8,12 @@
 #include <new>
 #include <ostream>
 
+#include "bcsc/any_matrix.hpp"
 #include "bcsc/convert.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/report.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 
 // The story: each matrix is read and put on the stage; for each N its operands and its reference are made; every
 // contender is made ready and checked; those that are right are timed.
@@ -59,12 +60,17 @@ struct bench_room {
     if (others) others->describe(machine);
   }
 
-  void say(std::string_view next) const {
-    if (options.progress) options.progress(done, next);
+  /// What comes next: `of_case` of the present case is behind.
+  void say(std::string_view next, double of_case = 0) const {
+    if (options.progress) options.progress(done + of_case * case_share, next);
   }
 
-  double done = 0;  ///< share of the inputs
+  double done = 0;        ///< share of all cases that are behind
+  double case_share = 0;  ///< what one case is of all
 };
+
+/// Trying the entries and timing those that are right each count as half of a case.
+constexpr double share_of_trying = 0.5;
 
 /// An entry that is ready to be timed, if it passed.
 struct candidate {
@@ -105,7 +111,7 @@ class matrix_bench {
   }
 
  private:
-  /// flop/s of the plain cores; for narrow values, which the matrix units multiply, memory alone counts.
+  /// flop/s of the plain cores; for narrow values, which the tensor cores multiply, memory alone counts.
   double peak() const {
     if constexpr (narrow_number<T>) return 0;
     return std::is_same_v<T, float> ? room_.machine.peak_fp32 : room_.machine.peak_fp64;
@@ -121,6 +127,11 @@ class matrix_bench {
     const operands<T> same(*room_.where, host_b.view(), host_.rows);
 
     candidates_.clear();
+    num_tried_ = 0;
+    num_to_try_ = 1 + static_cast<std::int64_t>(rivals_.size());
+    for (const auto& rows : own_.rows_by_algorithm(room_.options.full)) {
+      num_to_try_ += static_cast<std::int64_t>(rows.size());
+    }
     add_own(expected, same);
     for (const rival<T>& r : rivals_) add_rival(r, expected, same);
     if (std::ranges::any_of(rivals_, &rival<T>::other_layout)) {
@@ -182,6 +193,7 @@ class matrix_bench {
     double best = std::numeric_limits<double>::infinity();
     for (const kernel_info& row : rows) {
       try {
+        tell_of_trying(row.name);
         const double seconds = quick_seconds(*room_.where, own_.row(row.name, on.b(), on.c()), best);
         best = std::min(best, seconds);
         ranking.emplace_back(seconds, &row);
@@ -196,6 +208,12 @@ class matrix_bench {
     }
   }
 
+  /// How far the case is, before something is tried.
+  void tell_of_trying(const std::string& name) {
+    const double tried = static_cast<double>(num_tried_++) / static_cast<double>(num_to_try_);
+    room_.say(fmt::format("{}: trying {}", facts_.name, name), share_of_trying * std::min(1.0, tried));
+  }
+
   void add_rival(const rival<T>& r, const expectation<T>& expected, const operands<T>& on) {
     candidate entry{.result = {.name = r.name, .group = r.group, .order = on.order(), .bounded = r.bounded}};
     add(std::move(entry), expected, on, [&] { return r.prepare(on.b(), on.c()); });
@@ -205,6 +223,7 @@ class matrix_bench {
   template <class Prepare>
   bool add(candidate entry, const expectation<T>& expected, const operands<T>& on, Prepare prepare) {
     entry_result& r = entry.result;
+    tell_of_trying(r.name);
     try {
       prepared ready = prepare();
       r.kernel = ready.kernel;
@@ -271,7 +290,10 @@ class matrix_bench {
                           c.start, c.estimate});
       who.push_back(i);
     }
-    const auto timings = measure(*room_.where, requests, room_.options.timing);
+    const auto timings = measure(*room_.where, requests, room_.options.timing, [&](double done) {
+      room_.say(fmt::format("{}: N = {}, {}, timing", facts_.name, cols, to_string(value_type_of<T>)),
+                share_of_trying + (1 - share_of_trying) * std::min(1.0, done));
+    });
     for (std::size_t i = 0; i < who.size(); ++i) {
       entry_result& r = candidates_[who[i]].result;
       r.warm = timings[i].warm;
@@ -286,11 +308,11 @@ class matrix_bench {
     return results;
   }
 
-  void rate(entry_result& entry, std::int64_t cols, double least_seconds) const {
+  void rate(entry_result& entry, std::int64_t cols, double min_seconds) const {
     if (!entry.timed()) return;
     entry.gflops = 2e-9 * static_cast<double>(host_.nnz()) * static_cast<double>(cols) / entry.warm->median;
-    entry.roofline_share = least_seconds / entry.warm->median;
-    if (entry.cold) entry.cold_roofline_share = least_seconds / entry.cold->median;
+    entry.roofline_share = min_seconds / entry.warm->median;
+    if (entry.cold) entry.cold_roofline_share = min_seconds / entry.cold->median;
   }
 
   bench_room& room_;
@@ -300,6 +322,7 @@ class matrix_bench {
   own_kernels<T> own_;
   std::vector<rival<T>> rivals_;
   std::vector<candidate> candidates_;
+  std::int64_t num_tried_ = 0, num_to_try_ = 1;  ///< of the present case
   dense_matrix<T> row_major_b_;
 };
 
@@ -320,16 +343,12 @@ void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
                 const std::function<void(const run_result&)>& on_case) {
   const std::size_t matrix = run.matrices.size() - 1;
   const matrix_facts facts = run.matrices.back();
-  const auto view = a.view();
-  if (!std::ranges::all_of(view.values, [](T v) { return is_finite_element(v); })) {
-    run.problems.push_back({facts.name, fmt::format("values do not fit {}", to_string(value_type_of<T>)), false});
-    return;
-  }
-  matrix_bench<T> bench(room, facts, view);
+  matrix_bench<T> bench(room, facts, a.view());
   for (const std::int64_t cols : room.options.cols) {
     room.say(fmt::format("{}: {} x {}, {} non-zeros, N = {}, {}", facts.name, facts.rows, facts.cols, facts.nnz, cols,
                          to_string(value_type_of<T>)));
     run.cases.push_back(bench.run(matrix, cols));
+    room.done += room.case_share;
     if (on_case) on_case(run);
   }
 }
@@ -345,6 +364,10 @@ void run_input(bench_room& room, run_result& run, const input& from,
   }
   run.matrices.push_back(facts_of(m));
   for (const value_type type : room.options.types) {
+    if (const std::int64_t beyond = analyse_narrowing(m.a.view(), type).overflowed; beyond > 0) {
+      run.problems.push_back({from.name, fmt::format("{} values do not fit {}", beyond, to_string(type)), false});
+      continue;
+    }
     switch (type) {
       case value_type::fp64:
         run_matrix<double>(room, run, m.a, on_case);
@@ -394,6 +417,8 @@ run_result measure_all(const context& ctx, const bench_options& options,
                  .compute = options.compute};
   for (const input& from : inputs) {
     room.done = static_cast<double>(&from - inputs.data()) / static_cast<double>(inputs.size());
+    room.case_share = 1.0 / static_cast<double>(inputs.size() * options.types.size() * options.cols.size());
+    room.say(fmt::format("{}: reading", from.name));
     try {
       run_input(room, run, from, on_case);
     } catch (const error& e) {

@@ -21,6 +21,7 @@ struct accuracy {
   std::int64_t compared = 0;    ///< entries that the means are over
   std::int64_t violations = 0;  ///< entries beyond the bound
   std::int64_t not_finite = 0;  ///< of these, NaN or Inf: never written, most likely
+  std::int64_t by_class = 0;    ///< right entries that are not finite: +Inf, -Inf or NaN where that is right
   std::int64_t unchecked = 0;   ///< entries whose |A||B| overflows T prove nothing
   std::int64_t worst_row = -1, worst_col = -1;
   bool passed() const { return violations == 0; }
@@ -31,7 +32,7 @@ struct accuracy {
 /// C = A*B as it should be, and |A||B|, to bound the error with. Sums of fp32 and narrower products are exact to fp64's
 /// rounding; fp64's are summed, and kept, in long double.
 ///
-/// Entries are judged by row_bound (bench/harness/bound.hpp).
+/// Entries are judged by row_bound (bench/harness/bound.hpp), or by their class where A has made them infinite or NaN.
 template <number T>
 class expectation {
  public:

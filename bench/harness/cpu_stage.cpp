@@ -7,7 +7,7 @@
 
 #include "bcsc_config.h"
 #include "bench/harness/stage.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::bench {
 

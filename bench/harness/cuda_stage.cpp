@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/harness/stage.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::bench {
 

@@ -9,7 +9,7 @@
 
 #include "bcsc/files.hpp"
 #include "bcsc/generate.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::bench {
 

@@ -39,6 +39,7 @@ json to_json(const matrix_facts& m) {
           {"max_row", m.max_row},
           {"checksum", fmt::format("{:016x}", m.checksum)},
           {"seeded_values", m.seeded_values},
+          {"not_finite", m.not_finite},
           {"load_seconds", m.load_seconds}};
 }
 

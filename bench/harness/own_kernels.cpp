@@ -34,9 +34,9 @@ typename own_kernels<T>::shared_plan own_kernels<T>::make(const csr_view<T, std:
                                                           std::int64_t cols, layout order, trust check) const {
   const plan_options options{.cols = std::max<std::int64_t>(cols, 1),
                              .b_layout = order,
-                             .kernel = kernel,
                              .compute = compute_,
-                             .check = check};
+                             .check = check,
+                             .expert = {.kernel = kernel}};
   return std::make_shared<const spmm_plan<T>>(ctx_, a, options);
 }
 

@@ -62,10 +62,10 @@ std::filesystem::path results_file::write() {
   return write_text(text_of(document), path_);
 }
 
-void results_file::for_each_matrix(const std::vector<std::string>& matrices, std::uint64_t seed, double most_seconds,
+void results_file::for_each_matrix(const std::vector<std::string>& matrices, std::uint64_t seed, double max_seconds,
                                    const std::function<void(const loaded_matrix&)>& body) {
   for (const input& from : expand_inputs(matrices)) {
-    if (seconds() > most_seconds) {
+    if (seconds() > max_seconds) {
       leave_out(from.name + ": the time is over");
       continue;
     }

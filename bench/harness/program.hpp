@@ -17,7 +17,7 @@
 #include "bench/harness/machine.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/stage.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// What the small programs of the benchmark share: where they measure, which types they measure, how they end.
 namespace bcsc::bench {
@@ -87,7 +87,7 @@ class results_file {
 
   /// Calls body(matrix) for each of `matrices` (what expand_inputs takes) that is read and begun within the time, and
   /// writes after it. The others are left out.
-  void for_each_matrix(const std::vector<std::string>& matrices, std::uint64_t seed, double most_seconds,
+  void for_each_matrix(const std::vector<std::string>& matrices, std::uint64_t seed, double max_seconds,
                        const std::function<void(const loaded_matrix&)>& body);
 
   /// Calls body(a) with `m` as csr_matrix<T> for each of `types`; one that does not fit the memory is left out.

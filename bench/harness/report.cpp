@@ -10,7 +10,7 @@
 #include <set>
 
 #include "bench/harness/json.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::bench {
 
@@ -40,6 +40,7 @@ json to_json(const entry_result& e) {
   j["max_error"] = finite_or_null(e.error.max_error);
   j["bound_share"] = finite_or_null(e.error.max_bound_share);
   j["violations"] = e.error.violations;
+  j["by_class"] = e.error.by_class;
   j["unchecked"] = e.error.unchecked;
   j["warm"] = to_json(e.warm);
   j["cold"] = to_json(e.cold);
@@ -166,6 +167,11 @@ void print_ratios(std::ostream& out, const run_result& run) {
 }
 
 void print_what_went_wrong(std::ostream& out, const run_result& run) {
+  for (const matrix_facts& m : run.matrices) {
+    if (m.not_finite == 0) continue;
+    out << fmt::format("not finite: {}: {} values; where they make C infinite or NaN, its class is compared\n", m.name,
+                       m.not_finite);
+  }
   for (const input_problem& p : run.problems) {
     out << fmt::format("{}: {}: {}\n", p.fatal ? "FAILED" : "passed over", p.name, p.message);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bcsc/analysis.hpp"
+#include "bcsc/any_matrix.hpp"
 
 namespace bcsc::bench {
 
@@ -40,6 +41,7 @@ matrix_facts facts_of(const loaded_matrix& m) {
           .max_row = m.max_row,
           .checksum = m.checksum,
           .seeded_values = m.seeded_values,
+          .not_finite = m.a.nnz() - analyse_values(m.a.view()).finite_values(),
           .load_seconds = m.load_seconds};
 }
 

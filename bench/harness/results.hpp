@@ -56,6 +56,7 @@ struct matrix_facts {
   std::int64_t rows = 0, cols = 0, nnz = 0, max_row = 0;
   std::uint64_t checksum = 0;
   bool seeded_values = false;
+  std::int64_t not_finite = 0;  ///< values that are NaN or infinite: where they make C so, its class is compared
   double load_seconds = 0;
 };
 

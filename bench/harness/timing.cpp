@@ -26,6 +26,9 @@ std::string failure_of(const Run& run) {
 /// Keeps what Google Benchmark measures instead of printing it.
 class collecting_reporter final : public benchmark::BenchmarkReporter {
  public:
+  /// `reported`: told how many benchmarks are done.
+  explicit collecting_reporter(std::function<void(std::size_t)> reported) : reported_(std::move(reported)) {}
+
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
@@ -37,6 +40,7 @@ class collecting_reporter final : public benchmark::BenchmarkReporter {
         found.seconds.push_back(run.real_accumulated_time / static_cast<double>(run.iterations));
       }
     }
+    reported_(found_.size());
   }
 
   struct samples {
@@ -47,6 +51,7 @@ class collecting_reporter final : public benchmark::BenchmarkReporter {
 
  private:
   std::map<std::string, samples> found_;
+  std::function<void(std::size_t)> reported_;
 };
 
 /// One repetition is one sample; `sample` gives its seconds per product.
@@ -71,7 +76,7 @@ std::int64_t clamp_samples(double seconds_each, const timing_options& options) {
   const double each = std::max(seconds_each, 1e-9);
   auto wanted = static_cast<std::int64_t>(std::min(options.seconds / each, 1e6));
   wanted = std::clamp(wanted, options.min_samples, std::max(options.min_samples, options.max_samples));
-  const auto affordable = static_cast<std::int64_t>(std::min(options.most_seconds / each, 1e6));
+  const auto affordable = static_cast<std::int64_t>(std::min(options.max_seconds / each, 1e6));
   return std::min(wanted, std::max<std::int64_t>(affordable, 3));
 }
 
@@ -107,7 +112,7 @@ sampling plan_cold_samples(double seconds, double overhead, const timing_options
 }
 
 std::vector<timing_result> measure(stage& where, std::span<const timing_request> requests,
-                                   const timing_options& options) {
+                                   const timing_options& options, const std::function<void(double done)>& advanced) {
   double flush_seconds = 0;
   if (options.cold) {
     where.flush();  // the first one allocates
@@ -133,7 +138,10 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
                      });
   }
 
-  collecting_reporter reporter;
+  const double most = static_cast<double>(requests.size()) * (options.cold ? 2 : 1);
+  collecting_reporter reporter([&](std::size_t reported) {
+    if (advanced) advanced(static_cast<double>(reported) / most);
+  });
   benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
   benchmark::ClearRegisteredBenchmarks();
 

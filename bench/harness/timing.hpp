@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,7 +31,7 @@ struct timing_options {
   std::int64_t min_samples = 10;
   std::int64_t max_samples = 20;
   double sample_seconds = 3e-4;  ///< a warm sample is as many products as last this long
-  double most_seconds = 1.0;     ///< beyond this, fewer samples than min_samples are taken, but never under 3
+  double max_seconds = 1.0;      ///< beyond this, fewer samples than min_samples are taken, but never under 3
   bool cold = true;
 };
 
@@ -55,9 +56,11 @@ struct timing_result {
 };
 
 /// Times every request through Google Benchmark (manual time: the stage's clock), warm and, if asked, cold. The result
-/// has one element for each request. Registers benchmarks and clears the register behind it.
+/// has one element for each request. Registers benchmarks and clears the register behind it. `advanced` is told the
+/// share that is done.
 std::vector<timing_result> measure(stage& where, std::span<const timing_request> requests,
-                                   const timing_options& options);
+                                   const timing_options& options,
+                                   const std::function<void(double done)>& advanced = {});
 
 /// Seconds of one product, quickly: after one to warm up, the least of one alone and of four runs of 5 to 20 each, or
 /// of one each if it takes more than 1 ms. Gives up after two alone if both are `give_up` times slower than

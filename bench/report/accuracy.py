@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Turns JSON files of `bench/accuracy` into Markdown: for each machine and precision the greatest and the mean error of
-the plan's choice and of each algorithm's rows, over all matrices.
+the plan's choice and of each kernel's configs, over all matrices.
 
-    bench/report/accuracy.py RESULTS...                              # prints it
-    bench/report/accuracy.py --into docs/performance.md RESULTS...   # replaces what stands between the two markers
+    bench/report/accuracy.py RESULTS...                 # prints it
+    bench/report/accuracy.py --into PAGE.md RESULTS...  # replaces what stands between the two markers
 
 The markers are <!-- accuracy --> and <!-- /accuracy -->. What was not measured has no line. Standard library only.
 """
@@ -13,7 +13,7 @@ import sys
 from table import insert, markdown, read_run, where
 
 OPENING, CLOSING = "<!-- accuracy -->", "<!-- /accuracy -->"
-HEADER = ["who", "promised", "rows", "matrices", "max error", "mean", "max of the bound", "mean", "worst"]
+HEADER = ["who", "promised", "configs", "matrices", "max error", "mean", "max of the bound", "mean", "worst"]
 
 
 def precision(result):

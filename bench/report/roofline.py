@@ -35,8 +35,8 @@ METRICS = ["dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum", 
            "gpu__time_duration.sum"]
 SECTOR_BYTES = 32
 # ncu's own scales; --print-units base asks for none.
-UNITS = {"": 1, "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12, "sector": 1,
-         "nsecond": 1e-9, "ns": 1e-9, "usecond": 1e-6, "us": 1e-6, "msecond": 1e-3, "ms": 1e-3, "second": 1, "s": 1}
+SCALES = {"": 1, "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12, "sector": 1,
+          "nsecond": 1e-9, "ns": 1e-9, "usecond": 1e-6, "us": 1e-6, "msecond": 1e-3, "ms": 1e-3, "second": 1, "s": 1}
 
 
 class Problem(Exception):
@@ -57,9 +57,9 @@ def parse_ncu(text):
             value = float(row["Metric Value"].replace(",", ""))
         except ValueError:  # "n/a": a metric that this GPU has not
             continue
-        if row["Metric Unit"] not in UNITS:
+        if row["Metric Unit"] not in SCALES:
             raise Problem(f"{row['Metric Name']}: unit {row['Metric Unit']!r} is not known")
-        launch[row["Metric Name"]] = value * UNITS[row["Metric Unit"]]
+        launch[row["Metric Name"]] = value * SCALES[row["Metric Unit"]]
     if not launches:
         raise Problem(why_not(text))
     return list(launches.values())
@@ -170,7 +170,7 @@ def row_of(point):
             "–" if ncu_time is None else f"{1e6 * ncu_time:.1f}"]
 
 
-HEADER = ["matrix", "kernel", "cold µs", "roof µs", "share", "least MB", "memory read", "written", "over least",
+HEADER = ["matrix", "kernel", "cold µs", "roof µs", "share", "min MB", "memory read", "written", "over min",
           "L2 model MB", "L2 from L1", "over model", "L2 all", "ncu µs"]
 
 

@@ -1,78 +1,148 @@
 #!/usr/bin/env python3
 """How the plan's own choice compares with the best cuSPARSE, by sets of matrices, as a Markdown table.
 
-    bench/report/sets.py RESULTS...
+    bench/report/sets.py RESULTS...            # a line for each set, value type and layout
+    bench/report/sets.py --brief RESULTS...    # the lines of README's table
 
-RESULTS are files of `bcsc bench --out`, of one machine. The ratio is the time of the fastest cuSPARSE entry (every
-algorithm and BSR size that it was measured with, in the layout of the case) over the time of the plan. Elasticity, bands,
+RESULTS are files of `bcsc bench --out`, of one machine, one run of each set or three. A ratio is the time of the fastest cuSPARSE entry (every
+algorithm and BSR size that it was measured with, in the layout of the case) over the time of the plan. There is a column
+for each timing that a file holds, and one for the matrices that the choice was fitted to (seen), those left out of the
+fit (unseen) and those that came later (fresh), as far as there are any: bench/report/fitted.py. Elasticity, bands,
 stencils, networks and R-MAT are the generated matrices of bench/large.json; the others are real or pattern matrices, those
 with more than 20000 non-zeros. Standard library only.
 """
+import argparse
+import statistics
 import sys
 
+from fitted import KINDS, Fit
 from table import geometric_mean, markdown, read_run
 
 FAMILIES = {"elasticity": "elasticity, bands", "banded": "elasticity, bands", "uniform": "networks", "rmat": "R-MAT",
             "stencil5": "stencils", "stencil7": "stencils", "stencil9": "stencils", "stencil27": "stencils"}
-LEAST_NNZ = 20000  # of a real matrix
+ORDER = ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]
+MIN_NNZ = 20000  # of a real matrix
 WHERE = {"row-major": "", "col-major": ", column-major"}
+TIMINGS = {"warm": "back to back", "single": "one at a time", "cold": "cold"}  # an entry's key: the column's name
 
 
-def cases_of(run):
+def ratios(case, rival):
+    """For each timing: the fastest of the rival over the plan, both in the layout of the case."""
+    def fastest(group, timing):
+        return min((e[timing]["median"] for e in case["entries"]
+                    if e["group"] == group and e["layout"] == case["layout"] and e["status"] == "ok" and e.get(timing)),
+                   default=None)
+    found = {}
+    for timing in TIMINGS:
+        plan, best = fastest("plan", timing), fastest(rival, timing)
+        if plan and best:
+            found[timing] = best / plan
+    return found
+
+
+def cases_of(run, fit):
     sizes = {m["name"]: m["nnz"] for m in run["matrices"]}
     for case in run["cases"]:
-        family = FAMILIES.get(case["matrix"].split(":")[0]) if ":" in case["matrix"] else "real"
-        if case["ratio"] is None or family is None or (family == "real" and sizes[case["matrix"]] <= LEAST_NNZ):
+        matrix = case["matrix"]
+        family = FAMILIES.get(matrix.split(":")[0]) if ":" in matrix else "real"
+        if case["ratio"] is None or family is None or (family == "real" and sizes[matrix] <= MIN_NNZ):
             continue
-        kind = "TF32" if run.get("compute") == "tf32" else case["type"]
-        yield {"family": family, "type": kind, "cols": case["cols"], "ratio": case["ratio"],
-               "cold": case.get("cold_ratio"), "name": f"{case['matrix']}, N = {case['cols']}", "layout": case["layout"]}
+        yield {"family": family, "type": "TF32" if run.get("compute") == "tf32" else case["type"], "cols": case["cols"],
+               "matrix": matrix, "layout": case["layout"], "kind": fit.kind(matrix),
+               "ratios": ratios(case, run["main_rival"])}
 
 
-def line(what, some):
-    ratios = [c["ratio"] for c in some]
-    worst = min(some, key=lambda c: c["ratio"])
-    cold = [c["cold"] for c in some if c["cold"]]
-    share = 100 * sum(r < 1 for r in ratios) / len(ratios)
-    return [what, str(len(some)), f"**{geometric_mean(ratios):.2f}**", f"{geometric_mean(cold):.2f}" if cold else "–",
-            f"{worst['ratio']:.2f} ({worst['name']})", f"{share:.0f} %"]
+def name_of(case):
+    return f"{case['matrix']}, N = {case['cols']}"
 
 
-def read_cases(paths):
-    """All cases. One that stands twice would count twice: an error."""
-    cases = {}
+def combine(runs):
+    """One case from one run of its set, or from three: the median of each timing's ratio (docs/benchmark.md)."""
+    if len(runs) not in (1, 3):
+        sys.exit(f"{name_of(runs[0])} {runs[0]['type']} stands in {len(runs)} of the files: a set has one run or three")
+    timings = [t for t in TIMINGS if all(t in r["ratios"] for r in runs)]
+    return runs[0] | {"ratios": {t: statistics.median(r["ratios"][t] for r in runs) for t in timings}}
+
+
+def read_cases(paths, fit):
+    """All cases of all files, each once."""
+    found = {}
     for path in paths:
-        for case in cases_of(read_run(path)):
-            key = case["name"], case["type"], case["layout"]
-            if key in cases:
-                sys.exit(f"{path}: {case['name']} {case['type']} stands in another of the files, too")
-            cases[key] = case
-    return list(cases.values())
+        for case in cases_of(read_run(path), fit):
+            found.setdefault((case["matrix"], case["cols"], case["type"], case["layout"]), []).append(case)
+    return [combine(runs) for runs in found.values()]
+
+
+def sets_of(cases):
+    """[(name, cases)]: each set, value type and layout by itself."""
+    found = []
+    for layout, where in WHERE.items():
+        for kind in sorted({c["type"] for c in cases}):
+            some = [c for c in cases if c["type"] == kind and c["layout"] == layout]
+            found += [(f"{family}, {kind}, N ≥ 32{where}",
+                       [c for c in some if c["family"] == family and c["cols"] >= 32]) for family in ORDER]
+            found.append((f"all, {kind}, N ≤ 16{where}", [c for c in some if c["cols"] <= 16]))
+    return [(name, some) for name, some in [*found, ("all", cases)] if some]
+
+
+def brief_sets_of(cases):
+    """[(name, cases)]: fp32 by sets, all else by value type or layout. Each case is in one of them, and in the last."""
+    row_major = [c for c in cases if c["layout"] == "row-major"]
+    wide = [c for c in row_major if c["type"] == "fp32" and c["cols"] >= 32]
+    found = [(f"{family}, fp32, N ≥ 32", [c for c in wide if c["family"] == family]) for family in ORDER]
+    found.append(("all, fp32, N ≤ 16", [c for c in row_major if c["type"] == "fp32" and c["cols"] <= 16]))
+    for kind in ["TF32", "fp64", "fp16", "bf16"]:
+        some = [c for c in row_major if c["type"] == kind]
+        families = {c["family"] for c in some}
+        found.append((f"{families.pop() if len(families) == 1 else 'all'}, {kind}", some))
+    found += [(f"all, {kind}, column-major", [c for c in cases if c["layout"] == "col-major" and c["type"] == kind])
+              for kind in sorted({c["type"] for c in cases})]
+    return [(name, some) for name, some in [*found, ("all", cases)] if some]
+
+
+def mean(cases, timing="warm"):
+    some = [c["ratios"][timing] for c in cases if timing in c["ratios"]]
+    return f"{geometric_mean(some):.2f}" if some else "–"
+
+
+def worst_of(cases, timing="warm"):
+    return min((c for c in cases if timing in c["ratios"]), key=lambda c: c["ratios"][timing])
+
+
+def table(sets):
+    """The columns are those for which any case has something."""
+    cases = [c for _, some in sets for c in some]
+    timings = [t for t in TIMINGS if any(t in c["ratios"] for c in cases)]
+    kinds = [k for k in KINDS if any(c["kind"] == k for c in cases)]
+    rows = []
+    for name, some in sets:
+        worst = worst_of(some)
+        slower = sum(c["ratios"]["warm"] < 1 for c in some)
+        rows.append([name, str(len(some)), f"**{mean(some)}**", *[mean(some, t) for t in timings if t != "warm"],
+                     *[mean([c for c in some if c["kind"] == k]) for k in kinds],
+                     f"{worst['ratios']['warm']:.2f} ({name_of(worst)})", str(slower)])
+    header = ["set, type, N", "cases", *[TIMINGS[t] for t in timings], *kinds, "worst", "slower"]
+    return markdown(header, rows)
+
+
+def floor_sentence(cases, floor=0.97, low=0.9):
+    slow = sorted((c for c in cases if c["ratios"]["warm"] < low), key=lambda c: c["ratios"]["warm"])
+    names = [f"{name_of(c)}{WHERE[c['layout']]} {c['type']} ({c['ratios']['warm']:.2f})" for c in slow[:20]]
+    reached = sum(c["ratios"]["warm"] >= floor for c in cases)
+    return (f"At least {floor} times the best cuSPARSE: {reached} of {len(cases)} cases; below {low} times: {len(slow)}"
+            f"{': ' if slow else ''}{', '.join(names)}{' ...' if len(slow) > 20 else ''}.")
 
 
 def main():
-    cases = read_cases(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="RESULTS", help="a JSON file of bcsc bench, .gz or not")
+    parser.add_argument("--brief", action="store_true", help="the lines of README's table")
+    options = parser.parse_args()
+    cases = read_cases(options.files, Fit())
     if not cases:
-        sys.exit(__doc__)
-    rows = []
-    for layout, where in WHERE.items():
-        for kind in sorted({c["type"] for c in cases}):
-            of_kind = [c for c in cases if c["type"] == kind and c["layout"] == layout]
-            for family in ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]:
-                some = [c for c in of_kind if c["family"] == family and c["cols"] >= 32]
-                if some:
-                    rows.append(line(f"{family}, {kind}, N ≥ 32{where}", some))
-            small = [c for c in of_kind if c["cols"] <= 16]
-            if small:
-                rows.append(line(f"all, {kind}, N ≤ 16{where}", small))
-    rows.append(line("all", cases))
-    print(markdown(["set, type, N", "cases", "geometric mean", "cold", "worst", "slower"], rows))
-    ratios = [c["ratio"] for c in cases]
-    slow = sorted((c for c in cases if c["ratio"] < 0.9), key=lambda c: c["ratio"])
-    names = [f"{c['name']}{WHERE[c['layout']]} {c['type']} ({c['ratio']:.2f})" for c in slow[:20]]
-    print(f"\nAt least 0.97 times the best cuSPARSE: {100 * sum(r >= 0.97 for r in ratios) / len(ratios):.1f} % of "
-          f"{len(ratios)} cases; below 0.9 times: {len(slow)}{': ' if slow else ''}{', '.join(names)}"
-          f"{' ...' if len(slow) > 20 else ''}.")
+        sys.exit("no case has both a plan and a rival")
+    print(table((brief_sets_of if options.brief else sets_of)(cases)))
+    print(f"\n{floor_sentence(cases)}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Turns JSON files of `bcsc bench --out` into the Markdown figures of the README: how the plan's choice compares with
-the best rival for each value type and N, over all matrices; then selected cases, wins and losses alike.
+"""Turns JSON files of `bcsc bench --out` into a report in Markdown: how the plan's choice compares with the best rival for
+each value type and N, over all matrices; then selected cases, wins and losses alike.
 
     bench/report/table.py RESULTS...                    # prints it
-    bench/report/table.py --into README.md RESULTS...   # replaces what stands between the two markers in the file
+    bench/report/table.py --into REPORT.md RESULTS...   # replaces what stands between the two markers in the file
 
 The markers are <!-- figures --> and <!-- /figures -->. Several files are one report: they must come from one kind of
 machine, and of a case that stands in more than one of them the last counts. Standard library only.
@@ -173,24 +173,33 @@ def report(runs, cases, options):
     rows = [case_row(c, runs[0]["algorithms"], rival, several_types) for c in chosen]
     parts += [
         "Selected cases, the best and the worst, one of a matrix. GFLOP/s on true non-zeros, warm; for each "
-        "algorithm its fastest row. *Roofline*: the plan's share of it. *Payback*: products until its conversion is "
+        "kernel its fastest config. *Roofline*: the plan's share of it. *Payback*: products until its conversion is "
         f"earned back against {rival_name}.",
         markdown(header, rows), doubts(runs, cases)]
     return "\n\n".join(parts)
 
 
-def insert(path, text, opening=OPENING, closing=CLOSING):
-    """Replaces what stands between the markers; the file is written beside and renamed."""
-    with open(path, encoding="utf-8") as file:
-        old = file.read()
-    if old.count(opening) != 1 or old.count(closing) != 1 or old.index(opening) > old.index(closing):
+def between(page, text, opening, closing, path):
+    """The page with `text` in place of what stands between the markers."""
+    if page.count(opening) != 1 or page.count(closing) != 1 or page.index(opening) > page.index(closing):
         sys.exit(f"{path}: must hold {opening} and, behind it, {closing}, once each")
-    new = old[:old.index(opening) + len(opening)] + f"\n\n{text}\n\n" + old[old.index(closing):]
+    return page[:page.index(opening) + len(opening)] + f"\n\n{text}\n\n" + page[page.index(closing):]
+
+
+def write(path, text):
+    """Beside the file and renamed; its mode is kept."""
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as beside:
-        beside.write(new)
-    os.chmod(beside.name, os.stat(path).st_mode & 0o777)
+        beside.write(text)
+    os.chmod(beside.name, os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644)
     os.replace(beside.name, path)
+
+
+def insert(path, text, opening=OPENING, closing=CLOSING):
+    """Replaces what stands between the markers of a file."""
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    write(path, between(page, text, opening, closing, path))
 
 
 def main():

@@ -77,9 +77,9 @@ file_header read_file_header(const header_reader& in, std::string_view head) {
     in.fail(offsetof(file_header, version), errc::unsupported,
             "version {} of the container: this library reads up to version {}", header.version, version);
   }
-  if (header.num_sections > most_sections) {
+  if (header.num_sections > max_sections) {
     in.fail(offsetof(file_header, num_sections), errc::parse_error, "num_sections = {}: must be at most {}",
-            header.num_sections, most_sections);
+            header.num_sections, max_sections);
   }
   const std::uint64_t wanted = sizeof(file_header) + std::uint64_t{header.num_sections} * sizeof(section_header);
   if (header.header_bytes != wanted) {
@@ -90,7 +90,7 @@ file_header read_file_header(const header_reader& in, std::string_view head) {
 }
 
 void check_size(const header_reader& in, std::uint64_t at, std::int64_t value, std::int64_t least, const char* name) {
-  if (value >= least && value <= most_rows) return;
+  if (value >= least && value <= max_rows) return;
   in.fail(at, errc::value_out_of_range, "{} = {}: must be {} .. 2^62", name, value, least);
 }
 
@@ -109,10 +109,10 @@ constexpr std::array<format_number, 8> format_numbers{
     {{matrix_format::coo, 1},
      {matrix_format::csr, 2},
      {matrix_format::csc, 3},
-     {matrix_format::bsr, 4, {{{"row_block", 1, most_rows}, {"col_block", 1, most_rows}}}},
-     {matrix_format::ell, 5, {{{"block", 1, most_rows}, {"blocks_per_row", 0, most_rows}}}},
+     {matrix_format::bsr, 4, {{{"row_block", 1, max_rows}, {"col_block", 1, max_rows}}}},
+     {matrix_format::ell, 5, {{{"block", 1, max_rows}, {"blocks_per_row", 0, max_rows}}}},
      {matrix_format::dense, 6, {{{"layout", 0, 1}}}},
-     {matrix_format::bcsc, 7, {{{"m_block", 1, most_rows}}}},
+     {matrix_format::bcsc, 7, {{{"m_block", 1, max_rows}}}},
      {matrix_format::compact_bcsc, 8, {{{"m_block", 1, 65536}}}}}};
 
 constexpr std::array<std::pair<value_type, std::uint32_t>, 5> element_numbers{{{value_type::fp32, 1},
@@ -271,7 +271,7 @@ directory parse(std::string_view head, std::optional<std::uint64_t> file_bytes, 
   if (file_bytes && *file_bytes > header.file_bytes) {
     in.fail(header.file_bytes, errc::trailing_data, "the file goes on behind its {} bytes", header.file_bytes);
   }
-  if (header.file_bytes > std::uint64_t{most_rows}) {
+  if (header.file_bytes > std::uint64_t{max_rows}) {
     in.fail(offsetof(file_header, file_bytes), errc::size_overflow, "file_bytes = {}: must be at most 2^62",
             header.file_bytes);
   }

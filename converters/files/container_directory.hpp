@@ -19,10 +19,10 @@ inline constexpr std::string_view magic = "BCSCFILE";
 inline constexpr std::uint32_t version = 1;
 /// Every section begins at a multiple of this, the first one that is free.
 inline constexpr std::uint64_t alignment = 64;
-inline constexpr std::uint32_t most_sections = 64;
+inline constexpr std::uint32_t max_sections = 64;
 inline constexpr std::uint64_t checksum_leaf_bytes = std::uint64_t{1} << 20;
 /// Sizes beyond this are refused, so that the sum of any two fits 63 bits.
-inline constexpr std::int64_t most_rows = std::int64_t{1} << 62;
+inline constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
 /// What a section is made of. The numbers stand in files.
 enum class array_type : std::uint32_t { bytes = 1, u16 = 2, i32 = 3, i64 = 4, fp16 = 5, bf16 = 6, fp32 = 7, fp64 = 8 };

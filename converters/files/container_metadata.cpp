@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "converters/files/location.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::files::container {
 namespace {
@@ -48,9 +48,9 @@ std::optional<std::string_view> next_text(std::string_view& rest) {
 std::string encode_metadata(const container_metadata& metadata) {
   std::string bytes;
   for (const auto& [key, value] : metadata) {
-    if (key.empty() || key.size() > most_key_bytes) {
+    if (key.empty() || key.size() > max_key_bytes) {
       core::fail(errc::invalid_argument, "metadata: the key {} has {} bytes: must have 1 .. {}", files::quoted(key),
-                 key.size(), most_key_bytes);
+                 key.size(), max_key_bytes);
     }
     for (const std::string& text : {key, value}) {
       if (text.find('\0') != std::string::npos || !is_utf8(text)) {
@@ -60,9 +60,9 @@ std::string encode_metadata(const container_metadata& metadata) {
       bytes += '\0';
     }
   }
-  if (bytes.size() > most_metadata_bytes) {
+  if (bytes.size() > max_metadata_bytes) {
     core::fail(errc::invalid_argument, "metadata: takes {} bytes: must take at most {}", bytes.size(),
-               most_metadata_bytes);
+               max_metadata_bytes);
   }
   return bytes;
 }
@@ -74,10 +74,10 @@ container_metadata decode_metadata(std::string_view bytes, std::uint64_t at, con
     const auto byte = static_cast<std::int64_t>(at) + (bytes.data() - begin);
     const std::optional<std::string_view> key = next_text(bytes), value = next_text(bytes);
     if (!key || !value) fail_at({.path = path, .byte = byte}, errc::parse_error, "metadata: has no end");
-    if (key->empty() || key->size() > most_key_bytes || !is_utf8(*key) || !is_utf8(*value)) {
+    if (key->empty() || key->size() > max_key_bytes || !is_utf8(*key) || !is_utf8(*value)) {
       fail_at({.path = path, .byte = byte}, errc::parse_error,
               "metadata: {} = {}: must be UTF-8, the key of 1 .. {} bytes", quoted(*key), quoted(*value),
-              most_key_bytes);
+              max_key_bytes);
     }
     if (!metadata.empty() && *key <= metadata.rbegin()->first) {
       fail_at({.path = path, .byte = byte}, errc::parse_error, "metadata: the key {} must come before {}", quoted(*key),
@@ -95,7 +95,7 @@ void require_bounded_metadata(const section& words, const directory& found, cons
   };
   if (&words != found.sections.data()) fail(0, "must be the first");
   if (words.type != array_type::bytes) fail(offsetof(section_header, type), "must be of bytes");
-  if (words.bytes > most_metadata_bytes) fail(offsetof(section_header, bytes), "is larger than 64 KiB");
+  if (words.bytes > max_metadata_bytes) fail(offsetof(section_header, bytes), "is larger than 64 KiB");
 }
 
 }  // namespace bcsc::files::container

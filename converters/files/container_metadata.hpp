@@ -11,8 +11,8 @@
 namespace bcsc::files::container {
 
 inline constexpr std::string_view metadata_section = "metadata";
-inline constexpr std::uint64_t most_metadata_bytes = std::uint64_t{64} << 10;
-inline constexpr std::size_t most_key_bytes = 255;
+inline constexpr std::uint64_t max_metadata_bytes = std::uint64_t{64} << 10;
+inline constexpr std::size_t max_key_bytes = 255;
 
 /// Throws error{invalid_argument} for what cannot be stored.
 std::string encode_metadata(const container_metadata& metadata);

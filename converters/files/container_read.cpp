@@ -12,11 +12,13 @@
 #include "converters/files/container_arrays.hpp"
 #include "converters/files/container_metadata.hpp"
 #include "converters/files/location.hpp"
+#include "converters/files/matrix_market_names.hpp"
 #include "converters/files/pattern_values.hpp"
 #include "converters/files/within_memory.hpp"
 #include "converters/formats/instantiate.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "converters/formats/narrowing.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc {
 namespace files::container {
@@ -288,7 +290,11 @@ coo_matrix<T2, I2> cast_entries(const coo_view<T, I>& a, [[maybe_unused]] const 
   if constexpr (std::same_as<T, pattern>) {
     seed(std::span(values), options);
   } else {
-    std::ranges::transform(a.values, values.begin(), [](T value) { return static_cast<T2>(value); });
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (converters::overflows<T2>(a.values[k]))
+        converters::refuse_overflow<T2>(a.values[k], a.row_ind[k], a.col_ind[k]);
+      values[k] = static_cast<T2>(a.values[k]);
+    }
   }
   return coo_matrix<T2, I2>(a.rows, a.cols, std::vector<I2>(a.row_ind.begin(), a.row_ind.end()),
                             std::vector<I2>(a.col_ind.begin(), a.col_ind.end()), std::move(values), trust::trusted);
@@ -352,6 +358,21 @@ container_info read_container_info(source& in) {
   return describe(from, head, in.path());
 }
 
+namespace {
+
+/// The word of the metadata, where it is one of Matrix Market's that fits the matrix: whoever wrote it may have meant
+/// anything.
+file_symmetry symmetry_told_by(const container_info& info) {
+  const auto told = info.metadata.find("symmetry");
+  if (told == info.metadata.end() || info.rows != info.cols) return file_symmetry::general;
+  for (const file_symmetry symmetry : {file_symmetry::symmetric, file_symmetry::skew_symmetric}) {
+    if (told->second == files::to_string(symmetry)) return symmetry;
+  }
+  return file_symmetry::general;
+}
+
+}  // namespace
+
 file_info read_info(source& in) {
   const container_info info = read_container_info(in);
   const auto field = info.metadata.find("field");
@@ -359,6 +380,7 @@ file_info read_info(source& in) {
           .rows = info.rows,
           .cols = info.cols,
           .stored_entries = info.num_values,
+          .symmetry = symmetry_told_by(info),
           .field = info.element == value_type::pattern                          ? file_field::pattern
                    : field != info.metadata.end() && field->second == "integer" ? file_field::integer
                                                                                 : file_field::real,
@@ -437,7 +459,7 @@ mapped_matrix::impl& mapped_matrix::opened(const char* member) const {
 }
 
 const container_info& mapped_matrix::info() const { return opened("info").file.info(); }
-any_view mapped_matrix::view() const { return opened("view").file.view(); }
+any_view mapped_matrix::view() const& { return opened("view").file.view(); }
 
 void mapped_matrix::fail_type(matrix_format wanted) const {
   const container_info& held = info();

@@ -13,7 +13,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/sink.hpp"
 #include "converters/files/within_memory.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// Writing containers: first the checksums of all arrays, then the file from its first byte to its last, so that it may
 /// be compressed on the way.

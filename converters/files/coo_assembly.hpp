@@ -16,8 +16,8 @@
 #include "converters/files/location.hpp"
 #include "converters/files/source.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/memory.hpp"
+#include "core/checked.hpp"
+#include "core/memory.hpp"
 
 /// From the entries of a file, in its order, to a sorted COO or CSR matrix. The result does not depend on the number of
 /// threads.
@@ -153,9 +153,9 @@ struct buckets {
 
 template <value T, index I>
 buckets<T, I> throw_into_buckets(std::int64_t rows, const stored_entries<T, I>& stored, file_symmetry symmetry) {
-  constexpr std::int64_t entries_in_cache = 16384, most_buckets = 2048;
+  constexpr std::int64_t entries_in_cache = 16384, max_buckets = 2048;
   const auto size = static_cast<std::int64_t>(stored.size());
-  const std::int64_t wanted = std::clamp<std::int64_t>(size / entries_in_cache, 1, most_buckets);
+  const std::int64_t wanted = std::clamp<std::int64_t>(size / entries_in_cache, 1, max_buckets);
   const std::int64_t last_row = std::max<std::int64_t>(rows - 1, 0);
   buckets<T, I> b;
   while (last_row >> b.shift >= wanted) ++b.shift;

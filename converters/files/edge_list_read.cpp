@@ -72,7 +72,7 @@ class edge_list_reader {
   std::int64_t width_line_ = 0;
   std::int64_t num_edges_ = 0;
   std::int64_t least_ = max_int64;
-  located greatest_row_{.value = -1}, greatest_col_{.value = -1};
+  located max_row_{.value = -1}, max_col_{.value = -1};
   std::int64_t rows_ = 0, cols_ = 0;
 };
 
@@ -93,8 +93,8 @@ void edge_list_reader::scan(std::int64_t max_size, F&& add) {
   std::string_view line;
   while (next_edge_line(line)) {
     const edge_tokens tokens = split(line);
-    const std::int64_t u = take_vertex("row", tokens[0], max_size, greatest_row_);
-    const std::int64_t v = take_vertex("column", tokens[1], max_size, greatest_col_);
+    const std::int64_t u = take_vertex("row", tokens[0], max_size, max_row_);
+    const std::int64_t v = take_vertex("column", tokens[1], max_size, max_col_);
     add(u, v,
         is_pattern() ? pattern_value<T>(in_.options().pattern_seed, num_edges_)
                      : value_of_token<T>(place("value"), tokens[2]));
@@ -194,10 +194,10 @@ std::int64_t edge_list_reader::take_vertex(const char* what, std::string_view to
 
 void edge_list_reader::settle_sizes(std::int64_t max_size) {
   const std::int64_t base_index = base();
-  located greatest_row = greatest_row_, greatest_col = greatest_col_;
-  greatest_row.value -= num_edges_ > 0 ? base_index : 0;
-  greatest_col.value -= num_edges_ > 0 ? base_index : 0;
-  const located greatest = greatest_row.value > greatest_col.value ? greatest_row : greatest_col;
+  located max_row = max_row_, max_col = max_col_;
+  max_row.value -= num_edges_ > 0 ? base_index : 0;
+  max_col.value -= num_edges_ > 0 ? base_index : 0;
+  const located greatest = max_row.value > max_col.value ? max_row : max_col;
   if (greatest.value >= max_size) {
     fail_at({.path = in_.path(), .line = greatest.line}, errc::size_overflow,
             "index {} of indices from 0: the size does not fit the index type", greatest.value);
@@ -211,10 +211,10 @@ void edge_list_reader::settle_sizes(std::int64_t max_size) {
   }
   rows_ = cols_ = square.value;
   if (in_.options().rows || told_.rows) {
-    rows_ = settle_size("row", in_.options().rows, told_.rows, greatest_row, max_size);
+    rows_ = settle_size("row", in_.options().rows, told_.rows, max_row, max_size);
   }
   if (in_.options().cols || told_.cols) {
-    cols_ = settle_size("column", in_.options().cols, told_.cols, greatest_col, max_size);
+    cols_ = settle_size("column", in_.options().cols, told_.cols, max_col, max_size);
   }
 }
 

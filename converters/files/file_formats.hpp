@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "converters/files/source.hpp"
@@ -23,7 +25,12 @@ extern const std::array<format_row, 8> format_rows;
 /// reader then says what is wrong with the banner.
 file_format recognise(source& in);
 
+/// The extension of a file's name, in lower case and without its dot; what lies before ".gz".
+std::string extension_of(const std::filesystem::path& path);
+
 /// Whether a writer is listed in writers.cpp.
 bool can_write(file_format format);
+/// Whether that writer stores one triangle of a symmetric matrix, where it is asked to.
+bool has_triangles(file_format format);
 
 }  // namespace bcsc::files

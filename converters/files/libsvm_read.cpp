@@ -30,7 +30,7 @@ class libsvm_reader {
 
   /// After scan().
   std::int64_t rows() const { return rows_; }
-  std::int64_t cols() const { return in_.options().cols.value_or(greatest_col_ + 1); }
+  std::int64_t cols() const { return in_.options().cols.value_or(max_col_ + 1); }
 
  private:
   void require_sensible_options() const;
@@ -46,7 +46,7 @@ class libsvm_reader {
   source& in_;
   token_reader tokens_;
   std::int64_t base_;
-  std::int64_t rows_ = 0, greatest_col_ = -1;
+  std::int64_t rows_ = 0, max_col_ = -1;
 };
 
 void libsvm_reader::require_sensible_options() const {
@@ -77,7 +77,7 @@ void libsvm_reader::scan(std::int64_t last_col, Row&& begin_row, Entry&& add) {
       if (colon == std::string_view::npos) fail_line(errc::parse_error, "{}: must be index:value", quoted(token));
       previous = take_col(token.substr(0, colon), previous, last_col);
       add(previous, value_of_token<T>(place("value"), token.substr(colon + 1)));
-      greatest_col_ = std::max(greatest_col_, previous);
+      max_col_ = std::max(max_col_, previous);
     }
   }
 }

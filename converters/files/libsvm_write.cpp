@@ -6,7 +6,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/sink.hpp"
 #include "converters/files/writing.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// Writing LIBSVM files: what libsvm_read.cpp reads.
 namespace bcsc {

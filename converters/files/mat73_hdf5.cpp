@@ -75,7 +75,7 @@ struct found_object {
 /// Structs in structs; a file may link an object into itself.
 constexpr int deepest = 32;
 /// Which links in circles could multiply beyond measure.
-constexpr std::int64_t most_objects = 100'000;
+constexpr std::int64_t max_objects = 100'000;
 constexpr std::size_t longest_name = 256;
 
 struct native_number {
@@ -171,7 +171,7 @@ void level_7_3_file::look_into(const handle& group, const std::string& path, int
   H5G_info_t members;
   if (!group.is_open() || H5Gget_info(group.id(), &members) < 0) fail_damaged(path);
   for (hsize_t k = 0; k < members.nlinks; ++k) {
-    if (++num_visited_ > most_objects) fail(errc::unsupported, "holds more than {} objects", most_objects);
+    if (++num_visited_ > max_objects) fail(errc::unsupported, "holds more than {} objects", max_objects);
     const std::string name = name_of_link(group.id(), k, path);
     const std::string inner_path = path.empty() ? name : path + "." + name;
     H5L_info_t link;

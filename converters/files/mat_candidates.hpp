@@ -54,10 +54,10 @@ class candidates {
     std::string text;
     std::size_t count = 0;
     void add(const std::string& path, const array_head& head) {
-      constexpr std::size_t most_named = 12;
-      if (++count > most_named + 1) return;
+      constexpr std::size_t max_named = 12;
+      if (++count > max_named + 1) return;
       if (count > 1) text += ", ";
-      if (count > most_named) {
+      if (count > max_named) {
         text += "...";
       } else {
         text.append(path).append(" (").append(head.describe()).append(")");

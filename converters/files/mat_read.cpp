@@ -56,7 +56,7 @@ file_facts read_header(const source& in, std::string_view content) {
 constexpr std::size_t longest_name = 256;
 /// Enough of an array for its head: flags, sizes of at most 64 dimensions, name.
 constexpr std::size_t head_bytes = 4096;
-constexpr std::size_t most_dims = 64;
+constexpr std::size_t max_dims = 64;
 /// Structs in cells in structs ...: what is deeper is refused.
 constexpr int deepest = 32;
 constexpr std::size_t longest_path = 1024;
@@ -75,8 +75,8 @@ array_head read_head(element_reader& in) {
   if (head.kind == array_class::opaque) return head;  // what follows its flags is nobody's business
 
   const number_list sizes = in.numbers("array sizes");
-  if (sizes.size < 2 || sizes.size > static_cast<std::int64_t>(most_dims)) {
-    sizes.from.fail(errc::parse_error, "an array of {} dimensions: 2 to {} are read", sizes.size, most_dims);
+  if (sizes.size < 2 || sizes.size > static_cast<std::int64_t>(max_dims)) {
+    sizes.from.fail(errc::parse_error, "an array of {} dimensions: 2 to {} are read", sizes.size, max_dims);
   }
   head.sizes = sizes.integers("array sizes");
   for (const std::int64_t size : head.sizes) {

@@ -61,7 +61,7 @@ struct chunk {
 };
 
 /// The bytes that the shortest line of an entry takes, its end included.
-inline std::int64_t least_line(const file_info& info) {
+inline std::int64_t min_line(const file_info& info) {
   return info.array ? 2 : info.field == file_field::pattern ? 4 : 6;
 }
 
@@ -128,7 +128,7 @@ template <value T>
 /// Reads a chunk's text into its arrays.
 template <value T, index I>
 void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) {
-  const std::size_t most = c.block.text.size() / static_cast<std::size_t>(least_line(info)) + 1;
+  const std::size_t most = c.block.text.size() / static_cast<std::size_t>(min_line(info)) + 1;
   T* const values = c.values.reserve(most);
   I* const rows = info.array ? nullptr : c.row.reserve(most);
   I* const cols = info.array ? nullptr : c.col.reserve(most);
@@ -246,10 +246,10 @@ std::size_t body_reader<T, I>::num_threads(std::size_t chunk_bytes) const {
 template <value T, index I>
 void body_reader<T, I>::reserve_credible() {
   const std::int64_t bytes_each = info_.array ? sizeof(T) : stored_entries<T, I>::bytes_each;
-  in_.require_memory(0, core::saturating_product(in_.holdable(info_.stored_entries, least_line(info_)), bytes_each),
+  in_.require_memory(0, core::saturating_product(in_.holdable(info_.stored_entries, min_line(info_)), bytes_each),
                      fmt::format("the list of {} entries", info_.stored_entries),
                      {.path = in_.path(), .line = num_lines_});
-  const std::int64_t entries = std::min(info_.stored_entries, in_.credible_bytes() / least_line(info_) + 1);
+  const std::int64_t entries = std::min(info_.stored_entries, in_.credible_bytes() / min_line(info_) + 1);
   make_room(stored_.values, static_cast<std::size_t>(entries));
   if (info_.array) return;
   make_room(stored_.row, static_cast<std::size_t>(entries));

@@ -7,7 +7,7 @@
 #include "converters/files/matrix_market_names.hpp"
 #include "converters/files/sink.hpp"
 #include "converters/files/writing.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// Writing Matrix Market files. Everything is checked before the first byte is written.
 namespace bcsc {

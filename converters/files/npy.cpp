@@ -153,7 +153,7 @@ void count_items(npy_header& header, const file_location& where) {
 }  // namespace
 
 std::size_t npy_preamble::preamble_bytes(std::string_view head, const file_location& where) {
-  if (head.size() < least_bytes || !head.starts_with(magic)) fail_at(where, errc::bad_banner, "is not a NumPy array");
+  if (head.size() < min_bytes || !head.starts_with(magic)) fail_at(where, errc::bad_banner, "is not a NumPy array");
   const int major = static_cast<unsigned char>(head[magic.size()]);
   const int minor = static_cast<unsigned char>(head[magic.size() + 1]);
   if (major < 1 || major > 3 || minor != 0) {
@@ -210,12 +210,13 @@ npy_header parse_npy_header(std::string_view text, const file_location& where) {
   return header;
 }
 
-std::string make_npy_header(std::string_view descr, const std::vector<std::int64_t>& shape) {
+std::string make_npy_header(std::string_view descr, const std::vector<std::int64_t>& shape, bool fortran_order) {
   std::string sizes;
   for (const std::int64_t size : shape) sizes += fmt::format("{}, ", size);
   if (shape.size() > 1) sizes.resize(sizes.size() - 2);  // only a tuple of one keeps its comma
   if (shape.size() == 1) sizes.pop_back();
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, sizes);
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr,
+                                 fortran_order ? "True" : "False", sizes);
 
   constexpr std::size_t alignment = 64;
   const std::size_t before = magic.size() + version_bytes + sizeof(std::uint16_t);

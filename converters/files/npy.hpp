@@ -31,8 +31,8 @@ inline constexpr std::size_t max_npy_header = 10000;
 
 /// The magic, the version and the length of the header that follow each other at an array's beginning.
 struct npy_preamble {
-  static constexpr std::size_t least_bytes = 8;  ///< enough for preamble_bytes()
-  static constexpr std::size_t most_bytes = 12;
+  static constexpr std::size_t min_bytes = 8;  ///< enough for preamble_bytes()
+  static constexpr std::size_t max_bytes = 12;
 
   /// Bytes of the preamble that begins so. Throws error{bad_banner | unsupported}.
   static std::size_t preamble_bytes(std::string_view head, const file_location& where);
@@ -46,13 +46,14 @@ struct npy_preamble {
 npy_header parse_npy_header(std::string_view text, const file_location& where);
 
 /// Magic and header of a version 1.0 array, padded as NumPy does. `descr` such as "<f8".
-std::string make_npy_header(std::string_view descr, const std::vector<std::int64_t>& shape);
+std::string make_npy_header(std::string_view descr, const std::vector<std::int64_t>& shape, bool fortran_order = false);
 
 /// NumPy's name of numbers of this machine's byte order.
 template <class S>
 std::string npy_descr() {
   constexpr char order = std::endian::native == std::endian::little ? '<' : '>';
-  return std::string(1, order) + (std::is_floating_point_v<S> ? 'f' : 'i') + std::to_string(sizeof(S));
+  const char kind = std::is_floating_point_v<S> || std::is_same_v<S, half> ? 'f' : 'i';
+  return std::string(1, order) + kind + std::to_string(sizeof(S));
 }
 
 }  // namespace bcsc::files

@@ -10,9 +10,9 @@
 
 #include "converters/files/coo_assembly.hpp"
 #include "converters/files/location.hpp"
-#include "converters/files/npy.hpp"
+#include "converters/files/npy_array.hpp"
 #include "converters/files/zip.hpp"
-#include "lib/core/memory.hpp"
+#include "core/memory.hpp"
 
 /// Reading SciPy's .npz in two passes over the zip's directory: the arrays' headers first, and whether they fit each
 /// other; then their elements.
@@ -47,87 +47,6 @@ struct stored_array {
   file_location where;
 };
 
-/// Reads the preamble and the header of the array that a zip's current member holds.
-npy_header read_header(zip_reader& zip) {
-  const auto read = [&](std::string& into, std::size_t bytes) {
-    const std::size_t before = into.size();
-    into.resize(before + bytes);
-    into.resize(before + zip.read(into.data() + before, bytes));
-    return into.size() == before + bytes;
-  };
-  std::string preamble;
-  read(preamble, npy_preamble::least_bytes);
-  const std::size_t preamble_bytes = npy_preamble::preamble_bytes(preamble, zip.where());
-  std::string text;
-  if (!read(preamble, preamble_bytes - preamble.size()) ||
-      !read(text, npy_preamble::header_bytes(preamble, zip.where()))) {
-    fail_at(zip.where(), errc::truncated, "{}: ends within its header", zip.name());
-  }
-  const npy_header header = parse_npy_header(text, zip.where());
-
-  // What the directory announces must be so in the end: all else need not even be tried.
-  zip.meter().require_permitted(zip.size(), zip.where());
-  const std::int64_t announced = zip.size() - static_cast<std::int64_t>(preamble.size() + text.size());
-  if (zip.size() >= 0 && announced != header.data_bytes()) {
-    fail_at(zip.where(), announced < header.data_bytes() ? errc::truncated : errc::trailing_data,
-            "{}: {} bytes of elements, its header announces {}", zip.name(), announced, header.data_bytes());
-  }
-  return header;
-}
-
-/// Calls take(elements, how many) for the elements of a zip's current member piece by piece, and sees that there are
-/// exactly as many as its header announced.
-template <class F>
-void for_each_piece(zip_reader& zip, const npy_header& header, F&& take) {
-  constexpr std::int64_t piece_bytes = std::int64_t{64} << 10;
-  const auto item_bytes = static_cast<std::int64_t>(header.item_bytes);
-  std::vector<char> piece(static_cast<std::size_t>(std::clamp<std::int64_t>(header.data_bytes(), 1, piece_bytes)));
-  for (std::int64_t left = header.num_items; left > 0 && item_bytes > 0;) {
-    const std::int64_t items = std::min(left, piece_bytes / item_bytes);
-    const auto bytes = static_cast<std::size_t>(items * item_bytes);
-    if (zip.read(piece.data(), bytes) < bytes) {
-      fail_at(zip.where(), errc::truncated, "{}: ends {} elements before the {} announced", zip.name(), left,
-              header.num_items);
-    }
-    take(piece.data(), static_cast<std::size_t>(items));
-    left -= items;
-  }
-  // Reading past the end compares the checksum, too.
-  if (zip.read(piece.data(), 1) > 0) {
-    fail_at(zip.where(), errc::trailing_data, "{}: more than the {} elements announced", zip.name(), header.num_items);
-  }
-}
-
-/// The elements of a zip's current member as values or as indices.
-template <class T>
-std::vector<T> read_numbers(zip_reader& zip, const npy_header& header) {
-  std::vector<T> numbers;
-  const std::int64_t credible = zip.credible_bytes() / static_cast<std::int64_t>(header.item_bytes);
-  // A size that the zip's directory confirms has been held to the limits of expansion.
-  const std::int64_t expected = zip.size() >= 0 ? header.num_items : std::min(header.num_items, credible);
-  zip.require_memory(core::saturating_product(expected, sizeof(T)));
-  numbers.reserve(static_cast<std::size_t>(std::min(header.num_items, credible)));
-  for_each_piece(zip, header, [&](const char* from, std::size_t items) {
-    const std::size_t before = numbers.size();
-    numbers.resize(before + items);
-    const std::size_t decoded = decode(header.number, from, items, numbers.data() + before);
-    if (decoded == items) return;
-    const char* const at = from + decoded * header.item_bytes;
-    if constexpr (std::is_floating_point_v<T>) {
-      double value = 0;
-      decode(header.number, at, 1, &value);
-      fail_at(zip.where(), errc::value_out_of_range, "{}: element {} = {}: does not fit {}", zip.name(),
-              before + decoded, value, to_string(value_type_of<T>));
-    } else {
-      std::int64_t index = std::numeric_limits<std::int64_t>::max();
-      decode(header.number, at, 1, &index);
-      fail_at(zip.where(), errc::index_out_of_range, "{}: element {} = {}: does not fit {}-bit indices", zip.name(),
-              before + decoded, index, sizeof(T) * 8);
-    }
-  });
-  return numbers;
-}
-
 /// A text of one element, in bytes or UTF-32, without the zeros that pad it.
 std::string read_text(zip_reader& zip, const npy_header& header) {
   constexpr std::size_t longest = 64;
@@ -136,7 +55,7 @@ std::string read_text(zip_reader& zip, const npy_header& header) {
             header.num_items, files::quoted(header.descr));
   }
   std::string text;
-  for_each_piece(zip, header, [&](const char* from, std::size_t) {
+  for_each_npy_piece(zip, header, [&](const char* from, std::size_t) {
     const std::size_t width = header.kind == 'U' ? sizeof(std::uint32_t) : 1;
     for (std::size_t k = 0; k < header.item_bytes; k += width) {
       const std::uint32_t code =
@@ -145,12 +64,6 @@ std::string read_text(zip_reader& zip, const npy_header& header) {
     }
   });
   return text.substr(0, text.find('\0'));
-}
-
-std::string shape_text(const npy_header& header) {
-  std::string text = "(";
-  for (const std::int64_t size : header.shape) text.append(text.size() > 1 ? ", " : "").append(std::to_string(size));
-  return text.append(")");
 }
 
 /// A file whose headers have been read and fit each other.
@@ -198,7 +111,7 @@ void npz_file::read_headers() {
     if (!which) continue;
     auto& array = arrays_[static_cast<std::size_t>(*which)];
     if (array) fail_at(zip.where(), errc::trailing_data, "{}: stored twice", zip.name());
-    array = stored_array{read_header(zip), zip.where()};
+    array = stored_array{read_npy_header(zip), zip.where()};
     if (*which == part::format) format = read_text(zip, array->header);
     if (*which == part::shape) read_shape(zip, array->header);
   }
@@ -225,7 +138,7 @@ void npz_file::read_shape(zip_reader& zip, const npy_header& header) {
     fail_at(zip.where(), errc::unsupported, "shape.npy: {} dimensions: only matrices are read", header.num_items);
   }
   std::array<std::int64_t, 2> sizes{};
-  for_each_piece(zip, header, [&](const char* from, std::size_t items) {
+  for_each_npy_piece(zip, header, [&](const char* from, std::size_t items) {
     if (decode(header.number, from, items, sizes.data()) < items) {
       fail_at(zip.where(), errc::size_overflow, "shape.npy: a size does not fit 63 bits");
     }
@@ -362,7 +275,7 @@ void npz_file::for_each_needed_array(F&& take) const {
   while (zip.next()) {
     const auto which = part_of(zip.name());
     if (!which || !is_needed(*which)) continue;
-    read_header(zip);
+    read_npy_header(zip);
     take(*which, zip, array(*which).header);
   }
 }
@@ -378,25 +291,25 @@ struct elements {
     file.for_each_needed_array([&](part which, zip_reader& zip, const npy_header& header) {
       switch (which) {
         case part::data:
-          data = read_numbers<T>(zip, header);
+          data = read_npy_numbers<T>(zip, header);
           break;
         case part::indptr:
-          indptr = read_numbers<std::int64_t>(zip, header);
+          indptr = read_npy_numbers<std::int64_t>(zip, header);
           break;
         case part::offsets:
-          offsets = read_numbers<std::int64_t>(zip, header);
+          offsets = read_npy_numbers<std::int64_t>(zip, header);
           break;
         case part::indices:
-          indices = read_numbers<I>(zip, header);
+          indices = read_npy_numbers<I>(zip, header);
           break;
         case part::row:
-          row = read_numbers<I>(zip, header);
+          row = read_npy_numbers<I>(zip, header);
           break;
         case part::col:
-          col = read_numbers<I>(zip, header);
+          col = read_npy_numbers<I>(zip, header);
           break;
         case part::coords:
-          split_coords(read_numbers<I>(zip, header), header.fortran_order);
+          split_coords(read_npy_numbers<I>(zip, header), header.fortran_order);
           break;
         case part::format:
         case part::shape:

@@ -11,7 +11,7 @@
 #include "converters/files/sink.hpp"
 #include "converters/files/writing.hpp"
 #include "converters/files/zip.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// Writing SciPy's .npz: the arrays of a CSR matrix as they lie in memory.
 namespace bcsc {

@@ -19,8 +19,8 @@
 #include "converters/files/rutherford_boeing_read.hpp"
 #include "converters/files/smtx_read.hpp"
 #include "converters/files/within_memory.hpp"
-#include "lib/core/fail.hpp"
-#include "lib/core/memory.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 
 /// The public readers: which format a file has, and who reads it.
 namespace bcsc {
@@ -101,15 +101,14 @@ any_matrix read_as_fitting_csr(source& in) {
   return read_as_csr<T, std::int64_t>(again);
 }
 
-/// In lower case, without its dot; what lies before ".gz".
+}  // namespace
+
 std::string extension_of(const std::filesystem::path& path) {
   std::filesystem::path name = lower_case(path.filename().string());
   if (name.extension() == ".gz") name.replace_extension();
   const std::string extension = name.extension().string();
   return extension.empty() ? extension : extension.substr(1);
 }
-
-}  // namespace
 
 const std::array<format_row, 8> format_rows{
     {{file_format::matrix_market, "matrix-market", {"mtx", "mm"}, begins_as_matrix_market},
@@ -167,7 +166,8 @@ std::vector<file_format_info> file_formats() {
                           .extensions = {},
                           .has_mark = row.has_mark != nullptr,
                           .can_read = files::find_reader<float, std::int32_t>(row.format) != nullptr,
-                          .can_write = files::can_write(row.format)};
+                          .can_write = files::can_write(row.format),
+                          .has_triangles = files::has_triangles(row.format)};
     for (const std::string_view extension : row.extensions) {
       if (!extension.empty()) info.extensions.push_back(extension);
     }
@@ -200,15 +200,6 @@ csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options&
   return files::within_memory(path, [&] {
     files::source in(path, options);
     return files::read_as_csr<T, I>(in);
-  });
-}
-
-template <value T>
-dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options) {
-  return files::within_memory(path, [&] {
-    files::source in(path, options);
-    if (files::recognise(in) == file_format::container) return files::container::read_dense<T>(in);
-    return files::matrix_market::read_dense<T>(in);
   });
 }
 
@@ -245,7 +236,5 @@ template labelled_matrix<float, std::int32_t> read_libsvm(const std::filesystem:
 template labelled_matrix<float, std::int64_t> read_libsvm(const std::filesystem::path&, const read_options&);
 template labelled_matrix<double, std::int32_t> read_libsvm(const std::filesystem::path&, const read_options&);
 template labelled_matrix<double, std::int64_t> read_libsvm(const std::filesystem::path&, const read_options&);
-template dense_matrix<float> read_dense(const std::filesystem::path&, const read_options&);
-template dense_matrix<double> read_dense(const std::filesystem::path&, const read_options&);
 
 }  // namespace bcsc

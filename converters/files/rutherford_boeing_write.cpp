@@ -10,8 +10,8 @@
 #include "converters/files/location.hpp"
 #include "converters/files/sink.hpp"
 #include "converters/files/writing.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 
 /// Writing Rutherford-Boeing files. Sources: rutherford_boeing_read.cpp. Everything is checked before the first byte is
 /// written.

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "converters/files/location.hpp"
-#include "lib/core/memory.hpp"
+#include "core/memory.hpp"
 
 namespace bcsc::files {
 namespace {

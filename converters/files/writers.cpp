@@ -107,6 +107,11 @@ std::string writable_extensions() {
 
 bool can_write(file_format format) { return find_writer(format) != nullptr; }
 
+bool has_triangles(file_format format) {
+  const writer_row* const writer = find_writer(format);
+  return writer != nullptr && writer->has_triangles;
+}
+
 }  // namespace files
 
 void write_matrix(const std::filesystem::path& path, const any_view& a, const write_options& options) {

@@ -13,7 +13,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
 #include "converters/files/sink.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 /// What writers share: what a matrix must be to be written as a file of some field and symmetry (everything is checked
 /// before the first byte is written), and comments.

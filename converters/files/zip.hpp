@@ -35,7 +35,8 @@ class zip_reader {
 
   /// Bytes that a member can hold without being compressed unusually well: what may be allocated beforehand.
   std::int64_t credible_bytes() const { return 8 * static_cast<std::int64_t>(content_.size()); }
-  const expansion_meter& meter() const { return meter_; }
+  /// Throws error{decompression_limit} if `bytes` of the current member are more than the file may expand to.
+  void require_permitted(std::int64_t bytes) const { meter_.require_permitted(bytes, where_); }
   /// That `bytes` can be had for the current member. Throws error{out_of_memory}.
   void require_memory(std::int64_t bytes) const { in_.require_memory(0, bytes, name_, where_); }
 

@@ -6,7 +6,7 @@
 #include "bcsc/convert.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc {
 

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "converters/formats/narrowing.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc {
 
@@ -125,27 +126,27 @@ csr_between start(const View& a, bool by_columns) {
 }
 
 template <class T2>
-csr_between with_element(const csr_between& from, index_type indices) {
+csr_between with_element(const csr_between& from, index_type indices, overflow_policy overflow) {
   return std::visit(
       [&](const auto& a) {
-        return indices == index_type::int32 ? csr_between(cast<T2, std::int32_t>(a))
-                                            : csr_between(cast<T2, std::int64_t>(a));
+        return indices == index_type::int32 ? csr_between(converters::cast_by<T2, std::int32_t>(overflow, a))
+                                            : csr_between(converters::cast_by<T2, std::int64_t>(overflow, a));
       },
       from.a);
 }
 
-csr_between with_types(const csr_between& from, value_type element, index_type indices) {
+csr_between with_types(const csr_between& from, value_type element, index_type indices, overflow_policy overflow) {
   switch (element) {
     case value_type::fp32:
-      return with_element<float>(from, indices);
+      return with_element<float>(from, indices, overflow);
     case value_type::fp64:
-      return with_element<double>(from, indices);
+      return with_element<double>(from, indices, overflow);
     case value_type::fp16:
-      return with_element<half>(from, indices);
+      return with_element<half>(from, indices, overflow);
     case value_type::bf16:
-      return with_element<bfloat16>(from, indices);
+      return with_element<bfloat16>(from, indices, overflow);
     case value_type::pattern:
-      return with_element<pattern>(from, indices);
+      return with_element<pattern>(from, indices, overflow);
   }
   fail(errc::internal, "element {}: unknown", static_cast<int>(element));
 }
@@ -196,7 +197,7 @@ csr_between with_types_of(csr_between between, value_type element, const convers
       between.a);
   const index_type indices = options.indices.value_or(fitting);
   if (has_element == element && has_indices == indices) return between;
-  return with_types(between, element, indices);
+  return with_types(between, element, indices, options.overflow);
 }
 
 /// Whether a matrix that keeps its format keeps its types. Padding is no entry: how many there are is known in CSR
@@ -221,7 +222,7 @@ bool keeps_blocks(const View& a, const conversion_options& options) {
   } else if constexpr (format == matrix_format::bcsc) {
     return a.m_block == options.blocks.m_block;
   } else if constexpr (format == matrix_format::compact_bcsc) {
-    const bool narrow = options.blocks.narrow_columns && a.cols <= most_narrow_columns;
+    const bool narrow = options.blocks.narrow_columns && a.cols <= max_narrow_columns;
     return a.m_block == options.blocks.m_block && a.block_row.empty() && options.blocks.boundaries.empty() &&
            a.dense_end.empty() && options.blocks.dense_from == 0 && (a.nnzc() == 0 || narrow == a.col_ind.empty());
   } else {

@@ -10,7 +10,7 @@
 
 #include "bcsc/formats.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// The step that makes BCSC: the entries of one row block, ordered by column.
 namespace bcsc::converters {
@@ -80,23 +80,23 @@ template <element T, index I, class Use>
 void sort_block(const csr_view<T, I>& a, std::int64_t first_row, std::int64_t last_row, column_scratch<I>& scratch,
                 Use use) {
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  std::int64_t least_col = a.cols, greatest_col = 0;
+  std::int64_t min_col = a.cols, max_col = 0;
   for (std::int64_t row = first_row; row < last_row; ++row) {
     const I begin = a.row_ptr[at(row)], end = a.row_ptr[at(row) + 1];
     if (begin == end) continue;
-    least_col = std::min<std::int64_t>(least_col, a.col_ind[at(begin)]);
-    greatest_col = std::max<std::int64_t>(greatest_col, a.col_ind[at(end) - 1]);
+    min_col = std::min<std::int64_t>(min_col, a.col_ind[at(begin)]);
+    max_col = std::max<std::int64_t>(max_col, a.col_ind[at(end) - 1]);
   }
-  if (least_col > greatest_col) return;
+  if (min_col > max_col) return;
   const auto bits = [](std::int64_t greatest) { return static_cast<int>(std::bit_width(std::uint64_t(greatest))); };
-  const int row_bits = bits(last_row - first_row - 1), col_bits = bits(greatest_col - least_col);
+  const int row_bits = bits(last_row - first_row - 1), col_bits = bits(max_col - min_col);
 
   const auto order = [&]<class Key>(std::vector<Key>& keys, std::vector<Key>& spare) {
     keys.resize(at(a.row_ptr[at(last_row)] - a.row_ptr[at(first_row)]));
     auto key = keys.begin();
     for (std::int64_t row = first_row; row < last_row; ++row) {
       for (std::int64_t k = a.row_ptr[at(row)]; k < a.row_ptr[at(row) + 1]; ++k) {
-        *key++ = static_cast<Key>(static_cast<Key>(a.col_ind[at(k)] - least_col) << row_bits) |
+        *key++ = static_cast<Key>(static_cast<Key>(a.col_ind[at(k)] - min_col) << row_bits) |
                  static_cast<Key>(row - first_row);
       }
     }
@@ -107,7 +107,7 @@ void sort_block(const csr_view<T, I>& a, std::int64_t first_row, std::int64_t la
       std::int64_t row, col;
     };
     use(keys, [=](Key key) {
-      return place{static_cast<std::int64_t>(key & row_mask), static_cast<std::int64_t>(key >> row_bits) + least_col};
+      return place{static_cast<std::int64_t>(key & row_mask), static_cast<std::int64_t>(key >> row_bits) + min_col};
     });
   };
   if (row_bits + col_bits < 32) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// What the checks on the host and on the device say: one place for the words.
 namespace bcsc::converters {

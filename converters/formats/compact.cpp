@@ -6,7 +6,7 @@
 #include "converters/formats/block_columns.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// The compact form of BCSC on the host: made from CSR, checked, and taken apart again.
 namespace bcsc {
@@ -22,17 +22,16 @@ using core::ceil_div;
 using core::fail;
 
 void require_height(std::int64_t m_block) {
-  if (m_block < 1 || m_block > greatest_m_block) {
-    fail(errc::invalid_argument, "m_block = {}: must lie in 1 .. {}", m_block, greatest_m_block);
+  if (m_block < 1 || m_block > max_m_block) {
+    fail(errc::invalid_argument, "m_block = {}: must lie in 1 .. {}", m_block, max_m_block);
   }
 }
 
 /// The columns stand in one of the two arrays, and in the narrow one only if it can name them all.
 void require_one_column_array(std::int64_t cols, bool no_col_ind, bool no_col_ind16) {
-  if (no_col_ind16 || (no_col_ind && cols <= most_narrow_columns)) return;
+  if (no_col_ind16 || (no_col_ind && cols <= max_narrow_columns)) return;
   fail(errc::invalid_format,
-       "col_ind16: holds the columns of a matrix of at most {} columns, and then col_ind is empty",
-       most_narrow_columns);
+       "col_ind16: holds the columns of a matrix of at most {} columns, and then col_ind is empty", max_narrow_columns);
 }
 
 /// small_indices to write to.
@@ -183,7 +182,7 @@ compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_opti
     out.brow_ptr[at(b) + 1] = static_cast<I>(out.brow_ptr[at(b) + 1] + out.brow_ptr[at(b)]);
     if (options.dense_from > 0) out.dense_end[at(b)] = static_cast<I>(out.dense_end[at(b)] + out.brow_ptr[at(b)]);
   }
-  const bool narrow = options.narrow_columns && a.cols <= most_narrow_columns;
+  const bool narrow = options.narrow_columns && a.cols <= max_narrow_columns;
   if (narrow) {
     out.col_ind16 = storage<std::uint16_t>(out.brow_ptr.back(), "col_ind16");
   } else {

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "converters/formats/compact_steps.hpp"
-#include "lib/core/dynamic_shared.cuh"
+#include "core/dynamic_shared.cuh"
 
 /// The order of a row block's entries, made by a team of threads. Nothing but CUDA's own language, so that it is tested
 /// on the emulated GPU, too.
@@ -23,7 +23,7 @@
 namespace bcsc::converters::steps {
 
 /// Row blocks higher than this take the way of the heavy ones.
-constexpr int most_rows = 256;
+constexpr int max_rows = 256;
 
 /// A team of threads that orders row blocks of up to `Capacity` entries; teams of one warp share a thread block.
 template <int Team, int Capacity>
@@ -32,7 +32,7 @@ struct weight_class {
   static constexpr int threads = Team == 32 ? 128 : Team;
   static constexpr int teams = threads / Team;
   /// Entries of a thread, odd: runs of so many begin in different banks of shared memory.
-  static constexpr int most_each = Capacity / Team | 1;
+  static constexpr int max_each = Capacity / Team | 1;
 };
 /// A thread merges up to 16 entries, for its search is worth no fewer; 8 where row blocks are so light that a team of
 /// twice the threads is done sooner.
@@ -40,9 +40,9 @@ using weight_classes =
     std::tuple<weight_class<32, 256>, weight_class<64, 512>, weight_class<64, 1024>, weight_class<128, 2048>,
                weight_class<256, 4096>, weight_class<512, 8192>, weight_class<1024, 16384>>;
 constexpr int num_classes = static_cast<int>(std::tuple_size_v<weight_classes>);
-constexpr int least_capacity = std::tuple_element_t<0, weight_classes>::capacity;
-constexpr int greatest_capacity = std::tuple_element_t<num_classes - 1, weight_classes>::capacity;
-static_assert(greatest_capacity == least_capacity << (num_classes - 1), "list_of() counts doublings");
+constexpr int min_capacity = std::tuple_element_t<0, weight_classes>::capacity;
+constexpr int max_capacity = std::tuple_element_t<num_classes - 1, weight_classes>::capacity;
+static_assert(max_capacity == min_capacity << (num_classes - 1), "list_of() counts doublings");
 
 /// The lists of row blocks: those of a few entries, then the classes, then the heavy ones.
 constexpr int few_list = 0, first_class_list = 1;
@@ -50,13 +50,13 @@ constexpr int heavy_list = first_class_list + num_classes;
 constexpr int num_lists = heavy_list + 1;
 
 /// A warp's registers hold so many entries, and the beginnings of so many rows and their end.
-constexpr int most_few = 64, most_few_rows = 31, few_threads = 128;
+constexpr int max_few = 64, max_few_rows = 31, few_threads = 128;
 
 __device__ inline int list_of(std::int64_t entries, std::int64_t rows) {
-  if (rows > most_rows || entries > greatest_capacity) return heavy_list;
-  if (entries <= most_few && rows <= most_few_rows) return few_list;
+  if (rows > max_rows || entries > max_capacity) return heavy_list;
+  if (entries <= max_few && rows <= max_few_rows) return few_list;
   int list = first_class_list;
-  for (std::int64_t capacity = least_capacity; capacity < entries; capacity *= 2) ++list;
+  for (std::int64_t capacity = min_capacity; capacity < entries; capacity *= 2) ++list;
   return list;
 }
 
@@ -91,11 +91,11 @@ struct workplace {
 template <class Class>
 struct merge_storage {
   std::uint64_t keys[Class::capacity];  // 16 bits from the end: the key; below: the entry's place in the row block
-  std::uint16_t row_start[most_rows + 1];
-  int least_col, greatest_col;
+  std::uint16_t row_start[max_rows + 1];
+  int min_col, max_col;
   unsigned warp_sums[Class::team / 32];
 };
-static_assert(greatest_capacity <= 65536);
+static_assert(max_capacity <= 65536);
 
 template <class Class>
 __device__ void meet() {
@@ -239,11 +239,11 @@ __device__ void order_few(const workplace<I>& at, std::int64_t block, std::int64
     for (int i = 0; i < Each; ++i) row[i] += lane + 32 * i >= from ? 1 : 0;
   }
   // How many keys are below the own, how many of columns before the own, how many up to the own column's end.
-  unsigned place[Each], column_begin[Each], column_end[Each], least_of_column[Each], least_of_next[Each];
+  unsigned place[Each], column_begin[Each], column_end[Each], min_of_column[Each], min_of_next[Each];
 #pragma unroll
   for (int i = 0; i < Each; ++i) {
-    least_of_column[i] = key[i];
-    least_of_next[i] = key[i] + (1u << row_bits);
+    min_of_column[i] = key[i];
+    min_of_next[i] = key[i] + (1u << row_bits);
     if (lane + 32 * i < entries) key[i] |= row[i];
     place[i] = column_begin[i] = column_end[i] = 0;
   }
@@ -256,8 +256,8 @@ __device__ void order_few(const workplace<I>& at, std::int64_t block, std::int64
 #pragma unroll
       for (int i = 0; i < Each; ++i) {
         place[i] += other < key[i] ? 1 : 0;
-        column_begin[i] += other < least_of_column[i] ? 1 : 0;
-        column_end[i] += other < least_of_next[i] ? 1 : 0;
+        column_begin[i] += other < min_of_column[i] ? 1 : 0;
+        column_end[i] += other < min_of_next[i] ? 1 : 0;
       }
     }
   }
@@ -337,8 +337,8 @@ struct block_team {
 
   __device__ void order() const {
     if (thread == 0) {
-      s.least_col = 0x7fffffff;
-      s.greatest_col = 0;
+      s.min_col = 0x7fffffff;
+      s.max_col = 0;
     }
     meet<Class>();
     for (int row = thread; row <= height; row += team) {
@@ -347,11 +347,11 @@ struct block_team {
       if (row == height) break;
       const std::int64_t to = at.job.row_ptr[first_row + row + 1];
       if (from == to) continue;
-      atomicMin(&s.least_col, static_cast<int>(at.job.col_ind[from]));
-      atomicMax(&s.greatest_col, static_cast<int>(at.job.col_ind[to - 1]));
+      atomicMin(&s.min_col, static_cast<int>(at.job.col_ind[from]));
+      atomicMax(&s.max_col, static_cast<int>(at.job.col_ind[to - 1]));
     }
     meet<Class>();
-    const std::int64_t span = std::int64_t{s.greatest_col} - s.least_col + 1;
+    const std::int64_t span = std::int64_t{s.max_col} - s.min_col + 1;
     const int words = (height + 31) / 32;
     if (span <= 2 * entries && span * (4 * words + 2) <= counting_bytes) {
       count(static_cast<int>(span), words);
@@ -368,7 +368,7 @@ struct block_team {
 
   /// Entry k's column, as it was read, from the least of the row block on, and its row.
   __device__ std::uint32_t key(int k, unsigned col) const {
-    return (col - static_cast<unsigned>(s.least_col)) << at.row_bits | static_cast<unsigned>(row_of(k));
+    return (col - static_cast<unsigned>(s.min_col)) << at.row_bits | static_cast<unsigned>(row_of(k));
   }
   /// The last row that begins at or before entry k.
   __device__ int row_of(int k) const {
@@ -404,14 +404,14 @@ struct block_team {
     const std::uint32_t row_mask = (1u << at.row_bits) - 1;
     for (int i = thread; i < span * words; i += team) rows[i] = 0;
     meet<Class>();
-    std::uint32_t own[Class::most_each];
+    std::uint32_t own[Class::max_each];
 #pragma unroll
-    for (int i = 0; i < Class::most_each; ++i) {
+    for (int i = 0; i < Class::max_each; ++i) {
       const int k = thread + i * team;
       if (k < entries) own[i] = static_cast<unsigned>(__ldg(from_col_ind + k));
     }
 #pragma unroll
-    for (int i = 0; i < Class::most_each; ++i) {
+    for (int i = 0; i < Class::max_each; ++i) {
       const int k = thread + i * team;
       if (k >= entries) break;
       own[i] = key(k, own[i]);
@@ -439,12 +439,12 @@ struct block_team {
       if (i >= share_end) continue;
       start[i] = static_cast<std::uint16_t>(below);
       if (own_count == 0) continue;
-      set_column(static_cast<int>(below >> 16), static_cast<unsigned>(s.least_col + i), own_count & 0xffffu);
+      set_column(static_cast<int>(below >> 16), static_cast<unsigned>(s.min_col + i), own_count & 0xffffu);
     }
     if (thread == 0) at.num_columns[block] = static_cast<I>(all >> 16);
     meet<Class>();
 #pragma unroll
-    for (int i = 0; i < Class::most_each; ++i) {
+    for (int i = 0; i < Class::max_each; ++i) {
       const int k = thread + i * team;
       if (k >= entries) break;
       const std::uint32_t row = own[i] & row_mask, col = own[i] >> at.row_bits;
@@ -479,18 +479,18 @@ struct block_team {
     const int each = (entries + team - 1) / team | 1;
     const int first = thread * each, run = first + each < entries ? each : entries - first;
     for (int span = 1; span < height; span *= 2) {  // rows of a sorted list
-      std::uint64_t merged[Class::most_each];
+      std::uint64_t merged[Class::max_each];
       if (run > 0) {
         pair_of_lists lists(s.keys, s.row_start, height, span, row_of(first), first);
 #pragma unroll
-        for (int i = 0; i < Class::most_each; ++i) {
+        for (int i = 0; i < Class::max_each; ++i) {
           if (i >= run) break;
           merged[i] = lists.next();
         }
       }
       meet<Class>();
 #pragma unroll
-      for (int i = 0; i < Class::most_each; ++i) {
+      for (int i = 0; i < Class::max_each; ++i) {
         if (i >= run) break;
         s.keys[first + i] = merged[i];
       }
@@ -527,7 +527,7 @@ struct block_team {
           while (end < entries && keys[end] >> col_from == col) ++end;
         }
         set_column(static_cast<int>(before) + __popc(bits & ((1u << lane) - 1)),
-                   static_cast<unsigned>(s.least_col) + static_cast<unsigned>(col), static_cast<unsigned>(end - k));
+                   static_cast<unsigned>(s.min_col) + static_cast<unsigned>(col), static_cast<unsigned>(end - k));
       }
       before += static_cast<unsigned>(__popc(bits));
     }

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "bcsc/types.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 /// The device's steps from CSR to compact BCSC, named without any CUDA header. Values are moved by their size alone.
 namespace bcsc::converters::steps {

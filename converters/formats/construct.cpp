@@ -7,7 +7,7 @@
 #include "converters/formats/ascending.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc {
 

@@ -9,7 +9,7 @@
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/padded.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc {
 

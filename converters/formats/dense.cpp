@@ -6,7 +6,7 @@
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/padded.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// Dense matrices on the host: made from CSR, and taken apart again.
 namespace bcsc {

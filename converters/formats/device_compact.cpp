@@ -6,7 +6,7 @@
 #include "converters/formats/checks.hpp"
 #include "converters/formats/compact_steps.hpp"
 #include "converters/formats/instantiate.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc::converters {
 
@@ -21,8 +21,8 @@ void require_on_device(memory_space space, const char* what) {
 }
 
 void require_height(std::int64_t m_block) {
-  if (m_block >= 1 && m_block <= greatest_m_block) return;
-  core::fail(errc::invalid_argument, "m_block = {}: must lie in 1 .. {}", m_block, greatest_m_block);
+  if (m_block >= 1 && m_block <= max_m_block) return;
+  core::fail(errc::invalid_argument, "m_block = {}: must lie in 1 .. {}", m_block, max_m_block);
 }
 
 template <class X>
@@ -35,7 +35,7 @@ device_buffer<X> copy_on_device(int device, std::span<const X> from) {
 /// The columns on the device, narrow where they may be.
 template <element T, index I>
 void set_columns(int device, device_compact<T, I>& to, std::span<const I> from, bool narrow_columns) {
-  if (!narrow_columns || to.cols > most_narrow_columns) {
+  if (!narrow_columns || to.cols > max_narrow_columns) {
     to.col_ind = copy_on_device(device, from);
     return;
   }
@@ -153,7 +153,7 @@ device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, s
                            .row_in_block = out.row_in_block.data()};
   if constexpr (number<T>) job.values = out.values.buffer.data();
   steps::loose_columns<I> columns = steps::order_entries(device, job);
-  const bool narrow = narrow_columns && a.cols <= most_narrow_columns;
+  const bool narrow = narrow_columns && a.cols <= max_narrow_columns;
   if (narrow) {
     out.col_ind16 = device_buffer<std::uint16_t>(device, columns.nnzc);
   } else {

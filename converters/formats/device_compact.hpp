@@ -6,7 +6,7 @@
 
 #include "bcsc/formats.hpp"
 #include "converters/formats/device_convert.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 /// The compact form of BCSC on a GPU. As device_convert.hpp: work on the default stream, complete on return, results
 /// bit-equal to the host's, error{no_device} in a build without CUDA.

@@ -6,7 +6,7 @@
 #include "converters/formats/checks.hpp"
 #include "converters/formats/device_steps.hpp"
 #include "converters/formats/instantiate.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc::converters {
 

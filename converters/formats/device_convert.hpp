@@ -6,7 +6,7 @@
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/formats.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 /// Formats whose arrays lie on a GPU: checked, converted and analysed there; only a few counts come to the host. The
 /// results are bit-equal to the host's. All work is done on the default stream of the device named and is complete on

@@ -6,7 +6,7 @@
 #include "converters/formats/device_formats_steps.hpp"
 #include "converters/formats/device_steps.hpp"
 #include "converters/formats/instantiate.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// The conversions on a GPU, put together from the steps; CSR is the hub.
 namespace bcsc {

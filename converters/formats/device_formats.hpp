@@ -12,9 +12,9 @@
 
 #include "bcsc/device.hpp"
 #include "bcsc_config.h"
-#include "lib/core/buffer.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/context_state.hpp"
+#include "core/buffer.hpp"
+#include "core/checked.hpp"
+#include "core/context_state.hpp"
 
 /// What the device matrices are made with: the way to the device, the owner of arrays, and what arrays a format has.
 namespace bcsc::converters {

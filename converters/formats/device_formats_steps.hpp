@@ -5,7 +5,7 @@
 
 #include "bcsc/types.hpp"
 #include "converters/formats/device_divider.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 /// More steps of the device conversions (device_steps.hpp): those between all formats. Pointers are device pointers;
 /// all run on the default stream of the current device, whose number is `device` where a step allocates. Values are

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "converters/formats/device_grid.cuh"
-#include "lib/core/buffer.hpp"
-#include "lib/core/launch.cuh"
+#include "core/buffer.hpp"
+#include "core/launch.cuh"
 
 /// The loops of the device's conversions: one thread an entry; searches in pointer arrays instead of a thread a row, so
 /// that long rows hold nobody up.

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bcsc/types.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 /// The steps of the device conversions, each a kernel or a parallel primitive, named without any CUDA header. Pointers
 /// are device pointers; all run on the default stream of the current device, whose number is `device` where a step

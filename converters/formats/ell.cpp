@@ -5,7 +5,7 @@
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/padded.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// Blocked ELLPACK on the host: made from CSR, checked, and taken apart again.
 namespace bcsc {

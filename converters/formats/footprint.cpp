@@ -1,6 +1,6 @@
 #include "bcsc/formats.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc::footprint {
 

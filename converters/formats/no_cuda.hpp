@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 namespace bcsc::converters {
 

@@ -7,7 +7,7 @@
 
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// Orders of rows and heights of row blocks, from the pattern alone.
 namespace bcsc {
@@ -229,8 +229,8 @@ std::vector<std::int64_t> order_by_similarity(const row_pattern<I>& a, const ord
   signatures s = sign_rows(a, order, options);
   std::vector<std::int64_t> begin(order.size() + 1);
   std::iota(begin.begin(), begin.end(), std::int64_t{0});
-  constexpr int most_levels = 12;
-  for (int level = 0; level < most_levels && begin.size() > 2; ++level) {
+  constexpr int max_levels = 12;
+  for (int level = 0; level < max_levels && begin.size() > 2; ++level) {
     const auto num_items = static_cast<std::int64_t>(begin.size()) - 1;
     const auto links = best_links(s, num_items, [&](std::int64_t x, std::int64_t y) {
       if (level == 0) {

@@ -9,7 +9,7 @@
 #include "bcsc/formats.hpp"
 #include "converters/formats/block_columns.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// What the formats that store zeros (BSR, Blocked-ELL, dense) share: which blocks hold entries, and CSR without the
 /// zeros.

@@ -12,7 +12,7 @@
 #include "bcsc/elements.hpp"
 #include "bcsc_config.h"
 #include "converters/formats/checks.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 #if BCSC_WITH_OPENMP
 #include <omp.h>

@@ -4,7 +4,7 @@
 #include "bcsc/convert.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 
 /// From one triangle of a matrix to the whole of it.
 namespace bcsc {

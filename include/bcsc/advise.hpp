@@ -52,7 +52,7 @@ struct advice {
   std::int64_t csr_bytes = 0, dense_bytes = 0;
   std::vector<height_advice> heights;  ///< one for each of m_blocks
   std::int64_t m_block = 0;  ///< advised: the lowest with no more than 1.1 of the least traffic; 1 with the verdict csr
-  std::int64_t least_bytes = 0, least_traffic = 0;  ///< the m_block with the least bytes, and with the least traffic
+  std::int64_t min_bytes = 0, min_traffic = 0;  ///< the m_block with the least bytes, and with the least traffic
 
   // What else may be done at the advised height, and what it brings. nnzc falling and reuse rising are the same.
   bool balance = false;              ///< boundaries by work: the heaviest row block would keep others waiting

@@ -13,6 +13,7 @@
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/types.hpp"
+#include "bcsc/values.hpp"
 
 /// Matrices whose format, element and index types are known when the program runs: what a file holds, or the command
 /// line asks for.
@@ -159,9 +160,10 @@ class any_matrix {
   decltype(auto) visit(F&& f) const {
     return std::visit([&](const auto& matrices) -> decltype(auto) { return std::visit(f, matrices); }, matrices_);
   }
-  any_view view() const {
+  any_view view() const& {
     return visit([](const auto& a) { return any_view(a.view()); });
   }
+  void view() const&& = delete;  // a temporary would end before it
   operator any_view() const { return view(); }
   matrix_format format() const { return view().format(); }
   value_type element() const { return view().element(); }
@@ -186,8 +188,11 @@ class any_matrix {
 
 /// What a conversion may be told beside the format. Each format takes what concerns it.
 struct conversion_options {
-  /// Empty: the source's. Values are cast; a pattern becomes ones, and what becomes a pattern loses its values.
+  /// Empty: the source's. Values are rounded to nearest; a pattern becomes ones, and what becomes a pattern loses its
+  /// values.
   std::optional<value_type> element = {};
+  /// Of values beyond the range of `element`. What is too small for it becomes 0: analyse_narrowing() counts both.
+  overflow_policy overflow = overflow_policy::refuse;
   /// Empty: int32 if rows, columns and entries fit it, else int64. What does not fit the type asked for is
   /// error{size_overflow}.
   std::optional<index_type> indices = {};
@@ -200,7 +205,8 @@ struct conversion_options {
 
 /// Any matrix as any other: through CSR, in the memory that the steps take, each of which is freed as soon as it is
 /// used up. A matrix that is already what is asked for is returned as it is. Explicit zeros as in convert.hpp. Throws
-/// what the conversions throw, and error{unsupported} for a pattern that shall become BSR, Blocked-ELL or dense.
+/// what the conversions throw, error{value_out_of_range} where options.overflow refuses a value, and error{unsupported}
+/// for a pattern that shall become BSR, Blocked-ELL or dense.
 any_matrix convert(any_matrix a, matrix_format to, const conversion_options& options = {});
 /// The same, of a host view, which stays; always through CSR.
 any_matrix convert(const any_view& a, matrix_format to, const conversion_options& options = {});

@@ -10,6 +10,7 @@
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/dense_files.hpp"
 #include "bcsc/device.hpp"
 #include "bcsc/elements.hpp"
 #include "bcsc/error.hpp"
@@ -24,4 +25,5 @@
 #include "bcsc/spmm.hpp"
 #include "bcsc/tune.hpp"
 #include "bcsc/types.hpp"
+#include "bcsc/values.hpp"
 #include "bcsc/version.hpp"

@@ -49,12 +49,12 @@ struct range {
 struct filter {
   /// A glob (* ? [...]) for "Group/name", or for the name alone if it has no slash; without such characters, a part of
   /// "Group/name". Upper and lower case are one. Empty: any.
-  std::string pattern;
-  std::string kind;  ///< a part of the kind, upper and lower case one; empty: any
-  range rows, cols, nnz;
-  std::optional<bool> positive_definite;
-  std::optional<file_symmetry> symmetry;
-  std::optional<file_field> field;
+  std::string pattern = {};
+  std::string kind = {};  ///< a part of the kind, upper and lower case one; empty: any
+  range rows = {}, cols = {}, nnz = {};
+  std::optional<bool> positive_definite = {};
+  std::optional<file_symmetry> symmetry = {};
+  std::optional<file_field> field = {};
 };
 
 /// The matrices a filter lets through, in the catalogue's order.

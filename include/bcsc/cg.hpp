@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "bcsc/plan.hpp"
@@ -16,9 +18,9 @@ struct cg_options {
   std::int64_t max_iterations = 10000;
   preconditioner precondition = preconditioner::jacobi;
   bool use_initial_guess = false;  ///< X is the start vector; else it is overwritten, starting from 0
-  plan_options plan;               ///< of the product; `cols` is set to the number of right-hand sides
+  plan_options plan = {};          ///< where a plan is made; `cols` is set to the number of right-hand sides
   /// Told after each iteration the largest recurrence residual (relative); returning false stops.
-  std::function<bool(std::int64_t iteration, double residual)> progress;
+  std::function<bool(std::int64_t iteration, double residual)> progress = {};
 };
 
 /// Why the iteration ended.
@@ -54,6 +56,22 @@ template <value T, index I>
 cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options = {}) {
   return solve_cg(ctx, a.view(), b, x, options);
+}
+
+/// The same with a plan that there is already, for one solve after the other: A is the plan's op(A), `diagonal` [rows]
+/// that of A, on the host. Only Jacobi reads it; with preconditioner::none it may be empty. The plan is for a row-major
+/// B, and its own workspace, if it has one, serves one solve at a time. options.plan is not looked at. Throws also
+/// error{layout_mismatch}, and error{size_mismatch} for a diagonal of another length.
+template <value T>
+cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<const T>> diagonal, input_view<T> b,
+                   output_view<T> x, const cg_options& options = {});
+
+/// The diagonal of A, brought to the host; 0 where no entry is stored. A is on the host or on the context's device.
+template <value T, index I>
+std::vector<T> diagonal_of(const context& ctx, const csr_view<T, I>& a);
+template <value T, index I>
+std::vector<T> diagonal_of(const context& ctx, const csr_matrix<T, I>& a) {
+  return diagonal_of(ctx, a.view());
 }
 
 }  // namespace bcsc

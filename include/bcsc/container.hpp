@@ -48,7 +48,7 @@ struct container_read_options {
   /// Whether a plain file is mapped. False: it is read into memory, so that nothing done to the file later reaches the
   /// matrix, and a change while it is read is error{truncated | io_error}.
   bool map = true;
-  progress_callback progress;
+  progress_callback progress = {};
 };
 
 /// Header and metadata, without the arrays. Throws as mapped_matrix.
@@ -71,10 +71,11 @@ class mapped_matrix {
 
   const container_info& info() const;
   /// The matrix where it lies; valid as long as this object (moves included).
-  any_view view() const;
+  any_view view() const&;
+  void view() const&& = delete;  // a temporary would end before it
   /// The same, of a known type: as<csr_view<float>>(). Throws error{invalid_argument} if the file holds another.
   template <matrix_view View>
-  View as() const {
+  View as() const& {
     return view().visit([&]<class Held>(const Held& held) -> View {
       if constexpr (std::same_as<Held, View>) {
         return held;
@@ -83,6 +84,9 @@ class mapped_matrix {
       }
     });
   }
+
+  template <matrix_view View>
+  void as() const&& = delete;
 
  private:
   [[noreturn]] void fail_type(matrix_format wanted) const;
@@ -96,8 +100,8 @@ class mapped_matrix {
 any_matrix read_container(const std::filesystem::path& path, const container_read_options& options = {});
 
 struct container_write_options {
-  container_metadata metadata;
-  progress_callback progress;
+  container_metadata metadata = {};
+  progress_callback progress = {};
 };
 
 /// Writes a host matrix of any format, which is checked first. The file is written beside, flushed to the disk and

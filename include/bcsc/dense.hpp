@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,11 +27,13 @@ struct dense_view {
   layout order = layout::row_major;
 
   constexpr dense_view() = default;
-  constexpr dense_view(T* data, std::int64_t rows, std::int64_t cols, std::int64_t ld, layout order = layout::row_major)
-      : data(data), rows(rows), cols(cols), ld(ld), order(order) {}
+  constexpr dense_view(T* elements, std::int64_t num_rows, std::int64_t num_cols, std::int64_t leading_dimension,
+                       layout lies = layout::row_major)
+      : data(elements), rows(num_rows), cols(num_cols), ld(leading_dimension), order(lies) {}
   /// Packed: the leading dimension is the row or the column (1 if that is empty).
-  constexpr dense_view(T* data, std::int64_t rows, std::int64_t cols, layout order = layout::row_major)
-      : dense_view(data, rows, cols, std::max<std::int64_t>(1, order == layout::row_major ? cols : rows), order) {}
+  constexpr dense_view(T* elements, std::int64_t num_rows, std::int64_t num_cols, layout lies = layout::row_major)
+      : dense_view(elements, num_rows, num_cols,
+                   std::max<std::int64_t>(1, lies == layout::row_major ? num_cols : num_rows), lies) {}
   /// A mutable view is a constant view.
   template <class U>
   requires(std::is_const_v<T>&& std::is_same_v<U, std::remove_const_t<T>>) constexpr dense_view(
@@ -84,10 +87,15 @@ class dense_matrix {
   T& operator()(std::int64_t i, std::int64_t j) { return view()(i, j); }
   const T& operator()(std::int64_t i, std::int64_t j) const { return view()(i, j); }
 
-  dense_view<T> view() { return {values_.data(), rows_, cols_, order_}; }
-  dense_view<const T> view() const { return {values_.data(), rows_, cols_, order_}; }
+  std::span<T> values() & { return values_; }
+  std::span<const T> values() const& { return values_; }
+  dense_view<T> view() & { return {values_.data(), rows_, cols_, order_}; }
+  dense_view<const T> view() const& { return {values_.data(), rows_, cols_, order_}; }
   operator dense_view<T>() { return view(); }
   operator dense_view<const T>() const { return view(); }
+  // A temporary would end before them.
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0;

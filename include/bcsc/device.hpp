@@ -40,8 +40,13 @@ class device_matrix {
     return *this;
   }
 
-  const View& view() const { return view_; }
+  const View& view() const& { return view_; }
+  /// The view's members: a->row_ptr, say.
+  const View* operator->() const& { return &view_; }
   operator View() const { return view_; }
+  // A temporary would end before them.
+  void view() const&& = delete;
+  void operator->() const&& = delete;
   std::int64_t rows() const { return view_.rows; }
   std::int64_t cols() const { return view_.cols; }
 

@@ -25,7 +25,7 @@ template <int ExponentBits, int MantissaBits>
 constexpr std::uint16_t narrow_float(float value) noexcept {
   static_assert(ExponentBits + MantissaBits == 15);
   constexpr int dropped = 23 - MantissaBits;
-  constexpr int least_exponent = 2 - (1 << (ExponentBits - 1));  // of normal numbers
+  constexpr int min_exponent = 2 - (1 << (ExponentBits - 1));  // of normal numbers
   constexpr std::uint32_t infinity = ((1u << ExponentBits) - 1) << MantissaBits;
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
@@ -38,12 +38,12 @@ constexpr std::uint16_t narrow_float(float value) noexcept {
   std::uint32_t significand = magnitude & 0x7fffffu;
   int shift = dropped;
   std::uint32_t above = 0;  // the exponent's field
-  if (exponent >= least_exponent) {
-    above = static_cast<std::uint32_t>(exponent - least_exponent + 1) << MantissaBits;
+  if (exponent >= min_exponent) {
+    above = static_cast<std::uint32_t>(exponent - min_exponent + 1) << MantissaBits;
   } else {
     // A subnormal of the narrow type: the leading one becomes a digit, and more digits fall off.
     significand = magnitude >> 23 != 0 ? significand | 0x800000u : significand << 1;
-    shift += least_exponent - exponent;
+    shift += min_exponent - exponent;
     if (shift > 24) return static_cast<std::uint16_t>(sign);  // below half of the least subnormal
   }
   const std::uint32_t kept = significand >> shift, rest = significand & ((1u << shift) - 1), half = 1u << (shift - 1);

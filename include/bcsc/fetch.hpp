@@ -19,12 +19,12 @@ inline constexpr std::string_view default_url = "https://suitesparse-collection-
 struct fetch_options {
   /// Where the collection is: URL/MM/GROUP/NAME.tar.gz is loaded, by http or https. Empty: $BCSC_COLLECTION_URL, else
   /// default_url.
-  std::string url;
-  std::filesystem::path cache;  ///< empty: cache_folder()
+  std::string url = {};
+  std::filesystem::path cache = {};  ///< empty: cache_folder()
   /// What the archive's SHA-256 must be, 64 hexadecimal digits; empty: what it was at the first fetch.
-  std::string sha256;
+  std::string sha256 = {};
   /// Certificate authorities to trust (PEM), for a mirror of one's own; empty: the system's.
-  std::string ca_file;
+  std::string ca_file = {};
   bool again = false;  ///< download it even if it is in the cache
   /// More is not taken from a server. 0: what the matrix can reasonably need, 64 MiB and 128 bytes for each entry, row
   /// and column.
@@ -33,9 +33,9 @@ struct fetch_options {
   double timeout_seconds = 60;
   /// How often a failed attempt is repeated; counted anew by one that brought 1 MiB more than all before it.
   int retries = 4;
-  double retry_delay_seconds = 1;             ///< before the first further attempt; doubled for each, up to 30 s
-  progress_callback progress;                 ///< bytes of the archive; total is 0 while unknown
-  std::function<void(std::string_view)> log;  ///< told why an attempt failed, and what is waited for
+  double retry_delay_seconds = 1;                  ///< before the first further attempt; doubled for each, up to 30 s
+  progress_callback progress = {};                 ///< bytes of the archive; total is 0 while unknown
+  std::function<void(std::string_view)> log = {};  ///< told why an attempt failed, and what is waited for
 };
 
 struct fetched {

@@ -37,6 +37,7 @@ struct file_format_info {
   std::vector<std::string_view> extensions;  ///< the usual one first, by which files to be written are told
   bool has_mark = false;                     ///< told by its content, whatever its name
   bool can_read = false, can_write = false;
+  bool has_triangles = false;  ///< may store one triangle of a symmetric or skew-symmetric matrix
 };
 /// All formats, in the order of the enumeration.
 std::vector<file_format_info> file_formats();
@@ -53,39 +54,39 @@ using progress_callback = std::function<bool(std::int64_t done, std::int64_t tot
 
 struct read_options {
   /// What the file is; empty: told by its content, then by its name.
-  std::optional<file_format> format;
+  std::optional<file_format> format = {};
   /// Which matrix, where the file holds several: the path inside a .tar, the variable of a .mat. Empty: the only one,
   /// or of a .tar as the SuiteSparse collection ships it the one named like its folder.
-  std::string member;
+  std::string member = {};
   /// Complex values are an error, or, with this, lose their imaginary parts.
   bool real_part = false;
   /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's least index decides.
-  std::optional<int> index_base;
+  std::optional<int> index_base = {};
   /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the greatest index asks. An
   /// index beyond them is an error.
-  std::optional<std::int64_t> rows, cols;
+  std::optional<std::int64_t> rows = {}, cols = {};
   /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
   /// file's entries, so that a kernel which ignores A's values is caught. Equal on every platform.
-  std::optional<std::uint64_t> pattern_seed;
+  std::optional<std::uint64_t> pattern_seed = {};
   /// A .gz may expand to at most this many times its size ...
   double max_expansion_ratio = 1000.0;
   /// ... and to at most this many bytes.
   std::int64_t max_expanded_bytes = std::int64_t{64} << 30;
   /// What a file expands to or announces may take this much memory; empty: what memory there is, the least of what the
   /// system has available, what its control groups leave to the process, and RLIMIT_AS.
-  std::optional<std::int64_t> max_memory_bytes;
+  std::optional<std::int64_t> max_memory_bytes = {};
   /// A plain .bcsc file is mapped while it is read, and a process that shortens it meanwhile kills this one (SIGBUS).
   /// False: it is read into memory, as all other files are, of which a change while they are read is an error.
   bool map_containers = true;
-  progress_callback progress;
+  progress_callback progress = {};
 };
 
 /// What a file's header says, read without its entries.
 struct file_info {
   file_format format = file_format::matrix_market;
   std::int64_t rows = 0, cols = 0;
-  std::int64_t stored_entries = 0;  ///< announced, before symmetric expansion
-  file_symmetry symmetry = file_symmetry::general;
+  std::int64_t stored_entries = 0;                  ///< announced, before symmetric expansion
+  file_symmetry symmetry = file_symmetry::general;  ///< of a container, which holds whole matrices: what it says it was
   file_field field = file_field::real;
   bool array = false;  ///< Matrix Market array form
   std::string member;  ///< which of the file's matrices, where it may hold several
@@ -107,7 +108,7 @@ coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options&
 template <value T, index I = std::int32_t>
 csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options = {});
 
-/// A Matrix Market array file as a dense, column-major matrix (right-hand sides, say).
+/// A dense file as a matrix in the layout it is stored in: right-hand sides, say (bcsc/dense_files.hpp).
 template <value T>
 dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
 
@@ -131,13 +132,13 @@ struct write_options {
   file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
   file_field field = file_field::real;              ///< integer: values must be integers; pattern: values are dropped
   /// Written as the format's comment, line by line; of Rutherford-Boeing's title, 72 characters of the first line.
-  std::string comment;
+  std::string comment = {};
   int index_base = 1;  ///< of LIBSVM files and edge lists: 0 or 1
   /// Of write_matrix(): what the file shall be; empty: told by its name.
-  std::optional<file_format> format;
+  std::optional<file_format> format = {};
   /// Of containers: what they say in words (container.hpp).
-  std::map<std::string, std::string, std::less<>> metadata;
-  progress_callback progress;
+  std::map<std::string, std::string, std::less<>> metadata = {};
+  progress_callback progress = {};
 };
 
 /// Writes a host matrix as any format of file. Containers hold it as it is; the others hold CSR, so it is converted,

@@ -19,9 +19,9 @@ struct coo_view {
   using value_t = T;
   using index_t = I;
   std::int64_t rows = 0, cols = 0;
-  std::span<const I> row_ind;  ///< [nnz]
-  std::span<const I> col_ind;  ///< [nnz]
-  element_span<T> values;      ///< [nnz]
+  std::span<const I> row_ind = {};  ///< [nnz]
+  std::span<const I> col_ind = {};  ///< [nnz]
+  element_span<T> values = {};      ///< [nnz]
   memory_space space = memory_space::host;
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
 };
@@ -32,9 +32,9 @@ struct csr_view {
   using value_t = T;
   using index_t = I;
   std::int64_t rows = 0, cols = 0;
-  std::span<const I> row_ptr;  ///< [rows + 1]
-  std::span<const I> col_ind;  ///< [nnz]
-  element_span<T> values;      ///< [nnz]
+  std::span<const I> row_ptr = {};  ///< [rows + 1]
+  std::span<const I> col_ind = {};  ///< [nnz]
+  element_span<T> values = {};      ///< [nnz]
   memory_space space = memory_space::host;
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
 };
@@ -45,9 +45,9 @@ struct csc_view {
   using value_t = T;
   using index_t = I;
   std::int64_t rows = 0, cols = 0;
-  std::span<const I> col_ptr;  ///< [cols + 1]
-  std::span<const I> row_ind;  ///< [nnz]
-  element_span<T> values;      ///< [nnz]
+  std::span<const I> col_ptr = {};  ///< [cols + 1]
+  std::span<const I> row_ind = {};  ///< [nnz]
+  element_span<T> values = {};      ///< [nnz]
   memory_space space = memory_space::host;
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
 };
@@ -60,9 +60,9 @@ struct bsr_view {
   using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::int64_t row_block = 1, col_block = 1;
-  std::span<const I> brow_ptr;  ///< [ceil(rows / row_block) + 1]
-  std::span<const I> bcol_ind;  ///< [num_blocks]
-  element_span<T> values;       ///< [num_blocks * row_block * col_block]
+  std::span<const I> brow_ptr = {};  ///< [ceil(rows / row_block) + 1]
+  std::span<const I> bcol_ind = {};  ///< [num_blocks]
+  element_span<T> values = {};       ///< [num_blocks * row_block * col_block]
   memory_space space = memory_space::host;
   std::int64_t num_blocks() const { return static_cast<std::int64_t>(bcol_ind.size()); }
 };
@@ -76,11 +76,11 @@ struct bcsc_view {
   using index_t = I;
   std::int64_t rows = 0, cols = 0;
   std::int64_t m_block = 1;
-  std::span<const I> brow_ptr;  ///< [ceil(rows / m_block) + 1] positions in col_ind
-  std::span<const I> col_ind;   ///< [nnzc] the column each non-empty column is
-  std::span<const I> col_ptr;   ///< [nnzc + 1] positions in row_ind and values
-  std::span<const I> row_ind;   ///< [nnz]
-  element_span<T> values;       ///< [nnz]
+  std::span<const I> brow_ptr = {};  ///< [ceil(rows / m_block) + 1] positions in col_ind
+  std::span<const I> col_ind = {};   ///< [nnzc] the column each non-empty column is
+  std::span<const I> col_ptr = {};   ///< [nnzc + 1] positions in row_ind and values
+  std::span<const I> row_ind = {};   ///< [nnz]
+  element_span<T> values = {};       ///< [nnz]
   memory_space space = memory_space::host;
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
   /// The number of non-empty columns, over all row blocks.
@@ -97,10 +97,10 @@ struct ell_view {
   std::int64_t rows = 0, cols = 0;
   std::int64_t block = 1;  ///< height and width of a block
   std::int64_t blocks_per_row = 0;
-  std::span<const I> bcol_ind;  ///< [ceil(rows / block) * blocks_per_row], row-major
+  std::span<const I> bcol_ind = {};  ///< [ceil(rows / block) * blocks_per_row], row-major
   /// [ceil(rows / block) * block][blocks_per_row * block], row-major over the whole matrix, zero where nothing is
   /// stored
-  element_span<T> values;
+  element_span<T> values = {};
   memory_space space = memory_space::host;
   std::int64_t num_block_rows() const { return rows / block + (rows % block != 0 ? 1 : 0); }
 };
@@ -131,7 +131,7 @@ class small_indices {
 };
 
 /// What two bytes tell apart: the rows of a row block, and the columns of a matrix that has them narrow.
-inline constexpr std::int64_t greatest_m_block = 65536, most_narrow_columns = 65536;
+inline constexpr std::int64_t max_m_block = 65536, max_narrow_columns = 65536;
 
 /// BCSC as the kernels read it: what lies inside a row block is told in one or two bytes (in none if m_block = 1, which
 /// makes it CSR). Row blocks may have heights of their own, and their columns may stand dense ones first.
@@ -140,17 +140,17 @@ struct compact_bcsc_view {
   using value_t = T;
   using index_t = I;
   std::int64_t rows = 0, cols = 0;
-  std::int64_t m_block = 1;      ///< height of the row blocks, or of the highest
-  std::span<const I> block_row;  ///< [num_row_blocks + 1] where each begins; empty: at multiples of m_block
-  std::span<const I> brow_ptr;   ///< [num_row_blocks + 1] positions in col_ind and col_count
-  std::span<const I> entry_ptr;  ///< [num_row_blocks + 1] positions in row_in_block and values
+  std::int64_t m_block = 1;           ///< height of the row blocks, or of the highest
+  std::span<const I> block_row = {};  ///< [num_row_blocks + 1] where each begins; empty: at multiples of m_block
+  std::span<const I> brow_ptr = {};   ///< [num_row_blocks + 1] positions in col_ind and col_count
+  std::span<const I> entry_ptr = {};  ///< [num_row_blocks + 1] positions in row_in_block and values
   /// [num_row_blocks] positions in col_ind: a block's columns before it are its dense ones. Columns strictly increase
   /// among the dense and among the others. Empty: they increase over the whole block.
-  std::span<const I> dense_end;
-  std::span<const I> col_ind;  ///< [nnzc], or empty where col_ind16 holds the columns
-  small_indices col_count;     ///< [nnzc] the column's non-zeros, less one
-  small_indices row_in_block;  ///< [nnz] strictly increasing in a column
-  element_span<T> values;      ///< [nnz] by row block, column, row
+  std::span<const I> dense_end = {};
+  std::span<const I> col_ind = {};  ///< [nnzc], or empty where col_ind16 holds the columns
+  small_indices col_count = {};     ///< [nnzc] the column's non-zeros, less one
+  small_indices row_in_block = {};  ///< [nnz] strictly increasing in a column
+  element_span<T> values = {};      ///< [nnz] by row block, column, row
   memory_space space = memory_space::host;
   std::span<const std::uint16_t> col_ind16 = {};  ///< [nnzc] instead of col_ind, for at most 65536 columns
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
@@ -181,6 +181,9 @@ struct compact_bcsc_view {
 // arrays are believed as they are.
 // Throws error{invalid_argument | size_overflow | invalid_format | index_out_of_range} that names array, position,
 // value.
+//
+// The arrays are had as spans, all together as view(). Of a temporary neither can be had: it would end before them. As
+// an argument a temporary converts to its view, which serves until the call returns.
 
 /// An owning COO matrix on the host.
 template <element T, index I = std::int32_t>
@@ -195,9 +198,17 @@ class coo_matrix {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t nnz() const { return static_cast<std::int64_t>(values_.size()); }
-  coo_view<T, I> view() const { return {rows_, cols_, row_ind_, col_ind_, values_}; }
+  std::span<const I> row_ind() const& { return row_ind_; }
+  std::span<const I> col_ind() const& { return col_ind_; }
+  element_span<T> values() const& { return values_; }
+  element_values<T> values() & { return values_; }
+  coo_view<T, I> view() const& { return {rows_, cols_, row_ind_, col_ind_, values_}; }
   operator coo_view<T, I>() const { return view(); }
-  element_values<T> values() { return values_; }
+
+  void row_ind() const&& = delete;
+  void col_ind() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0;
@@ -218,9 +229,17 @@ class csr_matrix {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t nnz() const { return static_cast<std::int64_t>(values_.size()); }
-  csr_view<T, I> view() const { return {rows_, cols_, row_ptr_, col_ind_, values_}; }
+  std::span<const I> row_ptr() const& { return row_ptr_; }
+  std::span<const I> col_ind() const& { return col_ind_; }
+  element_span<T> values() const& { return values_; }
+  element_values<T> values() & { return values_; }
+  csr_view<T, I> view() const& { return {rows_, cols_, row_ptr_, col_ind_, values_}; }
   operator csr_view<T, I>() const { return view(); }
-  element_values<T> values() { return values_; }
+
+  void row_ptr() const&& = delete;
+  void col_ind() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0;
@@ -241,9 +260,17 @@ class csc_matrix {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t nnz() const { return static_cast<std::int64_t>(values_.size()); }
-  csc_view<T, I> view() const { return {rows_, cols_, col_ptr_, row_ind_, values_}; }
+  std::span<const I> col_ptr() const& { return col_ptr_; }
+  std::span<const I> row_ind() const& { return row_ind_; }
+  element_span<T> values() const& { return values_; }
+  element_values<T> values() & { return values_; }
+  csc_view<T, I> view() const& { return {rows_, cols_, col_ptr_, row_ind_, values_}; }
   operator csc_view<T, I>() const { return view(); }
-  element_values<T> values() { return values_; }
+
+  void col_ptr() const&& = delete;
+  void row_ind() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0;
@@ -266,9 +293,17 @@ class bsr_matrix {
   std::int64_t row_block() const { return row_block_; }
   std::int64_t col_block() const { return col_block_; }
   std::int64_t num_blocks() const { return static_cast<std::int64_t>(bcol_ind_.size()); }
-  bsr_view<T, I> view() const { return {rows_, cols_, row_block_, col_block_, brow_ptr_, bcol_ind_, values_}; }
+  std::span<const I> brow_ptr() const& { return brow_ptr_; }
+  std::span<const I> bcol_ind() const& { return bcol_ind_; }
+  element_span<T> values() const& { return values_; }
+  element_values<T> values() & { return values_; }
+  bsr_view<T, I> view() const& { return {rows_, cols_, row_block_, col_block_, brow_ptr_, bcol_ind_, values_}; }
   operator bsr_view<T, I>() const { return view(); }
-  element_values<T> values() { return values_; }
+
+  void brow_ptr() const&& = delete;
+  void bcol_ind() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0, row_block_ = 1, col_block_ = 1;
@@ -292,9 +327,21 @@ class bcsc_matrix {
   std::int64_t m_block() const { return m_block_; }
   std::int64_t nnz() const { return static_cast<std::int64_t>(values_.size()); }
   std::int64_t nnzc() const { return static_cast<std::int64_t>(col_ind_.size()); }
-  bcsc_view<T, I> view() const { return {rows_, cols_, m_block_, brow_ptr_, col_ind_, col_ptr_, row_ind_, values_}; }
+  std::span<const I> brow_ptr() const& { return brow_ptr_; }
+  std::span<const I> col_ind() const& { return col_ind_; }
+  std::span<const I> col_ptr() const& { return col_ptr_; }
+  std::span<const I> row_ind() const& { return row_ind_; }
+  element_span<T> values() const& { return values_; }
+  element_values<T> values() & { return values_; }
+  bcsc_view<T, I> view() const& { return {rows_, cols_, m_block_, brow_ptr_, col_ind_, col_ptr_, row_ind_, values_}; }
   operator bcsc_view<T, I>() const { return view(); }
-  element_values<T> values() { return values_; }
+
+  void brow_ptr() const&& = delete;
+  void col_ind() const&& = delete;
+  void col_ptr() const&& = delete;
+  void row_ind() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0, m_block_ = 1;
@@ -316,9 +363,15 @@ class ell_matrix {
   std::int64_t cols() const { return cols_; }
   std::int64_t block() const { return block_; }
   std::int64_t blocks_per_row() const { return blocks_per_row_; }
-  ell_view<T, I> view() const { return {rows_, cols_, block_, blocks_per_row_, bcol_ind_, values_}; }
+  std::span<const I> bcol_ind() const& { return bcol_ind_; }
+  element_span<T> values() const& { return values_; }
+  element_values<T> values() & { return values_; }
+  ell_view<T, I> view() const& { return {rows_, cols_, block_, blocks_per_row_, bcol_ind_, values_}; }
   operator ell_view<T, I>() const { return view(); }
-  element_values<T> values() { return values_; }
+
+  void bcol_ind() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
   std::int64_t rows_ = 0, cols_ = 0, block_ = 1, blocks_per_row_ = 0;
@@ -329,10 +382,10 @@ class ell_matrix {
 /// The arrays of a compact BCSC matrix, as its constructor takes them.
 template <element T, index I = std::int32_t>
 struct compact_bcsc_arrays {
-  std::vector<I> block_row, brow_ptr, entry_ptr, dense_end, col_ind;
-  std::vector<std::byte> col_count, row_in_block;  ///< small_indices::bytes_for(m_block) bytes each
-  element_array<T> values;
-  std::vector<std::uint16_t> col_ind16;  ///< instead of col_ind
+  std::vector<I> block_row = {}, brow_ptr = {}, entry_ptr = {}, dense_end = {}, col_ind = {};
+  std::vector<std::byte> col_count = {}, row_in_block = {};  ///< small_indices::bytes_for(m_block) bytes each
+  element_array<T> values = {};
+  std::vector<std::uint16_t> col_ind16 = {};  ///< instead of col_ind
 };
 
 /// An owning compact BCSC matrix on the host.
@@ -351,26 +404,38 @@ class compact_bcsc_matrix {
   std::int64_t m_block() const { return m_block_; }
   std::int64_t nnz() const { return static_cast<std::int64_t>(arrays_.values.size()); }
   std::int64_t nnzc() const { return static_cast<std::int64_t>(arrays_.col_ind.size() + arrays_.col_ind16.size()); }
-  compact_bcsc_view<T, I> view() const {
-    const int bytes = small_indices::bytes_for(m_block_);
-    return {rows_,
-            cols_,
-            m_block_,
-            arrays_.block_row,
-            arrays_.brow_ptr,
-            m_block_ == 1 ? arrays_.brow_ptr : arrays_.entry_ptr,
-            arrays_.dense_end,
-            arrays_.col_ind,
-            {arrays_.col_count.data(), static_cast<std::size_t>(nnzc()), bytes},
-            {arrays_.row_in_block.data(), arrays_.values.size(), bytes},
-            arrays_.values,
-            memory_space::host,
-            arrays_.col_ind16};
+  std::span<const I> block_row() const& { return arrays_.block_row; }
+  std::span<const I> brow_ptr() const& { return arrays_.brow_ptr; }
+  std::span<const I> entry_ptr() const& { return m_block_ == 1 ? arrays_.brow_ptr : arrays_.entry_ptr; }
+  std::span<const I> dense_end() const& { return arrays_.dense_end; }
+  std::span<const I> col_ind() const& { return arrays_.col_ind; }
+  std::span<const std::uint16_t> col_ind16() const& { return arrays_.col_ind16; }
+  small_indices col_count() const& { return small(arrays_.col_count, static_cast<std::size_t>(nnzc())); }
+  small_indices row_in_block() const& { return small(arrays_.row_in_block, arrays_.values.size()); }
+  element_span<T> values() const& { return arrays_.values; }
+  element_values<T> values() & { return arrays_.values; }
+  compact_bcsc_view<T, I> view() const& {
+    return {rows_,     cols_,       m_block_,       block_row(), brow_ptr(),         entry_ptr(), dense_end(),
+            col_ind(), col_count(), row_in_block(), values(),    memory_space::host, col_ind16()};
   }
   operator compact_bcsc_view<T, I>() const { return view(); }
-  element_values<T> values() { return arrays_.values; }
+
+  void block_row() const&& = delete;
+  void brow_ptr() const&& = delete;
+  void entry_ptr() const&& = delete;
+  void dense_end() const&& = delete;
+  void col_ind() const&& = delete;
+  void col_ind16() const&& = delete;
+  void col_count() const&& = delete;
+  void row_in_block() const&& = delete;
+  void values() const&& = delete;
+  void view() const&& = delete;
 
  private:
+  small_indices small(const std::vector<std::byte>& numbers, std::size_t count) const {
+    return {numbers.data(), count, small_indices::bytes_for(m_block_)};
+  }
+
   std::int64_t rows_ = 0, cols_ = 0, m_block_ = 1;
   compact_bcsc_arrays<T, I> arrays_;
 };

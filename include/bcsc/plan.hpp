@@ -15,6 +15,11 @@
 
 namespace bcsc {
 
+namespace plan {
+template <number T>
+class body;
+}
+
 /// How a plan cuts the rows into row blocks (bcsc/order.hpp says how each is found).
 enum class row_blocks {
   uniform,     ///< every m_block rows
@@ -38,30 +43,36 @@ enum class col_major_b {
 };
 std::string_view to_string(col_major_b way);
 
-/// What a plan is made for. Everything but `cols` may stay as it is.
+/// What a plan chooses by itself, and experts may choose for it: to measure, or where they know better.
+struct expert_plan_options {
+  std::string kernel = {};   ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
+  std::int64_t m_block = 0;  ///< force the height of the row blocks; 0: the plan chooses
+  row_blocks boundaries = row_blocks::uniform;
+  /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
+  /// in A's order all the same. Found on the host, and kept by update_values.
+  bool reorder_rows = false;
+  /// Of a column-major B. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are none on the
+  /// CPU nor for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.
+  col_major_b reading = col_major_b::as_predicted;
+};
+
+/// What a plan is made for. Everything but `cols` may stay as it is: first what the product is, then what it may take,
+/// then what is better left to the plan.
 struct plan_options {
   std::int64_t cols = 32;               ///< the N it will mostly run with; any N runs
   op transpose = op::none;              ///< op(A); the plan stores what it needs of it
   layout b_layout = layout::row_major;  ///< B's layout in run(); C's may be either
-  std::string kernel = {};              ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
-  std::int64_t m_block = 0;             ///< force the height of the row blocks; 0: the plan chooses
-  std::int64_t batch = 1;               ///< members of a batch that the workspace has room for; any number runs
-  bool deterministic = false;           ///< only kernels that are bit-equal from run to run
   compute_class compute = compute_class::full;
+  bool deterministic = false;  ///< only kernels that are bit-equal from run to run
+  /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
+  bool transposable = false;
+  std::int64_t batch = 1;  ///< members of a batch that the workspace has room for; any number runs
   /// Bound on workspace_bytes(); one tile of columns of a column-major B is always taken. Less means more, narrower
   /// passes over it, fewer members of a batch at once, and, on a GPU, that a column-major C of some 36 MiB and more is
   /// written as it comes instead of being turned once it is whole. 0: 256 MiB, or 1 GiB where such a C is.
   std::int64_t max_workspace_bytes = 0;
   trust check = trust::validate;  ///< of A's arrays
-  /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
-  /// in A's order all the same. Found on the host, and kept by update_values.
-  bool reorder_rows = false;
-  row_blocks boundaries = row_blocks::uniform;
-  /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
-  bool transposable = false;
-  /// Of a column-major B. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are none on the
-  /// CPU nor for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.
-  col_major_b reading = col_major_b::as_predicted;
+  expert_plan_options expert = {};
 };
 
 /// alpha or beta: a host value, or a pointer to one value where the context computes (device memory on CUDA), read when
@@ -179,7 +190,7 @@ class spmm_plan {
   ///
   /// On the CPU from every plan, deterministic. On a GPU from plans that store a stream of rows (algorithm "rowwise"),
   /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below its least normal number may
-  /// become 0, and a column-major C is slow. None if the plan stores A in another form, as fragments for the matrix
+  /// become 0, and a column-major C is slow. None if the plan stores A in another form, as MMA tiles for the matrix
   /// units (plan_options::transposable sees to it that it does not). plan_options::transpose stores A' instead. Throws
   /// error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
   std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
@@ -206,10 +217,9 @@ class spmm_plan {
   const context& where() const;
 
  private:
-  struct impl;
-  explicit spmm_plan(std::unique_ptr<impl> made);
-  impl& made(const char* member) const;  // throws in a plan that has been moved from
-  std::unique_ptr<impl> impl_;
+  explicit spmm_plan(std::unique_ptr<plan::body<T>> made);
+  plan::body<T>& made(const char* member) const;  // throws in a plan that has been moved from
+  std::unique_ptr<plan::body<T>> body_;
 };
 
 template <number T, index I>

@@ -12,14 +12,14 @@ namespace bcsc {
 /// r (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied; u is that of fp32 for
 /// fp16 and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
 struct error_bound {
-  int more_terms = 3;   ///< 16 where three TF32 products make one, and for fp16 and bf16 on the matrix units
+  int more_terms = 3;   ///< 16 where three TF32 products make one, and for fp16 and bf16 on the tensor cores
   double rounding = 0;  ///< r
 };
 
 /// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;       ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
-  std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled", "rowwise", "units", "cached"
+  std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled", "rowwise", "mma"
   backend where = backend::cpu;
   value_type type = value_type::fp32;
   int m_tile = 0;           ///< rows of C a tile holds: the m_block the kernel is made for

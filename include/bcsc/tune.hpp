@@ -9,9 +9,10 @@
 namespace bcsc {
 
 struct tune_options {
-  plan_options plan;       ///< `kernel` may name an algorithm to search within
+  plan_options plan = {};  ///< `expert.kernel` may name an algorithm to search within
   int repetitions = 10;    ///< timed runs per candidate; the median counts
-  std::string cache_file;  ///< remembers winners by device, matrix shape, nnz, reuse and N; empty: this process only
+  std::string cache_file =
+      {};  ///< remembers winners by device, matrix shape, nnz, reuse and N; empty: this process only
 };
 
 struct tune_timing {

@@ -1,8 +1,8 @@
 #include "kernels/cpu/dispatch.hpp"
 
+#include "core/fail.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/scatter.hpp"
-#include "lib/core/fail.hpp"
 
 namespace bcsc::kernels::cpu {
 
@@ -32,8 +32,9 @@ launch_fn launcher(tables::cpu_scatter, std::size_t row);
 
 template <class Algorithm>
 launch_fn launcher(std::size_t row, core::cpu_isa isa) {
-  if (row >= Algorithm::rows.size()) {
-    core::fail(errc::internal, "row = {}: the table of {} has {} rows", row, Algorithm::name, Algorithm::rows.size());
+  if (row >= Algorithm::configs.size()) {
+    core::fail(errc::internal, "row = {}: the table of {} has {} rows", row, Algorithm::name,
+               Algorithm::configs.size());
   }
 #if defined(__x86_64__)
   if (isa == core::cpu_isa::avx512) return avx512::launcher(Algorithm{}, row);

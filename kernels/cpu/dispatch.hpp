@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "kernels/spmm_args.hpp"
-#include "lib/core/context_state.hpp"
+#include "core/context_state.hpp"
+#include "kernels/forms/product_args.hpp"
 
 namespace bcsc::kernels::cpu {
 

@@ -26,7 +26,7 @@ inline constexpr int num_registers = 16;
 
 /// A vector of T that takes `Bytes`: the whole register, or for a few columns of C a half or a quarter of it, which
 /// costs less to load.
-inline constexpr int least_bytes = 16;
+inline constexpr int min_bytes = 16;
 template <class T, int Bytes>
 struct vector_of {
   typedef T type __attribute__((vector_size(Bytes)));
@@ -276,7 +276,7 @@ template <class T, int Bytes, int... Lanes>
 template <int Bytes = vector_bytes, class T, class I>
 [[gnu::always_inline]] inline vec<T, Bytes> gather(const T* from, const I* index, std::int64_t stride) {
   // Element by element: faster than the gather instruction on what was measured (AMD Zen 4).
-  if constexpr (Bytes > least_bytes) {
+  if constexpr (Bytes > min_bytes) {
     constexpr int half = Bytes / 2;
     return join<T, half>(gather<half>(from, index, stride), gather<half>(from, index + width<T, half>, stride),
                          std::make_integer_sequence<int, width<T, Bytes>>{});

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::reference {
 

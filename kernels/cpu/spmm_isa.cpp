@@ -31,7 +31,7 @@
 
 #include <utility>
 
-#include "kernels/spmm_args.hpp"
+#include "kernels/forms/compact/operand.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/scatter.hpp"
 
@@ -103,7 +103,7 @@ struct job {
     const auto aligned_to = [&](int bytes) {
       return reinterpret_cast<std::uintptr_t>(out.c) % bytes == 0 && out.row_stride * value_bytes % bytes == 0;
     };
-    for (int bytes = least_bytes; bytes <= vector_bytes && aligned_to(bytes); bytes *= 2) out.streamed = bytes;
+    for (int bytes = min_bytes; bytes <= vector_bytes && aligned_to(bytes); bytes *= 2) out.streamed = bytes;
   }
 
   /// Where a row block begins.
@@ -348,7 +348,7 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
   const I* col_ind = a.col_ind + column;
   const auto* lengths = static_cast<const std::uint8_t*>(a.col_count.data) + column;
   const auto* rows = static_cast<const std::uint8_t*>(a.row_in_block.data);
-  alignas(least_bytes) T expanded[Rows];
+  alignas(min_bytes) T expanded[Rows];
   for (int64_t i = 0; i < count; ++i) {
     prefetch_ahead<Vectors, Bytes>(col_ind, i, count, b, ldb, next);
     const T* b_row = b + static_cast<int64_t>(col_ind[i]) * ldb;
@@ -383,19 +383,24 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
 }
 
 /// Whether a row of B that is not finite may have come in where a column has no entry. A product with it, be it by 0,
-/// is not finite either and stays so in any sum: one row of the block shows it. Two vectors at a time, so that sums
-/// whose product overflows are suspect, too.
+/// is not finite either and stays so in any sum: one row of the block shows it. Two vectors are tested at a time by
+/// their product; where only that overflows, each is tested by itself.
 template <int Vectors, int Bytes, class T>
-[[gnu::always_inline]] inline bool suspect(const vec<T, Bytes> (&sum)[Vectors]) {
+[[gnu::always_inline]] inline bool is_contaminated(const vec<T, Bytes> (&sum)[Vectors]) {
   vec<T, Bytes> vote = sum[Vectors - 1];
 #pragma GCC unroll 8
   for (int v = 0; v + 1 < Vectors; v += 2) vote = multiply_add(sum[v], sum[v + 1], vote);
-  return any_not_finite<T, Bytes>(vote);
+  if (!any_not_finite<T, Bytes>(vote)) [[likely]]
+    return false;
+  bool found = false;
+#pragma GCC unroll 8
+  for (int v = 0; v < Vectors; ++v) found = found || any_not_finite<T, Bytes>(sum[v]);
+  return found;
 }
 
 /// One pass over the blocks [block, end) of height Rows: `columns` columns of C from `column` on; after it comes the
 /// pass at column `next_column`, over the same block if that lies further on. Returns the first block that is not done,
-/// because its sums are suspect. Not inlined, for the sake of registers.
+/// because its sums are not finite. Not inlined, for the sake of registers.
 template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
 [[gnu::noinline]] int64_t pass_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t column,
                                             int64_t columns, int64_t next_column) {
@@ -420,7 +425,7 @@ template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
       sum_row<Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge, sum[0]);
     } else {
       sum_block<Part>(a, a.entry_ptr[block], from, to - from, work.b + column, work.ldb, next, mostly_full, edge, sum);
-      if (suspect<Vectors, Bytes, T>(sum[0])) [[unlikely]] {
+      if (is_contaminated<Vectors, Bytes, T>(sum[0])) [[unlikely]] {
         return contiguous ? block : first_block;
       }
     }
@@ -607,7 +612,7 @@ template <int Most, class T, class I, int Bytes = vector_bytes, class Body>
 [[gnu::always_inline]] inline void with_pass(int64_t columns, const Body& body) {
   if constexpr (Most > 1) {
     if (columns <= (Most - 1) * width<T>) return with_pass<Most - 1, T, I>(columns, body);
-  } else if constexpr (Bytes > least_bytes) {
+  } else if constexpr (Bytes > min_bytes) {
     if (columns <= width<T, Bytes / 2>) return with_pass<1, T, I, Bytes / 2>(columns, body);
   }
   if constexpr (sizeof(I) == 4) {
@@ -675,7 +680,7 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
   }
 }
 
-/// The same in registers; what is suspect, entry by entry.
+/// The same in registers; what is not finite, entry by entry.
 template <int Rows, class T, class I>
 void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
   constexpr int most = widest_pass(Rows) < max_pass ? widest_pass(Rows) : max_pass;
@@ -717,9 +722,9 @@ void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
     for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
-  constexpr int64_t most_queues = 128;
-  piece_queue queues[most_queues];
-  const int64_t num_queues = least(threads, most_queues);
+  constexpr int64_t max_queues = 128;
+  piece_queue queues[max_queues];
+  const int64_t num_queues = least(threads, max_queues);
   for (int64_t q = 0; q < num_queues; ++q) queues[q] = {pieces * q / num_queues, pieces * (q + 1) / num_queues};
 #pragma omp parallel num_threads(static_cast <int>(threads))
   {
@@ -1105,41 +1110,45 @@ struct index_of<64> {
   using type = std::int64_t;
 };
 
-/// A launch_fn for Algorithm::rows[Row].
-template <class Algorithm, std::size_t Row>
+/// A launch_fn for Algorithm::configs[Index].
+template <class Algorithm, std::size_t Index>
 int launch(const void* args, const launch_env& env) {
-  constexpr auto row = Algorithm::rows[Row];
-  using T = typename type_of<row.type>::type;
-  using I = typename index_of<row.index_bits>::type;
+  constexpr auto config = Algorithm::configs[Index];
+  using T = typename type_of<config.type>::type;
+  using I = typename index_of<config.index_bits>::type;
   job<T, I> work(*static_cast<const spmm_args<T, I>*>(args));
   constexpr bool scatters = __is_same(Algorithm, tables::cpu_scatter);
   if constexpr (scatters) work.out.row_of = nullptr;  // of a row of A it says the row of B
   if (work.out.alpha == 0) {
     scale(work, scatters ? work.a.cols : work.a.rows, env.threads);
   } else if constexpr (scatters) {
-    run_scatter(work, row.n_tile, env.threads);
+    run_scatter(work, config.n_tile, env.threads);
   } else if constexpr (narrow_number<T>) {
-    run_narrow(work, row.n_tile, env.threads);
+    run_narrow(work, config.n_tile, env.threads);
   } else if constexpr (__is_same(Algorithm, tables::cpu_columns)) {
-    run_columns(work, row.m_tile, row.n_tile, env.threads);
+    run_columns(work, config.m_tile, config.n_tile, env.threads);
   } else {
-    run_registers<row.m_tile>(work, row.n_tile, env.threads);
+    run_registers<config.m_tile>(work, config.n_tile, env.threads);
   }
   return 0;
 }
 
-template <class Algorithm, class = decltype(std::make_index_sequence<Algorithm::rows.size()>{})>
+template <class Algorithm, class = decltype(std::make_index_sequence<Algorithm::configs.size()>{})>
 struct launchers;
-template <class Algorithm, std::size_t... Rows>
-struct launchers<Algorithm, std::index_sequence<Rows...>> {
-  static constexpr launch_fn of_row[] = {&launch<Algorithm, Rows>...};
+template <class Algorithm, std::size_t... Indices>
+struct launchers<Algorithm, std::index_sequence<Indices...>> {
+  static constexpr launch_fn of_config[] = {&launch<Algorithm, Indices>...};
 };
 
 }  // namespace
 
-launch_fn launcher(tables::cpu_rows, std::size_t row) { return launchers<tables::cpu_rows>::of_row[row]; }
-launch_fn launcher(tables::cpu_blocks, std::size_t row) { return launchers<tables::cpu_blocks>::of_row[row]; }
-launch_fn launcher(tables::cpu_columns, std::size_t row) { return launchers<tables::cpu_columns>::of_row[row]; }
-launch_fn launcher(tables::cpu_scatter, std::size_t row) { return launchers<tables::cpu_scatter>::of_row[row]; }
+launch_fn launcher(tables::cpu_rows, std::size_t config) { return launchers<tables::cpu_rows>::of_config[config]; }
+launch_fn launcher(tables::cpu_blocks, std::size_t config) { return launchers<tables::cpu_blocks>::of_config[config]; }
+launch_fn launcher(tables::cpu_columns, std::size_t config) {
+  return launchers<tables::cpu_columns>::of_config[config];
+}
+launch_fn launcher(tables::cpu_scatter, std::size_t config) {
+  return launchers<tables::cpu_scatter>::of_config[config];
+}
 
 }  // namespace bcsc::kernels::cpu::BCSC_ISA

@@ -3,58 +3,41 @@
 #include <array>
 #include <utility>
 
-#include "kernels/cuda/bcsc_shards.h"
-#include "kernels/tables/cached.hpp"
-#include "kernels/tables/naive.hpp"
-#include "kernels/tables/rowwise.hpp"
-#include "kernels/tables/scatter.hpp"
-#include "kernels/tables/tiled.hpp"
-#include "kernels/tables/units.hpp"
-#include "kernels/tables/warp.hpp"
+#include "core/fail.hpp"
+#include "kernels/cuda_tables.h"
 
 namespace bcsc::kernels::cuda {
 
 namespace {
 
-template <class Algorithm, int... Shards>
+template <class Table, int... Shards>
 auto gather(std::integer_sequence<int, Shards...>) {
-  std::array<launch_fn, Algorithm::rows.size()> table{};
-  (fill_launchers<Algorithm, Shards, static_cast<int>(sizeof...(Shards))>(table.data()), ...);
-  return table;
+  std::array<launch_fn, Table::configs.size()> launchers{};
+  (fill_launchers<Table, Shards, static_cast<int>(sizeof...(Shards))>(launchers.data()), ...);
+  return launchers;
 }
 
-/// How many shards each table is compiled in (kernels/meson.build).
-template <class Algorithm>
-constexpr int num_shards = 0;
-template <>
-constexpr int num_shards<tables::naive> = BCSC_NAIVE_SHARDS;
-template <>
-constexpr int num_shards<tables::warp> = BCSC_WARP_SHARDS;
-template <>
-constexpr int num_shards<tables::tiled> = BCSC_TILED_SHARDS;
-template <>
-constexpr int num_shards<tables::rowwise> = BCSC_ROWWISE_SHARDS;
-template <>
-constexpr int num_shards<tables::units> = BCSC_UNITS_SHARDS;
-template <>
-constexpr int num_shards<tables::cached> = BCSC_CACHED_SHARDS;
-template <>
-constexpr int num_shards<tables::scatter> = BCSC_SCATTER_SHARDS;
+template <class Table>
+std::span<const launch_fn> launchers_of() {
+  static const auto launchers = gather<Table>(std::make_integer_sequence<int, num_shards<Table>>{});
+  return launchers;
+}
+
+template <class... Tables>
+std::span<const launch_fn> find(std::string_view kernel, table_list<Tables...>) {
+  std::span<const launch_fn> found;
+  ((kernel == Tables::name ? static_cast<void>(found = launchers_of<Tables>()) : static_cast<void>(0)), ...);
+  return found;
+}
 
 }  // namespace
 
-template <class Algorithm>
-launch_fn launcher(std::size_t row) {
-  static const auto table = gather<Algorithm>(std::make_integer_sequence<int, num_shards<Algorithm>>{});
-  return table.at(row);
+launch_fn launcher(std::string_view kernel, std::size_t config) {
+  const std::span<const launch_fn> launchers = find(kernel, all_tables{});
+  if (config >= launchers.size()) {
+    core::fail(errc::internal, "config = {}: the table of {} has {}", config, kernel, launchers.size());
+  }
+  return launchers[config];
 }
-
-template launch_fn launcher<tables::naive>(std::size_t);
-template launch_fn launcher<tables::warp>(std::size_t);
-template launch_fn launcher<tables::tiled>(std::size_t);
-template launch_fn launcher<tables::rowwise>(std::size_t);
-template launch_fn launcher<tables::units>(std::size_t);
-template launch_fn launcher<tables::cached>(std::size_t);
-template launch_fn launcher<tables::scatter>(std::size_t);
 
 }  // namespace bcsc::kernels::cuda

@@ -1,19 +1,19 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string_view>
 
-#include "kernels/spmm_args.hpp"
+#include "kernels/forms/compact/operand.hpp"
 
 namespace bcsc::kernels::cuda {
 
-/// Writes the launchers of the rows r of Algorithm's table with r % NumShards == Shard to table[r]. Defined in
+/// Writes the launcher of each config i of Algorithm's table with i % NumShards == Shard to table[i]. Defined in
 /// shard.cuh, instantiated once in each generated shard.
 template <class Algorithm, int Shard, int NumShards>
 void fill_launchers(launch_fn* table);
 
-/// The launcher of one row of Algorithm's table (kernels/tables). What its args point to the table says: compact BCSC
-/// (spmm_args), a stream of row pieces (rows_args) or fragments (fragments_args).
-template <class Algorithm>
-launch_fn launcher(std::size_t row);
+/// The launcher of one config of a kernel's table (kernels/tables). The table's form says what its args point to.
+launch_fn launcher(std::string_view kernel, std::size_t config);
 
 }  // namespace bcsc::kernels::cuda

@@ -3,9 +3,9 @@
 #include <type_traits>
 
 #include "bcsc/elements.hpp"
-#include "kernels/spmm_args.hpp"
-#include "lib/core/dynamic_shared.cuh"
-#include "lib/core/launch.cuh"
+#include "core/dynamic_shared.cuh"
+#include "core/launch.cuh"
+#include "kernels/forms/product_args.hpp"
 
 namespace bcsc::kernels::cuda {
 

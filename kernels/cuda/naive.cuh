@@ -45,15 +45,15 @@ __global__ void __launch_bounds__(Threads)
 
 template <>
 struct implementation<tables::naive> {
-  template <int Row>
+  template <int Index>
   static int launch(const void* args, const launch_env& env) {
-    constexpr tables::naive_row row = tables::naive::rows[Row];
-    using T = value_of<row.type>;
-    using I = std::conditional_t<row.index_bits == 64, std::int64_t, std::int32_t>;
+    constexpr tables::naive_config config = tables::naive::configs[Index];
+    using T = value_of<config.type>;
+    using I = std::conditional_t<config.index_bits == 64, std::int64_t, std::int32_t>;
     const auto& spmm = *static_cast<const spmm_args<T, I>*>(args);
-    const tile_grid grid = cut<row.tile_rows(), row.tile_cols()>(spmm);
-    return start(&naive_kernel<T, I, row.m_tile, row.threads>, grid.num_tiles, row.block_threads(), row.shared_bytes(),
-                 env.stream, spmm, grid);
+    const tile_grid grid = cut<config.tile_rows(), config.tile_cols()>(spmm);
+    return start(&naive_kernel<T, I, config.m_tile, config.threads>, grid.num_tiles, config.block_threads(),
+                 config.shared_bytes(), env.stream, spmm, grid);
   }
 };
 

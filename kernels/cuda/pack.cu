@@ -11,7 +11,7 @@
 /// What is loaded when: a whole tile is asked for, a value of each of its columns a thread, before the first goes to
 ///   shared memory that is the warp's own, so that nobody waits for another warp; then written the other way round.
 ///   Along the columns a warp touches 32 neighbours; along the rows whole sectors of 32 bytes. Wider tiles, and those
-///   that a thread block shares, were slower (docs/performance.md).
+///   that a thread block shares, were slower (docs/history, 35).
 /// Bytes moved: rows * cols values read once, and written once; row-major also the zeros behind them.
 namespace bcsc::kernels::cuda {
 

@@ -8,7 +8,7 @@ struct CUstream_st;
 
 namespace bcsc::kernels::cuda {
 
-/// The members of a batch: 1 .. most_members, and the elements from one to the next.
+/// The members of a batch: 1 .. max_members, and the elements from one to the next.
 struct pack_members {
   std::int64_t count = 1, col_major_stride = 0, row_major_stride = 0;
 };

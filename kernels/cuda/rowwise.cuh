@@ -9,60 +9,60 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/vectors.cuh"
-#include "kernels/rows_operand.hpp"
+#include "kernels/forms/row_stream/operand.hpp"
 #include "kernels/tables/rowwise.hpp"
 
 /// Row-wise SpMM on plain cores: for matrices whose row blocks share few columns (nnz/nnzc near 1), and for small N.
 ///
-/// Who owns what: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C,
-///   in registers. Its lanes stand side by side along N, `items` columns each; its groups take the piece's entries in
-///   turn, two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams
-///   take neighbouring pieces, `depth` times: those that follow or, where there are heavy rows, those a `depth`th
-///   of all further on, so that no team has long ones only. There is no barrier (but where C goes through shared
-///   memory), no atomic, and no multiplication that A has no entry for.
-/// What is loaded when: the first pieces and entries while the kernel before this one still ends, for nothing in flight
-///   writes A: new values get arrays of their own, complete before a kernel is given them (spmm_plan::update_values);
-///   all else after it. `unroll` rows of B a group are under way at once, all asked for before the first is multiplied;
-///   behind them the next step's entries, be they the next piece's, and once a piece the one after the next: the three
-///   loads that depend on each other (piece, entries, rows of B) belong to three different pieces or steps. The last
-///   step of a piece is as long as the others, with what is not there neither loaded nor multiplied: shorter steps
-///   would wait once for each. So what is not finite in B reaches the rows that have its column, and no others. B comes
-///   in 16-byte loads if its address, ldb and what may be read of a row are whole vectors, else in 8- or 4-byte ones.
-///   Lanes then stand closer, so that a load of a warp is still one stretch: an odd N costs instructions, not bytes. A
-///   lane's loads of one row of B lie a constant apart, those beyond the tile left out, so that they need one address
-///   and no more registers. Of a column-major B that is read where it lies a tile has as many columns as there are
-///   lanes: a load of each.
-/// Entries, not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load for
-///   two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
-///   handing each round would take two shuffles an entry in the same pipe.
-/// fp16 and bf16: two values of B in a register until they are multiplied, which takes one more instruction a value;
-///   A's values are fp32 already; sums, shared memory and workspace are fp32.
-/// Bytes moved, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A (half an entry's
-///   padding a piece at the most) and 8 t a piece; N s of B for each entry through L2 (what thread blocks on one
-///   multiprocessor share comes from L1); C once, twice if beta is not 0; twice the workspace of heavy rows.
-/// Instructions of a warp, for each entry of each team: 1 load and 2 of address for B's `items` values, `items`
+/// - Ownership: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C, in
+///   registers. Its lanes lie side by side along N, `items` columns each; its groups take the piece's entries in turn,
+///   two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams take
+///   `depth` pieces each: consecutive ones or, where there are heavy rows, pieces a `depth`th of all apart, so that no
+///   team has only long ones. There is no barrier (unless C goes through shared memory), no atomic, and no
+///   multiplication without an entry of A.
+/// - Loads before the wait: the first pieces and entries, since nothing in flight writes A (spmm_plan::update_values
+///   makes new arrays). Everything else after it.
+/// - Loads in flight: `unroll` rows of B a group, all requested before the first is multiplied; behind them the entries
+///   of the next step, and once a piece the piece after the next. The three dependent loads (piece, entries, rows of B)
+///   belong to three different pieces or steps. The last step of a piece is as long as the others, with absent entries
+///   neither loaded nor multiplied: shorter steps would wait once each. So non-finite values of B reach only the rows
+///   that have their column.
+/// - Width of loads: 16 bytes of B if its address, ldb and the readable part of a row are whole vectors, else 8 or 4.
+///   Lanes then lie closer, so that a warp still loads one stretch: an odd N costs instructions, not bytes. A lane's
+///   loads of one row lie a constant apart and need one address. A tile of a column-major B that is read in place has
+///   as many columns as there are lanes, a load each.
+/// - Entries are not shuffled: a group's lanes read the same pair by the same address. In fp32 that is one 16-byte load
+///   for two entries, half a wavefront an entry beside the 4 of a 512-byte row of B; loading 32 entries coalesced and
+///   passing them round would take two shuffles an entry in the same pipe.
+/// - fp16 and bf16: two values of B share a register until they are multiplied, one more instruction a value. A's
+/// values
+///   are fp32 already; sums, shared memory and workspace are fp32.
+/// - Heavy rows (kernels/forms/row_stream/operand.hpp): the sums of their pieces go to the workspace, and
+///   add_partials_kernel adds them in the order of the pieces.
+/// - C may have any strides. Row-major it is written in vectors of up to 16 bytes. Where those do not fit, and
+///   column-major where a warp holds few pieces, it goes through shared memory.
+/// - A batch: its members lie along z of the grid, each a product of its own.
+/// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A (at most half an entry's
+///   padding a piece) and 8 t a piece; N s of B for each entry through L2 (what thread blocks on one multiprocessor
+///   share comes from L1); C once, twice if beta is not 0; twice the workspace of heavy rows.
+/// - Instructions of a warp for each entry of each team: 1 load and 2 of address for B's `items` values, `items`
 ///   multiply-adds, 1 to 2 for the entry.
-/// Heavy rows (kernels/rows_operand.hpp): their pieces' sums go to the workspace, and add_partials_kernel adds them in
-///   the order of the pieces.
-/// C may lie in any strides. Row-major it is written in vectors of up to 16 bytes; where they do not fit, and
-///   column-major where a warp holds few pieces, through shared memory: a row, or a column of neighbouring rows, at a
-///   time.
-/// A batch: its members along z of the grid, each like a product of its own; nothing is shared but what L2 keeps of A.
-/// Preconditions: those of product_args and rows_operand. Deterministic: which lanes add what, and when, follows from
-///   the pieces and the row of the table alone.
+/// - Preconditions: those of product_args and row_stream_operand. Deterministic: the order of additions follows from
+/// the
+///   pieces and the config alone.
 namespace bcsc::kernels::cuda {
 
 /// The numbers of one instance, and what follows from them. Width: values of B that one load brings.
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Blocks, int Width>
 struct rowwise_shape {
-  static constexpr tables::rowwise_row row{Lanes, Items, Groups, Unroll, Warps, 1, value_type_of<T>, Blocks};
-  static constexpr int threads = row.block_threads();
-  static constexpr int team = row.team_threads();
-  static constexpr int teams = row.teams();
-  static constexpr int n_tile = row.tile_cols();
+  static constexpr tables::rowwise_config config{Lanes, Items, Groups, Unroll, Warps, 1, value_type_of<T>, Blocks};
+  static constexpr int threads = config.block_threads();
+  static constexpr int team = config.team_threads();
+  static constexpr int teams = config.teams();
+  static constexpr int n_tile = config.tile_cols();
   static constexpr int words = words_for<T, Items>;  // registers of a lane's part of a row of B
   static constexpr int vectors = Items / Width;      // loads a lane takes of a row of B
-  static constexpr int resident_blocks = row.blocks_by_registers();
+  static constexpr int resident_blocks = config.blocks_by_registers();
   static constexpr int group_pairs = Unroll / 2;                      // pairs of entries of a group at a step
   static constexpr int step = group_pairs * Groups;                   // and of the team
   static constexpr int kept = Items > Groups ? Items / Groups : 1;    // sums a lane is left with by reduce()
@@ -86,22 +86,22 @@ struct rowwise_grid {
   bool staged;    // C goes through shared memory
 };
 
-/// A piece as it lies in memory, untouched: who computes with what a load brings waits for it.
+/// A piece as it lies in memory: nothing is computed with it before it is needed, since that would wait for the load.
 struct fetched_piece {
   unsigned first_pair, end_pair;
   unsigned row_and_odd;
 };
 
-__device__ inline core::entry_pair<float> load_pair(const core::entry_pair<float>* from) {
+__device__ inline forms::entry_pair<float> load_pair(const forms::entry_pair<float>* from) {
   const int4 some = __ldg(reinterpret_cast<const int4*>(from));
   return {{some.x, some.y}, {__int_as_float(some.z), __int_as_float(some.w)}};
 }
-__device__ inline core::entry_pair<double> load_pair(const core::entry_pair<double>* from) {
+__device__ inline forms::entry_pair<double> load_pair(const forms::entry_pair<double>* from) {
   const int2 cols = __ldg(reinterpret_cast<const int2*>(from->col));
   return {{cols.x, cols.y}, {__ldg(&from->value[0]), __ldg(&from->value[1])}};
 }
 
-/// The epilogue for Width neighbours of one row of C, of which the first `there` are there; at once if they may be.
+/// The epilogue for Width neighbours of one row of C, of which the first `there` exist; in one store where allowed.
 template <int Width, class T>
 __device__ void store_row(T* c, std::int64_t stride, int there, bool at_once, const scalars<scalar_of<T>>& by,
                           const scalar_of<T>* sums) {
@@ -114,8 +114,8 @@ __device__ void store_row(T* c, std::int64_t stride, int there, bool at_once, co
   }
 }
 
-/// Has the compiler compute an address here. Left alone it does so in the branch of each load, for one after the other,
-/// with the constants it takes fetched again: a third more instructions in the last step of a piece.
+/// Makes the compiler compute an address here. Otherwise it does so in the branch of each load and fetches the
+/// constants again: a third more instructions in the last step of a piece.
 __device__ inline void settle(std::uint64_t& address) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+l"(address));
@@ -166,7 +166,7 @@ __device__ void add_products(S (&sums)[Items], S a, const word_of<T> (&b)[Words]
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Blocks, int Width>
 __global__ void __launch_bounds__(Warps * 32,
                                   rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Blocks, Width>::resident_blocks)
-    rowwise_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ rowwise_grid grid) {
+    rowwise_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ rowwise_grid grid) {
   using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Blocks, Width>;
   using S = scalar_of<T>;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(Warps * 32,
   // This group's pairs of the step that begins at pair `base` of a piece. Behind the end of the piece the last pair is
   // read again, so that no branch parts the loads; it is not multiplied.
   struct fetched_pairs {
-    core::entry_pair<S> at[shape::group_pairs];
+    forms::entry_pair<S> at[shape::group_pairs];
   };
   const auto fetch_pairs = [&](unsigned first, int pairs, int base) {
     fetched_pairs some;
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(Warps * 32,
   S* staged_sums = grid.staged ? dynamic_shared<S>() : nullptr;                             // [teams][stage_ld]
   int* staged_rows = reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld);  // [teams]
 
-  // What the teams of a warp agree on. A team as large as a warp needs no vote.
+  // What the teams of a warp agree on; a team as large as a warp needs no vote.
   const auto any_team = [](bool yes) { return shape::team == 32 ? yes : __any_sync(0xffffffffu, yes) != 0; };
   const auto all_teams = [](bool yes) { return shape::team == 32 ? yes : __all_sync(0xffffffffu, yes) != 0; };
 
@@ -214,9 +214,9 @@ __global__ void __launch_bounds__(Warps * 32,
 
     const int rounds = static_cast<int>(
         min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - chunk_begin + grid.stride - 1) / grid.stride));
-    const core::row_piece* mine = args.a.pieces + chunk_begin + team;
-    const core::row_piece* const end = args.a.pieces + args.a.num_pieces;
-    const auto fetch_piece = [&](int round, const core::row_piece* from) {
+    const forms::row_piece* mine = args.a.pieces + chunk_begin + team;
+    const forms::row_piece* const end = args.a.pieces + args.a.num_pieces;
+    const auto fetch_piece = [&](int round, const forms::row_piece* from) {
       fetched_piece some{0, 0, 0};
       if (round < rounds && from < end) {
         const uint2 whole = __ldg(reinterpret_cast<const uint2*>(from));
@@ -344,10 +344,10 @@ __global__ void __launch_bounds__(Warps * 32,
 /// Warps of a thread block that adds partial sums.
 inline constexpr int adding_warps = 8;
 
-/// C of the heavy rows, from the partial sums of their pieces: of rows_operand, or of another that names them so.
+/// C of the heavy rows, from the partial sums of their pieces.
 ///
 /// Who owns what: a warp owns Lanes x Values columns of one heavy row, a *part*. Its slices of Lanes threads add up
-///   every so manieth piece each, four loads under way at once, and their sums are added pairwise by shuffles. Few rows
+///   an even share of its pieces, four loads in flight at once, and their sums are added pairwise by shuffles. Few rows
 ///   have many pieces, most have two to four: those of more than a warp adds up soon are left to all warps of its
 ///   thread block, which take them one after the other. Where there are few parts, a thread block has one.
 /// Bytes moved: each partial sum once; C once, twice if beta is not 0.
@@ -358,7 +358,7 @@ __global__ void __launch_bounds__(32 * adding_warps)
                         int parts_each, bool vector_c) {
   using S = scalar_of<T>;
   constexpr int warps = adding_warps, slices = 32 / Lanes, tile_cols = Lanes * Values;
-  constexpr int most_of_a_warp = 16 * slices;
+  constexpr int max_of_a_warp = 16 * slices;
   alignas(16) __shared__ S sums_of[warps][tile_cols];
   __shared__ int left_to_all[warps];
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -409,7 +409,7 @@ __global__ void __launch_bounds__(32 * adding_warps)
   for (std::int64_t first = std::int64_t{blockIdx.x} * parts_each; first < num_parts;
        first += std::int64_t{gridDim.x} * parts_each) {
     const part mine = part_at(first, warp);
-    const bool left = mine.end - mine.begin > most_of_a_warp;
+    const bool left = mine.end - mine.begin > max_of_a_warp;
     if (threadIdx.x % 32 == 0) left_to_all[warp] = left ? 1 : 0;
     S sums[Values];
     if (!left && mine.end > mine.begin) {
@@ -470,7 +470,7 @@ int add_partials(const product_args<T, Operand>& args, const launch_env& env) {
                               : start_for(std::integral_constant<int, 1>{});
 }
 
-/// The most values of B that may be loaded at once: where every row of each B, and so every tile, is whole vectors.
+/// The maximum width of a load of B: every row of each B, and so every tile, must be whole vectors.
 /// `readable_cols`: of a row, N or more.
 template <class T, class Operand>
 int load_width(const product_args<T, Operand>& args, int most, std::int64_t readable_cols) {
@@ -485,34 +485,35 @@ int load_width(const product_args<T, Operand>& args, int most, std::int64_t read
 
 template <>
 struct implementation<tables::rowwise> {
-  template <int Row>
+  template <int Index>
   static int launch(const void* args, const launch_env& env) {
-    constexpr tables::rowwise_row row = tables::rowwise::rows[Row];
-    using T = value_of<row.type>;
-    constexpr int widest = row.widest_load();
-    const auto& product = *static_cast<const rows_args<T>*>(args);
-    const int status = launch_width<Row, widest>(product, env, load_width(product, widest, product.b_readable_cols));
+    constexpr tables::rowwise_config config = tables::rowwise::configs[Index];
+    using T = value_of<config.type>;
+    constexpr int widest = config.widest_load();
+    const auto& product = *static_cast<const row_stream_args<T>*>(args);
+    const int status = launch_width<Index, widest>(product, env, load_width(product, widest, product.b_readable_cols));
     return status != cudaSuccess ? status : add_partials(product, env);
   }
 
  private:
-  template <int Row, int Width, class T>
-  static int launch_width(const rows_args<T>& args, const launch_env& env, int wanted) {
+  template <int Index, int Width, class T>
+  static int launch_width(const row_stream_args<T>& args, const launch_env& env, int wanted) {
     if constexpr (Width > 1) {
-      if (wanted < Width) return launch_width<Row, Width / 2>(args, env, wanted);
+      if (wanted < Width) return launch_width<Index, Width / 2>(args, env, wanted);
     }
-    constexpr tables::rowwise_row row = tables::rowwise::rows[Row];
-    using shape = rowwise_shape<T, row.lanes, row.items, row.groups, row.unroll, row.warps, row.blocks, Width>;
+    constexpr tables::rowwise_config config = tables::rowwise::configs[Index];
+    using shape =
+        rowwise_shape<T, config.lanes, config.items, config.groups, config.unroll, config.warps, config.blocks, Width>;
 
     // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
     constexpr int sector = sizeof(T) == 2 ? 16 : 8;
-    const std::int64_t most = args.b_col_stride == 1 ? row.tile_cols() : row.strided_cols();
+    const std::int64_t most = args.b_col_stride == 1 ? config.tile_cols() : config.strided_cols();
     const std::int64_t unit = std::min<std::int64_t>(most, sector);
     const std::int64_t even = ceil_div(args.n, ceil_div(args.n, most));
     const std::int64_t width = ceil_div(even, unit) * unit;
     const std::int64_t num_tiles = ceil_div(args.n, width);
     const std::int64_t rounds = ceil_div(args.a.num_pieces, shape::teams) * num_tiles * args.batch.count;
-    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * shape::resident_blocks, row.depth);
+    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * shape::resident_blocks, config.depth);
     const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * shape::teams);
 
     // The pieces of heavy rows come first: a team that took several of them would be the last to end.
@@ -521,8 +522,8 @@ struct implementation<tables::rowwise> {
     constexpr int stored = shape::stored;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 && args.batch.c % stored == 0 &&
                           reinterpret_cast<std::uintptr_t>(args.c) % (stored * sizeof(T)) == 0;
-    // Where a warp holds 8 pieces or more its stores to one column of C are neighbours already; single values stored
-    // into narrow rows fill their sectors soon enough.
+    // Where a warp holds 8 pieces or more its stores to one column of C are adjacent already, and single values stored
+    // into narrow rows soon fill their sectors.
     const bool staged = args.c_col_stride == 1 ? stored > 1 && !vector_c && shape::n_tile >= 32
                                                : args.n > 1 && shape::team > 4 && shape::teams > 1;
     const rowwise_grid grid{num_chunks,
@@ -536,8 +537,9 @@ struct implementation<tables::rowwise> {
                             vector_c,
                             staged};
     return start(begins::while_previous_ends,
-                 &rowwise_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, row.blocks, Width>,
-                 grid_of(grid.num_blocks, args.batch), dim3(row.block_threads()), staged ? row.shared_bytes() : 0,
+                 &rowwise_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps,
+                                 config.blocks, Width>,
+                 grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), staged ? config.shared_bytes() : 0,
                  env.stream, args, grid);
   }
 };

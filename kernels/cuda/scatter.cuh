@@ -8,30 +8,29 @@
 #include "kernels/cuda/rowwise.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/vectors.cuh"
-#include "kernels/rows_operand.hpp"
+#include "kernels/forms/row_stream/operand.hpp"
 #include "kernels/tables/scatter.hpp"
 
-/// C = alpha * A' * B + beta * C from the stream of pieces of rows of A that the row-wise kernels read: B has a row for
-/// each row of A, C one for each of its columns.
+/// C = alpha * A' * B + beta * C from the row stream of A: B has a row for each row of A, C one for each column of A.
 ///
-/// Who owns what: of C nobody owns anything. A *team* of groups x lanes threads of one warp takes a piece of a row m of
-///   A: its lanes hold alpha * B[m, :] in registers, `items` columns each; its groups take the piece's entries (k, a)
-///   in turn, two neighbours at a time, and add a * alpha * B[m, :] to C[k, :]. Teams need nothing of each other: no
-///   barrier, no shuffle, no multiplication that A has no entry for.
-/// Before it scale_kernel makes C beta * C, or 0 without reading it; where beta is 1 nothing is started for it.
-/// How C is added to: by reductions in L2, which return nothing, so no thread waits for one. In fp32 four neighbours
-/// are
-///   one instruction and one stretch of 16 bytes (sm_90; elsewhere four instructions), if C is row-major and
-///   all its rows are whole vectors; else they go value by value, lanes side by side, as they do in fp64. A
-///   column-major C is correct, and slow: its 32 additions of a warp meet 32 sectors.
-/// What is loaded when: the first piece while the kernel before this one still ends; the next piece behind the entries
-///   of the one at hand; `unroll` entries of a group at once.
-/// Bytes moved, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A and 8 t a piece; B
-///   once; N s an entry through L2 to C; C written once before, and once from L2 as far as it stays there.
-/// Preconditions: those of product_args with C of a.cols x n and B of a.rows x n, and of rows_operand; the workspace of
-///   heavy rows is not touched, for their pieces are pieces like others. Not deterministic: the additions to an entry
-///   of C come in any order. Its error bound holds for all of them: a term has two multiplications behind it and meets
-///   at most as many additions as there are terms.
+/// - Ownership: nobody owns any of C. A *team* of groups x lanes threads of one warp takes a piece of a row m of A: its
+///   lanes hold alpha * B[m, :] in registers, `items` columns each; its groups take the piece's entries (k, a) in turn,
+///   two neighbours at a time, and add a * alpha * B[m, :] to C[k, :]. No barrier, no shuffle, no multiplication
+///   without an entry of A.
+/// - scale_kernel makes C beta * C before, or 0 without reading it; where beta is 1 it is not started.
+/// - Additions to C are reductions in L2, which return nothing, so that no thread waits for one. In fp32 four
+/// neighbours
+///   are one instruction and one stretch of 16 bytes (sm_90; elsewhere four instructions), if C is row-major and all
+///   its rows are whole vectors; else they go value by value, lanes side by side, as in fp64. A column-major C is
+///   correct but slow: the 32 additions of a warp hit 32 sectors.
+/// - Loads: the first piece while the previous kernel still ends; the next piece behind the entries of the current one;
+///   `unroll` entries of a group at once.
+/// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A and 8 t a piece; B once;
+///   N s an entry through L2 to C; C written once before, and once from L2 as far as it stays there.
+/// - Preconditions: those of product_args with C of a.cols x n and B of a.rows x n, and of row_stream_operand, whose
+///   workspace is not used. Not deterministic: the additions to an element of C come in any order. The error bound
+///   holds for all orders: a term has two multiplications behind it and meets at most as many additions as there are
+///   terms.
 namespace bcsc::kernels::cuda {
 
 /// How a product is cut into thread blocks: computed by the host, handed to the kernel.
@@ -89,7 +88,7 @@ __global__ void __launch_bounds__(256)
 
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
 __global__ void __launch_bounds__(Warps * 32)
-    scatter_kernel(const __grid_constant__ rows_args<T> args, const __grid_constant__ scatter_grid grid) {
+    scatter_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ scatter_grid grid) {
   constexpr int team_threads = Lanes * Groups;
   constexpr int teams = Warps * 32 / team_threads;
   constexpr int vectors = Items / Width;
@@ -98,7 +97,7 @@ __global__ void __launch_bounds__(Warps * 32)
   const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
   const int team = static_cast<int>(threadIdx.x) / team_threads;
 
-  // A piece as it lies in memory: who computes with it waits for it.
+  // A piece as it lies in memory: nothing is computed with it before it is needed.
   struct fetched_piece {
     unsigned first_pair, end_pair;
     unsigned row_and_odd;
@@ -146,8 +145,9 @@ __global__ void __launch_bounds__(Warps * 32)
       }
 
       for (int base = group; base < pairs; base += group_pairs * Groups) {
-        // Behind the end of the piece its last pair is read again, so that no branch parts the loads; nothing is added.
-        core::entry_pair<T> some[group_pairs];
+        // Past the end of the piece its last pair is read again, so that no branch separates the loads; nothing is
+        // added.
+        forms::entry_pair<T> some[group_pairs];
 #pragma unroll
         for (int k = 0; k < group_pairs; ++k) {
           some[k] =
@@ -198,22 +198,22 @@ int scale_c(const product_args<T, Operand>& args, std::int64_t rows, const launc
 
 template <>
 struct implementation<tables::scatter> {
-  template <int Row>
+  template <int Index>
   static int launch(const void* args, const launch_env& env) {
-    constexpr tables::scatter_row row = tables::scatter::rows[Row];
-    using T = value_of<row.type>;
-    const auto& product = *static_cast<const rows_args<T>*>(args);
+    constexpr tables::scatter_config config = tables::scatter::configs[Index];
+    using T = value_of<config.type>;
+    const auto& product = *static_cast<const row_stream_args<T>*>(args);
     const int status = scale_c(product, product.a.cols, env);
     const bool adds = product.alpha_at != nullptr || product.alpha != T{0};
     if (status != cudaSuccess || !adds || product.a.num_pieces == 0) return status;
-    constexpr int widest = row.type == value_type::fp32 ? std::min(row.items, 4) : 1;
-    return launch_width<Row, widest>(product, env, width_for(product, widest));
+    constexpr int widest = config.type == value_type::fp32 ? std::min(config.items, 4) : 1;
+    return launch_width<Index, widest>(product, env, width_for(product, widest));
   }
 
  private:
-  /// The most neighbours that may be loaded from B and added to C at once.
+  /// The maximum number of neighbours that may be loaded from B and added to C at once.
   template <class T>
-  static int width_for(const rows_args<T>& args, int most) {
+  static int width_for(const row_stream_args<T>& args, int most) {
     int width = load_width(args, most, args.n);
     const bool contiguous = args.c_col_stride == 1;
     while (width > 1 && (!contiguous || args.c_row_stride % width != 0 ||
@@ -223,26 +223,26 @@ struct implementation<tables::scatter> {
     return width;
   }
 
-  template <int Row, int Width, class T>
-  static int launch_width(const rows_args<T>& args, const launch_env& env, int wanted) {
+  template <int Index, int Width, class T>
+  static int launch_width(const row_stream_args<T>& args, const launch_env& env, int wanted) {
     if constexpr (Width > 1) {
-      if (wanted < Width) return launch_width<Row, Width / 2>(args, env, wanted);
+      if (wanted < Width) return launch_width<Index, Width / 2>(args, env, wanted);
     }
-    constexpr tables::scatter_row row = tables::scatter::rows[Row];
+    constexpr tables::scatter_config config = tables::scatter::configs[Index];
     // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
-    constexpr int unit = row.tile_cols() < 8 ? row.tile_cols() : 8;
-    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, row.tile_cols()));
+    constexpr int unit = config.tile_cols() < 8 ? config.tile_cols() : 8;
+    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, config.tile_cols()));
     const std::int64_t width = ceil_div(even, unit) * unit;
     const std::int64_t num_tiles = ceil_div(args.n, width);
-    constexpr int resident_blocks = 2048 / row.block_threads();
-    const std::int64_t rounds = ceil_div(args.a.num_pieces, row.teams()) * num_tiles;
-    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * resident_blocks, row.depth);
-    const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * row.teams());
+    constexpr int resident_blocks = 2048 / config.block_threads();
+    const std::int64_t rounds = ceil_div(args.a.num_pieces, config.teams()) * num_tiles;
+    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * resident_blocks, config.depth);
+    const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * config.teams());
     const scatter_grid grid{num_chunks, num_chunks * num_tiles, 1.0 / static_cast<double>(num_chunks),
                             static_cast<int>(depth), static_cast<int>(width)};
     return start(begins::while_previous_ends,
-                 &scatter_kernel<T, row.lanes, row.items, row.groups, row.unroll, row.warps, Width>, grid.num_blocks,
-                 row.block_threads(), 0, env.stream, args, grid);
+                 &scatter_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps, Width>,
+                 grid.num_blocks, config.block_threads(), 0, env.stream, args, grid);
   }
 };
 

@@ -9,17 +9,17 @@ namespace bcsc::kernels::cuda {
 
 namespace detail {
 
-template <class Algorithm, int Row, int Shard, int NumShards>
+template <class Algorithm, int Index, int Shard, int NumShards>
 void fill_one(launch_fn* table) {
-  if constexpr (Row % NumShards == Shard) {
-    static_assert(Algorithm::rows[Row].valid(), "a row of the table asks for what no kernel can give");
-    table[Row] = &implementation<Algorithm>::template launch<Row>;
+  if constexpr (Index % NumShards == Shard) {
+    static_assert(Algorithm::configs[Index].valid(), "a row of the table asks for what no kernel can give");
+    table[Index] = &implementation<Algorithm>::template launch<Index>;
   }
 }
 
-template <class Algorithm, int Shard, int NumShards, int... Rows>
-void fill_all(launch_fn* table, std::integer_sequence<int, Rows...>) {
-  (fill_one<Algorithm, Rows, Shard, NumShards>(table), ...);
+template <class Algorithm, int Shard, int NumShards, int... Indices>
+void fill_all(launch_fn* table, std::integer_sequence<int, Indices...>) {
+  (fill_one<Algorithm, Indices, Shard, NumShards>(table), ...);
 }
 
 }  // namespace detail
@@ -27,7 +27,7 @@ void fill_all(launch_fn* table, std::integer_sequence<int, Rows...>) {
 template <class Algorithm, int Shard, int NumShards>
 void fill_launchers(launch_fn* table) {
   detail::fill_all<Algorithm, Shard, NumShards>(
-      table, std::make_integer_sequence<int, static_cast<int>(Algorithm::rows.size())>{});
+      table, std::make_integer_sequence<int, static_cast<int>(Algorithm::configs.size())>{});
 }
 
 }  // namespace bcsc::kernels::cuda

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/narrow.cuh"
-#include "kernels/spmm_args.hpp"
+#include "kernels/forms/compact/operand.hpp"
 
 /// What the SpMM kernels share: which tile of C a thread block owns, the two scalars, the way back to C.
 ///

@@ -33,10 +33,10 @@ namespace bcsc::kernels::cuda {
 /// The numbers of one instance, and what follows from them.
 template <class T, int ThreadsX, int ThreadsY, int ItemsX, int ItemsY, int KTile, int Stages>
 struct tiled_shape {
-  static constexpr tables::tiled_row row{ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages, value_type_of<T>};
-  static constexpr int threads = row.block_threads();
-  static constexpr int m_tile = row.tile_rows();
-  static constexpr int n_tile = row.tile_cols();
+  static constexpr tables::tiled_config config{ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages, value_type_of<T>};
+  static constexpr int threads = config.block_threads();
+  static constexpr int m_tile = config.tile_rows();
+  static constexpr int n_tile = config.tile_cols();
 
   static constexpr int largest_piece = 16 / static_cast<int>(sizeof(T));
   static constexpr int piece_of(int values) {
@@ -207,7 +207,7 @@ __device__ void load_fragment(T (&fragment)[Items], const T* line, int thread) {
 
 template <class T, int ThreadsX, int ThreadsY, int ItemsX, int ItemsY, int KTile, int Stages>
 __global__ void __launch_bounds__(
-    ThreadsX* ThreadsY, tiled_shape<T, ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages>::row.blocks_by_registers())
+    ThreadsX* ThreadsY, tiled_shape<T, ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages>::config.blocks_by_registers())
     tiled_kernel(const __grid_constant__ spmm_args<T, std::int32_t> args, const __grid_constant__ tile_grid grid) {
   using I = std::int32_t;
   using shape = tiled_shape<T, ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages>;
@@ -300,16 +300,18 @@ __global__ void __launch_bounds__(
 
 template <>
 struct implementation<tables::tiled> {
-  template <int Row>
+  template <int Index>
   static int launch(const void* args, const launch_env& env) {
-    constexpr tables::tiled_row row = tables::tiled::rows[Row];
-    using T = value_of<row.type>;
-    using shape = tiled_shape<T, row.threads_x, row.threads_y, row.items_x, row.items_y, row.k_tile, row.stages>;
-    static_assert(row.stages * sizeof(typename shape::stage) == row.shared_bytes());
+    constexpr tables::tiled_config config = tables::tiled::configs[Index];
+    using T = value_of<config.type>;
+    using shape = tiled_shape<T, config.threads_x, config.threads_y, config.items_x, config.items_y, config.k_tile,
+                              config.stages>;
+    static_assert(config.stages * sizeof(typename shape::stage) == config.shared_bytes());
     const auto& spmm = *static_cast<const spmm_args<T, std::int32_t>*>(args);
-    const tile_grid grid = cut<row.tile_rows(), row.tile_cols()>(spmm);
-    return start(&tiled_kernel<T, row.threads_x, row.threads_y, row.items_x, row.items_y, row.k_tile, row.stages>,
-                 grid.num_tiles, row.block_threads(), row.shared_bytes(), env.stream, spmm, grid);
+    const tile_grid grid = cut<config.tile_rows(), config.tile_cols()>(spmm);
+    return start(&tiled_kernel<T, config.threads_x, config.threads_y, config.items_x, config.items_y, config.k_tile,
+                               config.stages>,
+                 grid.num_tiles, config.block_threads(), config.shared_bytes(), env.stream, spmm, grid);
   }
 };
 

@@ -104,14 +104,14 @@ __global__ void __launch_bounds__(Warps* Lanes, 1)
 
 template <>
 struct implementation<tables::warp> {
-  template <int Row>
+  template <int Index>
   static int launch(const void* args, const launch_env& env) {
-    constexpr tables::warp_row row = tables::warp::rows[Row];
-    using T = value_of<row.type>;
+    constexpr tables::warp_config config = tables::warp::configs[Index];
+    using T = value_of<config.type>;
     const auto& spmm = *static_cast<const spmm_args<T, std::int32_t>*>(args);
-    const tile_grid grid = cut<row.tile_rows(), row.tile_cols()>(spmm);
-    return start(&warp_kernel<T, row.m_tile, row.n_tile, row.warps, row.lanes>, grid.num_tiles, row.block_threads(),
-                 row.shared_bytes(), env.stream, spmm, grid);
+    const tile_grid grid = cut<config.tile_rows(), config.tile_cols()>(spmm);
+    return start(&warp_kernel<T, config.m_tile, config.n_tile, config.warps, config.lanes>, grid.num_tiles,
+                 config.block_threads(), config.shared_bytes(), env.stream, spmm, grid);
   }
 };
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/tables/row.hpp"
+#include "kernels/tables/config.hpp"
 
 /// The CPU's algorithms (kernels/cpu/spmm_isa.cpp). They share one kind of row. How many vector registers a tile takes
 /// is the instruction set's business: a tile that does not fit is done in several passes.
@@ -18,7 +18,7 @@
 ///          non-zeros of its column: for tall blocks whose columns are far from full.
 namespace bcsc::kernels::tables {
 
-struct cpu_row {
+struct cpu_config {
   int m_tile;      ///< rows of C a tile holds
   int n_tile;      ///< columns of C done before the next non-zeros of A are read: the slice of B that stays in cache
   int index_bits;  ///< 64: for matrices whose sizes or non-zeros do not fit 32 bits
@@ -43,20 +43,20 @@ inline constexpr std::int64_t max_cpu_scratch_bytes = 32 * 1024;
 /// The most rows of C whose accumulators fit the vector registers (16 of them on the smallest instruction set).
 inline constexpr int max_register_rows = 8;
 
-struct cpu_rows_row : cpu_row {
-  std::string label() const { return cpu_row::label("rows"); }
+struct cpu_rows_config : cpu_config {
+  std::string label() const { return cpu_config::label("rows"); }
   constexpr bool valid() const { return m_tile == 1 && n_tile >= 16 && n_tile % 16 == 0; }
 };
 
-struct cpu_blocks_row : cpu_row {
-  std::string label() const { return cpu_row::label("blocks"); }
+struct cpu_blocks_config : cpu_config {
+  std::string label() const { return cpu_config::label("blocks"); }
   constexpr bool valid() const {
     return m_tile >= 2 && m_tile <= max_register_rows && n_tile >= 16 && n_tile % 16 == 0;
   }
 };
 
-struct cpu_columns_row : cpu_row {
-  std::string label() const { return cpu_row::label("columns"); }
+struct cpu_columns_config : cpu_config {
+  std::string label() const { return cpu_config::label("columns"); }
   constexpr bool valid() const {
     return m_tile >= 1 && n_tile >= 16 && n_tile % 16 == 0 && tile_bytes() <= max_cpu_scratch_bytes;
   }
@@ -78,9 +78,9 @@ consteval auto cpu_grid(const std::array<int, Ms>& m_tiles, const std::array<int
 consteval auto cpu_rows_configs() {
   using list = std::array<int, 1>;
   if constexpr (built_space == space::few) {
-    return cpu_grid<cpu_rows_row>(list{1}, std::array{128});
+    return cpu_grid<cpu_rows_config>(list{1}, std::array{128});
   } else {
-    return cpu_grid<cpu_rows_row>(list{1}, std::array{32, 64, 128, 256, 512});
+    return cpu_grid<cpu_rows_config>(list{1}, std::array{32, 64, 128, 256, 512});
   }
 }
 
@@ -88,46 +88,46 @@ consteval auto cpu_rows_configs() {
 consteval auto cpu_narrow_rows_configs() {
   using list = std::array<int, 1>;
   if constexpr (built_space == space::few) {
-    return cpu_grid<cpu_rows_row>(list{1}, std::array{128});
+    return cpu_grid<cpu_rows_config>(list{1}, std::array{128});
   } else {
-    return cpu_grid<cpu_rows_row>(list{1}, std::array{128, 512});
+    return cpu_grid<cpu_rows_config>(list{1}, std::array{128, 512});
   }
 }
 
 consteval auto cpu_blocks_configs() {
   if constexpr (built_space == space::few) {
-    return cpu_grid<cpu_blocks_row>(std::array{3, 4}, std::array{128});
+    return cpu_grid<cpu_blocks_config>(std::array{3, 4}, std::array{128});
   } else {
-    return cpu_grid<cpu_blocks_row>(std::array{2, 3, 4, 6, 8}, std::array{32, 64, 128, 512});
+    return cpu_grid<cpu_blocks_config>(std::array{2, 3, 4, 6, 8}, std::array{32, 64, 128, 512});
   }
 }
 
 consteval auto cpu_columns_configs() {
   if constexpr (built_space == space::few) {
-    return cpu_grid<cpu_columns_row>(std::array{32}, std::array{64});
+    return cpu_grid<cpu_columns_config>(std::array{32}, std::array{64});
   } else {
-    return cpu_grid<cpu_columns_row>(std::array{4, 8, 16, 32, 64}, std::array{32, 64, 128});
+    return cpu_grid<cpu_columns_config>(std::array{4, 8, 16, 32, 64}, std::array{32, 64, 128});
   }
 }
 
 struct cpu_rows : algorithm {
   static constexpr const char* name = "rows";
   static constexpr bool deterministic = true;
-  static constexpr auto rows =
-      join(expand_rows<count_rows(cpu_rows_configs())>(cpu_rows_configs()),
-           expand_rows<count_rows(cpu_narrow_rows_configs(), narrow_types)>(cpu_narrow_rows_configs(), narrow_types));
+  static constexpr auto configs = join(
+      expand_configs<count_configs(cpu_rows_configs())>(cpu_rows_configs()),
+      expand_configs<count_configs(cpu_narrow_rows_configs(), narrow_types)>(cpu_narrow_rows_configs(), narrow_types));
 };
 
 struct cpu_blocks : algorithm {
   static constexpr const char* name = "blocks";
   static constexpr bool deterministic = true;
-  static constexpr auto rows = expand_rows<count_rows(cpu_blocks_configs())>(cpu_blocks_configs());
+  static constexpr auto configs = expand_configs<count_configs(cpu_blocks_configs())>(cpu_blocks_configs());
 };
 
 struct cpu_columns : algorithm {
   static constexpr const char* name = "columns";
   static constexpr bool deterministic = true;
-  static constexpr auto rows = expand_rows<count_rows(cpu_columns_configs())>(cpu_columns_configs());
+  static constexpr auto configs = expand_configs<count_configs(cpu_columns_configs())>(cpu_columns_configs());
 };
 
 }  // namespace bcsc::kernels::tables

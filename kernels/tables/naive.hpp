@@ -3,13 +3,13 @@
 #include <array>
 #include <string>
 
-#include "kernels/tables/row.hpp"
+#include "kernels/tables/config.hpp"
 
 /// Naive: one thread owns one column of the tile of C and walks all non-zeros of the row block.
 /// Source: NTUA thesis; best there: m_tile 16 (networks), 8 (SuiteSparse), threads = min(N, 256).
 namespace bcsc::kernels::tables {
 
-struct naive_row {
+struct naive_config {
   int m_tile;      ///< rows of C in the thread's private buffer
   int threads;     ///< = n_tile
   int index_bits;  ///< 64: for matrices whose sizes or non-zeros do not fit 32 bits
@@ -33,29 +33,21 @@ struct naive_row {
 
 consteval auto naive_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<naive_row, 3>{{{8, 32, 32, {}}, {16, 128, 32, {}}, {8, 64, 64, {}}}};
+    return std::array<naive_config, 3>{{{8, 32, 32, {}}, {16, 128, 32, {}}, {8, 64, 64, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<naive_row, 19>{{{8, 8, 32, {}},
-                                      {8, 16, 32, {}},
-                                      {8, 32, 32, {}},
-                                      {8, 64, 32, {}},
-                                      {8, 128, 32, {}},
-                                      {8, 256, 32, {}},
-                                      {16, 8, 32, {}},
-                                      {16, 16, 32, {}},
-                                      {16, 32, 32, {}},
-                                      {16, 64, 32, {}},
-                                      {16, 128, 32, {}},
-                                      {16, 256, 32, {}},
-                                      {32, 32, 32, {}},
-                                      {32, 64, 32, {}},
-                                      {32, 128, 32, {}},
-                                      {64, 32, 32, {}},
-                                      {64, 64, 32, {}},
-                                      {8, 32, 64, {}},
-                                      {8, 128, 64, {}}}};
+    // The best eight lose nothing to all 38 on the 80 products measured.
+    return std::array<naive_config, 10>{{{8, 8, 32, {}},
+                                         {8, 16, 32, {}},
+                                         {8, 32, 32, {}},
+                                         {8, 64, 32, {}},
+                                         {8, 128, 32, {}},
+                                         {8, 256, 32, {}},
+                                         {16, 32, 32, {}},
+                                         {16, 128, 32, {}},
+                                         {8, 32, 64, {}},
+                                         {8, 128, 64, {}}}};
   } else {
-    std::array<naive_row, 6 * 6 + 2> all{};
+    std::array<naive_config, 6 * 6 + 2> all{};
     std::size_t at = 0;
     for (int m : {8, 16, 32, 64, 128, 256}) {
       for (int t : {8, 16, 32, 64, 128, 256}) all[at++] = {m, t, 32, {}};
@@ -69,7 +61,7 @@ consteval auto naive_configs() {
 struct naive : algorithm {
   static constexpr const char* name = "naive";
   static constexpr bool deterministic = true;
-  static constexpr auto rows = expand_rows<count_rows(naive_configs())>(naive_configs());
+  static constexpr auto configs = expand_configs<count_configs(naive_configs())>(naive_configs());
 };
 
 }  // namespace bcsc::kernels::tables

@@ -4,14 +4,14 @@
 #include <array>
 #include <string>
 
-#include "kernels/tables/row.hpp"
+#include "kernels/tables/config.hpp"
 
-/// Row-wise: a team of `groups` x `lanes` threads of one warp walks a piece of a row of A (kernels/rows_operand.hpp).
-/// Its lanes stand side by side along a row of B with `items` columns each; its groups share the piece's entries, and
-/// each has `unroll` of them under way at once.
+/// Row-wise: a team of `groups` x `lanes` threads of one warp walks a piece of a row of A
+/// (kernels/forms/row_stream/operand.hpp). Its lanes stand side by side along a row of B with `items` columns each; its
+/// groups share the piece's entries, and each has `unroll` of them under way at once.
 namespace bcsc::kernels::tables {
 
-struct rowwise_row {
+struct rowwise_config {
   int lanes;   ///< across N
   int items;   ///< columns of C a lane owns
   int groups;  ///< of a team: where `lanes` alone leave too few bytes under way, or rows are long
@@ -26,7 +26,7 @@ struct rowwise_row {
   constexpr int block_threads() const { return 32 * warps; }
   constexpr int team_threads() const { return lanes * groups; }
   constexpr int teams() const { return block_threads() / team_threads(); }
-  /// Entries of a piece that a team multiplies at a step: a piece should hold few steps (rows_stream_options::split).
+  /// Entries of a piece that a team multiplies at a step: a piece should hold few steps (row_stream_options::split).
   constexpr int columns_at_once() const { return groups * unroll; }
   constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return 32; }
@@ -70,14 +70,14 @@ struct rowwise_row {
 
 consteval auto rowwise_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<rowwise_row, 6>{{{1, 1, 8, 2, 4, 4, {}},
-                                       {2, 4, 4, 2, 4, 4, {}},
-                                       {8, 4, 4, 4, 4, 4, {}, 6},
-                                       {32, 8, 1, 4, 4, 2, {}},
-                                       {16, 1, 2, 4, 4, 1, {}},
-                                       {8, 3, 1, 4, 4, 2, {}}}};
+    return std::array<rowwise_config, 6>{{{1, 1, 8, 2, 4, 4, {}},
+                                          {2, 4, 4, 2, 4, 4, {}},
+                                          {8, 4, 4, 4, 4, 4, {}, 6},
+                                          {32, 8, 1, 4, 4, 2, {}},
+                                          {16, 1, 2, 4, 4, 1, {}},
+                                          {8, 3, 1, 4, 4, 2, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_row, 45>{{
+    return std::array<rowwise_config, 45>{{
         // lanes, items, groups, unroll, warps, depth, type, blocks
         // N = 1: rows of a few entries, short, medium, long ones
         {1, 1, 1, 4, 4, 4, {}},
@@ -135,7 +135,7 @@ consteval auto rowwise_configs() {
         {32, 16, 1, 2, 4, 4, {}},
     }};
   } else {
-    std::array<rowwise_row, 9 * 4 * 4 * 2> all{};
+    std::array<rowwise_config, 9 * 4 * 4 * 2> all{};
     std::size_t at = 0;
     constexpr int shapes[][2] = {{1, 1}, {1, 4}, {2, 4}, {4, 4}, {8, 4}, {16, 4}, {32, 1}, {32, 4}, {32, 8}};
     for (const auto& [lanes, items] : shapes) {
@@ -152,10 +152,10 @@ consteval auto rowwise_configs() {
 /// Of fp16 and bf16: 8 columns a lane, where a load takes 16 bytes.
 consteval auto rowwise_narrow_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<rowwise_row, 4>{
+    return std::array<rowwise_config, 4>{
         {{1, 2, 8, 2, 4, 4, {}}, {2, 8, 4, 4, 4, 4, {}}, {16, 8, 1, 4, 4, 2, {}}, {8, 4, 2, 4, 4, 2, {}}}};
   } else {
-    return std::array<rowwise_row, 13>{{
+    return std::array<rowwise_config, 13>{{
         // lanes, items, groups, unroll, warps, depth
         // N = 1, 2: rows of a few entries, short, long ones; up to 8
         {1, 2, 1, 4, 4, 4, {}},
@@ -182,12 +182,12 @@ consteval auto rowwise_narrow_configs() {
 
 struct rowwise : algorithm {
   static constexpr const char* name = "rowwise";
-  static constexpr operand_form form = operand_form::rows;
+  static constexpr operand_form form = operand_form::row_stream;
   static constexpr bool batches = true;
   static constexpr bool deterministic = true;
-  static constexpr auto rows =
-      join(expand_rows<count_rows(rowwise_configs())>(rowwise_configs()),
-           expand_rows<count_rows(rowwise_narrow_configs(), narrow_types)>(rowwise_narrow_configs(), narrow_types));
+  static constexpr auto configs = join(
+      expand_configs<count_configs(rowwise_configs())>(rowwise_configs()),
+      expand_configs<count_configs(rowwise_narrow_configs(), narrow_types)>(rowwise_narrow_configs(), narrow_types));
 };
 
 }  // namespace bcsc::kernels::tables

@@ -3,17 +3,17 @@
 #include <array>
 #include <string>
 
+#include "kernels/tables/config.hpp"
 #include "kernels/tables/cpu.hpp"
-#include "kernels/tables/row.hpp"
 
 /// Scatter: C = alpha * A' * B + beta * C from A as another kernel stores it. Row m of A adds to the rows of C that its
 /// entries name: nothing is gathered, and no second copy of A is needed. Only spmm_plan::transposed() takes these rows.
 namespace bcsc::kernels::tables {
 
-/// On a GPU, from the stream of pieces of rows (kernels/rows_operand.hpp): a team of `groups` x `lanes` threads of one
-/// warp takes a piece of a row of A. Its lanes stand side by side along a row of B with `items` columns each; its
-/// groups share the piece's entries, and each has `unroll` of them under way.
-struct scatter_row {
+/// On a GPU, from the stream of pieces of rows (kernels/forms/row_stream/operand.hpp): a team of `groups` x `lanes`
+/// threads of one warp takes a piece of a row of A. Its lanes stand side by side along a row of B with `items` columns
+/// each; its groups share the piece's entries, and each has `unroll` of them under way.
+struct scatter_config {
   int lanes;   ///< across N
   int items;   ///< columns of B that a lane holds
   int groups;  ///< of a team: where `lanes` alone leave too few threads, or rows are long
@@ -44,10 +44,10 @@ struct scatter_row {
 
 consteval auto scatter_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<scatter_row, 4>{
+    return std::array<scatter_config, 4>{
         {{1, 1, 8, 2, 4, 4, {}}, {2, 4, 4, 2, 4, 4, {}}, {8, 4, 4, 4, 4, 1, {}}, {32, 4, 1, 4, 4, 2, {}}}};
   } else {
-    return std::array<scatter_row, 14>{{
+    return std::array<scatter_config, 14>{{
         // lanes, items, groups, unroll, warps, depth
         // N = 1: short rows, long ones
         {1, 1, 4, 2, 4, 4, {}},
@@ -76,31 +76,33 @@ consteval auto scatter_configs() {
 
 /// Atomic additions to C come in any order.
 struct scatter : algorithm {
+  static constexpr bool transposes = true;
   static constexpr const char* name = "scatter";
-  static constexpr operand_form form = operand_form::rows;
+  static constexpr operand_form form = operand_form::row_stream;
   static constexpr bool deterministic = false;
-  static constexpr auto rows = expand_rows<count_rows(scatter_configs())>(scatter_configs());
+  static constexpr auto configs = expand_configs<count_configs(scatter_configs())>(scatter_configs());
 };
 
 /// On the CPU, from compact BCSC of any height: each thread owns rows and columns of C and reads what of A reaches
 /// them. n_tile: columns of C done before the next non-zeros of A are read.
-struct cpu_scatter_row : cpu_row {
+struct cpu_scatter_config : cpu_config {
   std::string label() const { return "scatter-n" + std::to_string(n_tile) + (index_bits == 64 ? "-i64" : ""); }
   constexpr bool valid() const { return m_tile == 1 && n_tile >= 16 && n_tile % 16 == 0; }
 };
 
 consteval auto cpu_scatter_configs() {
   if constexpr (built_space == space::few) {
-    return cpu_grid<cpu_scatter_row>(std::array{1}, std::array{128});
+    return cpu_grid<cpu_scatter_config>(std::array{1}, std::array{128});
   } else {
-    return cpu_grid<cpu_scatter_row>(std::array{1}, std::array{64, 256});
+    return cpu_grid<cpu_scatter_config>(std::array{1}, std::array{64, 256});
   }
 }
 
 struct cpu_scatter : algorithm {
+  static constexpr bool transposes = true;
   static constexpr const char* name = "scatter";
   static constexpr bool deterministic = true;
-  static constexpr auto rows = expand_rows<count_rows(cpu_scatter_configs())>(cpu_scatter_configs());
+  static constexpr auto configs = expand_configs<count_configs(cpu_scatter_configs())>(cpu_scatter_configs());
 };
 
 }  // namespace bcsc::kernels::tables

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "kernels/tables/row.hpp"
+#include "kernels/tables/config.hpp"
 
 /// Tiled: for each k_tile non-empty columns of the row block, the rows of B are gathered and the columns of A expanded
 /// into dense shared-memory tiles; threads_y x threads_x threads own items_y x items_x sums each, in pieces of up to
@@ -11,7 +11,7 @@
 /// each N.
 namespace bcsc::kernels::tables {
 
-struct tiled_row {
+struct tiled_config {
   int threads_x, threads_y;
   int items_x, items_y;
   int k_tile;
@@ -51,22 +51,13 @@ struct tiled_row {
 
 consteval auto tiled_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<tiled_row, 4>{
+    return std::array<tiled_config, 4>{
         {{8, 16, 1, 1, 32, 1, {}}, {16, 8, 4, 4, 16, 1, {}}, {16, 16, 4, 8, 16, 1, {}}, {32, 2, 4, 4, 16, 2, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<tiled_row, 21>{{
-        // x, y, items x, items y, k, stages: networks at N = 32 and above, SuiteSparse at N = 8, 16, 32, 64, 128, 256
-        {8, 32, 4, 4, 32, 1, {}},
-        {16, 16, 4, 8, 16, 1, {}},
-        {8, 16, 1, 1, 32, 1, {}},
-        {8, 16, 2, 1, 32, 1, {}},
-        {8, 16, 4, 1, 16, 1, {}},
-        {16, 8, 4, 1, 16, 1, {}},
-        {16, 8, 4, 4, 16, 1, {}},
-        {16, 8, 8, 4, 16, 1, {}},
-        {32, 8, 8, 4, 16, 1, {}},
-        // low tiles, and small thread blocks that hide the latency of the gather: with these the table stays within
-        // 0.5 % of 56 rows that were measured (docs/performance.md)
+    return std::array<tiled_config, 12>{{
+        // x, y, items x, items y, k, stages. Low tiles, and small thread blocks that hide the latency of the gather:
+        // the
+        // best twelve lose 0.2 % to the 56 measured (docs/history, 30)
         {8, 4, 4, 1, 16, 2, {}},
         {8, 8, 1, 1, 32, 2, {}},
         {32, 2, 4, 4, 32, 1, {}},
@@ -81,7 +72,7 @@ consteval auto tiled_configs() {
         {32, 4, 4, 2, 16, 2, {}},
     }};
   } else {
-    std::array<tiled_row, 3 * 3 * 5 * 5 * 3 * 2> all{};
+    std::array<tiled_config, 3 * 3 * 5 * 5 * 3 * 2> all{};
     std::size_t at = 0;
     for (int x : {8, 16, 32}) {
       for (int y : {8, 16, 32}) {
@@ -102,7 +93,7 @@ struct tiled : algorithm {
   static constexpr const char* name = "tiled";
   static constexpr bool deterministic = true;
   static constexpr bool stored_entries_only = false;
-  static constexpr auto rows = expand_rows<count_rows(tiled_configs())>(tiled_configs());
+  static constexpr auto configs = expand_configs<count_configs(tiled_configs())>(tiled_configs());
 };
 
 }  // namespace bcsc::kernels::tables

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "kernels/tables/row.hpp"
+#include "kernels/tables/config.hpp"
 
 /// Warp-centric: each logical warp takes whole non-empty columns of the row block; the tile of C lies in shared memory
 /// and is updated with shared-memory atomics. Source: NTUA thesis; best there: N = 8: lanes 8, warps 16..32,
@@ -11,7 +11,7 @@
 /// warps 16, m_tile 64..128.
 namespace bcsc::kernels::tables {
 
-struct warp_row {
+struct warp_config {
   int m_tile;
   int n_tile;  ///< columns of C in the tile; a lane strides over n_tile / lanes of them
   int warps;   ///< logical warps of a thread block
@@ -38,16 +38,23 @@ struct warp_row {
 
 consteval auto warp_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<warp_row, 3>{{{16, 8, 16, 8, {}}, {32, 16, 16, 16, {}}, {64, 64, 8, 32, {}}}};
+    return std::array<warp_config, 3>{{{16, 8, 16, 8, {}}, {32, 16, 16, 16, {}}, {64, 64, 8, 32, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<warp_row, 20>{
-        {{16, 8, 16, 8, {}},   {32, 8, 16, 8, {}},   {64, 8, 16, 8, {}},     {16, 8, 32, 8, {}},
-         {64, 8, 32, 8, {}},   {32, 16, 16, 16, {}}, {64, 16, 16, 16, {}},   {128, 16, 16, 16, {}},
-         {64, 32, 16, 16, {}}, {64, 64, 16, 16, {}}, {128, 128, 16, 16, {}}, {32, 32, 8, 32, {}},
-         {64, 32, 8, 32, {}},  {64, 64, 8, 32, {}},  {32, 64, 8, 32, {}},    {64, 128, 8, 32, {}},
-         {32, 128, 8, 32, {}}, {64, 32, 4, 32, {}},  {128, 32, 16, 32, {}},  {256, 32, 16, 32, {}}}};
+    // The best twelve lose 0.1 % to the twenty measured.
+    return std::array<warp_config, 12>{{{16, 8, 16, 8, {}},
+                                        {64, 8, 16, 8, {}},
+                                        {16, 8, 32, 8, {}},
+                                        {64, 8, 32, 8, {}},
+                                        {32, 16, 16, 16, {}},
+                                        {64, 32, 16, 16, {}},
+                                        {32, 32, 8, 32, {}},
+                                        {32, 64, 8, 32, {}},
+                                        {32, 128, 8, 32, {}},
+                                        {64, 128, 8, 32, {}},
+                                        {128, 32, 16, 32, {}},
+                                        {256, 32, 16, 32, {}}}};
   } else {
-    std::array<warp_row, 8 * 5 * 4 * 3> all{};
+    std::array<warp_config, 8 * 5 * 4 * 3> all{};
     std::size_t at = 0;
     for (int m : {4, 8, 16, 32, 64, 128, 256, 512}) {
       for (int n : {8, 16, 32, 64, 128}) {
@@ -63,7 +70,7 @@ consteval auto warp_configs() {
 struct warp : algorithm {
   static constexpr const char* name = "warp";
   static constexpr bool deterministic = false;  // the order of the atomic additions varies
-  static constexpr auto rows = expand_rows<count_rows(warp_configs())>(warp_configs());
+  static constexpr auto configs = expand_configs<count_configs(warp_configs())>(warp_configs());
 };
 
 }  // namespace bcsc::kernels::tables

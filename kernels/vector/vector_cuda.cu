@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/launch.cuh"
 #include "kernels/vector/column_steps.hpp"
 #include "kernels/vector/vector_ops.hpp"
-#include "lib/core/launch.cuh"
 
 // A thread block is a tile of `lanes` columns (all k, up to 256) by 256 / lanes rows, so that its threads lie on
 // neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/spmm_args.hpp"
+#include "kernels/forms/product_args.hpp"
 
 /// What solvers need beside SpMM, on multivectors: n x k, row-major, packed (leading dimension k). Column j is one
 /// right-hand side with its own scalars, in `double` whatever T is: the squares of floats would overflow and lose

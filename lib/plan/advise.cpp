@@ -9,8 +9,8 @@
 #include "bcsc/order.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc {
 
@@ -32,7 +32,7 @@ void check(const advise_options& options) {
   if (options.cache_bytes < 0) refuse("cache_bytes", options.cache_bytes, "at least 0");
   if (!(options.cache_cost >= 0 && options.cache_cost <= 1)) refuse("cache_cost", options.cache_cost, "in 0 .. 1");
   for (const std::int64_t m_block : options.m_blocks) {
-    if (m_block < 1 || m_block > greatest_m_block) refuse("m_blocks", m_block, "in 1 .. 65536");
+    if (m_block < 1 || m_block > max_m_block) refuse("m_blocks", m_block, "in 1 .. 65536");
   }
 }
 
@@ -86,11 +86,11 @@ void judge(const subject<I>& s, const advise_options& options, advice& out) {
                                            [](const auto& x, const auto& y) { return x.reuse < y.reuse; });
   const double flops = 2 * static_cast<double>(s.nnz()) * static_cast<double>(options.cols);
   // Lower row blocks are more of them, which kernels want: the lowest that is about as good.
-  double least_total = std::numeric_limits<double>::infinity();
-  for (const height_advice& h : out.heights) least_total = std::min(least_total, h.traffic.total());
+  double min_total = std::numeric_limits<double>::infinity();
+  for (const height_advice& h : out.heights) min_total = std::min(min_total, h.traffic.total());
   const height_advice* taken = nullptr;
   for (const height_advice& h : out.heights) {
-    const bool as_good = h.traffic.total() <= worthwhile * least_total;
+    const bool as_good = h.traffic.total() <= worthwhile * min_total;
     if (as_good && (taken == nullptr || h.m_block < taken->m_block)) taken = &h;
   }
   out.m_block = taken->m_block;
@@ -157,7 +157,7 @@ void refine(const subject<I>& s, const advise_options& options, advice& out) {
         "The heaviest row block holds {:.1f} times the mean: boundaries by work (balanced) even it out.", h.skew));
   }
   if (h.m_block > 1) {
-    out.dense_column_share = share_of_dense_columns(to_compact(s.a, {.m_block = h.m_block}).view());
+    out.dense_column_share = share_of_dense_columns<I>(to_compact(s.a, {.m_block = h.m_block}));
     if (out.dense_column_share > 0.1 && out.dense_column_share < 0.9) {
       out.dense_first = true;
       out.reasons.push_back(
@@ -216,7 +216,7 @@ advice advise(const csr_view<T, I>& a, const advise_options& options) {
   subject<I> s{{a.rows, a.cols, a.row_ptr, a.col_ind, pattern_span(a.values.size())}, value_type_of<T>};
   // A plan keeps indices no wider than they need be.
   s.index_bytes = a.rows < most && a.cols < most && a.nnz() < most ? 4 : 8;
-  s.column_bytes = options.narrow_columns && a.cols <= most_narrow_columns ? 2 : 0;
+  s.column_bytes = options.narrow_columns && a.cols <= max_narrow_columns ? 2 : 0;
 
   advice out;
   const double positions = static_cast<double>(a.rows) * static_cast<double>(a.cols);
@@ -237,8 +237,8 @@ advice advise(const csr_view<T, I>& a, const advise_options& options) {
   const auto statistics = analyse_blocks(s.a, analysed);
   s.distinct_cols = statistics.back().nnzc;
   for (std::size_t k = 0; k < heights.size(); ++k) out.heights.push_back(look_at(s, statistics[k], options));
-  out.least_bytes = least(out.heights, [](const auto& h) { return h.bytes; }).m_block;
-  out.least_traffic = least(out.heights, [](const auto& h) { return h.traffic.total(); }).m_block;
+  out.min_bytes = least(out.heights, [](const auto& h) { return h.bytes; }).m_block;
+  out.min_traffic = least(out.heights, [](const auto& h) { return h.traffic.total(); }).m_block;
 
   judge(s, options, out);
   refine(s, options, out);

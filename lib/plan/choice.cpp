@@ -7,9 +7,9 @@
 #include <numeric>
 #include <set>
 
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
-#include "lib/core/row_pieces.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "kernels/forms/row_stream/layout.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/measured_costs.hpp"
 
@@ -30,7 +30,7 @@ struct unit_costs {
 };
 
 /// The constants of each algorithm, in us: fitted to 7440 timings of every row on 17 matrices on an H200
-/// (docs/performance.md says how well they fit).
+/// (docs/history, 2: how well they fit).
 unit_costs costs_of(const problem& p, const kernel_info& kernel, const block_statistics& s) {
   const double blocks = std::max<double>(1, static_cast<double>(s.num_row_blocks));
   const double mean_nnz = static_cast<double>(p.nnz) / blocks, max_nnz = static_cast<double>(s.max_block_nnz);
@@ -126,10 +126,10 @@ product_shape shape_of(const problem& p) {
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
-  return 1e-6 * us_by_terms(*kernel.measured.row, terms) * p.alike.factor(kernel.measured.index);
+  return 1e-6 * us_by_terms(*kernel.measured.row, terms) * p.near.factor(kernel.measured.index);
 }
 
-/// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/performance.md).
+/// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
 double packing_seconds(const problem& p) {
   if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
   const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
@@ -138,12 +138,12 @@ double packing_seconds(const problem& p) {
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
 double in_place_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::most) {
+  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::max) {
     return std::numeric_limits<double>::infinity();
   }
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
   return 1e-6 * us_by_terms(*kernel.measured_in_place.row, terms) *
-         p.alike_in_place.factor(kernel.measured_in_place.index);
+         p.near_in_place.factor(kernel.measured_in_place.index);
 }
 
 double packed_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
@@ -172,8 +172,8 @@ problem described(problem p, std::span<const block_statistics> statistics) {
 /// `p` with the measured products that are like it.
 problem with_experience(problem p) {
   if (p.where != backend::cuda) return p;
-  p.alike = like_cases(known_cases, p.type, shape_of(p));
-  if (p.b_is_col_major) p.alike_in_place = like_cases(known_in_place, p.type, shape_of(p));
+  p.near = neighbours(measured_cases, p.type, shape_of(p));
+  if (p.b_is_col_major) p.near_in_place = neighbours(measured_cases_in_place, p.type, shape_of(p));
   return p;
 }
 
@@ -182,8 +182,9 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
   const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
                     (p.where == backend::cpu || k.info.shared_bytes <= p.max_shared_bytes);
   // Only compact BCSC is made for any height.
-  const bool of_height = options.m_block == 0 || k.info.any_m_block || options.m_block == k.info.m_tile;
-  const bool as_wanted = !p.b_is_col_major || options.reading != col_major_b::in_place || k.info.strided_cols > 0;
+  const bool of_height = options.expert.m_block == 0 || k.info.any_m_block || options.expert.m_block == k.info.m_tile;
+  const bool as_wanted =
+      !p.b_is_col_major || options.expert.reading != col_major_b::in_place || k.info.strided_cols > 0;
   return here && of_height && as_wanted && holds(k, p) && (!p.deterministic || k.info.deterministic) &&
          (!options.transposable || !transposing(p, k).empty());
 }
@@ -197,7 +198,7 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
 
 bool holds(const registered_kernel& kernel, const problem& p) {
   return kernel.info.index_bits >= p.index_bits ||
-         (kernel.form == kernels::operand_form::rows && core::stream_holds(p.rows, p.inner, p.nnz));
+         (kernel.form == kernels::operand_form::row_stream && forms::stream_holds(p.rows, p.inner, p.nnz));
 }
 
 std::vector<const registered_kernel*> transposing(const problem& p, const registered_kernel& kernel) {
@@ -228,8 +229,9 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
     // Wider indices than needed only cost bytes: they are taken when asked for by name.
     const bool fits = k.info.index_bits <= p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
-    const bool asked_for = options.kernel.empty() ? k.info.stored_entries_only : options.kernel == k.info.algorithm;
-    if (options.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
+    const bool asked_for =
+        options.expert.kernel.empty() ? k.info.stored_entries_only : options.expert.kernel == k.info.algorithm;
+    if (options.expert.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
   }
   return chosen;
 }
@@ -237,7 +239,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
   const auto is_measured = [](const registered_kernel* k) { return static_cast<bool>(k->measured); };
-  if (options.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
+  if (options.expert.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
     std::erase_if(chosen, std::not_fn(is_measured));
   }
   if (!chosen.empty()) return chosen;
@@ -245,19 +247,21 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   for (const registered_kernel& k : registry()) {
     if (runs(k, p, options)) names.insert(k.info.algorithm);
   }
-  core::fail(
-      errc::no_such_kernel,
-      "plan_options::kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}{}{}; algorithms that run: {}",
-      options.kernel, to_string(p.type), to_string(p.where), p.index_bits,
-      p.deterministic ? " that is deterministic" : "",
-      p.b_is_col_major && options.reading == col_major_b::in_place ? " that reads a column-major B in place" : "",
-      options.m_block > 0 ? fmt::format(" and m_block = {}", options.m_block) : "",
-      options.transposable ? " from whose matrix transposed() multiplies" : "",
-      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  core::fail(errc::no_such_kernel,
+             "plan_options::expert.kernel = \"{}\": no such kernel for {} on {} with {}-bit indices{}{}{}{}; "
+             "algorithms that run: {}",
+             options.expert.kernel, to_string(p.type), to_string(p.where), p.index_bits,
+             p.deterministic ? " that is deterministic" : "",
+             p.b_is_col_major && options.expert.reading == col_major_b::in_place
+                 ? " that reads a column-major B in place"
+                 : "",
+             options.expert.m_block > 0 ? fmt::format(" and m_block = {}", options.expert.m_block) : "",
+             options.transposable ? " from whose matrix transposed() multiplies" : "",
+             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options) {
-  if (options.m_block > 0) return {options.m_block};
+  if (options.expert.m_block > 0) return {options.expert.m_block};
   std::set<std::int64_t> distinct;
   for (const auto* k : kernels) {
     distinct.insert(k->info.m_tile);
@@ -272,9 +276,9 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   const auto s = std::ranges::find(statistics, kernel.info.m_tile, &block_statistics::m_block);
   if (s == statistics.end() || !kernel.measured_in_place) return chosen;
   problem one = described(p, statistics);
-  for (std::int64_t n = 2; n <= columns_in_place::most; n *= 2) {
+  for (std::int64_t n = 2; n <= columns_in_place::max; n *= 2) {
     // The range that the plan is made for goes by the N that it is made for.
-    one.cols = columns_in_place::alike(p.cols, n) ? p.cols : n;
+    one.cols = columns_in_place::same_range(p.cols, n) ? p.cols : n;
     one = with_experience(one);
     if (in_place_seconds(one, kernel, *s) < packed_seconds(one, kernel, *s)) chosen.add(n);
   }
@@ -282,12 +286,12 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
 }
 
 // A kernel that has some rows at a time writes some values at a time into each column: parts of sectors, which the L2
-// puts together as long as it holds them. Measured on an H200 (docs/performance.md): from about half of its L2 on,
+// puts together as long as it holds them. Measured on an H200 (docs/history, 35): from about half of its L2 on,
 // turning C took from half to nine tenths of the time in most cases.
 bool turns_c(const problem& p) {
-  constexpr std::int64_t least_bytes = std::int64_t{36} << 20;
-  const std::int64_t least_values = least_bytes / static_cast<std::int64_t>(size_of(p.type));
-  return p.where == backend::cuda && p.b_is_col_major && p.cols >= least_turned_cols && p.rows > least_values / p.cols;
+  constexpr std::int64_t min_bytes = std::int64_t{36} << 20;
+  const std::int64_t min_values = min_bytes / static_cast<std::int64_t>(size_of(p.type));
+  return p.where == backend::cuda && p.b_is_col_major && p.cols >= min_turned_cols && p.rows > min_values / p.cols;
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
@@ -303,8 +307,8 @@ decision choose(const problem& given, const plan_options& options, const std::ve
   const block_statistics* taken = nullptr;
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
-      if (options.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = seconds_of(p, *k, s, options.reading);
+      if (options.expert.m_block == 0 && s.m_block != k->info.m_tile) continue;
+      const double seconds = seconds_of(p, *k, s, options.expert.reading);
       if (best.kernel == nullptr || seconds < least) {
         best.kernel = k;
         best.m_block = s.m_block;
@@ -319,8 +323,9 @@ decision choose(const problem& given, const plan_options& options, const std::ve
   if (kernels.size() == 1) {
     best.reason = fmt::format("asked for by name ({})", measure);
   } else {
-    best.reason = fmt::format("least predicted time of {} kernels{}: {:.1f} us ({})", kernels.size(),
-                              options.kernel.empty() ? "" : " of \"" + options.kernel + "\"", least * 1e6, measure);
+    best.reason =
+        fmt::format("least predicted time of {} kernels{}: {:.1f} us ({})", kernels.size(),
+                    options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"", least * 1e6, measure);
   }
   return best;
 }

@@ -26,18 +26,18 @@ struct problem {
   bool b_is_col_major = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
-  std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in statistics, as is what is alike
-  like_cases alike = {}, alike_in_place = {};
+  std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
+  neighbours near = {}, near_in_place = {};
 };
 
-/// For which numbers of columns a column-major B is read where it lies: those from one power of two to the next are
-/// alike.
+/// For which numbers of columns a column-major B is read where it lies; all from one power of two to the next are
+/// treated alike.
 class columns_in_place {
  public:
-  static constexpr std::int64_t most = 64;  ///< more were slower in place on every graph measured
-  bool contains(std::int64_t n) const { return n > 1 && n <= most && ranges_.test(range_of(n)); }
-  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and all that are alike; 2 .. most
-  static bool alike(std::int64_t n, std::int64_t m) { return range_of(n) == range_of(m); }
+  static constexpr std::int64_t max = 64;  ///< more were slower in place on every graph measured
+  bool contains(std::int64_t n) const { return n > 1 && n <= max && ranges_.test(range_of(n)); }
+  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and its whole range; 2 .. max
+  static bool same_range(std::int64_t n, std::int64_t m) { return range_of(n) == range_of(m); }
 
  private:
   static std::size_t range_of(std::int64_t n) {
@@ -89,7 +89,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
 /// Whether C of N = p.cols, column-major as B is, had better be made row-major in the workspace and turned at the end,
 /// as many columns at a time as the workspace holds, but this many at least.
 bool turns_c(const problem& p);
-inline constexpr std::int64_t least_turned_cols = 128;
+inline constexpr std::int64_t min_turned_cols = 128;
 
 /// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);

@@ -7,10 +7,10 @@
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/registry.hpp"
-#include "converters/formats/fragments.hpp"
-#include "converters/formats/rows_stream.hpp"
-#include "kernels/rows_operand.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles.hpp"
+#include "kernels/forms/row_stream/operand.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
 
 /// What the time of a product on a GPU is made of. A row of the tables has a cost for each term, in us, fitted to
 /// measurements (bench/fit_choice, measured_costs.hpp); its time is their sum. One definition for the plan and the fit.
@@ -75,19 +75,19 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
 
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
   double heaviest = 0, most = 0, piece = 0, idle = 0;
-  if (kernel.algorithm == "units") {
+  if (kernel.algorithm == "mma") {
     const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
-    heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / core::fragment_columns;
-    most = piece = number(converters::most_groups_for(s.nnzc));
+    heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / forms::mma_tile_columns;
+    most = piece = number(forms::max_groups_for(s.nnzc));
   } else {
-    const auto cut = converters::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once);
+    const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
     most = number(cut.split) / kernel.columns_at_once;
-    piece = number(cut.greatest_piece()) / kernel.columns_at_once;
+    piece = number(cut.max_piece()) / kernel.columns_at_once;
     // How many entries heavy rows hold is not known. The estimate is too high where rows are long and none is cut;
-    // without it there the choice is no better (docs/performance.md, 49).
+    // without it there the choice is no better (docs/history, 49).
     constexpr double many_tiles = 1e6;  // no last wave counts among so many
-    idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.greatest_piece()),
+    idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.max_piece()),
                       static_cast<std::int64_t>(std::min(tiles, many_tiles)));
   }
 

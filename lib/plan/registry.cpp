@@ -6,23 +6,17 @@
 #include "bcsc_config.h"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
-#include "kernels/tables/cached.hpp"
+#include "kernels/cuda_tables.h"
 #include "kernels/tables/cpu.hpp"
-#include "kernels/tables/naive.hpp"
-#include "kernels/tables/rowwise.hpp"
-#include "kernels/tables/scatter.hpp"
-#include "kernels/tables/tiled.hpp"
-#include "kernels/tables/units.hpp"
-#include "kernels/tables/warp.hpp"
 #include "lib/plan/measured_costs.hpp"
 
 namespace bcsc::plan {
 
 namespace {
 
-measurement find_measured(const kernel_info& kernel, std::span<const measured_row> rows) {
+measurement find_measured(const kernel_info& kernel, std::span<const measured_config> rows) {
   std::size_t index = 0;
-  for (const measured_row& row : rows) {
+  for (const measured_config& row : rows) {
     if (row.type != kernel.type) continue;
     if (row.name == kernel.name) return {&row, index};
     ++index;
@@ -32,35 +26,35 @@ measurement find_measured(const kernel_info& kernel, std::span<const measured_ro
 
 template <class Algorithm, class Launcher>
 void append(std::vector<registered_kernel>& list, backend where, bool built, Launcher launcher) {
-  for (std::size_t i = 0; i < Algorithm::rows.size(); ++i) {
-    const auto& row = Algorithm::rows[i];
+  for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
+    const auto& config = Algorithm::configs[i];
     registered_kernel entry;
-    entry.info.name = row.label();
+    entry.info.name = config.label();
     entry.info.algorithm = Algorithm::name;
     entry.info.where = where;
-    entry.info.type = row.type;
-    entry.info.m_tile = row.tile_rows();
-    entry.info.n_tile = row.tile_cols();
-    entry.info.threads = row.block_threads();
-    entry.info.columns_at_once = row.columns_at_once();
-    entry.info.stages = row.num_stages();
-    entry.info.index_bits = row.index_width();
-    entry.info.shared_bytes = row.shared_bytes();
+    entry.info.type = config.type;
+    entry.info.m_tile = config.tile_rows();
+    entry.info.n_tile = config.tile_cols();
+    entry.info.threads = config.block_threads();
+    entry.info.columns_at_once = config.columns_at_once();
+    entry.info.stages = config.num_stages();
+    entry.info.index_bits = config.index_width();
+    entry.info.shared_bytes = config.shared_bytes();
     entry.info.deterministic = Algorithm::deterministic;
     entry.info.batches = Algorithm::batches;
     entry.info.stored_entries_only = Algorithm::stored_entries_only;
     entry.info.any_m_block = Algorithm::form == kernels::operand_form::compact;
-    if constexpr (requires { row.keeps; }) {
-      entry.info.rounds_values = row.keeps == kernels::tables::accuracy::tf32;
+    if constexpr (requires { config.keeps; }) {
+      entry.info.rounds_values = config.keeps == kernels::tables::accuracy::tf32;
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
-      entry.info.bound.more_terms = row.more_terms();
+      entry.info.bound.more_terms = config.more_terms();
     }
-    if constexpr (requires { row.blocks_by_registers(); }) entry.info.resident_blocks = row.blocks_by_registers();
-    if constexpr (requires { row.teams() + row.depth; }) {
-      entry.info.teams = row.teams();
-      entry.info.depth = row.depth;
+    if constexpr (requires { config.blocks_by_registers(); }) entry.info.resident_blocks = config.blocks_by_registers();
+    if constexpr (requires { config.teams() + config.depth; }) {
+      entry.info.teams = config.teams();
+      entry.info.depth = config.depth;
     }
-    if constexpr (requires { row.strided_cols(); }) entry.info.strided_cols = row.strided_cols();
+    if constexpr (requires { config.strided_cols(); }) entry.info.strided_cols = config.strided_cols();
     entry.info.built = built;
     entry.form = Algorithm::form;
     entry.measured = find_measured(entry.info, measured_costs);
@@ -75,17 +69,22 @@ void append_cpu(std::vector<registered_kernel>& list) {
   append<Algorithm>(list, backend::cpu, true, [](std::size_t row) { return kernels::cpu::launcher<Algorithm>(row); });
 }
 
-template <class Algorithm>
-void append_cuda(std::vector<registered_kernel>& list) {
-  // A CPU-only build knows the CUDA rows (documentation, names) but has nothing to start.
-  append<Algorithm>(list, backend::cuda, BCSC_WITH_CUDA, [](std::size_t row) -> kernels::launch_fn {
+/// The GPU kernels that multiply by A, or those that multiply by its transpose.
+template <class... Tables>
+void append_cuda(std::vector<registered_kernel>& list, bool transposing, kernels::cuda::table_list<Tables...>) {
+  const auto one = [&]<class Table>(Table) {
+    if (Table::transposes != transposing) return;
+    // A CPU-only build knows the configs (documentation, names) but has nothing to start.
+    append<Table>(list, backend::cuda, BCSC_WITH_CUDA, [](std::size_t config) -> kernels::launch_fn {
 #if BCSC_WITH_CUDA
-    return kernels::cuda::launcher<Algorithm>(row);
+      return kernels::cuda::launcher(Table::name, config);
 #else
-    (void)row;
-    return nullptr;
+      (void)config;
+      return nullptr;
 #endif
-  });
+    });
+  };
+  (one(Tables{}), ...);
 }
 
 std::vector<registered_kernel> concatenate() {
@@ -94,19 +93,14 @@ std::vector<registered_kernel> concatenate() {
   append_cpu<tables::cpu_rows>(list);
   append_cpu<tables::cpu_blocks>(list);
   append_cpu<tables::cpu_columns>(list);
-  append_cuda<tables::naive>(list);
-  append_cuda<tables::warp>(list);
-  append_cuda<tables::tiled>(list);
-  append_cuda<tables::rowwise>(list);
-  append_cuda<tables::units>(list);
-  append_cuda<tables::cached>(list);
+  append_cuda(list, false, kernels::cuda::all_tables{});
   return list;
 }
 
 std::vector<registered_kernel> concatenate_transposing() {
   std::vector<registered_kernel> list;
   append_cpu<kernels::tables::cpu_scatter>(list);
-  append_cuda<kernels::tables::scatter>(list);
+  append_cuda(list, true, kernels::cuda::all_tables{});
   return list;
 }
 

@@ -3,14 +3,14 @@
 #include <vector>
 
 #include "bcsc/registry.hpp"
-#include "kernels/spmm_args.hpp"
-#include "lib/plan/experience.hpp"
+#include "kernels/forms/product_args.hpp"
+#include "lib/plan/neighbours.hpp"
 
 namespace bcsc::plan {
 
-/// How the time of a row of a table is made up (experience.hpp), if it has been measured.
+/// How the time of a row of a table is made up (neighbours.hpp), if it has been measured.
 struct measurement {
-  const measured_row* row = nullptr;
+  const measured_config* row = nullptr;
   std::size_t index = 0;  ///< the how-manieth measured row of its type that is
 
   explicit operator bool() const { return row != nullptr; }

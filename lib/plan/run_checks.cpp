@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::plan {
 

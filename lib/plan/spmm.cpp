@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/core/buffer.hpp"
-#include "lib/core/fail.hpp"
+#include "core/buffer.hpp"
+#include "core/fail.hpp"
 #include "lib/plan/run_checks.hpp"
 
 namespace bcsc {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "bcsc_config.h"
+#include "core/checked.hpp"
+#include "core/context_state.hpp"
+#include "core/fail.hpp"
+#include "core/gpu.hpp"
 #include "kernels/vector/vector_ops.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/context_state.hpp"
-#include "lib/core/fail.hpp"
-#include "lib/core/gpu.hpp"
 #include "lib/plan/run_checks.hpp"
 #include "lib/solvers/context_array.hpp"
 
@@ -82,7 +82,7 @@ memory_space locate(const context& ctx, const dense_view<T>& view, std::string_v
 
 // --- Jacobi ---------------------------------------------------------------------------------------------------------
 
-/// The diagonal of a CSR matrix on the host, 0 where no entry is stored.
+/// Of a matrix on the host.
 template <value T, index I>
 std::vector<T> diagonal_of(const csr_view<T, I>& a) {
   std::vector<T> diagonal(static_cast<std::size_t>(a.rows), T{0});
@@ -93,16 +93,6 @@ std::vector<T> diagonal_of(const csr_view<T, I>& a) {
     }
   }
   return diagonal;
-}
-
-template <value T, index I>
-std::vector<T> diagonal_of(const csr_view<T, I>& a, const context& ctx) {
-  if (a.space == memory_space::host) return diagonal_of(a);
-  const core::gpu::device_guard guard(ctx.device().device);
-  const auto row_ptr = core::copy_to_host(a.row_ptr, a.space);
-  const auto col_ind = core::copy_to_host(a.col_ind, a.space);
-  const auto values = core::copy_to_host(a.values, a.space);
-  return diagonal_of(csr_view<T, I>{a.rows, a.cols, row_ptr, col_ind, values, memory_space::host});
 }
 
 /// Inverts the diagonal in place; says what is wrong with it if Jacobi cannot be had.
@@ -421,46 +411,50 @@ class block_cg {
   cg_result result_;
 };
 
-}  // namespace
+// --- A solve --------------------------------------------------------------------------------------------------------
 
-template <value T, index I>
-cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
-                   const cg_options& options) {
+/// Refuses what does not fit, before anything is made or written.
+template <value T>
+void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const dense_view<const T>& b,
+                const dense_view<T>& x, const cg_options& options) {
   check_options(options);
-  if (a.rows != a.cols) core::fail(errc::size_mismatch, "A is {} x {}: CG needs a square matrix", a.rows, a.cols);
+  if (rows != cols) core::fail(errc::size_mismatch, "A is {} x {}: CG needs a square matrix", rows, cols);
   check_operand(b, "B");
   check_operand(x, "X");
-  if (b.rows != a.rows || x.rows != a.rows || b.cols != x.cols) {
-    core::fail(errc::size_mismatch, "A is {} x {}, B is {} x {}, X is {} x {}: A X = B does not fit", a.rows, a.cols,
+  if (b.rows != rows || x.rows != rows || b.cols != x.cols) {
+    core::fail(errc::size_mismatch, "A is {} x {}, B is {} x {}, X is {} x {}: A X = B does not fit", rows, cols,
                b.rows, b.cols, x.rows, x.cols);
   }
   if (ctx.kind() == backend::cuda) core::require_healthy(ctx.state());
-  const memory_space b_space = locate(ctx, b, "B"), x_space = locate(ctx, x, "X");
+  (void)locate(ctx, b, "B");
+  (void)locate(ctx, x, "X");
+}
 
-  plan_options planned = options.plan;
-  planned.cols = std::max<std::int64_t>(1, b.cols);
-  planned.b_layout = layout::row_major;
-  const spmm_plan<T> plan(ctx, a, planned);
-
+/// A solve whose call was checked. diagonal(): that of A; asked for by Jacobi alone.
+template <value T, class Diagonal>
+cg_result solve(const spmm_plan<T>& plan, Diagonal diagonal, const dense_view<const T>& b, const dense_view<T>& x,
+                const cg_options& options) {
+  const context& ctx = plan.where();
   const auto begin = std::chrono::steady_clock::now();
   std::optional<core::gpu::device_guard> guard;
   if (ctx.kind() == backend::cuda) guard.emplace(ctx.device().device);
 
   cg_result result;
-  if (a.rows == 0 || b.cols == 0) {
+  if (b.rows == 0 || b.cols == 0) {
     result.reason = cg_stop::converged;
     result.true_residual.assign(static_cast<std::size_t>(b.cols), 0.0);
     result.history = {0.0};
   } else {
     core::guarded(ctx.state(), "conjugate gradients", [&] {
-      block_cg<T> solver(ctx, plan, {a.rows, b.cols}, options);
+      block_cg<T> solver(ctx, plan, {b.rows, b.cols}, options);
       std::optional<cg_stop> objection;
       if (options.precondition == preconditioner::jacobi) {
-        std::vector<T> diagonal = diagonal_of(a, ctx);
-        objection = invert(diagonal);
-        if (!objection) solver.precondition_with(diagonal);
+        std::vector<T> entries = diagonal();
+        objection = invert(entries);
+        if (!objection) solver.precondition_with(entries);
       }
-      solver.start(b, b_space, x, x_space);
+      const memory_space x_space = locate(ctx, x, "X");
+      solver.start(b, locate(ctx, b, "B"), x, x_space);
       if (!objection) solver.iterate();
       result = solver.finish(x, x_space, objection);
     });
@@ -470,13 +464,57 @@ cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b,
   return result;
 }
 
-template cg_result solve_cg(const context&, const csr_view<float, std::int32_t>&, dense_view<const float>,
-                            dense_view<float>, const cg_options&);
-template cg_result solve_cg(const context&, const csr_view<float, std::int64_t>&, dense_view<const float>,
-                            dense_view<float>, const cg_options&);
-template cg_result solve_cg(const context&, const csr_view<double, std::int32_t>&, dense_view<const double>,
-                            dense_view<double>, const cg_options&);
-template cg_result solve_cg(const context&, const csr_view<double, std::int64_t>&, dense_view<const double>,
-                            dense_view<double>, const cg_options&);
+}  // namespace
+
+template <value T, index I>
+std::vector<T> diagonal_of(const context& ctx, const csr_view<T, I>& a) {
+  if (a.space == memory_space::host) return diagonal_of(a);
+  const core::gpu::device_guard guard(ctx.device().device);
+  const auto row_ptr = core::copy_to_host(a.row_ptr, a.space);
+  const auto col_ind = core::copy_to_host(a.col_ind, a.space);
+  const auto values = core::copy_to_host(a.values, a.space);
+  return diagonal_of(csr_view<T, I>{a.rows, a.cols, row_ptr, col_ind, values, memory_space::host});
+}
+
+template <value T, index I>
+cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
+                   const cg_options& options) {
+  check_call<T>(ctx, a.rows, a.cols, b, x, options);
+  plan_options planned = options.plan;
+  planned.cols = std::max<std::int64_t>(1, b.cols);
+  planned.b_layout = layout::row_major;
+  const spmm_plan<T> plan(ctx, a, planned);
+  return solve<T>(
+      plan, [&] { return diagonal_of(ctx, a); }, b, x, options);
+}
+
+template <value T>
+cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<const T>> diagonal, input_view<T> b,
+                   output_view<T> x, const cg_options& options) {
+  const plan_facts& facts = plan.facts();
+  check_call<T>(plan.where(), facts.rows, facts.cols, b, x, options);
+  if (options.precondition == preconditioner::jacobi && std::ssize(diagonal) != facts.rows) {
+    core::fail(errc::size_mismatch,
+               "diagonal has {} entries, A has {} rows: Jacobi's preconditioner needs the whole diagonal "
+               "(options.precondition = none needs none)",
+               diagonal.size(), facts.rows);
+  }
+  return solve<T>(
+      plan, [&] { return std::vector<T>(diagonal.begin(), diagonal.end()); }, b, x, options);
+}
+
+#define BCSC_INSTANTIATE_FOR_INDEX(T, I)                                                                 \
+  template std::vector<T> diagonal_of(const context&, const csr_view<T, I>&);                            \
+  template cg_result solve_cg(const context&, const csr_view<T, I>&, dense_view<const T>, dense_view<T>, \
+                              const cg_options&);
+#define BCSC_INSTANTIATE(T)                                                                                \
+  BCSC_INSTANTIATE_FOR_INDEX(T, std::int32_t)                                                              \
+  BCSC_INSTANTIATE_FOR_INDEX(T, std::int64_t)                                                              \
+  template cg_result solve_cg(const spmm_plan<T>&, std::span<const T>, dense_view<const T>, dense_view<T>, \
+                              const cg_options&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+#undef BCSC_INSTANTIATE
+#undef BCSC_INSTANTIATE_FOR_INDEX
 
 }  // namespace bcsc

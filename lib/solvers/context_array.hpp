@@ -8,8 +8,9 @@
 #include <span>
 
 #include "bcsc/context.hpp"
-#include "lib/core/buffer.hpp"
-#include "lib/core/checked.hpp"
+#include "core/buffer.hpp"
+#include "core/checked.hpp"
+#include "core/memory.hpp"
 
 namespace bcsc::solvers {
 
@@ -26,7 +27,7 @@ class context_array {
       return;
     }
     host_.reset(static_cast<T*>(::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow)));
-    if (host_ == nullptr) core::fail(errc::out_of_memory, "the host has no {} bytes left", bytes);
+    if (host_ == nullptr) core::fail(errc::out_of_memory, "the host has no {} left", core::bytes_text(bytes));
   }
 
   T* data() const { return on_device_ ? device_.data() : host_.get(); }

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "bcsc/analysis.hpp"
-#include "lib/core/buffer.hpp"
-#include "lib/core/fail.hpp"
+#include "core/buffer.hpp"
+#include "core/fail.hpp"
 #include "lib/plan/choice.hpp"
 
 namespace bcsc {
@@ -36,12 +36,17 @@ std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options&
   return fmt::format(
       "{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}{}{}{}{}{}", ctx.describe(),
       to_string(value_type_of<T>), a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols,
-      options.plan.m_block, to_string(options.plan.b_layout), options.plan.kernel.empty() ? "any" : options.plan.kernel,
+      options.plan.expert.m_block, to_string(options.plan.b_layout),
+      options.plan.expert.kernel.empty() ? "any" : options.plan.expert.kernel,
       options.plan.transpose == op::transpose ? "transposed" : "as given",
       options.plan.compute == compute_class::tf32 ? "|tf32" : "", options.plan.deterministic ? "|deterministic" : "",
-      options.plan.reorder_rows ? "|reordered" : "", options.plan.transposable ? "|transposable" : "",
-      options.plan.boundaries == row_blocks::uniform ? "" : fmt::format("|{}", to_string(options.plan.boundaries)),
-      options.plan.reading == col_major_b::as_predicted ? "" : fmt::format("|{}", to_string(options.plan.reading)));
+      options.plan.expert.reorder_rows ? "|reordered" : "", options.plan.transposable ? "|transposable" : "",
+      options.plan.expert.boundaries == row_blocks::uniform
+          ? ""
+          : fmt::format("|{}", to_string(options.plan.expert.boundaries)),
+      options.plan.expert.reading == col_major_b::as_predicted
+          ? ""
+          : fmt::format("|{}", to_string(options.plan.expert.reading)));
 }
 
 /// One line a winner: key, kernel, m_block, seconds, separated by tabs. Lines of another shape are passed over: a cache
@@ -157,14 +162,14 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   trial_operands<T> operands(ctx, transposed ? a.cols : a.rows, transposed ? a.rows : a.cols, options.plan);
   std::vector<tune_timing> timings;
   std::vector<spmm_plan<T>> plans;  // for the last ways in which A was stored
-  constexpr std::size_t most_plans = 4;
+  constexpr std::size_t max_plans = 4;
   const auto plan_of = [&](const std::string& kernel) {
     for (const spmm_plan<T>& made : plans) {
       if (auto shared = made.sharing(kernel)) return std::move(*shared);
     }
     plan_options forced = options.plan;
-    forced.kernel = kernel;
-    if (plans.size() == most_plans) plans.erase(plans.begin());
+    forced.expert.kernel = kernel;
+    if (plans.size() == max_plans) plans.erase(plans.begin());
     plans.emplace_back(ctx, a, forced);
     return std::move(*plans.back().sharing(kernel));
   };
@@ -182,7 +187,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
     for (int r = 0; r < options.repetitions; ++r) samples.push_back(operands.seconds_of_one(plan));
     timings.push_back({k.name, plan.facts().m_block, median(std::move(samples))});
   }
-  if (timings.empty()) core::fail(errc::no_such_kernel, "tune: no kernel \"{}\" runs here", options.plan.kernel);
+  if (timings.empty()) core::fail(errc::no_such_kernel, "tune: no kernel \"{}\" runs here", options.plan.expert.kernel);
   std::ranges::sort(timings, {}, &tune_timing::seconds);
 
   const std::lock_guard lock(cache().mutex);

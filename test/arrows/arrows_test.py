@@ -12,12 +12,13 @@ import tempfile
 PUBLIC = {"include"}
 GROUND = PUBLIC | {"core"}
 OPERANDS = GROUND | {"matrices"}  # programs draw their operands from the generators' seeded numbers
-COMPUTE = GROUND | {"kernels", "converters", "matrices"}
+COMPUTE = GROUND | {"converters", "forms", "kernels", "matrices"}
 ROOMS = {
     "include": ("include", set()),
-    "core": ("lib/core", PUBLIC),
-    "kernels": ("kernels", GROUND),
+    "core": ("core", PUBLIC),
     "converters": ("converters", GROUND),
+    "forms": ("kernels/forms", GROUND | {"converters"}),
+    "kernels": ("kernels", GROUND | {"forms"}),
     "matrices": ("matrices", GROUND | {"converters"}),
     "plan": ("lib/plan", COMPUTE),
     "tune": ("lib/tune", COMPUTE | {"plan"}),
@@ -26,15 +27,16 @@ ROOMS = {
     "harness": ("bench/harness", OPERANDS),
     "baselines": ("bench/baselines", OPERANDS | {"harness"}),
     # device_convert times single conversions, fit_choice fits what the plan chooses by.
-    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "plan"}),
+    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "forms", "plan"}),
     "tools": ("tools", OPERANDS | {"harness", "baselines"}),
     "examples": ("examples", PUBLIC),
     "consumer": ("packaging", PUBLIC),
-    "oracle": ("test/support", GROUND),
+    "oracle": ("test/support", GROUND | {"forms"}),
     "test": ("test", COMPUTE | {"plan", "tune", "solvers", "capi", "harness", "baselines", "tools", "oracle"}),
 }
 # Headers the build writes, and the room each belongs to.
-GENERATED = {"bcsc/version.hpp": "include", "bcsc_config.h": "core", "kernels/cuda/bcsc_shards.h": "kernels"}
+GENERATED = {"bcsc/version.h": "include", "bcsc/version.hpp": "include", "bcsc_config.h": "core",
+             "kernels/cuda_tables.h": "kernels"}
 
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".h", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -42,7 +44,7 @@ CUDA_HEADER = re.compile(r"^(cuda|cu(blas|sparse|rand|solver|fft)|cub/|thrust/|c
                          r"vector_types|device_launch|nv/|mma\.h|nvtx|nvml)")
 # Where host code may know CUDA; a .cu or .cuh may anywhere but in the public headers.
 CUDA_HOST_CODE = ("kernels/cuda/", "bench/baselines/", "test/")
-CUDA_HOST_SOURCES = ("bench/", "lib/core/gpu_cuda.cpp")
+CUDA_HOST_SOURCES = ("bench/", "core/gpu_cuda.cpp")
 
 
 def room_of(path: str) -> str | None:
@@ -108,12 +110,12 @@ def scan(root: pathlib.Path) -> tuple[list[str], int]:
 
 CLEAN = {
     "include/bcsc/a.hpp": "#include <vector>\n",
-    "lib/core/b.hpp": '#include "bcsc/a.hpp"\n',
-    "lib/core/gpu_cuda.cpp": "#include <cuda_runtime.h>\n",
-    "lib/core/launch.cuh": "#include <cuda_runtime.h>\n",
-    "converters/e.cu": '#include <cub/device/device_radix_sort.cuh>\n#include "lib/core/launch.cuh"\n',
-    "kernels/cuda/c.cuh": '#include <cuda_runtime.h>\n#include "lib/core/b.hpp"\n#include "bcsc_config.h"\n',
-    "kernels/k.hpp": '#include "lib/core/b.hpp"\n',
+    "core/b.hpp": '#include "bcsc/a.hpp"\n',
+    "core/gpu_cuda.cpp": "#include <cuda_runtime.h>\n",
+    "core/launch.cuh": "#include <cuda_runtime.h>\n",
+    "converters/e.cu": '#include <cub/device/device_radix_sort.cuh>\n#include "core/launch.cuh"\n',
+    "kernels/cuda/c.cuh": '#include <cuda_runtime.h>\n#include "core/b.hpp"\n#include "bcsc_config.h"\n',
+    "kernels/k.hpp": '#include "core/b.hpp"\n',
     "converters/d.hpp": '#include "bcsc/a.hpp"\n',
     "matrices/m.cpp": '#include "converters/d.hpp"\n',
     "lib/plan/p.hpp": '#include "kernels/k.hpp"\n',
@@ -121,11 +123,11 @@ CLEAN = {
     "test/unit/t.cpp": '#include "test/support/oracle.hpp"\n#include "../../lib/plan/p.hpp"\n',
 }
 BREACHES = {  # file: a line that must not stand in it
-    "include/bcsc/x.hpp": '#include "lib/core/b.hpp"',
+    "include/bcsc/x.hpp": '#include "core/b.hpp"',
     "include/bcsc/y.hpp": "#include <cuda_runtime.h>",
     "include/bcsc/z.hpp": '#include "bcsc_config.h"',
-    "lib/core/x.cpp": '#include "kernels/k.hpp"',
-    "lib/core/y.hpp": "#include <cuda_runtime_api.h>",
+    "core/x.cpp": '#include "kernels/k.hpp"',
+    "core/y.hpp": "#include <cuda_runtime_api.h>",
     "kernels/cpu/x.cpp": '#include "converters/d.hpp"',
     "kernels/cpu/y.cpp": '#include "../../converters/d.hpp"',
     "converters/x.cpp": '#  include   "kernels/k.hpp"',
@@ -137,7 +139,7 @@ BREACHES = {  # file: a line that must not stand in it
     "lib/capi/x.hpp": '#include "tools/x.hpp"',
     "tools/x.hpp": '#include "lib/plan/p.hpp"',
     "bench/x.cpp": '#include "kernels/k.hpp"',
-    "examples/x.cpp": '#include "lib/core/b.hpp"',
+    "examples/x.cpp": '#include "core/b.hpp"',
     "lib/solvers/x.cpp": '#include "no/such/file.hpp"',
     "lib/attic.hpp": '#include "bcsc/a.hpp"',
 }

@@ -39,9 +39,9 @@ void run_batches(const context& ctx, const instance& one) {
       const spmm_plan<T> plan(ctx, csr,
                               {.cols = n,
                                .b_layout = b_layout,
-                               .kernel = one.kernel.name,
                                .batch = expected[turn % 3],
-                               .max_workspace_bytes = turn % 4 == 3 ? 1 : std::int64_t{1} << 28});
+                               .max_workspace_bytes = turn % 4 == 3 ? 1 : std::int64_t{1} << 28,
+                               .expert = {.kernel = one.kernel.name}});
       for (const std::int64_t count : {1, 2, 7}) {
         for (const double beta : {0.0, 1.0}) {
           ++turn;
@@ -118,7 +118,7 @@ TEST_P(batch_on, may_have_more_members_than_a_grid_is_deep) {
   for (const std::string& algorithm : algorithms) {
     for (const layout order : {layout::row_major, layout::col_major}) {
       const spmm_plan<float> plan(*ctx, csr_of<float>(a),
-                                  {.cols = 1, .b_layout = order, .kernel = algorithm, .batch = 1000});
+                                  {.cols = 1, .b_layout = order, .batch = 1000, .expert = {.kernel = algorithm}});
       batch_operand<float> on_b(*ctx, b, {order}, {1}), on_c(*ctx, c0, {}, {1});
       plan.run(1, on_b.view(), 0, on_c.view(), {.batch = {count, on_b.stride(), on_c.stride()}});
       const auto got = on_c.read();

@@ -28,9 +28,9 @@ void touch(const context& ctx, const kernel_info& kernel) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a),
                             {.cols = n,
                              .b_layout = order,
-                             .kernel = kernel.name,
-                             .m_block = turn == 3 && kernel.any_m_block ? kernel.m_tile + 5 : 0,
-                             .reading = col_major_b::packed});
+                             .expert = {.kernel = kernel.name,
+                                        .m_block = turn == 3 && kernel.any_m_block ? kernel.m_tile + 5 : 0,
+                                        .reading = col_major_b::packed}});
     operand<T> on_b(ctx, b, {order, 1, 0}), on_c(ctx, c0, {order, 0, 1});
     plan.run(scalar_of<T>{2}, on_b.view(), scalar_of<T>{1}, on_c.view());
     expect_exact<T>(wanted, on_c.read(), a.name);
@@ -44,8 +44,9 @@ void touch_in_place(const context& ctx, const plan::registered_kernel& kernel) {
   const sparse_case a = make_case("tall", rows, cols, scatter(rows, cols, 4000, 3), values::small_integers, 5);
   const auto b = random_table<T>(cols, n, values::small_integers, 7);
   const auto c0 = random_table<T>(rows, n, values::small_integers, 8);
-  const plan_options options{
-      .cols = n, .b_layout = layout::col_major, .kernel = kernel.info.name, .reading = col_major_b::in_place};
+  const plan_options options{.cols = n,
+                             .b_layout = layout::col_major,
+                             .expert = {.kernel = kernel.info.name, .reading = col_major_b::in_place}};
   if (kernel.info.strided_cols == 0) {
     EXPECT_EQ(code_of([&] { spmm_plan<T>(ctx, csr_of<T>(a), options); }), errc::no_such_kernel);
     return;
@@ -67,7 +68,7 @@ void touch_nonfinite(const context& ctx, const kernel_info& kernel) {
   auto b = random_table<T>(cols, n, values::small_integers, 7);
   const auto c0 = random_table<T>(rows, n, values::small_integers, 8);
   plant(b, 5, odd::plus_infinity);
-  const spmm_plan<T> plan(ctx, csr_of<T>(a), {.cols = n, .kernel = kernel.name});
+  const spmm_plan<T> plan(ctx, csr_of<T>(a), {.cols = n, .expert = {.kernel = kernel.name}});
   operand<T> on_b(ctx, b, {}), on_c(ctx, c0, {});
   plan.run(scalar_of<T>{2}, on_b.view(), scalar_of<T>{1}, on_c.view());
   if (!kernel.stored_entries_only) return;
@@ -116,7 +117,8 @@ void touch_transposed(const context& ctx, const kernel_info& kernel) {
     const layout order = turn % 2 == 0 ? layout::col_major : layout::row_major;
     for (const kernel_info& stored_for : kernel_table(kernel.where, kernel.type)) {
       if (!stored_for.transposable || stored_for.index_bits != kernel.index_bits) continue;
-      const spmm_plan<T> forward(ctx, csr_of<T>(a), {.cols = n, .b_layout = order, .kernel = stored_for.name});
+      const spmm_plan<T> forward(ctx, csr_of<T>(a),
+                                 {.cols = n, .b_layout = order, .expert = {.kernel = stored_for.name}});
       const auto plan = forward.transposed().value().sharing(kernel.name);
       ASSERT_TRUE(plan.has_value());
       operand<T> on_b(ctx, b, {order, 1, 0}), on_c(ctx, c0, {order, 0, 1});

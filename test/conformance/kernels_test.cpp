@@ -39,7 +39,8 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
       if (s.alpha == 0) std::ranges::fill(b.at, std::numeric_limits<T>::quiet_NaN());
 
-      const spmm_plan<T> plan(ctx, csr, {.cols = widths[w], .kernel = one.kernel.name, .m_block = height()});
+      const spmm_plan<T> plan(ctx, csr,
+                              {.cols = widths[w], .expert = {.kernel = one.kernel.name, .m_block = height()}});
       ASSERT_EQ(plan.facts().kernel.name, one.kernel.name);
       operand<T> on_b(ctx, b, for_b), on_c(ctx, c0, for_c);
       plan.run(static_cast<scalar_of<T>>(s.alpha), on_b.view(), static_cast<scalar_of<T>>(s.beta), on_c.view());

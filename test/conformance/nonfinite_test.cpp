@@ -54,12 +54,13 @@ void run_odd_rows(const context& ctx, const instance& one) {
         const stored_product wanted = multiply_stored<T>(a, false, 1.5, b, beta, c0, arithmetic_of(one.kernel));
         if (beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
 
-        const spmm_plan<T> plan(ctx, csr,
-                                {.cols = n,
-                                 .b_layout = b_layout,
-                                 .kernel = one.kernel.name,
-                                 .m_block = one.kernel.any_m_block && turn % 4 == 0 ? one.kernel.m_tile + 1 : 0,
-                                 .reading = strided ? col_major_b::in_place : col_major_b::packed});
+        const spmm_plan<T> plan(
+            ctx, csr,
+            {.cols = n,
+             .b_layout = b_layout,
+             .expert = {.kernel = one.kernel.name,
+                        .m_block = one.kernel.any_m_block && turn % 4 == 0 ? one.kernel.m_tile + 1 : 0,
+                        .reading = strided ? col_major_b::in_place : col_major_b::packed}});
         operand<T> on_b(ctx, b, {b_layout, 0, static_cast<std::int64_t>(turn % 2)});
         operand<T> on_c(ctx, c0, {one.c_layout, static_cast<std::int64_t>(turn % 3), 0});
         plan.run(scalar_of<T>{1.5F}, on_b.view(), static_cast<scalar_of<T>>(beta), on_c.view());
@@ -93,7 +94,7 @@ void run_transposed(const context& ctx, const kernel_info& kernel) {
   ASSERT_NE(stored_for, all.end());
   std::size_t turn = 0;
   for (const sparse_case& a : {with_stored_zeros(), of_blocks()}) {
-    const spmm_plan<T> forward(ctx, csr_of<T>(a), {.cols = 33, .kernel = stored_for->name});
+    const spmm_plan<T> forward(ctx, csr_of<T>(a), {.cols = 33, .expert = {.kernel = stored_for->name}});
     const auto plan = forward.transposed().value().sharing(kernel.name);
     ASSERT_TRUE(plan.has_value());
     for (const std::int64_t row : telling_rows(a, true)) {
@@ -143,7 +144,7 @@ TEST(kernels_that_plans_choose_by_themselves, multiply_stored_entries_only) {
                                 .index_bits = index_bits,
                                 .max_shared_bytes = 1 << 20};
           for (const auto* kernel :
-               plan::allowed(p, {.cols = 32, .m_block = m_block, .compute = compute_class::tf32})) {
+               plan::allowed(p, {.cols = 32, .compute = compute_class::tf32, .expert = {.m_block = m_block}})) {
             EXPECT_TRUE(kernel->info.stored_entries_only) << kernel->info.name;
           }
         }

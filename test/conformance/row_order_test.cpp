@@ -8,6 +8,7 @@
 #include "bcsc/plan.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -68,10 +69,10 @@ void check_kernel(const context& ctx, const kernel_info& kernel) {
                                   {.cols = n,
                                    .transpose = transposed ? op::transpose : op::none,
                                    .b_layout = b_order,
-                                   .kernel = kernel.name,
-                                   .m_block = kernel.any_m_block ? heights[turn % 3] : 0,
-                                   .reorder_rows = reorder,
-                                   .boundaries = kind});
+                                   .expert = {.kernel = kernel.name,
+                                              .m_block = kernel.any_m_block ? heights[turn % 3] : 0,
+                                              .boundaries = kind,
+                                              .reorder_rows = reorder}});
           ASSERT_EQ(plan.facts().kernel.name, kernel.name);
           ASSERT_EQ(plan.facts().boundaries, kind);
           any_reordered |= plan.facts().reordered;
@@ -112,20 +113,21 @@ TEST_P(plan_on, says_what_an_order_brought_and_keeps_none_that_brings_nothing) {
   BCSC_SKIP_WITHOUT_GPU(ctx);
   const sparse_case a = dealt_groups();
   const auto csr = csr_of<double>(a);
-  const plan_options options{.cols = 8, .m_block = 8, .reorder_rows = true, .boundaries = row_blocks::structural};
+  const plan_options options{.cols = 8,
+                             .expert = {.m_block = 8, .boundaries = row_blocks::structural, .reorder_rows = true}};
   const spmm_plan plan(*ctx, csr, options);
   const auto order = order_rows_by_similarity(csr);
   EXPECT_TRUE(plan.facts().reordered);
   EXPECT_DOUBLE_EQ(plan.facts().reuse_given, compare_orders(csr.view(), order, 8).before.reuse);
   EXPECT_GT(plan.facts().reuse, 2 * plan.facts().reuse_given);
-  EXPECT_EQ(plan.facts().num_row_blocks, std::ssize(structural_boundaries(permute_rows(csr, order).view(), 8)) - 1);
+  EXPECT_EQ(plan.facts().num_row_blocks, std::ssize(structural_boundaries(viewed(permute_rows(csr, order)), 8)) - 1);
   EXPECT_NE(plan.explain().find("ordered by similarity"), std::string::npos) << plan.explain();
   EXPECT_NE(plan.explain().find("structural row blocks"), std::string::npos) << plan.explain();
 
   std::set<std::pair<std::int64_t, std::int64_t>> diagonal;
   for (std::int64_t i = 0; i < 50; ++i) diagonal.insert({i, i});
   const auto alone = csr_of<double>(make_case("diagonal", 50, 50, diagonal, values::real, 1));
-  const spmm_plan kept(*ctx, alone, {.cols = 8, .m_block = 8, .reorder_rows = true});
+  const spmm_plan kept(*ctx, alone, {.cols = 8, .expert = {.m_block = 8, .reorder_rows = true}});
   EXPECT_FALSE(kept.facts().reordered);
   EXPECT_NE(kept.explain().find("in their order"), std::string::npos) << kept.explain();
   EXPECT_EQ(spmm_plan(*ctx, csr, {.cols = 8}).explain().find("rows:"), std::string::npos);
@@ -137,7 +139,7 @@ TEST_P(plan_on, update_values_keeps_order_and_heights) {
   for (const row_blocks kind : every_kind) {
     sparse_case a = dealt_groups();
     auto csr = csr_of<float>(a);
-    spmm_plan plan(*ctx, csr, {.cols = 6, .m_block = 8, .reorder_rows = true, .boundaries = kind});
+    spmm_plan plan(*ctx, csr, {.cols = 6, .expert = {.m_block = 8, .boundaries = kind, .reorder_rows = true}});
     ASSERT_TRUE(plan.facts().reordered);
     test_random random(8);
     for (std::size_t k = 0; k < a.entries.size(); ++k) {
@@ -178,7 +180,7 @@ TEST_P(plan_on, takes_a_that_lies_where_it_computes) {
   const core::device_buffer<float> held(device, csr.view().values);
   const auto span = [](const auto& buffer) { return std::span(buffer.data(), std::size_t(buffer.size())); };
   const csr_view<float> there{a.rows, a.cols, span(row_ptr), span(col_ind), span(held), memory_space::device};
-  const spmm_plan plan(*ctx, there, {.cols = 6, .m_block = 8, .reorder_rows = true});
+  const spmm_plan plan(*ctx, there, {.cols = 6, .expert = {.m_block = 8, .reorder_rows = true}});
   EXPECT_TRUE(plan.facts().reordered);
   const auto b = random_table<float>(a.cols, 6, values::small_integers, 1);
   const dense_table<float> c0(a.rows, 6);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "lib/core/gpu.hpp"
+#include "core/gpu.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
 
 namespace bcsc {

@@ -128,7 +128,7 @@ class stack_memory {
     void* mapped = mmap(nullptr, all_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     base_ = static_cast<std::byte*>(mapped);
-    for (std::size_t i = 0; i < most_threads; ++i) {
+    for (std::size_t i = 0; i < max_threads; ++i) {
       if (mprotect(base_ + i * each_bytes, page_bytes, PROT_NONE) != 0) throw std::bad_alloc();
     }
   }
@@ -155,9 +155,9 @@ class stack_memory {
 #endif
   }
 
-  static constexpr std::size_t most_threads = 1024;
+  static constexpr std::size_t max_threads = 1024;
   static constexpr std::size_t each_bytes = stack_bytes + page_bytes;
-  static constexpr std::size_t all_bytes = most_threads * each_bytes;
+  static constexpr std::size_t all_bytes = max_threads * each_bytes;
   std::byte* base_;
 };
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/dynamic_shared.cuh"
+#include "core/launch.cuh"
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/mma_instructions.cuh"
 #include "kernels/cuda/pack.cu"
-#include "lib/core/dynamic_shared.cuh"
-#include "lib/core/launch.cuh"
 #include "test/support/oracle.hpp"
 
 namespace bcsc::test {
@@ -617,8 +617,8 @@ TEST(emulated_gpu, finds_copies_that_start_too_early) {
   EXPECT_FALSE(well_in_every_order(reads_before_it_is_overwritten<false>));
 }
 
-// --- Matrix units ---------------------------------------------------------------------------------------------------
-// The kernels take whole row-major matrices apart by the layouts that kernels/cuda/mma.cuh writes down.
+// --- tensor cores ---------------------------------------------------------------------------------------------------
+// The kernels take whole row-major matrices apart by the layouts that kernels/cuda/mma_instructions.cuh writes down.
 
 __global__ void tf32_kernel(const float* a, const float* b, float* c) {
   const int group = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;

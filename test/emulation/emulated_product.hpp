@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/spmm_args.hpp"
+#include "kernels/forms/product_args.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"

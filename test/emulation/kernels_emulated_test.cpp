@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "bcsc/convert.hpp"
+#include "kernels/forms/compact/operand.hpp"
+#include "test/emulation/emulated_configs.hpp"
 #include "test/emulation/emulated_product.hpp"
-#include "test/emulation/emulated_rows.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -68,9 +69,9 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
   expect_exact<T>(task.wanted, there.run(launch, stored), "");
 }
 
-class every_row : public ::testing::TestWithParam<emulated_row> {};
+class every_config : public ::testing::TestWithParam<emulated_row> {};
 
-TEST_P(every_row, is_exact_on_small_integers) {
+TEST_P(every_config, is_exact_on_small_integers) {
   const emulated_row& row = GetParam();
   const bool wide = row.index_bits == 64;
   std::size_t k = 0;  // every row has settings of its own
@@ -89,7 +90,7 @@ TEST_P(every_row, is_exact_on_small_integers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(table, every_row, ::testing::ValuesIn(emulated_rows()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::ValuesIn(emulated_configs()), [](const auto& info) {
   std::string name = info.param.name;
   std::ranges::replace(name, '-', '_');
   return name;

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "bcsc/convert.hpp"
-#include "converters/formats/rows_stream.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/emulation/row_pieces.hpp"
@@ -21,7 +21,7 @@ constexpr auto launchers = emulated_launchers<table>();
 
 /// A product, and how A is cut for it.
 struct setting : dense_setting {
-  converters::rows_stream_options stream = {16, 8};
+  forms::row_stream_options stream = {16, 8};
   int multiprocessors = 1;  ///< few: long thread blocks
 };
 
@@ -56,19 +56,19 @@ std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_ca
   SCOPED_TRACE(a.name + ", " + words(s));
   emulated_product<T> there(s, b, c0);
   const auto csr = cast<scalar_of<T>, std::int32_t>(csr_of<T>(a));
-  const auto stream = converters::to_rows_stream(csr.view(), s.stream);
+  const auto stream = forms::to_row_stream(csr.view(), s.stream);
   there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
   using S = scalar_of<T>;
-  kernels::rows_operand<S> rows{stream.rows,
-                                stream.cols,
-                                stream.num_pieces(),
-                                stream.num_partials,
-                                stream.num_heavy(),
-                                stream.pieces.data(),
-                                stream.pairs.data(),
-                                stream.heavy_ptr.data(),
-                                nullptr};
-  const std::int64_t bytes = kernels::rows_workspace_bytes(rows, s.n);
+  kernels::row_stream_operand<S> rows{stream.rows,
+                                      stream.cols,
+                                      stream.num_pieces(),
+                                      stream.num_partials,
+                                      stream.num_heavy(),
+                                      stream.pieces.data(),
+                                      stream.pairs.data(),
+                                      stream.heavy_ptr.data(),
+                                      nullptr};
+  const std::int64_t bytes = kernels::row_stream_workspace_bytes(rows, s.n);
   partial_sums<S> workspace(bytes * std::ssize(c0));
   rows.workspace = workspace.data();
   there.may_write_bytes(workspace.data(), workspace.bytes());
@@ -87,10 +87,10 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
   expect_exact<T>(task.wanted, run<T>(launch, a, s, task.b, task.c0), a.name + ", " + words(s));
 }
 
-class every_row : public ::testing::TestWithParam<std::size_t> {
+class every_config : public ::testing::TestWithParam<std::size_t> {
  protected:
   kernels::launch_fn launch() const { return launchers[GetParam()]; }
-  const kernels::tables::rowwise_row& row() const { return table::rows[GetParam()]; }
+  const kernels::tables::rowwise_config& row() const { return table::configs[GetParam()]; }
   /// body.template operator()<T>() for the row's type.
   template <class Body>
   void with_type(const Body& body) const {
@@ -104,11 +104,11 @@ class every_row : public ::testing::TestWithParam<std::size_t> {
   }
 };
 
-TEST_P(every_row, is_exact_for_every_matrix) { check_every_matrix(GetParam(), 3, false, setting_of, checked()); }
+TEST_P(every_config, is_exact_for_every_matrix) { check_every_matrix(GetParam(), 3, false, setting_of, checked()); }
 
-TEST_P(every_row, is_exact_for_every_width) { check_every_width(GetParam(), 8, setting_of, checked()); }
+TEST_P(every_config, is_exact_for_every_width) { check_every_width(GetParam(), 8, setting_of, checked()); }
 
-TEST_P(every_row, multiplies_a_batch_in_one_launch) {
+TEST_P(every_config, multiplies_a_batch_in_one_launch) {
   const sparse_case a = every_length(values::small_integers);
   std::size_t k = GetParam() * 15485863;
   for (const std::int64_t n : {1, 4, 5, 8, 33, 130}) {
@@ -128,7 +128,7 @@ TEST_P(every_row, multiplies_a_batch_in_one_launch) {
   }
 }
 
-TEST_P(every_row, gives_the_same_bits_in_every_order) {
+TEST_P(every_config, gives_the_same_bits_in_every_order) {
   const sparse_case a = every_length(values::real);
   for (const std::int64_t n : {1, 8, 130}) {
     setting s{};
@@ -148,7 +148,7 @@ TEST_P(every_row, gives_the_same_bits_in_every_order) {
   }
 }
 
-TEST_P(every_row, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_further) {
+TEST_P(every_config, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_further) {
   const sparse_case a = every_length(values::small_integers);
   constexpr std::int64_t bad = 37;  // a row of B
   for (const std::int64_t n : {1, 5, 36}) {
@@ -164,10 +164,10 @@ TEST_P(every_row, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_fur
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(rowwise, every_row, ::testing::Range(std::size_t{0}, table::rows.size()),
+INSTANTIATE_TEST_SUITE_P(rowwise, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
                          [](const auto& info) {
-                           const auto& row = table::rows[info.param];
-                           std::string name = row.label() + "_" + std::string(to_string(row.type));
+                           const auto& config = table::configs[info.param];
+                           std::string name = config.label() + "_" + std::string(to_string(config.type));
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

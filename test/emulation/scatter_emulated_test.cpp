@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "converters/formats/rows_stream.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/emulation/row_pieces.hpp"
@@ -20,7 +20,7 @@ constexpr auto launchers = emulated_launchers<table>();
 
 /// A product, and how A is stored for it.
 struct setting : dense_setting {
-  converters::rows_stream_options stream = {16, 8};
+  forms::row_stream_options stream = {16, 8};
   bool permuted = false;
   int multiprocessors = 1;  ///< few: long thread blocks
 };
@@ -52,24 +52,24 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
   emulated_product<T> there(s, b, c0);
   const auto order = permutation<std::int64_t>(a.rows);
   const auto csr = csr_of<T>(s.permuted ? with_rows(a, order) : a);
-  auto stream = converters::to_rows_stream(csr.view(), s.stream);
+  auto stream = forms::to_row_stream(csr.view(), s.stream);
   if (s.permuted) {
-    for (core::row_piece& piece : stream.pieces) {
+    for (forms::row_piece& piece : stream.pieces) {
       const auto row = static_cast<std::size_t>(piece.row_of_c());
       if (&piece == &stream.pieces.back()) break;
       piece.row_and_odd = static_cast<std::uint32_t>(2 * order[row]) | (piece.row_and_odd & 1);
     }
   }
   there.may_read(stream.pieces), there.may_read(stream.pairs);
-  const kernels::rows_operand<T> rows{stream.rows,
-                                      stream.cols,
-                                      stream.num_pieces(),
-                                      stream.num_partials,
-                                      stream.num_heavy(),
-                                      stream.pieces.data(),
-                                      stream.pairs.data(),
-                                      stream.heavy_ptr.data(),
-                                      nullptr};
+  const kernels::row_stream_operand<T> rows{stream.rows,
+                                            stream.cols,
+                                            stream.num_pieces(),
+                                            stream.num_partials,
+                                            stream.num_heavy(),
+                                            stream.pieces.data(),
+                                            stream.pairs.data(),
+                                            stream.heavy_ptr.data(),
+                                            nullptr};
   return there.run(launch, rows, s.multiprocessors);
 }
 
@@ -79,10 +79,10 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
   expect_exact<T>(task.wanted, run<T>(launch, a, s, task.b, task.c0), a.name + ", " + words(s));
 }
 
-class every_row : public ::testing::TestWithParam<std::size_t> {
+class every_config : public ::testing::TestWithParam<std::size_t> {
  protected:
   kernels::launch_fn launch() const { return launchers[GetParam()]; }
-  const kernels::tables::scatter_row& row() const { return table::rows[GetParam()]; }
+  const kernels::tables::scatter_config& row() const { return table::configs[GetParam()]; }
   /// body.template operator()<T>() for the row's type.
   template <class Body>
   void with_type(const Body& body) const {
@@ -96,11 +96,11 @@ class every_row : public ::testing::TestWithParam<std::size_t> {
   }
 };
 
-TEST_P(every_row, is_exact_for_every_matrix) { check_every_matrix(GetParam(), 4, true, setting_of, checked()); }
+TEST_P(every_config, is_exact_for_every_matrix) { check_every_matrix(GetParam(), 4, true, setting_of, checked()); }
 
-TEST_P(every_row, is_exact_for_every_width) { check_every_width(GetParam(), 4, setting_of, checked()); }
+TEST_P(every_config, is_exact_for_every_width) { check_every_width(GetParam(), 4, setting_of, checked()); }
 
-TEST_P(every_row, keeps_its_bound_in_every_order) {
+TEST_P(every_config, keeps_its_bound_in_every_order) {
   const sparse_case a = every_length(values::real);
   for (const std::int64_t n : {1, 8, 130}) {
     setting s{};
@@ -119,7 +119,7 @@ TEST_P(every_row, keeps_its_bound_in_every_order) {
   }
 }
 
-TEST_P(every_row, carries_what_is_not_finite_to_the_columns_that_have_it_and_no_further) {
+TEST_P(every_config, carries_what_is_not_finite_to_the_columns_that_have_it_and_no_further) {
   const sparse_case a = every_length(values::small_integers);
   const std::int64_t bad = a.entries[a.entries.size() / 2].row;  // a row of B
   for (const std::int64_t n : {1, 5, 36}) {
@@ -131,10 +131,10 @@ TEST_P(every_row, carries_what_is_not_finite_to_the_columns_that_have_it_and_no_
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(scatter, every_row, ::testing::Range(std::size_t{0}, table::rows.size()),
+INSTANTIATE_TEST_SUITE_P(scatter, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
                          [](const auto& info) {
-                           const auto& row = table::rows[info.param];
-                           std::string name = row.label() + "_" + std::string(to_string(row.type));
+                           const auto& config = table::configs[info.param];
+                           std::string name = config.label() + "_" + std::string(to_string(config.type));
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

@@ -8,6 +8,7 @@
 #include "converters/files/container_directory.hpp"
 #include "converters/files/container_read.hpp"
 #include "test/fuzz/fuzz.hpp"
+#include "test/support/viewed.hpp"
 
 /// Containers whose checksums are right: what a forger would send. Without that no change of a byte would get past the
 /// header. The first byte chooses options.
@@ -58,7 +59,7 @@ void read_signed(const std::string& bytes, const read_options& options, way how)
       return;
     }
     if (how == way::matrix && has_few_rows_or_entries_only(bytes)) {
-      validate(read_matrix<float, std::int64_t>(in).view());
+      validate(viewed(read_matrix<float, std::int64_t>(in)));
       return;
     }
     const opened file(in, {});
@@ -66,7 +67,7 @@ void read_signed(const std::string& bytes, const read_options& options, way how)
     if (file.info().rows >= 1 << 12 || file.info().cols >= 1 << 12) return;
     conversion_options wanted{.indices = index_type::int64};
     if (how == way::stored_as_pattern) wanted.element = value_type::pattern;
-    validate(convert(file.view(), matrix_format::csr, wanted).view());
+    validate(viewed(convert(file.view(), matrix_format::csr, wanted)));
   } catch (const error&) {
   }
 }

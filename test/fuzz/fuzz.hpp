@@ -7,6 +7,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "converters/files/source.hpp"
+#include "test/support/viewed.hpp"
 
 /// What the fuzz targets share. Whatever bytes a reader is given, it returns a matrix that holds its invariants or
 /// throws bcsc::error: anything else (another exception, a crash, a report of a sanitizer, memory beyond the limit) is
@@ -41,7 +42,7 @@ void with_types(std::uint8_t flags, F&& check) {
 template <value T, index I>
 void require_valid(const coo_matrix<T, I>& a) {
   validate(a.view());
-  if (a.rows() < 1 << 12) validate(to_csr(a).view());
+  if (a.rows() < 1 << 12) validate(viewed(to_csr(a)));
 }
 
 /// What a target makes of its bytes: the first of them chooses options and types, the rest is the file.

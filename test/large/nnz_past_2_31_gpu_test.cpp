@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "bcsc/plan.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -165,7 +166,7 @@ void expect_products(const context& ctx, const sawtooth& a, const std::string& a
   stopwatch watch;
   std::optional<host_csr> csr(a);
   watch.tell("made as CSR");
-  const spmm_plan<float> plan(ctx, csr->view(), {.cols = n, .kernel = algorithm});
+  const spmm_plan<float> plan(ctx, csr->view(), {.cols = n, .expert = {.kernel = algorithm}});
   watch.tell("plan");
   csr.reset();
   std::printf("%s\n", plan.explain().c_str());
@@ -206,7 +207,7 @@ TEST(nnz_past_2_31, is_what_it_is_called) {
     ASSERT_LT(small.column(i, small.length(i) - 1), sawtooth::cols);
   }
   EXPECT_EQ(small.nnz(), begin);
-  EXPECT_NO_THROW(validate(host_csr(small).view()));
+  EXPECT_NO_THROW(validate(viewed(host_csr(small))));
 }
 
 TEST(nnz_past_2_31, at_a_thousandth_of_the_size_on_the_cpu) { expect_products(context::cpu(), small, ""); }

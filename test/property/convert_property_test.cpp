@@ -14,6 +14,7 @@
 #include "test/support/any_oracle.hpp"
 #include "test/support/oracle.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -420,7 +421,7 @@ TEST(convert_large, is_sorted_and_summed_in_parallel) {
     const auto back = to_csr(b);
     EXPECT_TRUE(std::equal(a.view().values.begin(), a.view().values.end(), back.view().values.begin()));
   }
-  ASSERT_NO_FATAL_FAILURE(expect_bsr(to_bsr(a, 3, 5).view(), by_row));
+  ASSERT_NO_FATAL_FAILURE(expect_bsr(viewed(to_bsr(a, 3, 5)), by_row));
 }
 
 }  // namespace

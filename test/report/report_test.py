@@ -4,7 +4,10 @@ Nucleus of roofline.py: the table of `ncu --csv`, which cannot be had without a 
     report_test.py ROOT
 """
 import json
+import os
 import pathlib
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,7 +18,14 @@ ROOT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path(__fi
 REPORT = ROOT / "bench" / "report"
 sys.path.insert(0, str(REPORT))
 import accuracy  # noqa: E402
+import chart  # noqa: E402
+import cpu  # noqa: E402
+import dense  # noqa: E402
+import fitted  # noqa: E402
+import pages  # noqa: E402
+import promises  # noqa: E402
 import roofline  # noqa: E402
+import sets  # noqa: E402
 import table  # noqa: E402
 
 HEADER = ('"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device",'
@@ -182,20 +192,20 @@ class Accuracy(unittest.TestCase):
     def test_the_worst_and_the_mean_over_the_matrices(self):
         u = 2.0 ** -24
         text = accuracy.report(self.run_of(
-            result("a", "units"), result("b", "units", max_error=6 * u, mean_error=u, max_bound_share=0.5)))
-        self.assertIn("| units | c = 3 | 2 | 2 | 6 | 0.75 | 0.5 | 0.12 | b |", text)
+            result("a", "warp"), result("b", "warp", max_error=6 * u, mean_error=u, max_bound_share=0.5)))
+        self.assertIn("| warp | c = 3 | 2 | 2 | 6 | 0.75 | 0.5 | 0.12 | b |", text)
         self.assertIn("Nothing is beyond its bound.", text)
 
     def test_precisions_have_tables_and_promises_have_lines(self):
         text = accuracy.report(self.run_of(
-            result("a", "plan"), result("a", "units", more_terms=16), result("a", "units"),
-            result("a", "units", compute="tf32", rounding=2.0 ** -11),
+            result("a", "plan"), result("a", "warp", more_terms=16), result("a", "warp"),
+            result("a", "warp", compute="tf32", rounding=2.0 ** -11),
             result("a", "plan", type="fp64", unit_roundoff=2.0 ** -53)))
         self.assertEqual([line for line in text.splitlines() if line.endswith(":")],
                          ["fp32, u = 2⁻²⁴:", "TF32, u = 2⁻²⁴:", "fp64, u = 2⁻⁵³:"])
-        self.assertEqual(text.count("| units | c = 3 |"), 1)
-        self.assertEqual(text.count("| units | c = 16 |"), 1)
-        self.assertEqual(text.count("| units | c = 3, values rounded by 4.9e-04 |"), 1)
+        self.assertEqual(text.count("| warp | c = 3 |"), 1)
+        self.assertEqual(text.count("| warp | c = 16 |"), 1)
+        self.assertEqual(text.count("| warp | c = 3, values rounded by 4.9e-04 |"), 1)
 
     def test_what_is_wrong_is_said(self):
         text = accuracy.report(self.run_of(result("a", "tiled", violations=3, max_bound_share=2.0),
@@ -215,16 +225,235 @@ class Accuracy(unittest.TestCase):
             self.assertIn("| **plan** |", text)
             self.assertNotIn("old", text)
 
-    def test_the_page_of_the_project_has_the_markers(self):
-        page = (ROOT / "docs" / "performance.md").read_text()
-        self.assertEqual((page.count(accuracy.OPENING), page.count(accuracy.CLOSING)), (1, 1))
-
     def test_a_file_of_another_program_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             run = pathlib.Path(folder) / "run.json"
             run.write_text(json.dumps({"schema": "bcsc-bench-1"}))
             with self.assertRaisesRegex(SystemExit, "not a file of bench/accuracy"):
                 table.read_run(str(run), "bcsc-accuracy-1", "bench/accuracy")
+
+
+class Fit:
+    """Stands for fitted.Fit: a matrix is of the kind that its name ends in."""
+
+    def kind(self, matrix):
+        return matrix.rsplit("-", 1)[1]
+
+
+def entry(group, name=None, **seconds):
+    return {"group": group, "name": name or group, "layout": "row-major", "status": "ok",
+            "warm": None} | {timing: {"median": value} for timing, value in seconds.items()}
+
+
+def bench_case(matrix, *entries, cols=32, value_type="fp32"):
+    return {"matrix": matrix, "cols": cols, "type": value_type, "layout": "row-major", "ratio": 1.0,
+            "entries": list(entries)}
+
+
+def bench_run(*cases, nnz=30000):
+    names = {c["matrix"] for c in cases}
+    return {"schema": "bcsc-bench-1", "main_rival": "cusparse", "machine": MACHINE, "cases": list(cases),
+            "matrices": [{"name": name, "nnz": nnz, "rows": 1000, "cols": 100} for name in names]}
+
+
+class Sets(unittest.TestCase):
+    def cases(self, *runs):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for i, run in enumerate(runs):
+                paths.append(pathlib.Path(folder) / f"{i}.json")
+                paths[-1].write_text(json.dumps(run))
+            return sets.read_cases(paths, Fit())
+
+    def header(self, cases):
+        return [h.strip() for h in sets.table(sets.sets_of(cases)).splitlines()[0].strip("|").split("|")]
+
+    def test_columns_are_those_that_the_files_hold(self):
+        warm = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)))
+        self.assertEqual(self.header(self.cases(warm)),
+                         ["set, type, N", "cases", "back to back", "seen", "worst", "slower"])
+        every = {"warm": 1, "single": 1, "cold": 1}
+        whole = bench_run(*[bench_case(f"a-{kind}", entry("plan", **every), entry("cusparse", warm=2, single=3, cold=4))
+                            for kind in ["seen", "unseen", "fresh"]])
+        self.assertEqual(self.header(self.cases(whole)),
+                         ["set, type, N", "cases", "back to back", "one at a time", "cold", "seen", "unseen", "fresh",
+                          "worst", "slower"])
+
+    def test_each_timing_has_its_own_best_rival(self):
+        case, = self.cases(bench_run(bench_case(
+            "a-seen", entry("plan", warm=1, cold=2), entry("cusparse", "alg2", warm=2, cold=9),
+            entry("cusparse", "alg3", warm=3, cold=3), entry("cublas", warm=0.1, cold=0.1))))
+        self.assertEqual(case["ratios"], {"warm": 2, "cold": 1.5})
+
+    def test_a_failed_rival_does_not_count(self):
+        case, = self.cases(bench_run(bench_case(
+            "a-seen", entry("plan", warm=1), entry("cusparse", warm=1) | {"status": "failed"}, entry("cusparse", warm=5))))
+        self.assertEqual(case["ratios"], {"warm": 5})
+
+    def test_of_three_runs_the_median_counts(self):
+        runs = [bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=r))) for r in [3, 1, 2]]
+        case, = self.cases(*runs)
+        self.assertEqual(case["ratios"], {"warm": 2})
+
+    def test_two_or_four_runs_are_refused(self):
+        run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)))
+        for count in [2, 4]:
+            with self.subTest(count), self.assertRaisesRegex(SystemExit, f"a-seen, N = 32 fp32 stands in {count}"):
+                self.cases(*[run] * count)
+
+    def test_small_real_matrices_are_left_out(self):
+        run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)), nnz=20000)
+        self.assertEqual(self.cases(run), [])
+
+    def test_worst_and_slower(self):
+        text = sets.table(sets.sets_of(self.cases(bench_run(
+            bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=4)),
+            bench_case("b-unseen", entry("plan", warm=4), entry("cusparse", warm=1))))))
+        self.assertIn("| all | 2 | **1.00** | 4.00 | 0.25 | 0.25 (b-unseen, N = 32) | 1 |", text)
+
+    def test_the_brief_table_has_each_case_in_one_line_and_in_the_last(self):
+        cases = pages.Results(ROOT).cases
+        *parts, (last, everything) = sets.brief_sets_of(cases)
+        self.assertEqual(last, "all")
+        self.assertEqual(sorted(map(id, everything)), sorted(id(c) for _, some in parts for c in some))
+
+
+class Charts(unittest.TestCase):
+    def cases(self):
+        return [{"kind": kind, "ratios": {"warm": ratio}} for kind, ratio in
+                [("seen", 0.8), ("seen", 2.5), ("unseen", 6.0), ("fresh", 1.0)]]
+
+    def test_a_dot_for_each_case_and_a_key_for_each_kind(self):
+        picture = chart.draw([("all", self.cases())], "A < B")
+        self.assertEqual(picture.count("h0"), 4 + 3)
+        for colour in chart.COLOURS.values():
+            self.assertIn(colour, picture)
+        self.assertIn("A &lt; B", picture)
+
+    def test_all_ratios_lie_within_the_axis(self):
+        low, high, ticks = chart.axis(self.cases())
+        self.assertLess(low, 0.8)
+        self.assertGreater(high, 6)
+        self.assertIn(1, ticks)
+
+    def test_only_kinds_that_occur_are_explained(self):
+        picture = chart.draw([("all", self.cases()[:2])], "title")
+        self.assertNotIn(chart.LABELS["fresh"], picture)
+
+
+class Fitted(unittest.TestCase):
+    def test_the_generator_is_the_standard_s(self):
+        number = fitted.mersenne_twister(5489)
+        self.assertEqual([number() for _ in range(10000)][-1], 4123659995)  # [rand.predef]
+
+    def test_half_of_the_names_or_all(self):
+        names = {"a", "b", "c", "d", "e"}
+        self.assertEqual(len(fitted.draw_half(names, 1)), 3)
+        self.assertLess(fitted.draw_half(names, 1), names)
+        self.assertEqual(fitted.draw_half(names, 0), names)
+
+    def test_the_choice_knows_the_cases_of_the_seen_matrices_and_no_others(self):
+        fit = fitted.Fit()
+        self.assertFalse(fit.seen & fit.unseen)
+        header = (ROOT / "lib" / "plan" / "measured_costs.hpp").read_text()
+        made_by = " ".join(header[header.index("Made by"):header.index("namespace")].replace("///", " ").split())
+        self.assertEqual(re.findall(r"[\w.-]+\.json\.gz", made_by), fit.files)
+        arrays = re.findall(r"inline constexpr measured_case \w+\[\] = \{\n(.*?)\n\};", header, re.DOTALL)
+        for in_place, known in zip([False, True], arrays, strict=True):
+            for value_type in ["fp32", "fp64", "fp16", "bf16"]:
+                timed = {(m["name"], c["cols"]) for run in fit.runs.values() if run.get("in_place", False) == in_place
+                         for m in run["matrices"] for c in m["cases"] if c["type"] == value_type}
+                with self.subTest(in_place=in_place, type=value_type):
+                    self.assertEqual(known.count(f"{{value_type::{value_type},"),
+                                     sum(name in fit.seen for name, _ in timed))
+                    self.assertTrue(any(name in fit.unseen for name, _ in timed))
+
+    def test_a_matrix_without_times_is_fresh(self):
+        fit = fitted.Fit()
+        self.assertEqual((fit.kind("elasticity:30,30,30"), fit.kind("elasticity:45,45,45"), fit.kind("elasticity:7,7,7")),
+                         ("seen", "unseen", "fresh"))
+
+
+class Promises(unittest.TestCase):
+    def product(self, placing, over):
+        return {"cols": 8, "placing": placing, "over_packed": over}
+
+    def run_of(self):
+        def case(layout, steps, over, same_kernel):
+            return {"type": "fp32", "layout": layout,
+                    "odd": {"steps": [{"from": n, "to": n + 1, "ratio": r} for n, r in enumerate(steps, 7)]},
+                    "misaligned": {"products": [{"cols": 8, "placing": "packed"}, self.product("B + 1", over)]},
+                    "deterministic": {"products": [{"same_bits": True, "same_kernel": same_kernel, "over_free": 1.25}]}}
+        cases = [case("row-major", [1.1, 2.0], 1.5, True), case("col-major", [1.0, 1.2], 1.0, False)]
+        return {"machine": MACHINE, "matrices": [{"name": "a", "cases": cases}],
+                "summary": {"promised_step": 1.3, "promised_misaligned": 1.15, "steps": 4, "steps_above_promise": 1,
+                            "worst_step": {"ratio": 2.0, "what": "a, 8 to 9"}, "misaligned": 2,
+                            "misaligned_above_promise": 1, "worst_misaligned": {"ratio": 1.5, "what": "a, N = 8"}}}
+
+    def test_what_is_kept_and_what_is_not(self):
+        text = promises.report(self.run_of())
+        self.assertIn("**3 of 4 steps keep it**; the worst is 2.00 (a, 8 to 9)", text)
+        self.assertIn("| a | 1 of 2 | 2.00 (8 to 9) | 0 of 2 | 1.20 (8 to 9) |", text)
+        self.assertIn("| row-major, N = 8 | 1 of 1 | 1.50 | 1.50 |", text)
+        self.assertIn("2 of 2 left the same bits", text)
+        self.assertIn("in 1 the plan takes another kernel, 1.25 times as long at worst", text)
+
+
+class Peers(unittest.TestCase):
+    def run_of(self, **groups):
+        cases = [{"matrix": "a", "cols": 8, "type": "fp32", "nnz": nnz,
+                  "entries": [{"group": g, "median": seconds} for g, seconds in groups.items()]} for nnz in [20000, 30000]]
+        return {"machine": MACHINE | {"versions": {"eigen": "3.4.0"}}, "cases": cases}
+
+    def test_rivals_that_were_measured_have_columns(self):
+        text = cpu.report(self.run_of(plan=2, eigen=3))
+        self.assertIn("| type | N | cases | Eigen | worst |", text)
+        self.assertIn("| fp32 | 8 | 1 | **1.50** | 1.50 (a) |", text)
+        self.assertIn("MKL `mv`", cpu.report(self.run_of(**{"plan": 2, "eigen": 3, "mkl": 4, "mkl-mv": 1})))
+
+    def test_in_one_sentence(self):
+        self.assertEqual(cpu.summary(self.run_of(plan=2, eigen=3)),
+                         "A CPU, 2 threads, Eigen 3.4.0, abc: 1 matrices, 1 products: **1.50** times as fast as Eigen, "
+                         "worst 1.50 (a, N = 8, fp32).")
+
+
+class Dense(unittest.TestCase):
+    def test_by_the_share_of_zeros(self):
+        text = dense.table([bench_run(bench_case("uniform:1000,100,0.7,seed=1", entry("plan", warm=2),
+                                                 entry("cublas-tf32", warm=1), entry("cublas", "cublas-fp32", warm=3)))])
+        self.assertIn("| dense in | 70 % zeros |", text)
+        self.assertIn("| fp32, N = 32 | 1.50 |", text)
+        self.assertIn("| TF32, N = 32 | 0.50 |", text)
+
+
+class Pages(unittest.TestCase):
+    """What is committed is what the command makes of the committed results."""
+
+    def test_the_committed_pages_are_what_the_results_make(self):
+        for path, text in pages.render(ROOT).items():
+            with self.subTest(path):
+                self.assertEqual((ROOT / path).read_text(encoding="utf-8"), text)
+
+    def test_a_changed_figure_is_found_and_mended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            shutil.copy(ROOT / "README.md", root)
+            shutil.copytree(ROOT / "docs", root / "docs")
+            os.symlink(ROOT.resolve() / "bench", root / "bench")
+            page = root / "README.md"
+            good = page.read_text(encoding="utf-8")
+            page.write_text(good.replace("Worst: 0.", "Worst: 9.", 1), encoding="utf-8")
+            call = [sys.executable, str(REPORT / "pages.py"), "--root", str(root)]
+            check = subprocess.run([*call, "--check"], capture_output=True, text=True)
+            self.assertEqual((check.returncode, check.stdout, check.stderr),
+                             (1, "README.md: not what bench/results makes\n", ""))
+            self.assertEqual(subprocess.run(call, capture_output=True).returncode, 0)
+            self.assertEqual(page.read_text(encoding="utf-8"), good)
+            self.assertEqual(subprocess.run([*call, "--check"], capture_output=True).returncode, 0)
+
+    def test_a_page_without_its_marker_is_an_error_that_names_it(self):
+        with self.assertRaisesRegex(SystemExit, "page.md: must hold <!-- a -->"):
+            table.between("text", "new", "<!-- a -->", "<!-- /a -->", "page.md")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,8 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "kernels/cached_operand.hpp"
-#include "kernels/fragments_operand.hpp"
-#include "kernels/rows_operand.hpp"
+#include "kernels/forms/mma_tiles/operand.hpp"
+#include "kernels/forms/row_stream/operand.hpp"
 
 namespace {
 
@@ -20,9 +19,8 @@ void print(const char* operand, std::size_t workspace) {
 template <class T>
 void print_all() {
   using namespace bcsc::kernels;
-  print<T, rows_operand<T>>("rows_operand", offsetof(rows_operand<T>, workspace));
-  print<T, cached_operand<T>>("cached_operand", offsetof(cached_operand<T>, workspace));
-  print<T, fragments_operand<T>>("fragments_operand", offsetof(fragments_operand<T>, partial));
+  print<T, row_stream_operand<T>>("row_stream_operand", offsetof(row_stream_operand<T>, workspace));
+  print<T, mma_tiles_operand<T>>("mma_tiles_operand", offsetof(mma_tiles_operand<T>, partial));
 }
 
 }  // namespace

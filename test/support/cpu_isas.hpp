@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lib/core/context_state.hpp"
+#include "core/context_state.hpp"
 
 namespace bcsc::test {
 

@@ -64,7 +64,7 @@ inline std::vector<std::int64_t> telling_rows(const sparse_case& a, bool transpo
   if (count.empty()) return {};
   for (const triplet& e : a.entries) ++count[static_cast<std::size_t>(transposed ? e.row : e.col)];
   std::vector<std::int64_t> rows{std::max_element(count.begin(), count.end()) - count.begin(), std::ssize(count) - 1};
-  const auto least_of = [&](bool has_entries) {
+  const auto min_of = [&](bool has_entries) {
     std::int64_t least = -1;
     for (std::int64_t k = 0; k < std::ssize(count); ++k) {
       const std::int64_t here = count[static_cast<std::size_t>(k)];
@@ -72,8 +72,8 @@ inline std::vector<std::int64_t> telling_rows(const sparse_case& a, bool transpo
     }
     if (least >= 0) rows.push_back(least);
   };
-  least_of(true);
-  least_of(false);
+  min_of(true);
+  min_of(false);
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;

@@ -12,7 +12,7 @@
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
 #include "bcsc/registry.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 #include "test/support/oracle.hpp"
 
 /// Dense operands for a run on either backend, alone or in a batch: placed with any layout, leading dimension and

@@ -69,7 +69,7 @@ product multiply(const sparse_case& a, bool transposed, long double alpha, const
   using sum_type = scalar_of<T>;
   const long double u = std::numeric_limits<sum_type>::epsilon() / 2;
   const long double u_c = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
-  const long double least_c = value<T> ? 0 : static_cast<long double>(std::numeric_limits<T>::denorm_min());
+  const long double min_c = value<T> ? 0 : static_cast<long double>(std::numeric_limits<T>::denorm_min());
   product result{dense_table<long double>(rows, n), dense_table<long double>(rows, n)};
   for (std::int64_t i = 0; i < rows; ++i) {
     const long double steps = static_cast<long double>(terms[static_cast<std::size_t>(i)] + by.more_terms);
@@ -79,7 +79,7 @@ product multiply(const sparse_case& a, bool transposed, long double alpha, const
       const long double exact = (alpha == 0 ? 0 : alpha * sum(i, j)) + old;
       result.value(i, j) = exact;
       result.bound(i, j) = gamma * (std::fabs(alpha) * magnitude(i, j) + std::fabs(old)) + u_c * std::fabs(exact) +
-                           static_cast<long double>(std::numeric_limits<sum_type>::denorm_min()) * steps + least_c;
+                           static_cast<long double>(std::numeric_limits<sum_type>::denorm_min()) * steps + min_c;
     }
   }
   return result;

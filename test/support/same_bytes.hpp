@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 /// Arrays that must be equal bit for bit, NaN as well.
 namespace bcsc::test {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "lib/core/row_pieces.hpp"
+#include "kernels/forms/row_stream/layout.hpp"
 #include "test/support/battery.hpp"
 
 /// Matrices whose rows are as different as the stream of row pieces has to bear.
@@ -55,9 +55,9 @@ inline csr_matrix<double> of_all_weights(std::int64_t cols) {
 
 /// Whether all columns and values have the same bits.
 template <class T>
-bool same_bits(const std::vector<core::entry_pair<T>>& a, const std::vector<core::entry_pair<T>>& b) {
-  return std::ranges::equal(a, b, [](const core::entry_pair<T>& x, const core::entry_pair<T>& y) {
-    return std::memcmp(&x, &y, offsetof(core::entry_pair<T>, value) + sizeof x.value) == 0;
+bool same_bits(const std::vector<forms::entry_pair<T>>& a, const std::vector<forms::entry_pair<T>>& b) {
+  return std::ranges::equal(a, b, [](const forms::entry_pair<T>& x, const forms::entry_pair<T>& y) {
+    return std::memcmp(&x, &y, offsetof(forms::entry_pair<T>, value) + sizeof x.value) == 0;
   });
 }
 

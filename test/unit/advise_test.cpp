@@ -11,6 +11,7 @@
 #include "bcsc/generate.hpp"
 #include "bcsc/order.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -112,8 +113,8 @@ TEST(advise, numbers_agree_with_counting) {
   for (const std::int64_t cache : {std::int64_t{0}, std::int64_t{1} << 40}) {
     const advice a = advise(mesh, {.cols = 10, .cache_bytes = cache, .cache_cost = 0.5});
     EXPECT_EQ(a.heights.size(), 8u);
-    std::int64_t least_bytes = a.heights.front().bytes;
-    double least_traffic = a.heights.front().traffic.total();
+    std::int64_t min_bytes = a.heights.front().bytes;
+    double min_traffic = a.heights.front().traffic.total();
     for (const height_advice& h : a.heights) {
       const auto compact = to_compact(mesh, {.m_block = h.m_block, .narrow_columns = true});
       EXPECT_EQ(h.bytes, compact.view().bytes()) << h.m_block;
@@ -123,14 +124,14 @@ TEST(advise, numbers_agree_with_counting) {
       EXPECT_DOUBLE_EQ(h.traffic.b, 80 * (first + again * (cache == 0 ? 1 : 0.5)));
       EXPECT_DOUBLE_EQ(h.traffic.c, 80.0 * static_cast<double>(mesh.rows()));
       EXPECT_DOUBLE_EQ(h.traffic.a, static_cast<double>(h.bytes));
-      least_bytes = std::min(least_bytes, h.bytes);
-      least_traffic = std::min(least_traffic, h.traffic.total());
+      min_bytes = std::min(min_bytes, h.bytes);
+      min_traffic = std::min(min_traffic, h.traffic.total());
     }
-    EXPECT_EQ(at_height(a, a.least_bytes).bytes, least_bytes);
-    EXPECT_EQ(at_height(a, a.least_traffic).traffic.total(), least_traffic);
+    EXPECT_EQ(at_height(a, a.min_bytes).bytes, min_bytes);
+    EXPECT_EQ(at_height(a, a.min_traffic).traffic.total(), min_traffic);
   }
   const advice wide = advise(mesh, {.narrow_columns = false});
-  EXPECT_EQ(at_height(wide, 8).bytes, to_compact(mesh, {.m_block = 8}).view().bytes());
+  EXPECT_EQ(at_height(wide, 8).bytes, viewed(to_compact(mesh, {.m_block = 8})).bytes());
 }
 
 TEST(advise, refuses_what_makes_no_sense) {

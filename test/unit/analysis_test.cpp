@@ -13,6 +13,7 @@
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -21,7 +22,7 @@ class analysis : public ::testing::TestWithParam<sparse_case> {};
 
 TEST_P(analysis, pattern_agrees_with_counting) {
   const sparse_case& c = GetParam();
-  const pattern_statistics facts = analyse_pattern(csr_of<double>(c).view());
+  const pattern_statistics facts = analyse_pattern(viewed(csr_of<double>(c)));
 
   std::map<std::int64_t, std::int64_t> row_nnz, col_nnz;
   std::map<std::pair<std::int64_t, std::int64_t>, double> at;
@@ -69,7 +70,7 @@ TEST_P(analysis, pattern_agrees_with_counting) {
 TEST_P(analysis, blocks_agree_with_counting) {
   const sparse_case& c = GetParam();
   const std::vector<std::int64_t> m_blocks{1, 2, 3, 8, 32, 64, 1000, std::int64_t{1} << 40};
-  const auto facts = analyse_blocks(csr_of<float, std::int64_t>(c).view(), std::span(m_blocks));
+  const auto facts = analyse_blocks(viewed(csr_of<float, std::int64_t>(c)), std::span(m_blocks));
   ASSERT_EQ(facts.size(), m_blocks.size());
   for (std::size_t k = 0; k < m_blocks.size(); ++k) {
     SCOPED_TRACE(m_blocks[k]);
@@ -101,7 +102,7 @@ TEST_P(analysis, grid_agrees_with_counting) {
     for (const triplet& e : c.entries) {
       ++wanted[static_cast<std::size_t>(e.row * height / c.rows * width + e.col * width / c.cols)];
     }
-    EXPECT_EQ(pattern_grid(csr_of<float>(c).view(), height, width), wanted) << height << " x " << width;
+    EXPECT_EQ(pattern_grid(viewed(csr_of<float>(c)), height, width), wanted) << height << " x " << width;
   }
 }
 

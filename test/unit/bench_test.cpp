@@ -26,6 +26,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::bench {
 namespace {
@@ -256,7 +257,7 @@ TEST(statistics, SummaryOfUnsortedSamples) {
 
 TEST(sampling_plan, ShortWorkIsRepeatedAndLongWorkIsSampledLess) {
   const timing_options options{
-      .seconds = 0.02, .min_samples = 10, .max_samples = 20, .sample_seconds = 3e-4, .most_seconds = 1.0};
+      .seconds = 0.02, .min_samples = 10, .max_samples = 20, .sample_seconds = 3e-4, .max_seconds = 1.0};
   EXPECT_EQ(plan_warm_samples(1e-5, options).launches, 30);
   EXPECT_EQ(plan_warm_samples(1e-5, options).num_samples, 20);
   EXPECT_EQ(plan_warm_samples(0.05, options).launches, 1);
@@ -560,7 +561,7 @@ TEST(inputs, ChecksumIsFnv1aOverAllArrays) {
   // FNV-1a of the empty matrix of no rows: one 64-bit zero, computed by the definition.
   std::uint64_t expected = 0xcbf29ce484222325u;
   for (int byte = 0; byte < 8; ++byte) expected *= 0x100000001b3u;
-  EXPECT_EQ(checksum(csr_matrix<double, std::int32_t>().view()), expected);
+  EXPECT_EQ(checksum(viewed(csr_matrix<double, std::int32_t>())), expected);
   const csr_matrix<double, std::int32_t> a{1, 2, {0, 1}, {0}, {1.0}}, b{1, 2, {0, 1}, {1}, {1.0}},
       c{1, 2, {0, 1}, {0}, {2.0}};
   EXPECT_NE(checksum(a.view()), checksum(b.view()));

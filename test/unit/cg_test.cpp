@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "bcsc/device.hpp"
 #include "bcsc/files.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
@@ -714,6 +715,111 @@ TEST_P(cg_ending_test, a_run_repeats_bit_for_bit) {
   });
 }
 
+/// As solve(), with a plan that there is; the diagonal is only for Jacobi.
+template <class T>
+solved<T> solve_with(place where, const spmm_plan<T>& plan, std::span<const T> diagonal, const dense_table<T>& b,
+                     const cg_options& options) {
+  const context memory = operands_at(where, plan.where());
+  operand<T> b_there(memory, b, {});
+  operand<T> x_there(memory, b.rows, b.cols, {});
+  const dense_view<const T> b_view = b_there.view();
+  solved<T> s{solve_cg(plan, diagonal, b_view, x_there.view(), options), {}};
+  s.x = x_there.read();
+  return s;
+}
+
+TEST_P(cg_ending_test, a_plan_serves_one_solve_after_the_other) {
+  run([&]<class T>(T, const context& ctx) {
+    const sparse_case a = badly_scaled(laplace(13, 11), 1);
+    const auto csr = csr_of<T>(a);
+    const auto diagonal = diagonal_of(ctx, csr);
+    for (const op transpose : {op::none, op::transpose}) {  // A is symmetric
+      const plan_options planning{.cols = 3, .transpose = transpose, .deterministic = true};
+      const spmm_plan<T> plan(ctx, csr, planning);
+      for (const preconditioner by : {preconditioner::jacobi, preconditioner::none}) {
+        for (const std::int64_t k : {3, 1}) {
+          const auto b = right_hand_sides<T>(a, k);
+          cg_options options = default_options<T>();
+          options.precondition = by;
+          options.plan = planning;
+          const std::span<const T> given = by == preconditioner::jacobi ? diagonal : std::span<const T>();
+          const auto s = solve_with<T>(where(), plan, given, b, options);
+          expect_converged(a, b, s, options);
+          EXPECT_EQ(s.result.facts.kernel.name, plan.facts().kernel.name);
+          if (transpose == op::none && k == 3) {
+            const auto alone = solve(where(), ctx, a, b, options);
+            EXPECT_EQ(s.x.at, alone.x.at) << "another solution than without the plan";
+            EXPECT_EQ(s.result.history, alone.result.history);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(cg_ending_test, the_diagonal_is_zero_where_nothing_is_stored) {
+  run([&]<class T>(T, const context& ctx) {
+    const sparse_case a{"gaps", 4, 5, {{0, 0, 2}, {0, 1, 7}, {2, 1, 7}, {2, 2, -3}, {2, 4, 7}, {3, 2, 7}}};
+    const std::vector<T> expected{2, 0, -3, 0};
+    EXPECT_EQ(diagonal_of(ctx, csr_of<T>(a)), expected);
+    EXPECT_EQ(diagonal_of(ctx, (csr_of<T, std::int64_t>(a))), expected);
+    if (ctx.kind() == backend::cuda) {
+      const auto there = upload(ctx, csr_of<T>(a));
+      EXPECT_EQ(diagonal_of(ctx, there.view()), expected);
+    }
+  });
+}
+
+struct plan_refusal {
+  const char* name;
+  errc code;
+  plan_options planning;
+  std::int64_t rows, cols;      ///< of A
+  std::int64_t diagonal, of_b;  ///< lengths
+};
+class cg_plan_refusal_test : public testing::TestWithParam<plan_refusal> {};
+
+TEST_P(cg_plan_refusal_test, has_its_code_and_leaves_x_alone) {
+  const auto& [name, code, planning, rows, cols, num_diagonal, rows_of_b] = GetParam();
+  sparse_case a{"diagonal", rows, cols, {}};
+  for (std::int64_t i = 0; i < std::min(rows, cols); ++i) a.entries.push_back({i, i, 2});
+  const spmm_plan<double> plan(context::cpu(1), csr_of<double>(a), planning);
+  const std::vector<double> diagonal(static_cast<std::size_t>(num_diagonal), 2.0);
+  const std::vector<double> b(static_cast<std::size_t>(2 * rows_of_b), 1.0);
+  std::vector<double> x(b.size(), -5.0);
+  try {
+    (void)solve_cg(plan, diagonal, dense_view<const double>(b.data(), rows_of_b, 2),
+                   dense_view<double>(x.data(), rows_of_b, 2));
+    FAIL() << "accepted";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), code) << e.what();
+  }
+  EXPECT_EQ(x, std::vector<double>(b.size(), -5.0));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    plans, cg_plan_refusal_test,
+    testing::Values(plan_refusal{"no_diagonal", errc::size_mismatch, {}, 8, 8, 0, 8},
+                    plan_refusal{"short_diagonal", errc::size_mismatch, {}, 8, 8, 7, 8},
+                    plan_refusal{"long_diagonal", errc::size_mismatch, {}, 8, 8, 9, 8},
+                    plan_refusal{"not_square", errc::size_mismatch, {}, 8, 9, 8, 8},
+                    plan_refusal{"rows_of_b", errc::size_mismatch, {}, 8, 8, 8, 7},
+                    plan_refusal{
+                        "column_major_plan", errc::layout_mismatch, {.b_layout = layout::col_major}, 8, 8, 8, 8}),
+    [](const testing::TestParamInfo<plan_refusal>& info) { return std::string(info.param.name); });
+
+TEST(cg_test, a_plan_that_was_moved_from_is_refused) {
+  spmm_plan<double> plan(context::cpu(1), csr_of<double>(laplace(3, 3)), {});
+  const spmm_plan<double> other(std::move(plan));
+  double x[9], b[9] = {};
+  try {
+    (void)solve_cg(plan, {}, dense_view<const double>(b, 9, 1), dense_view<double>(x, 9, 1));  // NOLINT: that is it
+    FAIL() << "accepted";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::invalid_argument);
+  }
+}
+
 /// So many entries that all threads take part in the product, and so many rows that they do in the rest.
 TEST(cg_test, a_solution_does_not_depend_on_the_threads) {
   constexpr std::int64_t width = 300, rows = 300 * 250;
@@ -778,7 +884,7 @@ const std::vector<refusal>& refusals() {
       {"max_iterations_negative", errc::invalid_argument,
        [](matrix&, right&, left&, cg_options& o) { o.max_iterations = -1; }},
       {"no_such_kernel", errc::no_such_kernel,
-       [](matrix&, right&, left&, cg_options& o) { o.plan.kernel = "no such kernel"; }},
+       [](matrix&, right&, left&, cg_options& o) { o.plan.expert.kernel = "no such kernel"; }},
       {"norm_underflows", errc::invalid_argument, [](matrix&, right& b, left&, cg_options&) { b.data = tiny; }},
       {"norm_overflows", errc::invalid_argument, [](matrix&, right& b, left&, cg_options&) { b.data = huge; }},
   };

@@ -15,6 +15,7 @@
 #include "bcsc/container.hpp"
 #include "bcsc/error.hpp"
 #include "converters/files/source.hpp"
+#include "test/support/viewed.hpp"
 #include "test/unit/file_samples.hpp"
 
 /// Files that somebody else writes while they are read: an error of the library, never a signal.
@@ -198,11 +199,11 @@ TEST(container_in_memory, is_not_mapped_and_equal) {
     }),
                  a.view());
     read_options reading{.map_containers = false, .progress = looking(by_csr)};
-    expect_equal(read_csr<double>(path, reading).view(), a.view());
+    expect_equal(viewed(read_csr<double>(path, reading)), a.view());
     reading.progress = looking(by_coo);
     EXPECT_EQ(read_coo<double>(path, reading).nnz(), a.nnz());
     reading.progress = looking(by_any);
-    EXPECT_EQ(read_matrix(path, reading).view().num_values(), a.nnz());
+    EXPECT_EQ(viewed(read_matrix(path, reading)).num_values(), a.nnz());
     EXPECT_FALSE(by_class || by_copy || by_csr || by_coo || by_any);
   }
 }

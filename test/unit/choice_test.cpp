@@ -15,10 +15,11 @@
 #include "bcsc/generate.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/tune.hpp"
-#include "lib/plan/locality.hpp"
+#include "kernels/forms/compact/locality.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc {
 namespace {
@@ -43,9 +44,9 @@ TEST(registry, holds_sixty_cuda_rows_of_each_type) {
 TEST(registry, allows_more_error_only_where_the_matrix_units_sum) {
   for (const kernel_info& k : kernel_table()) {
     const bool sums_there =
-        k.name.starts_with("units-3xtf32") || k.name.starts_with("units-f16") || k.name.starts_with("units-bf16");
+        k.name.starts_with("mma-3xtf32") || k.name.starts_with("mma-f16") || k.name.starts_with("mma-bf16");
     EXPECT_EQ(k.bound.more_terms, sums_there ? 16 : 3) << k.name;
-    EXPECT_EQ(k.rounds_values, k.name.starts_with("units-tf32")) << k.name;
+    EXPECT_EQ(k.rounds_values, k.name.starts_with("mma-tf32")) << k.name;
     EXPECT_EQ(k.bound.rounding, k.rounds_values ? 0x1p-10 : 0) << k.name;
   }
 }
@@ -59,7 +60,7 @@ TEST(registry, has_wide_indices_on_both_backends) {
 
 TEST(locality, tells_graphs_from_meshes) {
   const auto is_scattered = [](const std::string& specification) {
-    return plan::is_scattered(generate::from_specification<float>(specification).view());
+    return forms::is_scattered(viewed(generate::from_specification<float>(specification)));
   };
   EXPECT_FALSE(is_scattered("banded:5000,7,seed=1"));
   EXPECT_FALSE(is_scattered("stencil5:80,80"));
@@ -69,14 +70,14 @@ TEST(locality, tells_graphs_from_meshes) {
 }
 
 TEST(locality, copes_with_what_is_hardly_there) {
-  EXPECT_FALSE(plan::is_scattered(csr_matrix<float>(3, 0, {0, 0, 0, 0}, {}, {}).view()));
-  EXPECT_FALSE(plan::is_scattered(csr_matrix<double>(1, 9, {0, 2}, {0, 8}, {1, 1}).view()));
+  EXPECT_FALSE(forms::is_scattered(viewed(csr_matrix<float>(3, 0, {0, 0, 0, 0}, {}, {}))));
+  EXPECT_FALSE(forms::is_scattered(viewed(csr_matrix<double>(1, 9, {0, 2}, {0, 8}, {1, 1}))));
 }
 
 TEST(locality, equally_long_rows_come_together) {
   const auto a = generate::from_specification<float>("rmat:13,8,seed=1");
   const auto v = a.view();
-  const std::vector<std::int64_t> order = plan::order_rows_by_length(v);
+  const std::vector<std::int64_t> order = forms::order_rows_by_length(v);
   ASSERT_EQ(order.size(), 8192u);
   EXPECT_EQ(std::set<std::int64_t>(order.begin(), order.end()).size(), order.size()) << "not a permutation";
   for (std::size_t row = 1; row < order.size(); ++row) {
@@ -87,10 +88,10 @@ TEST(locality, equally_long_rows_come_together) {
     };
     EXPECT_LE(length(order[row - 1]), length(order[row]));
   }
-  EXPECT_TRUE(plan::order_rows_by_length(generate::from_specification<float>("stencil5:80,80").view()).empty());
+  EXPECT_TRUE(forms::order_rows_by_length(viewed(generate::from_specification<float>("stencil5:80,80"))).empty());
   EXPECT_TRUE(
-      plan::order_rows_by_length(generate::from_specification<float>("uniform:500,500,0.5,seed=1").view()).empty());
-  EXPECT_TRUE(plan::order_rows_by_length(csr_matrix<float>(2, 2, {0, 1, 1}, {0}, {1}).view()).empty());
+      forms::order_rows_by_length(viewed(generate::from_specification<float>("uniform:500,500,0.5,seed=1"))).empty());
+  EXPECT_TRUE(forms::order_rows_by_length(viewed(csr_matrix<float>(2, 2, {0, 1, 1}, {0}, {1}))).empty());
 }
 
 TEST(locality, a_plan_with_rows_ordered_by_length_gives_the_same_product) {
@@ -98,8 +99,8 @@ TEST(locality, a_plan_with_rows_ordered_by_length_gives_the_same_product) {
   dense_matrix<float> b(a.cols(), 8), c(a.rows(), 8), expected(a.rows(), 8);
   for (std::int64_t k = 0; k < a.cols() * 8; ++k) b.data()[k] = static_cast<float>(k * 7 % 11 - 5) / 4;
   // Made for 128 columns it keeps the rows' order; each row is summed alike.
-  spmm_plan<float> ordered(context::cpu(2), a, {.cols = 8, .kernel = "rows"});
-  const spmm_plan<float> as_given(context::cpu(2), a, {.cols = 128, .kernel = "rows"});
+  spmm_plan<float> ordered(context::cpu(2), a, {.cols = 8, .expert = {.kernel = "rows"}});
+  const spmm_plan<float> as_given(context::cpu(2), a, {.cols = 128, .expert = {.kernel = "rows"}});
   EXPECT_TRUE(ordered.facts().reordered);
   EXPECT_FALSE(as_given.facts().reordered);
   for (const float beta : {0.0f, 2.0f}) {
@@ -199,7 +200,7 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
       if (k.info.type == type && k.measured_in_place && !k.info.rounds_values) rows.push_back(&k);
     }
     const auto reason = [&](col_major_b reading) {
-      return plan::choose(p, {.reading = reading}, rows, small.statistics).reason;
+      return plan::choose(p, {.expert = {.reading = reading}}, rows, small.statistics).reason;
     };
     EXPECT_EQ(reason(col_major_b::as_predicted), reason(col_major_b::in_place));
     EXPECT_NE(reason(col_major_b::as_predicted), reason(col_major_b::packed));
@@ -234,7 +235,7 @@ TEST(choice, wide_problems_get_wide_kernels) {
 
 TEST(choice, an_unknown_kernel_is_an_error_that_names_what_there_is) {
   try {
-    plan::candidates(cpu_problem(), {.kernel = "tilde"});
+    plan::candidates(cpu_problem(), {.expert = {.kernel = "tilde"}});
     FAIL();
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::no_such_kernel);
@@ -245,7 +246,7 @@ TEST(choice, an_unknown_kernel_is_an_error_that_names_what_there_is) {
 
 TEST(choice, every_kernel_can_be_asked_for_by_name) {
   for (const kernel_info& k : kernel_table(backend::cpu, value_type::fp32)) {
-    const auto found = plan::candidates(cpu_problem(), {.kernel = k.name});
+    const auto found = plan::candidates(cpu_problem(), {.expert = {.kernel = k.name}});
     ASSERT_EQ(found.size(), 1u) << k.name;
     EXPECT_EQ(found[0]->info.name, k.name);
   }
@@ -270,7 +271,7 @@ std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner
 
 TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   using names = std::set<std::string>;
-  const names all{"cached", "naive", "naive-i64", "rowwise", "tiled", "units", "warp"};
+  const names all{"naive", "naive-i64", "rowwise", "tiled", "mma", "warp"};
   const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
   constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
@@ -298,14 +299,14 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
                   .max_shared_bytes = 1 << 20,
                   .num_multiprocessors = 132};
   for (const char* asked_for : {"", "rowwise", "naive"}) {
-    for (const auto* k : plan::allowed(p, {.kernel = asked_for})) {
+    for (const auto* k : plan::allowed(p, {.expert = {.kernel = asked_for}})) {
       EXPECT_TRUE(k->info.algorithm == "rowwise" || k->info.name.ends_with("-i64")) << k->info.name;
     }
   }
   const bool built = std::ranges::any_of(plan::registry(), [](const plan::registered_kernel& k) {
     return k.info.algorithm == "rowwise" && k.launch != nullptr;
   });
-  EXPECT_EQ(!plan::allowed(p, {.kernel = "rowwise"}).empty(), built);
+  EXPECT_EQ(!plan::allowed(p, {.expert = {.kernel = "rowwise"}}).empty(), built);
   // The costs of so many non-zeros are as finite as those of fewer, and greater.
   const block_statistics s{
       .m_block = 1, .num_row_blocks = p.rows, .nnzc = p.nnz, .reuse = 1, .max_block_nnz = 16384, .skew = 16};
@@ -375,7 +376,7 @@ TEST(choice, among_rows_of_any_type_goes_by_their_costs) {
       EXPECT_EQ(row->info.algorithm, "rowwise") << n;
       EXPECT_LE(row->info.n_tile, 8 * n) << row->info.name;
     }
-    EXPECT_EQ(chosen_row(type, dense_blocks, 128)->info.algorithm, "units");
+    EXPECT_EQ(chosen_row(type, dense_blocks, 128)->info.algorithm, "mma");
   }
 }
 
@@ -416,26 +417,26 @@ TEST(cost_terms, of_a_row_that_tells_how_it_takes_pieces_hold_what_is_left_empty
   EXPECT_GT(with_idle, 0);
 }
 
-TEST(experience, keeps_ratios_to_two_per_cent) {
+TEST(neighbours, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
-    EXPECT_NEAR(std::exp(plan::log_of(plan::off_of(ratio))), ratio, 0.012 * ratio);
+    EXPECT_NEAR(std::exp(plan::log_of(plan::residual_of(ratio))), ratio, 0.012 * ratio);
   }
-  EXPECT_EQ(plan::off_of(100), plan::off_of(std::exp(1)));
-  EXPECT_EQ(plan::off_of(1e-9), plan::off_of(std::exp(-1)));
-  for (const double ratio : {1e-9, 1.0, 1e9}) EXPECT_TRUE(std::isprint(plan::off_of(ratio)));
+  EXPECT_EQ(plan::residual_of(100), plan::residual_of(std::exp(1)));
+  EXPECT_EQ(plan::residual_of(1e-9), plan::residual_of(std::exp(-1)));
+  for (const double ratio : {1e-9, 1.0, 1e9}) EXPECT_TRUE(std::isprint(plan::residual_of(ratio)));
 }
 
-TEST(experience, goes_by_the_cases_that_are_most_alike) {
+TEST(neighbours, the_nearest_count_most) {
   const plan::product_shape mesh{
       .rows = 1000, .inner = 1000, .nnz = 7000, .cols = 32, .shared_nnzc = 3000, .longest_row = 7};
   const plan::product_shape graph{
       .rows = 9000, .inner = 9000, .nnz = 90000, .cols = 32, .shared_nnzc = 80000, .longest_row = 5000};
-  const std::string slow{plan::off_of(2), plan::even}, fast{plan::off_of(0.5), plan::even};
-  const std::vector<plan::known_case> known{{value_type::fp32, plan::standing_of(mesh), slow},
-                                            {value_type::fp32, plan::standing_of(graph), fast},
-                                            {value_type::fp64, plan::standing_of(graph), slow}};
+  const std::string slow{plan::residual_of(2), plan::no_residual}, fast{plan::residual_of(0.5), plan::no_residual};
+  const std::vector<plan::measured_case> known{{value_type::fp32, plan::features_of(mesh), slow},
+                                               {value_type::fp32, plan::features_of(graph), fast},
+                                               {value_type::fp64, plan::features_of(graph), slow}};
   const auto factor = [&](value_type type, const plan::product_shape& p, std::size_t row) {
-    return plan::like_cases(known, type, p).factor(row);
+    return plan::neighbours(known, type, p).factor(row);
   };
   EXPECT_NEAR(factor(value_type::fp32, mesh, 0), 2, 0.05);
   EXPECT_NEAR(factor(value_type::fp32, graph, 0), 0.5, 0.02);
@@ -450,23 +451,25 @@ TEST(experience, goes_by_the_cases_that_are_most_alike) {
   EXPECT_EQ(factor(value_type::fp32, far, 0), 1);
 }
 
-TEST(experience, every_known_case_tells_of_every_measured_row_of_its_type) {
-  const auto expect_whole = [](std::span<const plan::known_case> cases, std::span<const plan::measured_row> rows) {
+TEST(neighbours, every_known_case_tells_of_every_measured_row_of_its_type) {
+  const auto expect_whole = [](std::span<const plan::measured_case> cases,
+                               std::span<const plan::measured_config> rows) {
     ASSERT_FALSE(cases.empty());
-    for (const plan::known_case& c : cases) {
-      EXPECT_EQ(c.off.size(), static_cast<std::size_t>(std::ranges::count(rows, c.type, &plan::measured_row::type)));
+    for (const plan::measured_case& c : cases) {
+      EXPECT_EQ(c.residuals.size(),
+                static_cast<std::size_t>(std::ranges::count(rows, c.type, &plan::measured_config::type)));
     }
   };
-  expect_whole(plan::known_cases, plan::measured_costs);
-  expect_whole(plan::known_in_place, plan::measured_in_place);
+  expect_whole(plan::measured_cases, plan::measured_costs);
+  expect_whole(plan::measured_cases_in_place, plan::measured_in_place);
 }
 
 TEST(choice, a_forced_height_is_kept) {
-  const auto possible = plan::candidates(cpu_problem(), {.m_block = 13});
-  const auto heights = plan::heights(possible, {.m_block = 13});
+  const auto possible = plan::candidates(cpu_problem(), {.expert = {.m_block = 13}});
+  const auto heights = plan::heights(possible, {.expert = {.m_block = 13}});
   ASSERT_EQ(heights, std::vector<std::int64_t>{13});
   const std::vector<block_statistics> s{{.m_block = 13, .num_row_blocks = 8, .nnzc = 300, .reuse = 1.7, .skew = 1}};
-  EXPECT_EQ(plan::choose(cpu_problem(), {.m_block = 13}, possible, s).m_block, 13);
+  EXPECT_EQ(plan::choose(cpu_problem(), {.expert = {.m_block = 13}}, possible, s).m_block, 13);
 }
 
 TEST(choice, predictions_are_positive_and_grow_with_n) {
@@ -524,7 +527,8 @@ TEST_F(tuner, times_only_what_can_read_b_as_asked) {
   const auto a = test::csr_of<float>(named("ragged"));
   const auto timings =
       tune(*ctx, a.view(),
-           {.plan = {.cols = 8, .b_layout = layout::col_major, .reading = col_major_b::in_place}, .repetitions = 1});
+           {.plan = {.cols = 8, .b_layout = layout::col_major, .expert = {.reading = col_major_b::in_place}},
+            .repetitions = 1});
   std::set<std::string> able, timed;
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
     if (k.strided_cols > 0 && !k.rounds_values) able.insert(k.name);
@@ -536,10 +540,10 @@ TEST_F(tuner, times_only_what_can_read_b_as_asked) {
 TEST_F(tuner, refuses_nonsense) {
   const auto a = test::csr_of<float>(named("ragged"));
   EXPECT_THROW(tune(context::cpu(1), a.view(), {.repetitions = 0}), error);
-  EXPECT_THROW(tune(context::cpu(1), a.view(), {.plan = {.kernel = "none"}}), error);
-  EXPECT_THROW(
-      tune(context::cpu(1), a.view(), {.plan = {.b_layout = layout::col_major, .reading = col_major_b::in_place}}),
-      error);
+  EXPECT_THROW(tune(context::cpu(1), a.view(), {.plan = {.expert = {.kernel = "none"}}}), error);
+  EXPECT_THROW(tune(context::cpu(1), a.view(),
+                    {.plan = {.b_layout = layout::col_major, .expert = {.reading = col_major_b::in_place}}}),
+               error);
   try {
     tune(context::cpu(1), a.view(), {.plan = {.cols = 3}, .repetitions = 1, .cache_file = "/no/such/folder/cache"});
     FAIL();

@@ -15,6 +15,7 @@
 #include "converters/files/container_read.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/viewed.hpp"
 #include "test/unit/container_support.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
@@ -188,7 +189,7 @@ TEST(container, keeps_row_blocks_of_own_heights) {
   const std::vector<std::int64_t> boundaries{0, 3, 40, 41, 200, 256};
   const auto compact = to_compact(a.view(), {.m_block = 200, .boundaries = boundaries});
   write_container(folder.path() / "a.bcsc", compact);
-  expect_same(mapped_matrix(folder.path() / "a.bcsc").view(), compact);
+  expect_same(viewed(mapped_matrix(folder.path() / "a.bcsc")), compact);
 }
 
 TEST(container, keeps_every_bit_of_a_value) {
@@ -196,7 +197,7 @@ TEST(container, keeps_every_bit_of_a_value) {
   const float nan = std::bit_cast<float>(0x7fa12345u);  // signalling, with a payload
   const csr_matrix<float> a(1, 5, {0, 5}, {0, 1, 2, 3, 4}, {nan, -0.0f, 0.0f, INFINITY, 1e-45f});
   write_container(folder.path() / "a.bcsc", a);
-  expect_same(mapped_matrix(folder.path() / "a.bcsc").view(), a);
+  expect_same(viewed(mapped_matrix(folder.path() / "a.bcsc")), a);
 }
 
 // --- The layout -----------------------------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ TEST(mapped_matrix, outlives_the_file_that_replaces_it) {
   const mapped_matrix mapped(path);
   write_container(path, young);
   expect_same(mapped.view(), old);
-  expect_same(mapped_matrix(path).view(), young);
+  expect_same(viewed(mapped_matrix(path)), young);
   std::filesystem::remove(path);
   expect_same(mapped.view(), old);
 }
@@ -319,7 +320,7 @@ TEST(container, may_be_compressed_come_through_a_pipe_or_lie_anywhere_in_memory)
   const auto a = generate::uniform<double>(100, 80, 0.9, 3);
   write_container(folder.path() / "a.bcsc.gz", a, {.metadata = {{"comment", "packed"}}});
   EXPECT_EQ(bytes_of(folder.path() / "a.bcsc.gz").substr(0, 2), "\x1f\x8b");
-  expect_same(mapped_matrix(folder.path() / "a.bcsc.gz").view(), a);
+  expect_same(viewed(mapped_matrix(folder.path() / "a.bcsc.gz")), a);
   EXPECT_EQ(read_container_info(folder.path() / "a.bcsc.gz").metadata.at("comment"), "packed");
 
   write_container(folder.path() / "a.bcsc", a);
@@ -333,7 +334,7 @@ TEST(container, may_be_compressed_come_through_a_pipe_or_lie_anywhere_in_memory)
   for (std::size_t shift = 0; shift < 8; ++shift) {
     const std::string shifted = std::string(shift, '.') + stored;
     files::source in(std::string_view(shifted).substr(shift), "memory", read_options{});
-    expect_same(files::container::opened(in, {}).view(), a);
+    expect_same(viewed(files::container::opened(in, {})), a);
   }
 }
 

@@ -7,8 +7,8 @@
 
 #include "bcsc/error.hpp"
 #include "bcsc_config.h"
-#include "lib/core/context_state.hpp"
-#include "lib/core/gpu.hpp"
+#include "core/context_state.hpp"
+#include "core/gpu.hpp"
 #include "test/support/thread_counts.hpp"
 
 #if BCSC_WITH_CUDA

@@ -15,6 +15,7 @@
 #include "bcsc/formats.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/pack.hpp"
+#include "kernels/forms/compact/operand.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "test/support/cpu_isas.hpp"
 #include "test/support/operands.hpp"
@@ -278,7 +279,7 @@ void expect_within_bound(const product& p, const std::vector<T>& c, const std::s
   const oracle& o = oracle_of<T>(p, false);
   const long double u = std::numeric_limits<scalar_of<T>>::epsilon() / 2.0L;
   const long double u_c = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
-  const long double least_c = value<T> ? 0 : static_cast<long double>(std::numeric_limits<T>::denorm_min());
+  const long double min_c = value<T> ? 0 : static_cast<long double>(std::numeric_limits<T>::denorm_min());
   int failures = 0;
   for (int i = 0; i < p.rows; ++i) {
     const long double steps = (o.terms[i] + 3) * u, gamma = steps / (1 - steps);
@@ -287,7 +288,7 @@ void expect_within_bound(const product& p, const std::vector<T>& c, const std::s
       const long double c0 = p.beta == 0 ? 0 : static_cast<long double>(static_cast<T>(c_of(i, j, false)));
       const long double exact = p.alpha * o.sum[at] + p.beta * c0;
       const long double bound =
-          gamma * (std::abs(p.alpha) * o.absolute[at] + std::abs(p.beta * c0)) + u_c * std::abs(exact) + least_c;
+          gamma * (std::abs(p.alpha) * o.absolute[at] + std::abs(p.beta * c0)) + u_c * std::abs(exact) + min_c;
       const auto got = static_cast<long double>(c[at]);
       if (!(std::abs(got - exact) <= bound) && ++failures <= 3) {
         ADD_FAILURE() << what << ", C[" << i << ", " << j << "] = " << got << " and not " << exact;
@@ -310,12 +311,12 @@ struct kernel_case {
 template <class Algorithm>
 void append(std::vector<kernel_case>& cases) {
   for (core::cpu_isa isa : available_isas()) {
-    for (std::size_t i = 0; i < Algorithm::rows.size(); ++i) {
-      const auto& row = Algorithm::rows[i];
-      std::string name = row.label() + "_" + std::string(to_string(row.type)) + "_" + std::string(to_string(isa));
+    for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
+      const auto& config = Algorithm::configs[i];
+      std::string name = config.label() + "_" + std::string(to_string(config.type)) + "_" + std::string(to_string(isa));
       std::replace(name.begin(), name.end(), '-', '_');
       cases.push_back(
-          {std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), row.type, row.index_bits, row.m_tile});
+          {std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), config.type, config.index_bits, config.m_tile});
     }
   }
 }
@@ -458,7 +459,7 @@ TEST(scattered_operand, is_exact_where_b_is_large) {
         const auto rows = bcsc_of<float, std::int32_t>(p, 1, true);
         EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, 2, true), exact)
             << "rows, N = " << n << ", " << to_string(isa);
-        const auto blocks = bcsc_of<float, std::int32_t>(p, tables::cpu_blocks::rows[0].m_tile, true);
+        const auto blocks = bcsc_of<float, std::int32_t>(p, tables::cpu_blocks::configs[0].m_tile, true);
         EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, 2, true), exact)
             << "blocks, N = " << n << ", " << to_string(isa);
       }
@@ -516,16 +517,16 @@ INSTANTIATE_TEST_SUITE_P(tables, large_product, testing::ValuesIn(some_kernels()
 TEST(cpu_tables, labels_are_unique_for_a_value_type) {
   std::map<std::pair<std::string, value_type>, int> seen;
   const auto count = [&](const auto& rows) {
-    for (const auto& row : rows) ++seen[{row.label(), row.type}];
+    for (const auto& config : rows) ++seen[{config.label(), config.type}];
   };
-  count(tables::cpu_rows::rows);
-  count(tables::cpu_blocks::rows);
-  count(tables::cpu_columns::rows);
+  count(tables::cpu_rows::configs);
+  count(tables::cpu_blocks::configs);
+  count(tables::cpu_columns::configs);
   for (const auto& [label, times] : seen) EXPECT_EQ(times, 1) << label.first;
 }
 
 TEST(cpu_tables, a_row_beyond_the_table_is_an_error) {
-  EXPECT_ANY_THROW(kernels::cpu::launcher<tables::cpu_rows>(tables::cpu_rows::rows.size()));
+  EXPECT_ANY_THROW(kernels::cpu::launcher<tables::cpu_rows>(tables::cpu_rows::configs.size()));
 }
 
 class pack : public testing::TestWithParam<std::pair<int, int>> {};

@@ -135,8 +135,8 @@ template <class Algorithm>
 void append(std::vector<kernel_case>& cases) {
   constexpr bool transposed = std::is_same_v<Algorithm, tables::cpu_scatter>;
   for (const core::cpu_isa isa : available_isas()) {
-    for (std::size_t i = 0; i < Algorithm::rows.size(); ++i) {
-      const auto& row = Algorithm::rows[i];
+    for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
+      const auto& row = Algorithm::configs[i];
       std::string name = row.label() + "_" + std::string(to_string(row.type)) + "_" + std::string(to_string(isa));
       std::ranges::replace(name, '-', '_');
       cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), row.type, row.index_bits, row.m_tile,

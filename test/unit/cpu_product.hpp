@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bcsc/convert.hpp"
-#include "kernels/spmm_args.hpp"
+#include "kernels/forms/compact/operand.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"

@@ -86,13 +86,13 @@ void check_threads(kernels::launch_fn launch) {
   }
 }
 
-class every_row : public ::testing::TestWithParam<std::tuple<std::size_t, core::cpu_isa>> {
+class every_config : public ::testing::TestWithParam<std::tuple<std::size_t, core::cpu_isa>> {
  protected:
   /// body.template operator()<T, I>(launch) for the row's types.
   template <class Body>
   void with_types(Body body) const {
     const auto [at, isa] = GetParam();
-    const auto& row = table::rows[at];
+    const auto& row = table::configs[at];
     const auto launch = kernels::cpu::launcher<table>(at, isa);
     const bool wide = row.index_bits == 64;
     if (row.type == value_type::fp32) {
@@ -105,21 +105,21 @@ class every_row : public ::testing::TestWithParam<std::tuple<std::size_t, core::
   }
 };
 
-TEST_P(every_row, is_exact_on_small_integers) {
+TEST_P(every_config, is_exact_on_small_integers) {
   with_types([&]<class T, class I>(kernels::launch_fn launch) {
     check_exact<T, I>(launch, std::get<0>(GetParam()) * 7919 + static_cast<std::size_t>(std::get<1>(GetParam())));
   });
 }
 
-TEST_P(every_row, gives_the_same_bits_on_any_number_of_threads) {
+TEST_P(every_config, gives_the_same_bits_on_any_number_of_threads) {
   with_types([]<class T, class I>(kernels::launch_fn launch) { check_threads<T, I>(launch); });
 }
 
-INSTANTIATE_TEST_SUITE_P(table, every_row,
-                         ::testing::Combine(::testing::Range(std::size_t{0}, table::rows.size()),
+INSTANTIATE_TEST_SUITE_P(table, every_config,
+                         ::testing::Combine(::testing::Range(std::size_t{0}, table::configs.size()),
                                             ::testing::ValuesIn(available_isas())),
                          [](const auto& info) {
-                           const auto& row = table::rows[std::get<0>(info.param)];
+                           const auto& row = table::configs[std::get<0>(info.param)];
                            std::string name = row.label() + "_" + std::string(to_string(row.type)) + "_" +
                                               std::string(to_string(std::get<1>(info.param)));
                            std::ranges::replace(name, '-', '_');

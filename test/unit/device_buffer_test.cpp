@@ -1,6 +1,6 @@
 // Owners of device memory when the device fails them: the GPU is made up here, so that it fails when it is told to. Not
 // linked with the library, whose GPU would answer instead.
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "bcsc/device.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/uneven_rows.hpp"
+#include "test/support/viewed.hpp"
 #include "test/unit/device_csr.hpp"
 #include "test/unit/same_on_device.hpp"
 
@@ -24,9 +25,9 @@ void compare_with_host(int device, const csr_matrix<double>& given) {
   for (const std::int64_t m_block : heights) {
     SCOPED_TRACE(m_block);
     const compact_bcsc_matrix<T, I> wanted = to_compact(host.view(), {.m_block = m_block});
-    expect_same(download(converters::to_compact_on_device(device, on_device.view(), m_block)).view(), wanted.view());
+    expect_same(viewed(download(converters::to_compact_on_device(device, on_device.view(), m_block))), wanted.view());
     const compact_bcsc_matrix<T, I> narrow = to_compact(host.view(), {.m_block = m_block, .narrow_columns = true});
-    expect_same(download(converters::to_compact_on_device(device, on_device.view(), m_block, true)).view(),
+    expect_same(viewed(download(converters::to_compact_on_device(device, on_device.view(), m_block, true))),
                 narrow.view());
     const auto blocked = to_bcsc(host, m_block);
     const bcsc_view<T, I> b = blocked.view();
@@ -43,8 +44,8 @@ void compare_with_host(int device, const csr_matrix<double>& given) {
                                  {row_ind.data(), b.row_ind.size()},
                                  values.span(),
                                  memory_space::device};
-    expect_same(download(converters::to_compact_on_device(device, thesis)).view(), wanted.view());
-    expect_same(download(converters::to_compact_on_device(device, thesis, true)).view(), narrow.view());
+    expect_same(viewed(download(converters::to_compact_on_device(device, thesis))), wanted.view());
+    expect_same(viewed(download(converters::to_compact_on_device(device, thesis, true))), narrow.view());
   }
 }
 
@@ -89,7 +90,7 @@ TEST(device_compact_weights, goes_there_and_back) {
   const csr_matrix<double> a = of_all_weights(3000);
   const std::int64_t boundaries[] = {0, 3, 100, 101, 333, 600};
   const auto host = to_compact(a.view(), {.m_block = 300, .boundaries = boundaries, .dense_from = 2});
-  expect_same(download(converters::upload(device, host.view())).view(), host.view());
+  expect_same(viewed(download(converters::upload(device, host.view()))), host.view());
 }
 
 TEST(device_compact_weights, tells_patterns_apart) {
@@ -97,7 +98,7 @@ TEST(device_compact_weights, tells_patterns_apart) {
   if (device < 0) GTEST_SKIP() << "no usable GPU";
   const csr_matrix<double> a = of_all_weights(3000);
   const auto there = [&](const csr_matrix<double>& of, bool narrow) {
-    return converters::upload(device, to_compact(of.view(), {.m_block = 16, .narrow_columns = narrow}).view());
+    return converters::upload(device, viewed(to_compact(of.view(), {.m_block = 16, .narrow_columns = narrow})));
   };
   const auto copy = [](auto span) { return std::vector(span.begin(), span.end()); };
   const auto v = a.view();
@@ -138,7 +139,7 @@ TEST(device_compact_weights, becomes_csr_again) {
   expect_back({.m_block = 8, .narrow_columns = true});
   expect_back({.m_block = 300, .boundaries = boundaries, .dense_from = 2});
   const auto made = to_compact_on_device(ctx, bcsc::upload(ctx, a), 16, true);
-  expect_same(bcsc::download(ctx, made).view(), to_compact(a.view(), {.m_block = 16, .narrow_columns = true}).view());
+  expect_same(viewed(bcsc::download(ctx, made)), viewed(to_compact(a.view(), {.m_block = 16, .narrow_columns = true})));
 }
 
 TEST(device_compact_refusals, names_what_it_cannot_take) {
@@ -150,7 +151,7 @@ TEST(device_compact_refusals, names_what_it_cannot_take) {
     EXPECT_EQ(e.code(), errc::wrong_memory_space);
   }
   if (usable_device() < 0) {
-    EXPECT_THROW((void)converters::upload(0, to_compact(a.view(), {.m_block = 8}).view()), error);
+    EXPECT_THROW((void)converters::upload(0, viewed(to_compact(a.view(), {.m_block = 8}))), error);
     return;
   }
   const device_csr<double, std::int32_t> on_device(usable_device(), a.view());

@@ -12,6 +12,7 @@
 #include "bcsc_config.h"
 #include "test/support/battery.hpp"
 #include "test/support/same_bytes.hpp"
+#include "test/support/viewed.hpp"
 #include "test/unit/device_csr.hpp"
 
 namespace bcsc::test {
@@ -127,7 +128,7 @@ broken broken_bcsc(const char* name, std::int64_t m_block, indices brow_ptr, ind
   const numbers values(row_ind.size(), 1.0);
   const bcsc_matrix<double> a(4, 3, m_block, brow_ptr, col_ind, col_ptr, row_ind, values, trust::trusted);
   return {name, [a] { validate(a.view()); },
-          [a](int device) { converters::validate_on_device(device, upload(device, a.view()).view()); }};
+          [a](int device) { converters::validate_on_device(device, viewed(upload(device, a.view()))); }};
 }
 
 // The valid matrices these are faults of: CSR of rows {0, 2}, {1} in 2 x 3; BCSC of 4 x 3, m_block 2, entries

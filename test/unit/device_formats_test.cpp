@@ -128,7 +128,7 @@ T quiet_nan_with_payload() {
 }
 
 template <class T>
-T least_subnormal() {
+T min_subnormal() {
   if constexpr (std::same_as<T, float>) return std::numeric_limits<float>::denorm_min();
   if constexpr (std::same_as<T, double>) return std::numeric_limits<double>::denorm_min();
   if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return T::from_bits(0x8001);
@@ -147,7 +147,7 @@ csr_matrix<T, I> matrix_of(const sparse_case& c) {
     entries.push_back(k % 31 == 5    ? T(-0.0f)
                       : k % 31 == 11 ? quiet_nan_with_payload<T>()
                       : k % 31 == 17 ? T(-std::numeric_limits<float>::infinity())
-                      : k % 31 == 23 ? least_subnormal<T>()
+                      : k % 31 == 23 ? min_subnormal<T>()
                                      : T(e.value));
   }
   for (std::size_t i = 1; i < row_ptr.size(); ++i) row_ptr[i] += row_ptr[i - 1];
@@ -167,7 +167,7 @@ struct extent {
   std::vector<std::int64_t> heights;
   std::vector<std::pair<std::int64_t, std::int64_t>> bsr_blocks;
   std::vector<std::int64_t> ell_blocks;
-  std::int64_t most_padded_bytes;
+  std::int64_t max_padded_bytes;
 };
 const extent every_size{{1, 3, 8, 64, 1000}, {{1, 1}, {2, 3}, {4, 4}, {16, 1}, {5, 700}}, {1, 3, 8, 32}, 1 << 27};
 
@@ -215,11 +215,11 @@ void compare_entries(const context& ctx, const csr_matrix<T, I>& host, const dev
 template <class T, class I>
 void compare_padded(const context& ctx, const csr_matrix<T, I>& host, const device_csr<T, I>& device,
                     const extent& sizes) {
-  const std::int64_t most_values = sizes.most_padded_bytes / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t max_values = sizes.max_padded_bytes / static_cast<std::int64_t>(sizeof(T));
   for (const auto& [row_block, col_block] : sizes.bsr_blocks) {
     SCOPED_TRACE(std::to_string(row_block) + " x " + std::to_string(col_block));
     const block_count blocks = count_blocks(host.view(), row_block, col_block);
-    if (blocks.all * row_block * col_block > most_values) continue;
+    if (blocks.all * row_block * col_block > max_values) continue;
     const bsr_matrix<T, I> bsr = to_bsr(host, row_block, col_block);
     EXPECT_EQ(bsr.num_blocks(), blocks.all);
     expect_same_matrix(ctx, upload(ctx, bsr), bsr, "bsr up and down");
@@ -229,14 +229,14 @@ void compare_padded(const context& ctx, const csr_matrix<T, I>& host, const devi
   for (const std::int64_t block : sizes.ell_blocks) {
     SCOPED_TRACE(block);
     const block_count blocks = count_blocks(host.view(), block, block);
-    if (blocks.most * block * (host.rows() + block) > most_values) continue;
+    if (blocks.most * block * (host.rows() + block) > max_values) continue;
     const ell_matrix<T, I> ell = to_ell(host, block);
     EXPECT_EQ(ell.blocks_per_row(), blocks.most);
     expect_same_matrix(ctx, upload(ctx, ell), ell, "ell up and down");
     expect_same_matrix(ctx, to_ell_on_device(ctx, device, block), ell, "csr -> ell");
     expect_same_matrix(ctx, to_csr_on_device(ctx, upload(ctx, ell)), to_csr(ell), "ell -> csr");
   }
-  if (host.cols() > 0 && host.rows() > most_values / host.cols()) return;
+  if (host.cols() > 0 && host.rows() > max_values / host.cols()) return;
   for (const layout order : {layout::row_major, layout::col_major}) {
     SCOPED_TRACE(to_string(order));
     const dense_matrix<T> dense = to_dense(host, order);

@@ -309,11 +309,13 @@ TEST(cast, rounds_each_value_once_from_any_type_to_any_other) {
       values.push_back(numbers[static_cast<std::size_t>(k)]);
     }
     const csr_matrix<double> a(1, count, {0, static_cast<std::int32_t>(count)}, col_ind, values);
-    const any_matrix source = convert(any_view(a), matrix_format::csr, {.element = from});
+    const any_matrix source =
+        convert(any_view(a), matrix_format::csr, {.element = from, .overflow = overflow_policy::infinity});
     for (const value_type to : all_value_types) {
       for (const index_type indices : all_index_types) {
         SCOPED_TRACE(std::string(to_string(from)) + " to " + std::string(to_string(to)));
-        const any_matrix made = convert(source.view(), matrix_format::csr, {.element = to, .indices = indices});
+        const any_matrix made = convert(source.view(), matrix_format::csr,
+                                        {.element = to, .overflow = overflow_policy::infinity, .indices = indices});
         EXPECT_EQ(made.element(), to);
         EXPECT_EQ(made.indices(), indices);
         const std::vector<test::stored_entry> entries = test::sorted_entries(made);

@@ -11,6 +11,7 @@
 #include "bcsc/error.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc {
 namespace {
@@ -163,12 +164,67 @@ TYPED_TEST(golden, bcsc_4_ragged) {
   this->expect_csr(to_csr(a));
 }
 
+/// Each array alone is what view() shows, of a constant matrix and of one whose values may be written.
+TYPED_TEST(golden, arrays_are_had_one_by_one) {
+  const auto same = [](const auto& one, const auto& shown) {
+    EXPECT_EQ(one.data(), shown.data());
+    EXPECT_EQ(one.size(), shown.size());
+  };
+  const auto& csr = this->csr;
+  same(csr.row_ptr(), csr.view().row_ptr);
+  same(csr.col_ind(), csr.view().col_ind);
+  same(csr.values(), csr.view().values);
+  const auto coo = to_coo(csr);
+  same(coo.row_ind(), coo.view().row_ind);
+  same(coo.col_ind(), coo.view().col_ind);
+  same(coo.values(), coo.view().values);
+  const auto csc = to_csc(csr);
+  same(csc.col_ptr(), csc.view().col_ptr);
+  same(csc.row_ind(), csc.view().row_ind);
+  same(csc.values(), csc.view().values);
+  const auto bsr = to_bsr(csr, 2, 3);
+  same(bsr.brow_ptr(), bsr.view().brow_ptr);
+  same(bsr.bcol_ind(), bsr.view().bcol_ind);
+  same(bsr.values(), bsr.view().values);
+  const auto bcsc = to_bcsc(csr, 3);
+  same(bcsc.brow_ptr(), bcsc.view().brow_ptr);
+  same(bcsc.col_ind(), bcsc.view().col_ind);
+  same(bcsc.col_ptr(), bcsc.view().col_ptr);
+  same(bcsc.row_ind(), bcsc.view().row_ind);
+  same(bcsc.values(), bcsc.view().values);
+  const auto ell = to_ell(csr, 2);
+  same(ell.bcol_ind(), ell.view().bcol_ind);
+  same(ell.values(), ell.view().values);
+  for (const bool narrow : {false, true}) {
+    for (const std::int64_t m_block : {1, 4}) {
+      const auto compact = to_compact(csr, {.m_block = m_block, .dense_from = 2, .narrow_columns = narrow});
+      validate(compact.view());
+      same(compact.block_row(), compact.view().block_row);
+      same(compact.brow_ptr(), compact.view().brow_ptr);
+      same(compact.entry_ptr(), m_block == 1 ? compact.brow_ptr() : compact.view().entry_ptr);
+      same(compact.dense_end(), compact.view().dense_end);
+      same(compact.col_ind(), compact.view().col_ind);
+      same(compact.col_ind16(), compact.view().col_ind16);
+      same(compact.col_count(), compact.view().col_count);
+      same(compact.row_in_block(), compact.view().row_in_block);
+      same(compact.values(), compact.view().values);
+    }
+  }
+  auto dense = to_dense(csr);
+  EXPECT_EQ(std::as_const(dense).values().data(), dense.data());
+  EXPECT_EQ(std::ssize(dense.values()), dense.rows() * dense.cols());
+
+  auto written = csr;
+  written.values()[0] = typename TypeParam::value_t(8.5f);
+  EXPECT_EQ(written.view().values[0], typename TypeParam::value_t(8.5f));
+}
+
 TYPED_TEST(golden, bcsc_1_is_csr_with_a_column_for_each_non_zero) {
   const auto a = to_bcsc(this->csr, 1);
   validate(a.view());
   EXPECT_EQ(list(a.view().brow_ptr), list(this->csr.view().row_ptr));
   EXPECT_EQ(list(a.view().col_ind), list(this->csr.view().col_ind));
-  EXPECT_EQ(list(a.view().row_ind), list(to_coo(this->csr).view().row_ind));
+  EXPECT_EQ(list(a.view().row_ind), list(viewed(to_coo(this->csr)).row_ind));
   EXPECT_EQ(list(a.view().values), this->by_rows);
 }
 
@@ -177,8 +233,8 @@ TYPED_TEST(golden, bcsc_of_one_block_is_csc) {
     const auto a = to_bcsc(this->csr, m_block);
     validate(a.view());
     EXPECT_EQ(a.view().num_row_blocks(), 1);
-    EXPECT_EQ(list(a.view().col_ptr), list(to_csc(this->csr).view().col_ptr));
-    EXPECT_EQ(list(a.view().row_ind), list(to_csc(this->csr).view().row_ind));
+    EXPECT_EQ(list(a.view().col_ptr), list(viewed(to_csc(this->csr)).col_ptr));
+    EXPECT_EQ(list(a.view().row_ind), list(viewed(to_csc(this->csr)).row_ind));
     EXPECT_EQ(list(a.view().values), this->by_cols);
     this->expect_csr(to_csr(a));
   }
@@ -328,13 +384,13 @@ TYPED_TEST(golden, the_arrays_of_csc_are_csr_of_the_transpose) {
   EXPECT_EQ(list(of_transpose.view().col_ptr), list(expected.view().col_ptr));
   EXPECT_EQ(list(of_transpose.view().row_ind), list(expected.view().row_ind));
   EXPECT_EQ(list(of_transpose.view().values), list(expected.view().values));
-  this->expect_csr(to_csr(transposed(transpose(this->csr).view())));
+  this->expect_csr(to_csr(transposed(viewed(transpose(this->csr)))));
 }
 
 TYPED_TEST(golden, transpose) {
   const auto a = transpose(this->csr);
-  EXPECT_EQ(list(a.view().row_ptr), list(to_csc(this->csr).view().col_ptr));
-  EXPECT_EQ(list(a.view().col_ind), list(to_csc(this->csr).view().row_ind));
+  EXPECT_EQ(list(a.view().row_ptr), list(viewed(to_csc(this->csr)).col_ptr));
+  EXPECT_EQ(list(a.view().col_ind), list(viewed(to_csc(this->csr)).row_ind));
   EXPECT_EQ(list(a.view().values), this->by_cols);
 }
 
@@ -416,20 +472,20 @@ TEST(footprint, refuses_what_does_not_fit) {
 TYPED_TEST(golden, empty_matrices_are_valid) {
   using T = typename TestFixture::T;
   using I = typename TestFixture::I;
-  validate(coo_matrix<T, I>().view());
-  validate(csr_matrix<T, I>().view());
-  validate(csc_matrix<T, I>().view());
-  validate(bsr_matrix<T, I>().view());
-  validate(bcsc_matrix<T, I>().view());
-  validate(ell_matrix<T, I>().view());
-  validate(compact_bcsc_matrix<T, I>().view());
-  validate(dense_view<const T>(dense_matrix<T>().view()));
+  validate(viewed(coo_matrix<T, I>()));
+  validate(viewed(csr_matrix<T, I>()));
+  validate(viewed(csc_matrix<T, I>()));
+  validate(viewed(bsr_matrix<T, I>()));
+  validate(viewed(bcsc_matrix<T, I>()));
+  validate(viewed(ell_matrix<T, I>()));
+  validate(viewed(compact_bcsc_matrix<T, I>()));
+  validate(dense_view<const T>(viewed(dense_matrix<T>())));
   EXPECT_EQ((to_csr(ell_matrix<T, I>()).nnz()), 0);
   EXPECT_EQ((to_csr(compact_bcsc_matrix<T, I>()).nnz()), 0);
   EXPECT_EQ((to_csr<I>(dense_matrix<T>(0, 5)).nnz()), 0);
   EXPECT_EQ((to_csr<I>(dense_matrix<T>(5, 0)).rows()), 5);
-  validate(to_ell(csr_matrix<T, I>(3, 0, {0, 0, 0, 0}, {}, {}), 2).view());
-  EXPECT_EQ((to_bcsc(csr_matrix<T, I>(), 8).view().num_row_blocks()), 0);
+  validate(viewed(to_ell(csr_matrix<T, I>(3, 0, {0, 0, 0, 0}, {}, {}), 2)));
+  EXPECT_EQ((viewed(to_bcsc(csr_matrix<T, I>(), 8)).num_row_blocks()), 0);
   EXPECT_EQ((csr_matrix<T, I>(3, 0, {0, 0, 0, 0}, {}, {}).nnz()), 0);
 }
 
@@ -547,7 +603,7 @@ TEST(compact, has_narrow_columns_up_to_65536_of_them) {
     const auto b = to_compact(a, {.m_block = 2, .narrow_columns = true});
     validate(b.view());
     EXPECT_EQ(b.view().col_ind16.empty(), cols == 65537);
-    EXPECT_EQ(list(to_csr(b).view().col_ind), (std::vector<std::int32_t>{0, cols - 1, cols - 1}));
+    EXPECT_EQ(list(viewed(to_csr(b)).col_ind), (std::vector<std::int32_t>{0, cols - 1, cols - 1}));
   }
 }
 
@@ -590,7 +646,7 @@ TEST_P(refused, by_the_check_of_a_view) { expect_refusal(GetParam(), trust::trus
 
 template <class Matrix, class... Arguments>
 std::function<void(trust)> matrix(Arguments... arguments) {
-  return [=](trust given) { validate(Matrix(arguments..., given).view()); };
+  return [=](trust given) { validate(viewed(Matrix(arguments..., given))); };
 }
 
 constexpr std::int64_t beyond_int32 = std::int64_t{1} << 31;
@@ -802,7 +858,7 @@ std::function<void(trust)> spoilt(const std::function<void(compact_bcsc_arrays<d
     compact_bcsc_arrays<double> arrays{
         {}, {0, 2, 3}, {0, 3, 5}, {}, {0, 2, 1}, bytes({1, 0, 1}), bytes({0, 1, 1, 0, 1}), {1, 2, 3, 4, 5}};
     spoil(arrays);
-    validate(compact(rows, 3, m_block, std::move(arrays), given).view());
+    validate(viewed(compact(rows, 3, m_block, std::move(arrays), given)));
   };
 }
 
@@ -882,7 +938,7 @@ TEST(compact, small_arrays_that_do_not_go_with_the_others_are_refused) {
         code_of([&] { spoilt([&](auto& a) { (counts ? a.col_count : a.row_in_block).pop_back(); })(trust::validate); }),
         errc::invalid_format);
   }
-  compact_bcsc_view<double> a = compact().view();
+  compact_bcsc_view<double> a = viewed(compact());
   a.m_block = 2;
   EXPECT_EQ(code_of([&] { validate(a); }), errc::invalid_format);  // no bytes an index where there must be one
 }
@@ -918,31 +974,31 @@ constexpr std::int64_t too_many = std::int64_t{3'000'000'000};
 const view_refusal broken_views[] = {
     {"coo_unsorted", errc::invalid_format, "entry 1 at (row_ind, col_ind) = (0, 1)",
      [] {
-       validate(coo(2, 2, {1, 0}, {0, 1}, {1, 2}, trust::trusted).view());
+       validate(viewed(coo(2, 2, {1, 0}, {0, 1}, {1, 2}, trust::trusted)));
      }},
     {"coo_duplicate", errc::invalid_format, "entry 2",
      [] {
-       validate(coo(2, 2, {0, 1, 1}, {1, 1, 1}, {1, 2, 3}, trust::trusted).view());
+       validate(viewed(coo(2, 2, {0, 1, 1}, {1, 1, 1}, {1, 2, 3}, trust::trusted)));
      }},
     {"csr_unsorted", errc::invalid_format, "col_ind[2] = 0: must be greater than col_ind[1] = 1, in row 1",
      [] {
-       validate(csr(2, 2, {0, 1, 3}, {1, 1, 0}, {1, 2, 3}, trust::trusted).view());
+       validate(viewed(csr(2, 2, {0, 1, 3}, {1, 1, 0}, {1, 2, 3}, trust::trusted)));
      }},
     {"csr_duplicate", errc::invalid_format, "col_ind[1] = 1",
      [] {
-       validate(csr(2, 2, {0, 2, 3}, {1, 1, 0}, {1, 2, 3}, trust::trusted).view());
+       validate(viewed(csr(2, 2, {0, 2, 3}, {1, 1, 0}, {1, 2, 3}, trust::trusted)));
      }},
     {"csc_unsorted", errc::invalid_format, "row_ind[2] = 0: must be greater than row_ind[1] = 1, in column 1",
      [] {
-       validate(csc(2, 2, {0, 1, 3}, {1, 1, 0}, {1, 2, 3}, trust::trusted).view());
+       validate(viewed(csc(2, 2, {0, 1, 3}, {1, 1, 0}, {1, 2, 3}, trust::trusted)));
      }},
     {"bsr_unsorted", errc::invalid_format, "bcol_ind[1] = 0",
      [] {
-       validate(bsr(1, 2, 1, 1, {0, 2}, {1, 0}, {1, 2}, trust::trusted).view());
+       validate(viewed(bsr(1, 2, 1, 1, {0, 2}, {1, 0}, {1, 2}, trust::trusted)));
      }},
     {"bsr_duplicate", errc::invalid_format, "bcol_ind[1] = 1",
      [] {
-       validate(bsr(1, 2, 1, 1, {0, 2}, {1, 1}, {1, 2}, trust::trusted).view());
+       validate(viewed(bsr(1, 2, 1, 1, {0, 2}, {1, 1}, {1, 2}, trust::trusted)));
      }},
     {"coo_on_the_device", errc::wrong_memory_space, "coo lies in device memory",
      [] { validate(coo_view<double>{.space = memory_space::device}); }},

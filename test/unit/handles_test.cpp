@@ -71,7 +71,8 @@ TYPED_TEST(moved_from_plan, says_so_in_every_member) {
 }
 
 TEST(moved_from, plans_that_share_or_transpose_say_so_too) {
-  const spmm_plan<float> plan(context::cpu(1), csr_of<float>(case_named("ragged")), {.cols = 4, .kernel = "rows"});
+  const spmm_plan<float> plan(context::cpu(1), csr_of<float>(case_named("ragged")),
+                              {.cols = 4, .expert = {.kernel = "rows"}});
   auto shared = plan.sharing(plan.facts().kernel.name), transposed = plan.transposed();
   ASSERT_TRUE(shared && transposed);
   const spmm_plan<float> first = std::move(*shared), second = std::move(*transposed);
@@ -119,30 +120,76 @@ TEST(moved_from, host_matrices_are_refused_by_a_plan) {
   EXPECT_EQ(code_of([&] { tune(ctx, csr.view()); }), errc::invalid_format);
 }
 
-TEST(null_handles, are_codes_and_messages) {
-  const int refused = static_cast<int>(errc::invalid_argument);
-  const auto says = [](const char* name) { return std::string(bcsc_last_error()).find(name) != std::string::npos; };
-  EXPECT_EQ(bcsc_context_cpu(1, nullptr), refused);
-  EXPECT_TRUE(says("context"));
-  EXPECT_EQ(bcsc_context_best(nullptr), refused);
-  bcsc_context ctx = nullptr;
-  ASSERT_EQ(bcsc_context_cpu(1, &ctx), 0);
-  const std::int32_t ptr[] = {0, 1}, ind[] = {0};
-  const double v[] = {1}, b[] = {1};
-  double c[] = {1};
-  EXPECT_EQ(bcsc_plan_csr(ctx, BCSC_FP64, 1, 1, ptr, ind, v, 1, 0, nullptr), refused);
-  EXPECT_TRUE(says("plan"));
-  bcsc_plan plan = nullptr;
-  EXPECT_EQ(bcsc_plan_csr(ctx, BCSC_FP64, 1, 1, nullptr, ind, v, 1, 0, &plan), refused);
-  EXPECT_TRUE(says("row_ptr"));
-  EXPECT_EQ(plan, nullptr);
-  EXPECT_EQ(bcsc_plan_run_batch(nullptr, v, b, 1, 0, v, c, 1, 0, 0, 1, 1, nullptr), refused);
-  EXPECT_TRUE(says("plan"));
-  const char* text = nullptr;
-  EXPECT_EQ(bcsc_plan_explain(nullptr, &text), refused);
-  EXPECT_EQ(text, nullptr);
-  bcsc_context_free(ctx);
+/// A call of the C face with null where a handle is wanted.
+struct null_call {
+  const char* name;
+  const char* parameter;
+  int (*call)();
+};
+
+double some[4];
+void* somewhere = nullptr;
+const char* text = nullptr;
+bcsc_sparse made_matrix = nullptr;
+bcsc_plan made_plan = nullptr;
+
+template <class Struct>
+Struct* sized() {
+  static Struct filled;
+  filled = {};
+  filled.size = sizeof filled;
+  return &filled;
 }
+
+const null_call null_calls[] = {
+    {"context_backend", "context",
+     [] {
+       int kind = 0;
+       return bcsc_context_backend(nullptr, &kind);
+     }},
+    {"context_describe", "context", [] { return bcsc_context_describe(nullptr, &text); }},
+    {"memory_allocate", "context", [] { return bcsc_memory_allocate(nullptr, 8, &somewhere); }},
+    {"memory_copy", "context", [] { return bcsc_memory_copy(nullptr, some, some + 1, 8); }},
+    {"memory_free", "context", [] { return bcsc_memory_free(nullptr, some); }},
+    {"sparse_csr", "arrays", [] { return bcsc_sparse_csr(nullptr, &made_matrix); }},
+    {"sparse_bcsc", "arrays", [] { return bcsc_sparse_bcsc(nullptr, &made_matrix); }},
+    {"sparse_write", "matrix", [] { return bcsc_sparse_write(nullptr, "a.mtx", nullptr); }},
+    {"sparse_to_csr", "matrix", [] { return bcsc_sparse_to_csr(nullptr, &made_matrix); }},
+    {"sparse_to_bcsc", "matrix", [] { return bcsc_sparse_to_bcsc(nullptr, 2, &made_matrix); }},
+    {"sparse_transpose", "matrix", [] { return bcsc_sparse_transpose(nullptr, &made_matrix); }},
+    {"sparse_get_facts", "matrix", [] { return bcsc_sparse_get_facts(nullptr, sized<bcsc_sparse_facts>()); }},
+    {"sparse_get_csr", "matrix", [] { return bcsc_sparse_get_csr(nullptr, sized<bcsc_csr_arrays>()); }},
+    {"sparse_get_bcsc", "matrix", [] { return bcsc_sparse_get_bcsc(nullptr, sized<bcsc_bcsc_arrays>()); }},
+    {"plan_create", "context", [] { return bcsc_plan_create(nullptr, nullptr, &made_plan, nullptr); }},
+    {"plan_transposed", "plan", [] { return bcsc_plan_transposed(nullptr, 0, &made_plan); }},
+    {"plan_update_values", "plan", [] { return bcsc_plan_update_values(nullptr, nullptr); }},
+    {"plan_workspace_bytes", "plan",
+     [] {
+       size_t bytes = 0;
+       return bcsc_plan_workspace_bytes(nullptr, &bytes);
+     }},
+    {"plan_get_facts", "plan", [] { return bcsc_plan_get_facts(nullptr, sized<bcsc_plan_facts>()); }},
+    {"plan_explain", "plan", [] { return bcsc_plan_explain(nullptr, &text); }},
+    {"plan_run", "plan", [] { return bcsc_plan_run(nullptr, 1, some, some, 1, some, some + 1, 1, 0, nullptr); }},
+    {"plan_run_batch", "plan",
+     [] { return bcsc_plan_run_batch(nullptr, 1, 1, some, some, 1, 0, some, some + 1, 1, 0, 0, nullptr); }},
+    {"spmm", "context", [] { return bcsc_spmm(nullptr, nullptr, 1, some, some, 1, 0, some, some + 1, 1, 0); }},
+    {"solve_cg", "plan",
+     [] { return bcsc_solve_cg(nullptr, 1, nullptr, some, 1, some + 1, 1, 0, sized<bcsc_cg_result>(), nullptr); }},
+};
+
+class null_handle : public ::testing::TestWithParam<null_call> {};
+
+TEST_P(null_handle, is_a_code_and_a_message) {
+  EXPECT_EQ(GetParam().call(), BCSC_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(bcsc_last_error()), std::string(GetParam().parameter) + " is null");
+  EXPECT_EQ(somewhere, nullptr);
+  EXPECT_EQ(text, nullptr);
+  EXPECT_EQ(made_matrix, nullptr);
+  EXPECT_EQ(made_plan, nullptr);
+}
+INSTANTIATE_TEST_SUITE_P(c_face, null_handle, ::testing::ValuesIn(null_calls),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace bcsc::test

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "bcsc_config.h"
+#include "test/support/viewed.hpp"
 #include "test/unit/fixtures.hpp"
 #include "test/unit/malformed_file.hpp"
 #include "test/unit/mat_support.hpp"
@@ -447,7 +448,7 @@ TEST(DamagedMat, IsRefusedOrReadAtEveryByte) {
       read_options options;
       options.format = file_format::mat;
       try {
-        validate(read_coo<double>(folder.file("damaged.mat", bytes), options).view());
+        validate(viewed(read_coo<double>(folder.file("damaged.mat", bytes), options)));
       } catch (const error& caught) {
         ++num_refused;
         EXPECT_NE(caught.code(), errc::internal) << at << ": " << caught.what();

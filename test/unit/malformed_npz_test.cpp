@@ -1,6 +1,7 @@
 #include <array>
 
 #include "bcsc_config.h"
+#include "test/support/viewed.hpp"
 #include "test/unit/malformed_file.hpp"
 #include "test/unit/npz_support.hpp"
 
@@ -269,7 +270,7 @@ std::vector<malformed> matrices() {
       with("rows_past_2_63", shape, shape_of("<u8", "(2,)", raw<std::uint64_t>({9223372036854775808u, 3})),
            errc::size_overflow),
       with("cols_past_int32", shape, npy_shape({2, 2147483648}), errc::size_overflow),
-      with_members("most_rows_there_could_be",
+      with_members("max_rows_there_could_be",
                    {csr()[0], csr()[1], csr()[2], {"shape.npy", npy_shape({9223372036854775807, 3})}, csr()[4]}, 3,
                    errc::size_overflow, as_int64),
       with("one_pointer_too_few", indptr, npy_indices({0, 2}), errc::invalid_format),
@@ -422,7 +423,7 @@ TEST(DamagedNpz, IsRefusedOrReadAtEveryByte) {
     read_options options;
     options.format = file_format::npz;
     try {
-      validate(read_coo<double>(folder.file("damaged.npz", bytes), options).view());
+      validate(viewed(read_coo<double>(folder.file("damaged.npz", bytes), options)));
     } catch (const error& caught) {
       ++num_refused;
       EXPECT_NE(caught.code(), errc::internal) << at << ": " << caught.what();

@@ -24,12 +24,12 @@
 
 namespace {
 /// Bytes that this process holds by operator new, and the most it ever held.
-std::atomic<std::int64_t> bytes_held{0}, most_held{0};
+std::atomic<std::int64_t> bytes_held{0}, max_held{0};
 
 void hold(void* memory) {
   const std::int64_t held = bytes_held += static_cast<std::int64_t>(::malloc_usable_size(memory));
-  std::int64_t most = most_held;
-  while (held > most && !most_held.compare_exchange_weak(most, held)) {
+  std::int64_t most = max_held;
+  while (held > most && !max_held.compare_exchange_weak(most, held)) {
   }
 }
 }  // namespace
@@ -264,13 +264,13 @@ TEST(MatrixMarketInChunks, LetACallbacksExceptionThrough) {
 template <class T, class I>
 void expect_little_memory(const std::string& text) {
   const std::int64_t before = bytes_held;
-  most_held = before;
+  max_held = before;
   files::source in(text, "in memory", {});
   const auto a = files::matrix_market::read_csr<T, I>(in);
   const std::int64_t matrix = a.nnz() * static_cast<std::int64_t>(sizeof(T) + sizeof(I)) +
                               (a.rows() + 1) * static_cast<std::int64_t>(sizeof(I));
   constexpr std::int64_t buffers = std::int64_t{6} << 20;
-  EXPECT_LT(most_held - before, 3 * matrix + buffers) << "for a matrix of " << matrix;
+  EXPECT_LT(max_held - before, 3 * matrix + buffers) << "for a matrix of " << matrix;
 }
 
 TEST(MatrixMarketMemory, IsBelowThreeMatrices) {

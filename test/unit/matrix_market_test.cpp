@@ -24,6 +24,7 @@
 #include "bcsc_config.h"
 #include "converters/files/matrix_market_read.hpp"
 #include "test/support/paths.hpp"
+#include "test/support/viewed.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
 /// What the Matrix Market reader accepts, what the writer writes, and that one undoes the other.
@@ -291,7 +292,7 @@ TEST(MatrixMarketRead, RoundsToTheNearestFp32) {
   // The decimal number lies just above the middle of 1 and its successor; by way of fp64 it would become the middle.
   const std::string number = "1.00000005960464477540";
   const auto path = folder.file("a.mtx", real + "1 2 2\n1 1 " + number + "\n1 2 1e-46\n");
-  EXPECT_EQ(list(read_coo<float>(path).view().values), (std::vector<float>{std::nextafter(1.0f, 2.0f), 0}));
+  EXPECT_EQ(list(viewed(read_coo<float>(path)).values), (std::vector<float>{std::nextafter(1.0f, 2.0f), 0}));
 }
 
 TEST(MatrixMarketRead, SmallFilesMayExpandFar) {
@@ -470,9 +471,9 @@ TEST(PatternValues, LieInTheirRangeWithBothSigns) {
   EXPECT_NEAR(negative, 10000, 500);
   EXPECT_NEAR(sum_of_magnitudes / 20000, 1.0, 0.02);
   EXPECT_GT(different.size(), 19000u);
-  EXPECT_EQ(list(read_coo<float>(path, options).view().values), list(a.view().values));
+  EXPECT_EQ(list(viewed(read_coo<float>(path, options)).values), list(a.view().values));
   options.pattern_seed = 43;
-  EXPECT_NE(list(read_coo<float>(path, options).view().values), list(a.view().values));
+  EXPECT_NE(list(viewed(read_coo<float>(path, options)).values), list(a.view().values));
 }
 
 TEST(PatternValues, AreEqualForSymmetricTwins) {
@@ -864,13 +865,13 @@ TEST(RefusedPath, IsAnIoErrorThatLeavesNothingBehind) {
   const temporary_folder folder;
   const auto sub = folder.path() / "folder.mtx";
   std::filesystem::create_directory(sub);
-  for (const auto& path : {folder.path() / "absent" / "a.mtx", sub, std::filesystem::path("/dev/null")}) {
+  for (const auto& path : {folder.path() / "absent" / "a.mtx", sub, std::filesystem::path("/dev/full")}) {
     const auto caught = error_of([&] { write_matrix_market(path, golden_matrix<double>()); });
     ASSERT_TRUE(caught.has_value()) << path;
     EXPECT_EQ(caught->code(), errc::io_error);
     EXPECT_EQ(caught->where().path, path.string());
   }
-  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   EXPECT_EQ(folder.num_files(), 1);
 }
 

@@ -1,4 +1,4 @@
-#include "lib/core/memory.hpp"
+#include "core/memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -153,6 +153,14 @@ TEST(memory, is_said_in_readable_units) {
   EXPECT_EQ(core::bytes_text(1536), "1.5 KiB");
   EXPECT_EQ(core::bytes_text(std::int64_t{5} << 40), "5.0 TiB");
   EXPECT_EQ(core::bytes_text(std::numeric_limits<std::int64_t>::max()), "8.0 EiB");
+}
+
+TEST(memory, counts_are_grouped_by_thousands) {
+  EXPECT_EQ(core::count_text(0), "0");
+  EXPECT_EQ(core::count_text(999), "999");
+  EXPECT_EQ(core::count_text(1000), "1,000");
+  EXPECT_EQ(core::count_text(-123456), "-123,456");
+  EXPECT_EQ(core::count_text(std::numeric_limits<std::int64_t>::max()), "9,223,372,036,854,775,807");
 }
 
 TEST(memory, products_end_at_the_largest_number) {

@@ -12,9 +12,10 @@
 #include "bcsc/reference.hpp"
 #include "bcsc/spmm.hpp"
 #include "bcsc/tune.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -86,7 +87,7 @@ TYPED_TEST(narrow_product, sums_are_rounded_once) {
   const product wanted = multiply<T>(a, false, 1, b, 2, c0);
   ASSERT_EQ(wanted.value(0, 0), 1 + 42 * small);
   operand<T> on_b(context::cpu(1), b, {}), on_c(context::cpu(1), c0, {});
-  reference::spmm(1.0f, csr_of<T>(a).view(), on_b.view(), 2.0f, on_c.view());
+  reference::spmm(1.0f, viewed(csr_of<T>(a)), on_b.view(), 2.0f, on_c.view());
   expect_exact<T>(wanted, on_c.read(), "reference");
   this->on_each_backend([&](const context& ctx) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a), {.cols = 3});
@@ -179,8 +180,8 @@ TYPED_TEST(narrow_product, matrices_may_lie_on_the_device) {
     sparse_case negated = a;
     for (triplet& e : negated.entries) e.value = -e.value;
     const auto csr = csr_of<T>(a);
-    const auto there = upload(*ctx, csr.view()), renewed = upload(*ctx, csr_of<T>(negated).view());
-    const auto blocks_there = upload(*ctx, to_bcsc(csr, 5).view());
+    const auto there = upload(*ctx, csr.view()), renewed = upload(*ctx, viewed(csr_of<T>(negated)));
+    const auto blocks_there = upload(*ctx, viewed(to_bcsc(csr, 5)));
     const auto b = random_table<T>(a.cols, n, values::small_integers, 1);
     const dense_table<T> c0(a.rows, n);
     operand<T> on_b(*ctx, b, {}), on_c(*ctx, c0, {});
@@ -188,8 +189,8 @@ TYPED_TEST(narrow_product, matrices_may_lie_on_the_device) {
       plan.run(1, on_b.view(), 0, on_c.view());
       expect_exact<T>(multiply<T>(of, false, 1, b, 0, c0), on_c.read(), a.name + ", " + plan.facts().kernel.name);
     };
-    for (const char* algorithm : {"", "rowwise", "units"}) {
-      const plan_options options{.cols = n, .kernel = algorithm};
+    for (const char* algorithm : {"", "rowwise", "mma"}) {
+      const plan_options options{.cols = n, .expert = {.kernel = algorithm}};
       spmm_plan<T> from_device(*ctx, there.view(), options);
       const spmm_plan<T> from_host(*ctx, csr, options), from_blocks(*ctx, blocks_there.view(), options);
       for (const spmm_plan<T>* other : {&from_host, &from_blocks}) {
@@ -209,7 +210,7 @@ TYPED_TEST(narrow_product, tunes_among_its_own_rows) {
   using T = TypeParam;
   const sparse_case a = make_case("scattered", 90, 70, scatter(90, 70, 800, 3), values::real, 5);
   this->on_each_backend([&](const context& ctx) {
-    const auto timings = tune(ctx, csr_of<T>(a).view(), {.plan = {.cols = 9}, .repetitions = 1});
+    const auto timings = tune(ctx, viewed(csr_of<T>(a)), {.plan = {.cols = 9}, .repetitions = 1});
     std::size_t rows = 0;
     for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) rows += k.built && k.index_bits == 32;
     EXPECT_EQ(timings.size(), rows);
@@ -223,7 +224,7 @@ TYPED_TEST(narrow_product, spmm_in_one_line) {
   const auto b = random_table<T>(40, 6, values::small_integers, 1),
              c0 = random_table<T>(50, 6, values::small_integers, 2);
   operand<T> on_b(context::cpu(1), b, {layout::col_major, 2, 1}), on_c(context::cpu(1), c0, {layout::row_major, 3, 1});
-  spmm(csr_of<T>(a).view(), on_b.view(), on_c.view(), 2.0f, 1.0f);
+  spmm(viewed(csr_of<T>(a)), on_b.view(), on_c.view(), 2.0f, 1.0f);
   expect_exact<T>(multiply<T>(a, false, 2, b, 1, c0), on_c.read(), "spmm");
 }
 

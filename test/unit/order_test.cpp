@@ -14,6 +14,7 @@
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/support/viewed.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -130,7 +131,7 @@ TEST(order, shuffled_blocks_find_together_again) {
   EXPECT_GT(regained.after.reuse, 0.9 * whole);
   EXPECT_DOUBLE_EQ(regained.gain(), regained.after.reuse / regained.before.reuse);
   EXPECT_EQ(regained.after.nnzc,
-            analyse_blocks(permute_rows(mixed, order_rows_by_similarity(mixed)).view(), std::vector<std::int64_t>{16})
+            analyse_blocks(viewed(permute_rows(mixed, order_rows_by_similarity(mixed))), std::vector<std::int64_t>{16})
                 .front()
                 .nnzc);
 }
@@ -216,7 +217,7 @@ TEST(order, structural_cuts_are_the_best_of_all) {
       for (std::size_t b = 1; b < cuts.size(); ++b) low &= cuts[b] - cuts[b - 1] <= 4;
       if (low) least = std::min(least, cost(cuts));
     }
-    EXPECT_EQ(cost(structural_boundaries(csr_of<float>(c).view(), 4)), least) << "seed " << seed;
+    EXPECT_EQ(cost(structural_boundaries(viewed(csr_of<float>(c)), 4)), least) << "seed " << seed;
   }
 }
 

@@ -10,8 +10,8 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/plan.hpp"
+#include "kernels/forms/stored_matrix.hpp"
 #include "lib/plan/registry.hpp"
-#include "lib/plan/stored.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 
@@ -51,7 +51,7 @@ TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
     for (layout order : {layout::row_major, layout::col_major}) {
-      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = order, .kernel = k.name});
+      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = order, .expert = {.kernel = k.name}});
       operand<float> on_b(ctx(), b_, {order}), on_c(ctx(), a_.rows, 24, {});
       const auto b = on_b.view();
       const auto c = on_c.view();
@@ -185,7 +185,8 @@ TEST_F(plan_cuda, a_batch_can_be_captured_in_a_graph_and_is_one_launch_where_the
   std::size_t num_batching = 0;
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
     for (const layout order : {layout::row_major, layout::col_major}) {
-      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = order, .kernel = k.name, .batch = count});
+      const spmm_plan plan(ctx(), csr_of<float>(a_),
+                           {.cols = 24, .b_layout = order, .batch = count, .expert = {.kernel = k.name}});
       batch_operand<float> on_b(ctx(), bs, {order}, {3}), on_c(ctx(), c0s, {layout::row_major, 1}, {2});
       const auto b = on_b.view();
       const auto c = on_c.view();
@@ -222,7 +223,7 @@ TEST_F(plan_cuda, products_that_follow_each_other_read_what_the_last_has_written
   // Kernels begin while the one before them ends: nothing of B or C may be touched too early.
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
     for (const std::int64_t n : {7, 32}) {
-      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = n, .kernel = k.name});
+      const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = n, .expert = {.kernel = k.name}});
       const auto start = random_table<float>(a_.cols, n, values::real, 3);
       const auto chain = [&](bool waits) {
         operand<float> x(ctx(), start, {}), y(ctx(), start, {});
@@ -260,7 +261,7 @@ TEST_F(plan_cuda, every_kernel_reads_scalars_from_the_device) {
   const auto device = on_device<float>(host);
   const auto c0 = random_table<float>(a_.rows, 24, values::real, 2);
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
-    const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .kernel = k.name});
+    const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .expert = {.kernel = k.name}});
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), c0, {});
     plan.run(scalar<float>::at(device.data()), on_b.view(), scalar<float>::at(device.data() + 1), on_c.view());
     expect_right(plan, on_c, -2, 3, c0);
@@ -346,7 +347,7 @@ TEST_F(plan_cuda, every_form_is_made_from_wherever_a_lies) {
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
     if (!algorithms.insert(k.algorithm).second) continue;
     SCOPED_TRACE(k.name);
-    const plan_options options{.cols = 24, .kernel = k.name};
+    const plan_options options{.cols = 24, .expert = {.kernel = k.name}};
     spmm_plan from_device(ctx(), there.view, options), from_host(ctx(), csr, options);
     EXPECT_EQ(from_device.facts().format_bytes, from_host.facts().format_bytes);
     EXPECT_EQ(from_device.facts().nnzc, from_host.facts().nnzc);
@@ -368,7 +369,7 @@ TEST_F(plan_cuda, every_form_is_made_from_wherever_a_lies) {
       plan->update_values(csr);
       expect_product(*plan, 1);
     }
-    spmm_plan ordered(ctx(), csr, {.cols = 24, .kernel = k.name, .reorder_rows = true});
+    spmm_plan ordered(ctx(), csr, {.cols = 24, .expert = {.kernel = k.name, .reorder_rows = true}});
     expect_product(ordered, 1);
     ordered.update_values(doubled_there.view);
     expect_product(ordered, 2);
@@ -392,7 +393,7 @@ TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
                                {v.data(), h.values.size()},
                                memory_space::device};
   for (std::int64_t m_block : {16, 8, 64, 0}) {
-    const spmm_plan plan(ctx(), there, {.cols = 24, .m_block = m_block});
+    const spmm_plan plan(ctx(), there, {.cols = 24, .expert = {.m_block = m_block}});
     EXPECT_EQ(plan.facts().reblocked, plan.facts().m_block != 16);
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
@@ -402,7 +403,7 @@ TEST_F(plan_cuda, bcsc_may_lie_on_the_device) {
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
     if (!algorithms.insert(k.algorithm).second) continue;
     SCOPED_TRACE(k.name);
-    spmm_plan plan(ctx(), there, {.cols = 24, .kernel = k.name});
+    spmm_plan plan(ctx(), there, {.cols = 24, .expert = {.kernel = k.name}});
     plan.update_values(there);
     operand<float> on_b(ctx(), b_, {}), on_c(ctx(), a_.rows, 24, {});
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
@@ -421,7 +422,8 @@ TEST_F(plan_cuda, broken_device_matrices_are_refused) {
 
 TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
   // A kernel for which B is packed into the workspace.
-  const spmm_plan plan(ctx(), csr_of<float>(a_), {.cols = 24, .b_layout = layout::col_major, .kernel = "tiled"});
+  const spmm_plan plan(ctx(), csr_of<float>(a_),
+                       {.cols = 24, .b_layout = layout::col_major, .expert = {.kernel = "tiled"}});
   std::vector<cudaStream_t> streams(4);
   std::vector<core::device_buffer<std::byte>> workspaces;
   std::vector<std::unique_ptr<operand<float>>> bs, cs;
@@ -460,7 +462,7 @@ void turn_large_c(const context& ctx) {
   struct run {
     std::string kernel;
     double beta;
-    std::int64_t batch, most_mib;
+    std::int64_t batch, max_mib;
   };
   const std::vector<kernel_info> table = kernel_table(backend::cuda, value_type_of<T>);
   const auto narrow_tile = std::ranges::find_if(
@@ -472,11 +474,11 @@ void turn_large_c(const context& ctx) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a),
                             {.cols = n,
                              .b_layout = layout::col_major,
-                             .kernel = each.kernel,
                              .batch = each.batch,
-                             .max_workspace_bytes = each.most_mib << 20});
+                             .max_workspace_bytes = each.max_mib << 20,
+                             .expert = {.kernel = each.kernel}});
     const bool turned = plan.explain().find("turned at the end") != std::string::npos;
-    EXPECT_EQ(turned, each.most_mib >= 20) << plan.explain();
+    EXPECT_EQ(turned, each.max_mib >= 20) << plan.explain();
     std::vector<dense_table<T>> start = c0;
     for (auto& c : start) {
       if (each.beta == 0) std::ranges::fill(c.at, std::numeric_limits<T>::quiet_NaN());
@@ -549,25 +551,27 @@ TEST_F(plan_cuda, a_stream_of_rows_may_be_cut_on_the_host) {
     if (k.info.algorithm != "rowwise" || k.info.type != value_type::fp32 || k.launch == nullptr) continue;
     ++num_rows_of_the_table;
     for (const bool reversed : {false, true}) {
-      plan::storing how{
-          .form = kernels::operand_form::rows, .cols = 24, .columns_at_once = k.info.columns_at_once, .device = 0};
+      forms::storing how{.form = kernels::operand_form::row_stream,
+                         .cols = 24,
+                         .columns_at_once = k.info.columns_at_once,
+                         .device = 0};
       if (reversed) how.order = backwards;
-      const auto stored = plan::make_rows_on_host(csr.view(), how);
+      const auto stored = forms::make_row_stream_on_host(csr.view(), how);
       EXPECT_EQ(stored.facts().nnzc, csr.nnz());
-      const core::device_buffer<float> partials(0, std::max<std::int64_t>(1, stored.partial_values(24)));
+      const core::device_buffer<float> partials(0, std::max<std::int64_t>(1, stored.partials().values(24)));
       operand<float> on_b(ctx(), b, {}), on_c(ctx(), a_.rows, 24, {});
       const auto b_view = on_b.view();
       const auto c_view = on_c.view();
-      const plan::dense_side<float> product{b_view.data, b_view.ld, 1,    24,      24,      c_view.data,    c_view.ld,
-                                            1,           1.0f,      0.0f, nullptr, nullptr, partials.data()};
+      const forms::dense_side<float> product{b_view.data, b_view.ld, 1,    24,      24,      c_view.data,    c_view.ld,
+                                             1,           1.0f,      0.0f, nullptr, nullptr, partials.data()};
       EXPECT_EQ(stored.start(k.launch, product, {1, nullptr, ctx().device().num_multiprocessors}), 0);
       expect_exact<float>(reversed ? upside_down : in_order, on_c.read(), k.info.name);
     }
     // The same stream as the GPU cuts of the same matrix.
-    plan::storing how{
-        .form = kernels::operand_form::rows, .cols = 24, .columns_at_once = k.info.columns_at_once, .device = 0};
-    const plan::stored_matrix<float> there(csr.view(), how);
-    EXPECT_EQ(there.facts().bytes, plan::make_rows_on_host(csr.view(), how).facts().bytes) << k.info.name;
+    forms::storing how{
+        .form = kernels::operand_form::row_stream, .cols = 24, .columns_at_once = k.info.columns_at_once, .device = 0};
+    const forms::stored_matrix<float> there(csr.view(), how);
+    EXPECT_EQ(there.facts().bytes, forms::make_row_stream_on_host(csr.view(), how).facts().bytes) << k.info.name;
     if (HasFailure()) return;
   }
   EXPECT_GT(num_rows_of_the_table, 0u);
@@ -579,12 +583,12 @@ TEST_F(plan_cuda, a_stream_that_does_not_fit_is_refused_before_it_is_cut) {
   auto large = csr.view();
   large.values = {large.values.data(), std::size_t{1} << 42};
   try {
-    (void)plan::make_rows_on_host(large, {.form = kernels::operand_form::rows, .device = 0});
+    (void)forms::make_row_stream_on_host(large, {.form = kernels::operand_form::row_stream, .device = 0});
     FAIL() << "2^42 non-zeros were stored";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::out_of_memory);
     const std::string message = e.what();
-    EXPECT_NE(message.find(std::to_string(std::int64_t{1} << 45)), std::string::npos) << message;
+    EXPECT_NE(message.find("32.0 TiB"), std::string::npos) << message;
     EXPECT_NE(message.find("are free"), std::string::npos) << message;
   }
 }
@@ -624,7 +628,7 @@ TEST_F(plan_cuda, products_beyond_two_to_the_thirty_one_elements) {
   const auto on_b = on_device<float>(b);
   const core::device_buffer<float> on_c(0, rows * n);
   for (const char* algorithm : {"naive", "warp", "tiled"}) {
-    const spmm_plan plan(ctx(), a, {.cols = n, .kernel = algorithm});
+    const spmm_plan plan(ctx(), a, {.cols = n, .expert = {.kernel = algorithm}});
     core::gpu::fill_zero(on_c.data(), on_c.bytes());
     plan.run(1.0f, {on_b.data(), 3, n}, 0.0f, {on_c.data(), rows, n});
     for (std::int64_t i : {std::int64_t{0}, std::int64_t{65535}, std::int64_t{65537}, rows - 1}) {

@@ -218,10 +218,11 @@ TEST_P(plan_on, column_ranges_of_one_array_may_be_b_and_c) {
 TEST_P(plan_on, refuses_bad_options) {
   const auto a = csr_of<float>(case_named("ragged"));
   EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.cols = 0}); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.cols = 8, .m_block = -1}); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.kernel = "no-such-kernel"}); }), errc::no_such_kernel);
+  EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.cols = 8, .expert = {.m_block = -1}}); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.expert = {.kernel = "no-such-kernel"}}); }), errc::no_such_kernel);
   if (ctx().kind() == backend::cuda) {
-    EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.kernel = "warp", .deterministic = true}); }), errc::no_such_kernel);
+    EXPECT_EQ(code_of([&] { spmm_plan(ctx(), a, {.deterministic = true, .expert = {.kernel = "warp"}}); }),
+              errc::no_such_kernel);
   }
 }
 
@@ -248,7 +249,7 @@ TEST_P(plan_on, takes_bcsc_and_reblocks_it) {
   const auto csr = csr_of<float>(a);
   for (std::int64_t m_block : {1, 5, 64, 1000}) {
     const auto given = to_bcsc(csr, m_block);
-    const spmm_plan kept(ctx(), given, {.cols = 9, .m_block = m_block});
+    const spmm_plan kept(ctx(), given, {.cols = 9, .expert = {.m_block = m_block}});
     EXPECT_EQ(kept.facts().m_block, m_block);
     EXPECT_FALSE(kept.facts().reblocked);
     expect_product(kept, a, false, 9, {}, {});
@@ -267,7 +268,7 @@ TEST_P(plan_on, takes_64_bit_indices) {
   expect_product(narrowed, a, false, 6, {}, {});
   for (const kernel_info& k : kernel_table(ctx().kind(), value_type::fp64)) {
     if (k.index_bits != 64) continue;
-    const spmm_plan plan(ctx(), csr_of<double>(a), {.cols = 6, .kernel = k.name});
+    const spmm_plan plan(ctx(), csr_of<double>(a), {.cols = 6, .expert = {.kernel = k.name}});
     EXPECT_EQ(plan.facts().format_bytes,
               footprint::compact_bcsc(67, plan.facts().m_block, plan.facts().nnzc, plan.facts().nnz, value_type::fp64,
                                       8, ctx().kind() == backend::cuda ? 2 : 0));
@@ -280,7 +281,7 @@ TEST_P(plan_on, shares_its_matrix_with_the_kernels_that_read_it) {
   auto csr = csr_of<float>(a);
   std::size_t shared = 0, others = 0;
   for (const kernel_info& kernel : kernel_table(GetParam(), value_type::fp32)) {
-    spmm_plan<float> plan(ctx(), csr, {.cols = 9, .kernel = kernel.name});
+    spmm_plan<float> plan(ctx(), csr, {.cols = 9, .expert = {.kernel = kernel.name}});
     for (const kernel_info& other : kernel_table(GetParam(), value_type::fp32)) {
       auto made = plan.sharing(other.name);
       if (!made) {
@@ -369,7 +370,7 @@ TEST_P(plan_on, a_run_with_the_stored_transpose_does_not_allocate) {
 TEST_P(plan_on, reads_a_column_major_b_as_it_is_told) {
   const sparse_case a = case_named("ragged");
   const auto plan_for = [&](col_major_b reading, layout order) {
-    return spmm_plan(ctx(), csr_of<float>(a), {.cols = 8, .b_layout = order, .reading = reading});
+    return spmm_plan(ctx(), csr_of<float>(a), {.cols = 8, .b_layout = order, .expert = {.reading = reading}});
   };
   const auto says = [](const spmm_plan<float>& plan, const char* what) {
     return plan.explain().find(what) != std::string::npos;
@@ -415,7 +416,7 @@ TEST_P(plan_on, workspaces_are_checked_and_used) {
   const spmm_plan rows(ctx(), csr_of<float>(a), {.cols = 16});
   EXPECT_EQ(rows.workspace_bytes(), 0u);
   const spmm_plan plan(ctx(), csr_of<float>(a),
-                       {.cols = 16, .b_layout = layout::col_major, .reading = col_major_b::packed});
+                       {.cols = 16, .b_layout = layout::col_major, .expert = {.reading = col_major_b::packed}});
   ASSERT_GT(plan.workspace_bytes(), 0u);
   operand<float> on_b(ctx(), random_table<float>(200, 16, values::real, 1), {layout::col_major}),
       on_c(ctx(), 200, 16, {});
@@ -461,7 +462,7 @@ TEST_P(plan_on, takes_a_nan_of_b_to_the_rows_with_an_entry_in_its_column_alone) 
     if (kernel.stored_entries_only && kernel.index_bits == 32 && kernel.built) algorithms.insert(kernel.algorithm);
   }
   for (const std::string& algorithm : algorithms) {
-    const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 8, .kernel = algorithm});
+    const spmm_plan plan(ctx(), csr_of<float>(a), {.cols = 8, .expert = {.kernel = algorithm}});
     operand<float> on_b(ctx(), b, {}), on_c(ctx(), 200, 8, {});
     plan.run(1.0f, on_b.view(), 0.0f, on_c.view());
     const auto c = on_c.read();

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <map>
 
+#include "test/support/viewed.hpp"
 #include "test/unit/text_files_support.hpp"
 
 /// Rutherford-Boeing and Harwell-Boeing: what is accepted, what is refused, and that the writer's files read back
@@ -215,7 +216,7 @@ TEST(RutherfordBoeing, RoundsValuesOnce) {
   const auto read_one = [&](const std::string& number) {
     const std::string bytes =
         "one\n3 1 1 1\nrua 1 1 1 0\n(2I2) (I1) (E" + std::to_string(number.size()) + ".16)\n 1 2\n1\n" + number + "\n";
-    return read_coo<double>(folder.file("one.rb", bytes)).view().values[0];
+    return viewed(read_coo<double>(folder.file("one.rb", bytes))).values[0];
   };
   EXPECT_EQ(read_one("0.1D+00"), 0.1);
   EXPECT_EQ(read_one("-4.9406564584124654-324"), -std::numeric_limits<double>::denorm_min());
@@ -231,7 +232,7 @@ TEST(RutherfordBoeing, PatternTakesSeededValuesInTheFilesOrder) {
   const read_options seeded{.pattern_seed = 7};
   expect_same_bits(read_csr<double>(mtx, seeded), read_csr<double>(rb, seeded), "fp64");
   expect_same_bits(read_csr<float>(mtx, seeded), read_csr<float>(rb, seeded), "fp32");
-  EXPECT_NE(read_csr<double>(rb, seeded).view().values[0], 1.0);
+  EXPECT_NE(viewed(read_csr<double>(rb, seeded)).values[0], 1.0);
 }
 
 TEST(RutherfordBoeing, HeaderIsToldWithoutTheEntries) {

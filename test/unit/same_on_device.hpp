@@ -1,8 +1,8 @@
 #pragma once
 
 #include "bcsc/convert.hpp"
-#include "converters/formats/fragments.hpp"
-#include "converters/formats/rows_stream.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
 #include "test/support/same_bytes.hpp"
 #include "test/support/uneven_rows.hpp"
 
@@ -26,7 +26,7 @@ void expect_same(const compact_bcsc_view<T, I>& actual, const compact_bcsc_view<
 }
 
 template <class T>
-void expect_same(const converters::device_fragments<T>& actual, const converters::fragments_matrix<T>& wanted) {
+void expect_same(const forms::device_mma_tiles<T>& actual, const forms::mma_tiles_matrix<T>& wanted) {
   EXPECT_EQ(actual.rows, wanted.rows);
   EXPECT_EQ(actual.cols, wanted.cols);
   EXPECT_EQ(actual.height, wanted.height);
@@ -40,7 +40,7 @@ void expect_same(const converters::device_fragments<T>& actual, const converters
 }
 
 template <class T>
-void expect_same(const converters::device_rows_stream<T>& actual, const converters::rows_stream<T>& wanted) {
+void expect_same(const forms::device_row_stream<T>& actual, const forms::row_stream<T>& wanted) {
   EXPECT_EQ(actual.rows, wanted.rows);
   EXPECT_EQ(actual.cols, wanted.cols);
   EXPECT_EQ(actual.nnz, wanted.nnz);

@@ -9,7 +9,7 @@
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/error.hpp"
 #include "converters/formats/parallel.hpp"
-#include "lib/core/checked.hpp"
+#include "core/checked.hpp"
 #include "test/support/any_oracle.hpp"
 #include "test/support/code_of.hpp"
 

@@ -124,7 +124,7 @@ TEST_P(transposed_on, every_row_of_the_table_multiplies) {
           for (const kernel_info& k : kernel_table(GetParam(), row.type)) {
             if (k.transposable && k.index_bits == row.index_bits) stored_for = k.name;
           }
-          const auto some = spmm_plan<T>(ctx(), csr, {.cols = n, .kernel = stored_for}).transposed();
+          const auto some = spmm_plan<T>(ctx(), csr, {.cols = n, .expert = {.kernel = stored_for}}).transposed();
           ASSERT_TRUE(some.has_value()) << stored_for;
           const auto plan = some->sharing(row.name);
           ASSERT_TRUE(plan.has_value()) << row.name;
@@ -143,12 +143,13 @@ TEST_P(transposed_on, reads_what_every_kernel_has_stored_or_says_that_it_cannot)
   const sparse_case a = exact_case("ragged");
   std::size_t there = 0;
   for (const kernel_info& kernel : kernel_table(GetParam(), value_type::fp64)) {
-    const spmm_plan<double> plan(ctx(), csr_of<double>(a), {.cols = 9, .kernel = kernel.name});
+    const spmm_plan<double> plan(ctx(), csr_of<double>(a), {.cols = 9, .expert = {.kernel = kernel.name}});
     const auto transposed = plan.transposed();
     EXPECT_EQ(transposed.has_value(), kernel.transposable) << kernel.name;
     // Of the algorithms alone, so that no table decides what is expected.
     EXPECT_EQ(kernel.transposable, GetParam() == backend::cpu || kernel.algorithm == "rowwise") << kernel.name;
-    const bool taken = code_of([&] { plan_of<double>(a, {.cols = 9, .kernel = kernel.name}); }) != errc::no_such_kernel;
+    const bool taken =
+        code_of([&] { plan_of<double>(a, {.cols = 9, .expert = {.kernel = kernel.name}}); }) != errc::no_such_kernel;
     EXPECT_EQ(taken, kernel.transposable) << kernel.name;
     if (!transposed) continue;
     ++there;
@@ -170,8 +171,8 @@ TEST_P(transposed_on, orders_and_heights_of_the_plan_are_its_own_affair) {
         const bool heights = GetParam() == backend::cpu;
         for (const std::int64_t m_block : {0, 1, 5, 300}) {
           if (m_block > 1 && !heights) continue;
-          const auto plan =
-              plan_of<float>(a, {.cols = 6, .m_block = m_block, .reorder_rows = reorder, .boundaries = kind});
+          const auto plan = plan_of<float>(
+              a, {.cols = 6, .expert = {.m_block = m_block, .boundaries = kind, .reorder_rows = reorder}});
           const auto transposed = plan.transposed();
           ASSERT_TRUE(transposed.has_value());
           expect_exact_product(*transposed, a, true, 6, {}, {}, 2, 1);
@@ -233,7 +234,8 @@ TEST_P(transposed_on, takes_64_bit_indices_where_a_kernel_does) {
   expect_exact_product(*narrowed.transposed(), a, true, 6);
   for (const kernel_info& k : kernel_table(GetParam(), value_type::fp64)) {
     if (k.index_bits != 64) continue;
-    const auto plan = spmm_plan<double>(ctx(), csr_of<double>(a), {.cols = 6, .kernel = k.name}).transposed();
+    const auto plan =
+        spmm_plan<double>(ctx(), csr_of<double>(a), {.cols = 6, .expert = {.kernel = k.name}}).transposed();
     ASSERT_EQ(plan.has_value(), GetParam() == backend::cpu);
     if (plan) expect_exact_product(*plan, a, true, 6);
   }
@@ -243,7 +245,7 @@ TEST_P(transposed_on, is_deterministic_or_refuses_to_be) {
   const sparse_case a = case_named("power_law", values::real);
   const bool on_gpu = GetParam() == backend::cuda;
   const spmm_plan<float> plan(ctx(), csr_of<float>(a),
-                              {.cols = 40, .kernel = on_gpu ? "rowwise" : "", .deterministic = true});
+                              {.cols = 40, .deterministic = true, .expert = {.kernel = on_gpu ? "rowwise" : ""}});
   if (on_gpu) {
     EXPECT_EQ(code_of([&] { (void)plan.transposed(); }), errc::no_such_kernel);
     EXPECT_EQ(code_of([&] { plan_of<float>(a, {.deterministic = true}); }), errc::no_such_kernel);
@@ -288,8 +290,10 @@ TEST_P(transposed_on, is_offered_to_nobody_else) {
     if (row.where != GetParam() || row.type != value_type::fp32) continue;
     const spmm_plan<float> plan(ctx(), csr_of<float>(a), {.cols = 8});
     EXPECT_FALSE(plan.sharing(row.name).has_value());
-    EXPECT_EQ(code_of([&] { spmm_plan<float>(ctx(), csr_of<float>(a), {.kernel = row.name}); }), errc::no_such_kernel);
-    EXPECT_EQ(code_of([&] { spmm_plan<float>(ctx(), csr_of<float>(a), {.kernel = "scatter"}); }), errc::no_such_kernel);
+    EXPECT_EQ(code_of([&] { spmm_plan<float>(ctx(), csr_of<float>(a), {.expert = {.kernel = row.name}}); }),
+              errc::no_such_kernel);
+    EXPECT_EQ(code_of([&] { spmm_plan<float>(ctx(), csr_of<float>(a), {.expert = {.kernel = "scatter"}}); }),
+              errc::no_such_kernel);
   }
   const auto csr = csr_of<float>(a);
   tune_options options;
@@ -298,7 +302,8 @@ TEST_P(transposed_on, is_offered_to_nobody_else) {
   options.repetitions = 1;
   for (const tune_timing& t : tune(ctx(), csr.view(), options)) {
     EXPECT_FALSE(t.kernel.starts_with("scatter")) << t.kernel;
-    EXPECT_TRUE(spmm_plan<float>(ctx(), csr, {.cols = 3, .kernel = t.kernel}).transposed().has_value()) << t.kernel;
+    EXPECT_TRUE(spmm_plan<float>(ctx(), csr, {.cols = 3, .expert = {.kernel = t.kernel}}).transposed().has_value())
+        << t.kernel;
   }
 }
 

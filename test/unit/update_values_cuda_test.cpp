@@ -17,9 +17,10 @@
 #include <vector>
 
 #include "bcsc/plan.hpp"
-#include "lib/core/buffer.hpp"
+#include "core/buffer.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/viewed.hpp"
 #include "test/unit/held_stream.hpp"
 
 namespace bcsc::test {
@@ -91,7 +92,7 @@ class update_values_cuda : public ::testing::Test {
     for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
       if (k.rounds_values || !algorithms.insert(k.algorithm + std::to_string(k.index_bits)).second) continue;
       SCOPED_TRACE(k.name);
-      spmm_plan<float> plan(ctx(), a().times(factor), {.cols = cols, .kernel = k.name});
+      spmm_plan<float> plan(ctx(), a().times(factor), {.cols = cols, .expert = {.kernel = k.name}});
       body(plan);
       if (HasFailure()) return;
     }
@@ -130,7 +131,7 @@ TEST_F(update_values_cuda, a_plan_that_goes_is_waited_for) {
   for_every_form(1, [&](spmm_plan<float>& plan) {
     ASSERT_NO_FATAL_FAILURE(delay(stream.get(), milliseconds(100)));
     start(plan, 0, stream.get());
-    plan = spmm_plan<float>(ctx(), a().times(7), {.cols = cols, .kernel = plan.facts().kernel.name});
+    plan = spmm_plan<float>(ctx(), a().times(7), {.cols = cols, .expert = {.kernel = plan.facts().kernel.name}});
     stream.synchronize();
     EXPECT_EQ(factor_in(0), 1);
   });
@@ -304,7 +305,7 @@ TEST_F(update_values_cuda, values_on_the_device_may_be_written_on_the_default_st
   const core::device_buffer<std::int32_t> ptr(0, h.row_ptr), ind(0, h.col_ind);
   core::device_buffer<float> given(0, h.values);
   std::vector<core::device_buffer<float>> sources;
-  for (int factor = 0; factor < 6; ++factor) sources.emplace_back(0, a().times(factor).view().values);
+  for (int factor = 0; factor < 6; ++factor) sources.emplace_back(0, viewed(a().times(factor)).values);
   const csr_view<float> there{h.rows,
                               h.cols,
                               {ptr.data(), h.row_ptr.size()},

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "bcsc/plan.hpp"
-#include "lib/core/context_state.hpp"
+#include "core/context_state.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/operands.hpp"
@@ -32,11 +32,12 @@ class workspace_cuda : public ::testing::Test {
       c_views_.push_back(c_[k].view());
     }
     // A kernel for which B is packed into the workspace.
-    plan_.emplace(*ctx_, csr_of<float>(a_), plan_options{.cols = n, .b_layout = layout::col_major, .kernel = "tiled"});
+    plan_.emplace(*ctx_, csr_of<float>(a_),
+                  plan_options{.cols = n, .b_layout = layout::col_major, .expert = {.kernel = "tiled"}});
     ASSERT_GT(plan_->workspace_bytes(), 0u);
     // Whatever the first run loads is loaded, by a plan whose workspace is no matter here.
     const spmm_plan<float> first(*ctx_, csr_of<float>(a_),
-                                 {.cols = n, .b_layout = layout::col_major, .kernel = "tiled"});
+                                 {.cols = n, .b_layout = layout::col_major, .expert = {.kernel = "tiled"}});
     first.run(1.0f, b_views_[0], 0.0f, c_views_[0]);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }

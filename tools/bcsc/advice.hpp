@@ -1,12 +1,15 @@
 #pragma once
 
 #include "bcsc/formats.hpp"
+#include "bcsc/plan.hpp"
+#include "tools/bcsc/input.hpp"
 #include "tools/bcsc/output.hpp"
 
 namespace bcsc::cli {
 
-/// What to store the matrix as, and what else would help, for products with `cols` columns.
-template <value T>
-void report_advice(const csr_matrix<T>& a, std::int64_t cols, output& out);
+/// What a product with `cols` columns would be made of on this context: a plan's own answer, in the words in which
+/// `spmm` gives it.
+template <number T>
+void report_advice(const context& ctx, const csr_matrix<T>& a, std::int64_t cols, output& out);
 
 }  // namespace bcsc::cli

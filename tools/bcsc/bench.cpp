@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/harness/report.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
+#include "tools/bcsc/process.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -20,6 +23,31 @@ struct bench_command_options : output_options {
   bench::bench_options measured;
 };
 
+/// Not ended by a signal until it is written.
+std::filesystem::path write_whole(const bench::run_result& run, const std::filesystem::path& path) {
+  const std::filesystem::path written = [&] {
+    const ends_by_itself soon;
+    return bench::write_json(run, path);
+  }();
+  if (interrupted() != 0) std::_Exit(exit_code_of(interrupted()));
+  return written;
+}
+
+/// Refuses what no run could read or write, before one begins.
+void require_sensible(const bench::bench_options& measured) {
+  for (const std::string& name : measured.matrices) {
+    if (name != "catalogue" && !std::filesystem::exists(name)) require_generator("MATRIX", name);
+  }
+  if (!measured.out.empty()) require_output("--out", measured.out.string());
+}
+
+/// A wrong result is told before an input that could not be read.
+int exit_code_of(const bench::run_result& run) {
+  const std::int64_t unread = std::ranges::count_if(run.problems, &bench::input_problem::fatal);
+  if (bench::count_failures(run) > unread) return exit_not_met;
+  return unread > 0 ? exit_error : exit_ok;
+}
+
 int run_bench_command(const bench_command_options& options, output& out) {
   bench::bench_options measured = options.measured;
   measured.types.clear();
@@ -28,17 +56,25 @@ int run_bench_command(const bench_command_options& options, output& out) {
   }
   measured.timing.cold = !options.warm_only;
 
+  require_sensible(measured);
+
   progress_bar bar = out.progress("bench");
   measured.progress = [&](double done, std::string_view next) { bar.show(done, next); };
-  bench::table_printer table(std::cout);
+  std::ostringstream shown;
+  bench::table_printer table(shown);
+  const auto show = [&] {
+    out.text(shown.str());
+    shown.str("");
+  };
   auto last_written = std::chrono::steady_clock::now();
   const auto on_case = [&](const bench::run_result& run) {
     bar.clear();
-    if (!options.json) table.print_case(run, run.cases.back());
+    table.print_case(run, run.cases.back());
+    show();
     // What has been measured is not lost should a long run be ended.
     const auto now = std::chrono::steady_clock::now();
     if (measured.out.empty() || now - last_written < std::chrono::seconds(20)) return;
-    bench::write_json(run, measured.out);
+    write_whole(run, measured.out);
     last_written = now;
   };
   const bench::run_result run = bench::measure_all(make_context(options.device), measured, on_case);
@@ -48,10 +84,10 @@ int run_bench_command(const bench_command_options& options, output& out) {
     out.json() = nlohmann::ordered_json::parse(bench::to_json_text(run));
   } else {
     table.print_summary(run);
-    std::cout.flush();
+    show();
   }
-  if (!measured.out.empty()) out.line("written: {}", bench::write_json(run, measured.out).string());
-  return bench::count_failures(run) == 0 ? exit_ok : exit_not_met;
+  if (!measured.out.empty()) out.line("written: {}", write_whole(run, measured.out).string());
+  return exit_code_of(run);
 }
 
 }  // namespace
@@ -77,7 +113,7 @@ command add_bench(CLI::App& app) {
   parser.add_option("--cols", measured.cols, "Numbers of columns of B (N)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   parser.add_option("--type", options->types, "Types of the values")
       ->delimiter(',')
@@ -97,10 +133,10 @@ command add_bench(CLI::App& app) {
       ->allow_extra_args(false);
   parser.add_flag("--warm-only", options->warm_only, "No runs with a cold cache");
   parser.add_option("--seconds", measured.timing.seconds, "Aimed at for the samples of one entry")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   parser.add_option("--samples", measured.timing.min_samples, "Least number of samples")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   parser.add_option("--seed", measured.seed, "Of B, and of the values of pattern files")->capture_default_str();
   parser.add_option("--out", measured.out, "JSON file; compressed above 2 MiB");

@@ -13,14 +13,17 @@ namespace bcsc::cli {
 struct verdict {
   double max_error = 0;             ///< max |C^ - C|; infinite if an entry is not finite
   double bound_share = 0;           ///< max |C^ - C| / bound: at most 1 is right
-  std::int64_t violations = 0;      ///< entries beyond their bound
+  std::int64_t violations = 0;      ///< entries beyond their bound, or of another class
+  std::int64_t by_class = 0;        ///< right entries that are not finite: +Inf, -Inf or NaN where that is right
   std::int64_t row = -1, col = -1;  ///< where the share is largest; -1 if every entry is exact
   bool passed() const { return violations == 0; }
 };
 
 /// C = alpha * A * B + beta * C0 as it should be, entry by entry, with the bound of its error (row_bound in
-/// bench/harness/bound.hpp). Sums are made in a wider type than T, so that the reference's own error does not count; it
-/// shares no code with the kernels.
+/// bench/harness/bound.hpp). Where C is not finite, or is beyond T's range, its class is compared: +Inf, -Inf or NaN
+/// (NaN passes everywhere if alpha is not finite).
+/// Sums are made in a wider type than T, so that the reference's own error does not count; it shares no code with the
+/// kernels.
 template <number T>
 class product_check {
  public:

@@ -10,10 +10,11 @@
 #include "bcsc/types.hpp"
 #include "bcsc_config.h"
 #include "tools/bcsc/output.hpp"
+#include "tools/bcsc/usage.hpp"
 
 namespace bcsc::cli {
 
-/// What the process answers; part of the interface.
+/// What the process answers; part of the interface. 128 + signal if INT, TERM or HUP ended it.
 enum exit_code : int {
   exit_ok = 0,
   exit_error = 1,    ///< something went wrong, said on stderr

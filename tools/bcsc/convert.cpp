@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -7,7 +8,8 @@
 
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/container.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/write.hpp"
@@ -28,7 +30,8 @@ struct convert_options : output_options {
   std::optional<layout> order;
   std::optional<value_type> type;
   std::optional<index_type> indices;
-  bool symmetric = false;
+  overflow_policy overflow = overflow_policy::refuse;
+  bool symmetric = false, general = false;
   field_choice field = field_choice::same;
   int out_index_base = 1;
   std::string comment;
@@ -129,7 +132,39 @@ void apply_blocks(const convert_options& options, matrix_format format, blocking
   }
 }
 
-any_matrix converted(any_matrix a, const convert_options& options, matrix_format format, value_type element) {
+/// What is left of the symmetry that the file was read with, in a file of such a field: a hermitian matrix has lost its
+/// imaginary parts, a pattern its signs.
+file_symmetry chosen_symmetry(const convert_options& options, const loaded_any& loaded, file_field field) {
+  if (options.symmetric) return file_symmetry::symmetric;
+  const file_symmetry held = loaded.file && !options.general ? loaded.file->symmetry : file_symmetry::general;
+  const bool keeps_signs = held == file_symmetry::skew_symmetric && field != file_field::pattern;
+  return held == file_symmetry::general || keeps_signs ? held : file_symmetry::symmetric;
+}
+
+/// Converts, and says what the narrower type has made of the values. Throws error{value_out_of_range}, with what can be
+/// done about it.
+any_matrix narrowed(any_matrix a, const convert_options& options, matrix_format format,
+                    const conversion_options& chosen, output& out) {
+  const std::string_view type = to_string(*chosen.element);
+  const narrowing_statistics lost = analyse_narrowing(a, *chosen.element);
+  try {
+    a = convert(std::move(a), format, chosen);
+  } catch (const error& problem) {
+    if (problem.code() != errc::value_out_of_range) throw;
+    core::fail(problem.code(), "{} (values beyond it: {}; --overflow inf or clamp writes them)", problem.what(),
+               core::count_text(lost.overflowed));
+  }
+  if (lost.overflowed > 0) {
+    out.line("values beyond the range of {}: {}, now {}", type, core::count_text(lost.overflowed),
+             options.overflow == overflow_policy::clamp ? "its greatest numbers" : "infinite");
+  }
+  if (lost.underflowed > 0) out.line("values too small for {}: {}, now 0", type, core::count_text(lost.underflowed));
+  out.json()["narrowed"] = {{"overflowed", lost.overflowed}, {"underflowed", lost.underflowed}};
+  return a;
+}
+
+any_matrix converted(any_matrix a, const convert_options& options, matrix_format format, value_type element,
+                     output& out) {
   const bool same_indices = !options.indices || *options.indices == a.indices();
   const bool is_so = a.format() == format && a.element() == element && same_indices;
   blocking chosen = blocking_of(a);
@@ -137,8 +172,14 @@ any_matrix converted(any_matrix a, const convert_options& options, matrix_format
   if (is_so && !options.reblocks()) return a;
   chosen.options.element = element;
   chosen.options.indices = options.indices;
+  chosen.options.overflow = options.overflow;
   chosen.options.blocks.boundaries = chosen.boundaries;
-  return convert(std::move(a), format, chosen.options);
+  return narrowed(std::move(a), options, format, chosen.options, out);
+}
+
+bool has_triangles(file_format format) {
+  const auto formats = file_formats();
+  return std::ranges::find(formats, format, &file_format_info::format)->has_triangles;
 }
 
 // --- What it is called ----------------------------------------------------------------------------------------------
@@ -153,17 +194,19 @@ bool is_utf8(const std::string& text) {
 }
 
 /// What a container says of its matrix: what the input said, and where it came from; the user has the last word.
-container_metadata chosen_words(const convert_options& options, const loaded_any& loaded, file_field field) {
+container_metadata chosen_words(const convert_options& options, const loaded_any& loaded, file_field field,
+                                file_symmetry symmetry) {
   container_metadata words;
-  const std::filesystem::path in = options.source.name;
+  const std::filesystem::path in = options.source.name == "-" ? loaded.path : options.source.name;
   if (loaded.file && loaded.file->format == file_format::container) {
-    words = read_container_info(in).metadata;
+    words = read_container_info(loaded.path).metadata;
+    if (words.contains("symmetry")) words["symmetry"] = to_string(symmetry);
   } else {
     std::filesystem::path name = in.filename();
     if (name.extension() == ".gz") name.replace_extension();
     words["name"] = loaded.file ? name.stem().string() : options.source.name;
     words["source"] = loaded.file ? in.filename().string() : "bcsc generate " + options.source.name;
-    if (loaded.file) words["symmetry"] = to_string(loaded.file->symmetry);
+    if (loaded.file) words["symmetry"] = to_string(symmetry);
     std::erase_if(words, [](const auto& word) { return !is_utf8(word.second); });  // file names need not be
   }
   words["field"] = to_string(field);
@@ -178,11 +221,11 @@ container_metadata chosen_words(const convert_options& options, const loaded_any
 // --------------------------------------------------------------------------------------------------------------------
 
 int run_convert(const convert_options& options, output& out) {
-  const file_format to = format_of_output(options.out, options.to);
-  // Values that need not be more are read as fp32, which takes half of the memory and rounds once.
-  const bool single_is_enough =
-      options.type == value_type::fp32 || options.type == value_type::pattern || options.field == field_choice::pattern;
-  loaded_any loaded = load_any(options.source, out, single_is_enough ? value_type::fp32 : value_type::fp64);
+  const file_format to = begin_output(options.out, options.to, out);
+  // Values that nobody will see are read as fp32, which takes half of the memory; others as fp64, to be narrowed by the
+  // policy for what is beyond a type's range.
+  const bool has_values = options.type != value_type::pattern && options.field != field_choice::pattern;
+  loaded_any loaded = load_any(options.source, out, has_values ? value_type::fp64 : value_type::fp32);
   const matrix_facts facts{loaded.a.rows(), loaded.a.cols(), loaded.a.view().num_values(), loaded.a.element()};
   out.line("{}", describe_line(options.source, facts, loaded.origin, loaded.file, loaded.seconds));
   out.json() = {{"command", "convert"},
@@ -191,14 +234,17 @@ int run_convert(const convert_options& options, output& out) {
   const file_field field = chosen_field(options, loaded);
   const value_type element = chosen_element(options, field, loaded.a.element());
   const matrix_format format = chosen_format(options, to, loaded.a.format());
+  const file_symmetry symmetry = chosen_symmetry(options, loaded, field);
   if (loaded.a.element() == value_type::pattern && element != value_type::pattern) {
-    loaded.a = read_csr<double>(options.source.name, options.source.options());  // a container's: now with values
+    loaded.a = read_csr<double>(loaded.path, options.source.options());  // a container's: now with values
   }
   const container_metadata words =
-      to == file_format::container ? chosen_words(options, loaded, field) : container_metadata();
-  const any_matrix a = converted(std::move(loaded.a), options, format, element);
+      to == file_format::container ? chosen_words(options, loaded, field, symmetry) : container_metadata();
+  const any_matrix a = converted(std::move(loaded.a), options, format, element, out);
+  // A symmetry that is asked for is the writer's to refuse; one that was read is kept where the format can.
+  const bool stores_it = options.symmetric || has_triangles(to);
   write_and_report(options.out, a,
-                   {.symmetry = options.symmetric ? file_symmetry::symmetric : file_symmetry::general,
+                   {.symmetry = stores_it ? symmetry : file_symmetry::general,
                     .field = field,
                     .comment = options.comment,
                     .index_base = options.out_index_base,
@@ -225,7 +271,9 @@ std::optional<std::pair<std::int64_t, std::int64_t>> parse_block(const std::stri
 }
 
 void add_output(CLI::App& parser, convert_options& options) {
-  parser.add_option("OUT", options.out, "File to write; its ending tells its format (`bcsc formats`), .gz behind it")
+  parser
+      .add_option("OUT", options.out,
+                  "File to write; its ending tells its format (`bcsc formats`), .gz behind it; - for standard output")
       ->required();
   add_file_format(parser, "--to", options.to, "Its format, where its name does not tell",
                   [](const file_format_info& format) { return format.can_write; });
@@ -242,8 +290,16 @@ void add_output(CLI::App& parser, convert_options& options) {
                                          {"bf16", value_type::bf16},
                                          {"pattern", value_type::pattern}},
                                         "Type of the values; else a container's own, or fp64");
-  parser.add_flag("--symmetric", options.symmetric,
-                  "Write the lower triangle only; an error if A is not symmetric (.mtx, .rb)");
+  add_choice<overflow_policy>(
+      parser, "--overflow", options.overflow,
+      {{"refuse", overflow_policy::refuse}, {"inf", overflow_policy::infinity}, {"clamp", overflow_policy::clamp}},
+      "What becomes of values beyond the range of --type");
+  CLI::Option* const symmetric = parser.add_flag(
+      "--symmetric", options.symmetric, "Write the lower triangle only; an error if A is not symmetric (.mtx, .rb)");
+  parser
+      .add_flag("--general", options.general,
+                "Write all entries of a symmetric file; else it stays symmetric where OUT can be (.mtx, .rb)")
+      ->excludes(symmetric);
   parser.add_option("--comment", options.comment, "Written into the file, where its format has comments");
   parser.add_option("--out-index-base", options.out_index_base, "First index of an edge list or LIBSVM file written")
       ->check(CLI::IsMember({0, 1}))
@@ -297,6 +353,7 @@ command add_convert(CLI::App& app) {
       make_command<convert_options>(app, "convert", "A matrix file of any format in, one of another out",
                                     "  bcsc convert matrix.mtx.gz matrix.mtx\n"
                                     "  bcsc convert full.mtx half.mtx.gz --symmetric\n"
+                                    "  zcat matrix.rb.gz | bcsc convert - - --to mtx | head\n"
                                     "  bcsc convert graph.mtx weighted.mtx --field real --seed 7\n"
                                     "  bcsc convert matrix.mtx matrix.bcsc --type fp32\n"
                                     "  bcsc convert matrix.bcsc blocks.bcsc --format bsr --block 4x8\n"

@@ -2,6 +2,7 @@
 
 #include "bcsc/context.hpp"
 #include "bcsc/error.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
 
 namespace bcsc::cli {
@@ -43,7 +44,7 @@ int run_devices(const devices_options&, output& out) {
                 {"gpus", nlohmann::ordered_json::array()}};
   for (const device_info& gpu : devices()) {
     out.line("gpu {}: {} (sm_{}{}, {} SMs, {}{}){}", gpu.device, gpu.name, gpu.compute_major, gpu.compute_minor,
-             gpu.num_multiprocessors, as_bytes(gpu.memory_bytes),
+             gpu.num_multiprocessors, core::bytes_text(gpu.memory_bytes),
              gpu.peak_bandwidth > 0 ? fmt::format(", {:.0f} GB/s", gpu.peak_bandwidth * 1e-9) : "",
              gpu.usable ? "" : ": not usable: " + gpu.why_not);
     out.json()["gpus"].push_back(describe(gpu));

@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
 
@@ -65,9 +66,9 @@ int list_collection(const fetch_command_options& options, output& out) {
   for (const auto& e : found) {
     const auto path = suitesparse::cached_path(e, options.fetch.cache);
     const bool cached = std::filesystem::exists(path);
-    shown.add({e.full_name(), std::to_string(e.number), grouped(e.rows), grouped(e.cols), grouped(e.nnz),
-               std::string(to_string(e.field)), std::string(to_string(e.symmetry)), e.positive_definite ? "yes" : "",
-               cached ? "yes" : "", std::string(e.kind)});
+    shown.add({e.full_name(), std::to_string(e.number), core::count_text(e.rows), core::count_text(e.cols),
+               core::count_text(e.nnz), std::string(to_string(e.field)), std::string(to_string(e.symmetry)),
+               e.positive_definite ? "yes" : "", cached ? "yes" : "", std::string(e.kind)});
     nlohmann::ordered_json described = describe(e);
     described["cached"] = cached ? nlohmann::ordered_json(path.string()) : nullptr;
     out.json()["matrices"].push_back(std::move(described));
@@ -83,7 +84,7 @@ int fetch_one(const fetch_command_options& options, output& out) {
   progress_bar bar = out.progress(matrix.full_name());
   chosen.progress = [&bar](std::int64_t done, std::int64_t total) {
     bar.show(total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0,
-             total > 0 ? as_bytes(done) + " of " + as_bytes(total) : as_bytes(done));
+             total > 0 ? core::bytes_text(done) + " of " + core::bytes_text(total) : core::bytes_text(done));
     return true;
   };
   chosen.log = [&bar](std::string_view text) {
@@ -93,11 +94,12 @@ int fetch_one(const fetch_command_options& options, output& out) {
   const suitesparse::fetched got = suitesparse::fetch(matrix, chosen);
   bar.clear();
 
-  out.line("{}: {} x {}, {} non-zeros, {} {}, {}{}", matrix.full_name(), grouped(matrix.rows), grouped(matrix.cols),
-           grouped(matrix.nnz), to_string(matrix.symmetry), to_string(matrix.field), matrix.kind,
-           matrix.positive_definite ? ", positive definite" : "");
-  const std::string joined = got.resumed_at > 0 ? fmt::format(", resumed at byte {}", grouped(got.resumed_at)) : "";
-  out.line("{} {}, {}{}", got.from_cache ? "in the cache:" : "fetched:", got.path.string(), as_bytes(got.bytes),
+  out.line("{}: {} x {}, {} non-zeros, {} {}, {}{}", matrix.full_name(), core::count_text(matrix.rows),
+           core::count_text(matrix.cols), core::count_text(matrix.nnz), to_string(matrix.symmetry),
+           to_string(matrix.field), matrix.kind, matrix.positive_definite ? ", positive definite" : "");
+  const std::string joined =
+      got.resumed_at > 0 ? fmt::format(", resumed at byte {}", core::count_text(got.resumed_at)) : "";
+  out.line("{} {}, {}{}", got.from_cache ? "in the cache:" : "fetched:", got.path.string(), core::bytes_text(got.bytes),
            joined);
   out.line("sha256 {}", got.sha256.empty() ? "unknown: there is no libcrypto" : got.sha256);
   out.line("{}", suitesparse::attribution);
@@ -163,13 +165,13 @@ command add_fetch(CLI::App& app) {
   parser.add_option("--ca-file", fetch.ca_file, "Certificate authorities to trust (PEM) instead of the system's");
   parser.add_flag("--again", fetch.again, "Download it even if it is in the cache");
   parser.add_option("--max-bytes", fetch.max_bytes, "Take no more from the server; 0: what the matrix can need")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   parser.add_option("--timeout", fetch.timeout_seconds, "Give an attempt up after so many seconds below 1 KiB/s")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   parser.add_option("--retries", fetch.retries, "Repeat a failed attempt so often")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   parser.add_option("--retry-delay", fetch.retry_delay_seconds, "Seconds before the first repetition; then doubled")
       ->check(CLI::NonNegativeNumber)

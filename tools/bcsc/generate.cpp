@@ -1,8 +1,10 @@
 #include "bcsc/generate.hpp"
 
+#include <optional>
 #include <string>
 
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/input.hpp"
 #include "tools/bcsc/write.hpp"
 
 namespace bcsc::cli {
@@ -11,6 +13,7 @@ namespace {
 struct generate_options : output_options {
   std::string specification;
   std::string out;
+  std::optional<file_format> to;
   bool symmetric = false;
   bool list = false;
 };
@@ -38,13 +41,16 @@ int run_generate(const generate_options& options, output& out) {
   out.json()["command"] = "generate";
   if (options.list) return list_catalogue(out);
   out.json()["specification"] = options.specification;
+  require_generator("SPEC", options.specification);
+  const file_format to = begin_output(options.out, options.to, out);
   const csr_matrix<double> a = [&] {
     const busy_note note = out.busy("generating " + options.specification);
     return generate::from_specification<double>(options.specification);
   }();
   write_and_report(options.out, a,
                    {.symmetry = options.symmetric ? file_symmetry::symmetric : file_symmetry::general,
-                    .comment = "bcsc generate " + options.specification},
+                    .comment = "bcsc generate " + options.specification,
+                    .format = to},
                    out);
   return exit_ok;
 }
@@ -62,8 +68,10 @@ command add_generate(CLI::App& app) {
                                                        run_generate);
   CLI::Option* specification = cmd.parser->add_option("SPEC", options->specification,
                                                       "Generator or catalogue name, such as banded:1000,8,seed=1");
-  CLI::Option* out =
-      cmd.parser->add_option("OUT", options->out, "File to write: .mtx, .bcsc ... (`bcsc formats`), .gz behind it");
+  CLI::Option* out = cmd.parser->add_option(
+      "OUT", options->out, "File to write: .mtx, .bcsc ... (`bcsc formats`), .gz behind it; - for standard output");
+  add_file_format(*cmd.parser, "--to", options->to, "Its format, where its name does not tell",
+                  [](const file_format_info& format) { return format.can_write; });
   cmd.parser->add_flag("--symmetric", options->symmetric,
                        "Write the lower triangle only; an error if A is not symmetric");
   cmd.parser->add_flag("--list", options->list, "Show the catalogue")->excludes(specification)->excludes(out);

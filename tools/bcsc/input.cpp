@@ -1,28 +1,65 @@
 #include "tools/bcsc/input.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "bcsc/any_matrix.hpp"
+#include "bcsc/convert.hpp"
 #include "bcsc/generate.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
 
-bool names_generator(const std::string& name) {
-  const auto& all = generate::catalogue();
-  return name.find(':') != std::string::npos ||
-         std::any_of(all.begin(), all.end(), [&](const auto& entry) { return entry.name == name; });
+/// What stands before the colon of a family's form.
+std::vector<std::string> generator_families() {
+  std::vector<std::string> names;
+  for (const std::string& form : generate::forms()) names.push_back(form.substr(0, form.find(':')));
+  return names;
+}
+
+std::vector<std::string> catalogue_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : generate::catalogue()) names.push_back(entry.name);
+  return names;
 }
 
 }  // namespace
+
+void require_generator(std::string_view parameter, const std::string& specification) {
+  const std::size_t colon = specification.find(':');
+  const std::vector<std::string> known = colon == std::string::npos ? catalogue_names() : generator_families();
+  const std::string name = specification.substr(0, colon);
+  if (std::ranges::count(known, name) > 0) return;
+  if (colon == std::string::npos) {
+    core::fail(errc::io_error, "{} = \"{}\": there is no such file, and no generated matrix of that name{}", parameter,
+               specification, did_you_mean(name, known));
+  }
+  core::fail(errc::invalid_argument, "{} = \"{}\": there is no generator {}{} (`bcsc generate --list` shows them)",
+             parameter, specification, name, did_you_mean(name, known));
+}
+
+template <number T>
+csr_matrix<T> multiplied_as(csr_matrix<scalar_of<T>> a) {
+  if constexpr (value<T>) {
+    return a;
+  } else {
+    any_matrix narrow = convert(any_matrix(std::move(a)), matrix_format::csr,
+                                {.element = value_type_of<T>, .indices = index_type::int32});
+    return std::move(*narrow.get_if<csr_matrix<T>>());
+  }
+}
 
 read_options matrix_source::options() const {
   read_options with_seed = reading;
@@ -33,8 +70,8 @@ read_options matrix_source::options() const {
 void add_source(CLI::App& parser, matrix_source& source) {
   parser
       .add_option("FILE", source.name,
-                  "Matrix file (.mtx, .rb, .smtx ...: `bcsc formats`; gzip too), generator (elasticity:30,30,30) or "
-                  "catalogue name (stencil9-400); `bcsc generate --list` shows them")
+                  "Matrix file (.mtx, .rb, .smtx ...: `bcsc formats`; gzip too), - for standard input, generator "
+                  "(elasticity:30,30,30) or catalogue name (stencil9-400); `bcsc generate --list` shows them")
       ->required();
   parser.add_option("--seed", source.seed, "Seed of the random values: a pattern file's, B's, the solution's")
       ->capture_default_str();
@@ -45,7 +82,9 @@ CLI::Option* add_file_format(CLI::App& parser, const std::string& name, std::opt
                              const std::string& description, bool (*fits)(const file_format_info&)) {
   std::vector<std::pair<std::string, std::optional<file_format>>> choices;
   for (const file_format_info& format : file_formats()) {
-    if (fits(format)) choices.emplace_back(format.name, format.format);
+    if (!fits(format)) continue;
+    choices.emplace_back(format.name, format.format);
+    if (format.extensions.front() != format.name) choices.emplace_back(format.extensions.front(), format.format);
   }
   return add_choice<std::optional<file_format>>(parser, name, target, choices, description);
 }
@@ -72,22 +111,24 @@ namespace {
 
 /// How `source` is to be had: from_file(options) or made() by a generator; sets origin, file and seconds of `loaded`.
 template <class Loaded, class FromFile, class Made>
-Loaded load_by(const matrix_source& source, const output& out, FromFile&& from_file, Made&& made) {
+Loaded load_by(const matrix_source& source, const output& out, const on_sizes& told, FromFile&& from_file,
+               Made&& made) {
   const auto start = std::chrono::steady_clock::now();
   Loaded loaded;
-  if (std::filesystem::exists(source.name)) {
+  if (is_readable(source.name)) {
     read_options options = source.options();
     loaded.origin = "file";
-    loaded.file = read_file_info(source.name, options);
+    loaded.path = rereadable_path(source.name);
+    loaded.file = read_file_info(loaded.path, options);
+    if (told) told(loaded.file->rows, loaded.file->cols);
     progress_bar bar = out.progress("reading");
     options.progress = bar.callback();
-    loaded.a = from_file(options);
-  } else if (names_generator(source.name)) {
+    loaded.a = from_file(loaded.path, options);
+  } else {
+    require_generator("FILE", source.name);
     loaded.origin = "generator";
     loaded.a = made();
-  } else {
-    core::fail(errc::io_error, "FILE = \"{}\": there is no such file, and no generated matrix of that name",
-               source.name);
+    if (told) told(loaded.a.rows(), loaded.a.cols());
   }
   loaded.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return loaded;
@@ -101,15 +142,17 @@ matrix_facts facts_of(const loaded_matrix<T>& loaded) {
 }  // namespace
 
 template <value T>
-loaded_matrix<T> load(const matrix_source& source, const output& out) {
+loaded_matrix<T> load(const matrix_source& source, const output& out, const on_sizes& told) {
   return load_by<loaded_matrix<T>>(
-      source, out, [&](const read_options& options) { return read_csr<T>(source.name, options); },
+      source, out, told,
+      [&](const std::string& path, const read_options& options) { return read_csr<T>(path, options); },
       [&] { return generate::from_specification<T>(source.name); });
 }
 
 loaded_any load_any(const matrix_source& source, const output& out, value_type element) {
   return load_by<loaded_any>(
-      source, out, [&](const read_options& options) { return read_matrix(source.name, options, element); },
+      source, out, {},
+      [&](const std::string& path, const read_options& options) { return read_matrix(path, options, element); },
       [&] { return any_matrix(generate::from_specification<double>(source.name)); });
 }
 
@@ -132,11 +175,11 @@ nlohmann::ordered_json describe(const matrix_source& source, const matrix_facts&
 
 std::string describe_line(const matrix_source& source, const matrix_facts& facts, const std::string& origin,
                           const std::optional<file_info>& file, double seconds) {
-  std::string text = fmt::format("{}: {} x {}, {} non-zeros", source.name, grouped(facts.rows), grouped(facts.cols),
-                                 grouped(facts.nnz));
+  std::string text = fmt::format("{}: {} x {}, {} non-zeros", source.name, core::count_text(facts.rows),
+                                 core::count_text(facts.cols), core::count_text(facts.nnz));
   if (file) {
     text += fmt::format(" ({}, {} {}, {} entries stored)", to_string(file->format), to_string(file->symmetry),
-                        to_string(file->field), grouped(file->stored_entries));
+                        to_string(file->field), core::count_text(file->stored_entries));
     if (!file->member.empty()) text += fmt::format(", member {}", file->member);
     if (file->field == file_field::pattern && facts.type != value_type::pattern) {
       text += fmt::format(", values random, seed {}", source.seed);
@@ -155,12 +198,24 @@ std::string describe_line(const matrix_source& source, const loaded_matrix<T>& l
   return describe_line(source, facts_of(loaded), loaded.origin, loaded.file, loaded.seconds);
 }
 
+void require_output(std::string_view option, const std::string& path) {
+  std::error_code ignored;
+  const auto refuse = [&](std::string_view why) {
+    core::fail(errc::io_error, "{} {}: cannot be written: {}", option, path, why);
+  };
+  if (std::filesystem::is_directory(path, ignored)) refuse("is a directory");
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::filesystem::path folder = parent.empty() ? std::filesystem::path(".") : parent;
+  if (!std::filesystem::is_directory(folder, ignored)) refuse(fmt::format("there is no folder {}", folder.string()));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse(std::generic_category().message(errno));
+}
+
 void add_device(CLI::App& parser, device_options& options) {
   add_choice<device_choice>(parser, "--device", options.device,
                             {{"cpu", device_choice::cpu}, {"cuda", device_choice::cuda}, {"best", device_choice::best}},
                             "Where to compute; best: the first usable GPU, else the CPU");
   parser.add_option("--threads", options.threads, "Threads of the CPU; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
 }
 
@@ -169,7 +224,7 @@ context make_context(const device_options& options) {
   context chosen = options.device == device_choice::cuda ? context::cuda() : context::best();
   if (options.threads == 0) return chosen;
   if (chosen.kind() == backend::cpu) return context::cpu(options.threads);
-  core::fail(errc::invalid_argument, "threads = {}: the product runs on {}; threads need --device cpu", options.threads,
+  core::fail(errc::invalid_argument, "--threads {}: the product runs on {}; threads need --device cpu", options.threads,
              chosen.describe());
 }
 
@@ -201,8 +256,12 @@ std::string_view to_string(file_field field) {
   return "unknown";
 }
 
-template loaded_matrix<float> load<float>(const matrix_source&, const output&);
-template loaded_matrix<double> load<double>(const matrix_source&, const output&);
+template loaded_matrix<float> load<float>(const matrix_source&, const output&, const on_sizes&);
+template loaded_matrix<double> load<double>(const matrix_source&, const output&, const on_sizes&);
+template csr_matrix<float> multiplied_as<float>(csr_matrix<float>);
+template csr_matrix<double> multiplied_as<double>(csr_matrix<double>);
+template csr_matrix<half> multiplied_as<half>(csr_matrix<float>);
+template csr_matrix<bfloat16> multiplied_as<bfloat16>(csr_matrix<float>);
 template nlohmann::ordered_json describe<float>(const matrix_source&, const loaded_matrix<float>&);
 template nlohmann::ordered_json describe<double>(const matrix_source&, const loaded_matrix<double>&);
 template std::string describe_line<float>(const matrix_source&, const loaded_matrix<float>&);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -36,18 +37,31 @@ template <value T>
 struct loaded_matrix {
   csr_matrix<T> a;
   std::string origin;             ///< "file" or "generator"
+  std::string path;               ///< under which the file may be read again; empty of a generator
   std::optional<file_info> file;  ///< what the file's header says
   double seconds = 0;             ///< reading or generating
 };
 
-/// Reads or generates it. Throws what the reader or the generator throws; error{io_error} if it is neither.
+/// Told rows and columns of a matrix, of a file as soon as its header is read: to refuse what does not fit.
+using on_sizes = std::function<void(std::int64_t rows, std::int64_t cols)>;
+
+/// Reads or generates it. Throws what the reader, the generator or `told` throws; error{io_error} if it is neither.
 template <value T>
-loaded_matrix<T> load(const matrix_source& source, const output& out);
+loaded_matrix<T> load(const matrix_source& source, const output& out, const on_sizes& told = {});
+
+/// That a specification names a generator or a matrix of the catalogue, with the nearest name otherwise. `parameter` is
+/// where it was named. Throws error{invalid_argument}, or error{io_error} where it might have been a file.
+void require_generator(std::string_view parameter, const std::string& specification);
+
+/// The matrix in the type it is multiplied in. Throws error{value_out_of_range}.
+template <number T>
+csr_matrix<T> multiplied_as(csr_matrix<scalar_of<T>> a);
 
 /// As the file holds it, or fp64 CSR; text is read as `element` (fp32 or fp64).
 struct loaded_any {
   any_matrix a;
   std::string origin;
+  std::string path;
   std::optional<file_info> file;
   double seconds = 0;
 };
@@ -69,6 +83,9 @@ template <value T>
 nlohmann::ordered_json describe(const matrix_source& source, const loaded_matrix<T>& loaded);
 template <value T>
 std::string describe_line(const matrix_source& source, const loaded_matrix<T>& loaded);
+
+/// That a file can come to lie at `path`, before the work for it begins. Throws error{io_error}.
+void require_output(std::string_view option, const std::string& path);
 
 /// Where to compute, as the user says it.
 enum class device_choice : std::uint8_t { cpu, cuda, best };

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "bcsc/registry.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
 
 namespace bcsc::cli {
@@ -28,8 +29,9 @@ int run_kernels(const kernels_options& options, output& out) {
     ++count;
     shown.add({kernel.name, std::string(to_string(kernel.where)), std::string(to_string(kernel.type)),
                std::to_string(kernel.m_tile), std::to_string(kernel.n_tile), std::to_string(kernel.threads),
-               as_bytes(kernel.shared_bytes), std::to_string(kernel.index_bits), kernel.deterministic ? "yes" : "no",
-               kernel.stored_entries_only ? "yes" : "no", kernel.batches ? "yes" : "no", kernel.built ? "yes" : "no"});
+               core::bytes_text(kernel.shared_bytes), std::to_string(kernel.index_bits),
+               kernel.deterministic ? "yes" : "no", kernel.stored_entries_only ? "yes" : "no",
+               kernel.batches ? "yes" : "no", kernel.built ? "yes" : "no"});
     out.json()["kernels"].push_back({{"name", kernel.name},
                                      {"algorithm", kernel.algorithm},
                                      {"where", to_string(kernel.where)},

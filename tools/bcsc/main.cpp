@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 all is well, 1 an error, 2 a command line that makes no sense, 3 a check failed or a solver did "
-      "not "
-      "converge.\n`bcsc COMMAND --help` shows a command's options and examples.");
+      "not converge, 128 + signal if INT, TERM or HUP ended it.\n"
+      "`bcsc COMMAND --help` shows a command's options and examples.");
 
   // Every command is one file beside this one; a new one is listed here.
   const std::vector<command> commands{add_info(app),    add_spmm(app),    add_solve(app),

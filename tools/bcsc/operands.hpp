@@ -5,8 +5,8 @@
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
 #include "bcsc/plan.hpp"
-#include "lib/core/buffer.hpp"
-#include "lib/core/checked.hpp"
+#include "core/buffer.hpp"
+#include "core/checked.hpp"
 #include "matrices/random.hpp"
 
 namespace bcsc::cli {

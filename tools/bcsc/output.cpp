@@ -1,18 +1,26 @@
 #include "tools/bcsc/output.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <system_error>
 
 #include "bcsc/error.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
+#include "tools/bcsc/process.hpp"
 
 namespace bcsc::cli {
 namespace {
 
 /// Width in a terminal: code points, not bytes.
-std::size_t width_of(const std::string& text) {
+std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
@@ -21,9 +29,43 @@ std::string padding(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, width_of(text)), ' ');
 }
 
+/// What the library calls a member is an option here; members without one lose their class.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> option_names{
+    {{"plan_options::cols", "--cols"},
+     {"plan_options::expert.m_block", "--m-block"},
+     {"plan_options::expert.kernel", "--kernel"},
+     {"plan_options::batch", "--batch"},
+     {"plan_options::transpose", "--transpose"},
+     {"plan_options::b_layout", "--layout"},
+     {"read_options::real_part", "--real-part"},
+     {"read_options::member", "--member"},
+     {"read_options::index_base", "--index-base"},
+     {"read_options::format", "--from"},
+     {"write_options::format", "--to"}}};
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+}
+
+std::string in_options(std::string message) {
+  for (const auto& [member, option] : option_names) {
+    replace_all(message, member, option);
+    replace_all(message, fmt::format("{0} ({0})", option), option);
+  }
+  for (const std::string_view type : {"plan_options::", "read_options::", "write_options::"}) {
+    replace_all(message, type, "");
+  }
+  return message;
+}
+
 /// The message, led by file and line if it does not name them itself.
 std::string full_message(const std::exception& problem) {
-  const std::string message = problem.what();
+  const std::string message =
+      dynamic_cast<const std::bad_alloc*>(&problem) != nullptr
+          ? fmt::format("out of host memory: {} are available", core::bytes_text(core::measure_memory().least()))
+          : in_options(problem.what());
   const auto* typed = dynamic_cast<const error*>(&problem);
   if (typed == nullptr || typed->where().path.empty()) return message;
   const file_location& where = typed->where();
@@ -49,6 +91,41 @@ std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+/// The first `width` columns of a text, the last one an ellipsis if more is left out.
+std::string cut_to(std::string_view text, std::size_t width) {
+  if (width_of(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  std::size_t columns = 0, at = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins_character = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+    if (begins_character && columns++ == width - 1) break;
+  }
+  return std::string(text.substr(0, at)) + "…";
+}
+
+/// Of the terminal that stderr is; as wide as most where it is none.
+std::size_t terminal_width() {
+  constexpr std::size_t usual = 80;
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  return size.ws_col;
+}
+
+/// Whether a line on stderr can be drawn over.
+bool is_overwritable() {
+  if (isatty(STDERR_FILENO) != 1) return false;
+  const char* const kind = std::getenv("TERM");
+  return kind == nullptr || std::string_view(kind) != "dumb";
+}
+
+std::string as_time_left(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
+  if (whole < 100) return fmt::format("{} s left", whole);
+  constexpr std::int64_t minute = 60, hour = 3600;
+  if (whole < 2 * hour) return fmt::format("{} min left", (whole + minute - 1) / minute);
+  return fmt::format("{} h left", (whole + hour - 1) / hour);
+}
+
 /// To stderr, if it takes it: work does not fail because nobody can be told how far it is.
 void draw(std::string_view text) noexcept {
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
@@ -61,13 +138,44 @@ void progress_bar::show(double done, std::string_view note) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
   if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
+  const double share = std::isfinite(done) ? std::clamp(done, 0.0, 1.0) : 0.0;
+  if (first_ == std::chrono::steady_clock::time_point{}) {
+    first_ = now;
+    first_done_ = share;
+  }
   last_ = now;
   drawn_ = true;
-  constexpr std::size_t cells = 30;
-  const double share = std::isfinite(done) ? std::clamp(done, 0.0, 1.0) : 0.0;
-  const auto filled = static_cast<std::size_t>(std::lround(share * cells));
-  draw(fmt::format("\r\x1b[K{} [{}{}] {:3.0f}% {}", label_, std::string(filled, '#'), std::string(cells - filled, '.'),
-                   100 * share, note));
+  // An estimate from the first moments would only jump about.
+  constexpr double settled_after = 1.0;
+  const double elapsed = std::chrono::duration<double>(now - first_).count();
+  const bool told = elapsed >= settled_after && share > first_done_;
+  const double left = told ? elapsed * (1 - share) / (share - first_done_) : -1;
+  draw("\r\x1b[K" + progress_line(label_, share, left, note, terminal_width()));
+}
+
+std::string progress_line(std::string_view label, double done, double seconds_left, std::string_view note,
+                          std::size_t width) {
+  // A terminal that has its last column filled may go to the next line.
+  const std::size_t room = width - std::min<std::size_t>(width, 1);
+  std::string tail = fmt::format("{:3.0f}%", 100 * done);
+  if (seconds_left >= 0) tail += ", " + as_time_left(seconds_left);
+  constexpr std::size_t max_cells = 30, brackets = 4;
+  const std::size_t least = width_of(label) + brackets + tail.size();
+  // The bar gives way to the note, down to a third of it.
+  const std::size_t wanted = least + max_cells + (note.empty() ? 0 : 1 + width_of(note));
+  const std::size_t cells = least >= room
+                                ? 0
+                                : std::min({max_cells, room - least,
+                                            max_cells - std::min(max_cells * 2 / 3, wanted - std::min(wanted, room))});
+  std::string line(label);
+  line += ' ';
+  if (cells > 0) {
+    const auto filled = static_cast<std::size_t>(std::lround(done * static_cast<double>(cells)));
+    line += '[' + std::string(filled, '#') + std::string(cells - filled, '.') + "] ";
+  }
+  line += tail;
+  if (!note.empty()) line.append(" ").append(note);
+  return cut_to(line, room);
 }
 
 void progress_bar::clear() noexcept {
@@ -79,7 +187,7 @@ void progress_bar::clear() noexcept {
 progress_callback progress_bar::callback() {
   return [this](std::int64_t done, std::int64_t total) {
     show(total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0);
-    return true;
+    return interrupted() == 0;
   };
 }
 
@@ -101,30 +209,59 @@ void busy_note::run(const std::string& label) {
   std::unique_lock lock(mutex_);
   int seconds = 0;
   while (!ended_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; })) {
-    draw(fmt::format("\r\x1b[K{} ... {} s", label, ++seconds));
+    const std::string clock = fmt::format(" ... {} s", ++seconds);
+    const std::size_t room = terminal_width() - std::min(terminal_width(), clock.size() + 1);
+    draw("\r\x1b[K" + cut_to(label, room) + clock);
   }
   if (seconds > 0) draw("\r\x1b[K");
 }
 
+void checked_stdout::put(std::string_view text) noexcept {
+  if (failure_ != 0) return;
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) failure_ = errno != 0 ? errno : EIO;
+}
+
+void checked_stdout::require_taken() {
+  errno = 0;
+  if (failure_ == 0 && std::fflush(stdout) != 0) failure_ = errno != 0 ? errno : EIO;
+  if (failure_ == 0) return;
+  core::fail(errc::io_error, "standard output: cannot be written: {}", std::generic_category().message(failure_));
+}
+
 output::output(const output_options& options) : options_(options), json_(nlohmann::ordered_json::object()) {}
 
+void output::text(std::string_view said) const {
+  if (options_.json) return;
+  if (stdout_is_a_file_) {
+    draw(said);
+  } else {
+    stdout_.put(said);
+  }
+}
+
+void output::leave_stdout_to_a_file() {
+  if (options_.json) {
+    core::fail(errc::invalid_argument, "--json: its object goes to standard output, and so does the file");
+  }
+  stdout_is_a_file_ = true;
+}
+
 void output::finish() const {
-  if (options_.json) fmt::print("{}\n", dump(json_));
+  if (options_.json) stdout_.put(dump(json_) + '\n');
+  stdout_.require_taken();
 }
 
 void output::fail(const std::exception& problem) const {
-  fmt::print(stderr, "bcsc: error: {}\n",
-             dynamic_cast<const std::bad_alloc*>(&problem) != nullptr ? "out of host memory" : full_message(problem));
+  fmt::print(stderr, "bcsc: error: {}\n", full_message(problem));
   if (options_.json) fmt::print("{}\n", dump({{"error", describe(problem)}}));
 }
 
 progress_bar output::progress(std::string label) const {
-  return {options_.progress || isatty(STDERR_FILENO) == 1, std::move(label)};
+  return {options_.progress || is_overwritable(), std::move(label)};
 }
 
-busy_note output::busy(std::string label) const {
-  return {options_.progress || isatty(STDERR_FILENO) == 1, std::move(label)};
-}
+busy_note output::busy(std::string label) const { return {options_.progress || is_overwritable(), std::move(label)}; }
 
 void table::print(const output& out) const {
   std::vector<std::size_t> widths;
@@ -140,24 +277,6 @@ void table::print(const output& out) const {
     }
     out.line("{}", text);
   }
-}
-
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::ptrdiff_t sign = number < 0 ? 1 : 0;
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > sign; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  }
-  return digits;
-}
-
-std::string as_bytes(std::int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double scaled = static_cast<double>(bytes);
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  std::size_t unit = 0;
-  for (; scaled >= 1024 && unit + 1 < std::size(units); ++unit) scaled /= 1024;
-  return fmt::format("{:.1f} {}", scaled, units[unit]);
 }
 
 std::string as_seconds(double seconds) {

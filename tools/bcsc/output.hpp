@@ -24,7 +24,8 @@ struct output_options {
   bool progress = false;
 };
 
-/// A bar on stderr for long work; removed when it is done. Silent unless stderr is a terminal or it is asked for.
+/// A bar on stderr for long work, on one line of the terminal; removed when it is done. Silent unless stderr is a
+/// terminal that can overwrite its lines, or it is asked for.
 class progress_bar {
  public:
   progress_bar(bool shown, std::string label) : shown_(shown), label_(std::move(label)) {}
@@ -32,7 +33,8 @@ class progress_bar {
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
 
-  /// `done` in [0, 1]; `note` stands behind the bar. Drawn at most ten times a second, but always at first.
+  /// `done` in [0, 1]; `note` stands behind the bar, as far as there is room, and the time that is left before it.
+  /// Drawn at most ten times a second, but always at first.
   void show(double done, std::string_view note = {});
   void clear() noexcept;
   /// For the library's own long operations; lives as long as the bar.
@@ -42,8 +44,14 @@ class progress_bar {
   bool shown_;
   bool drawn_ = false;
   std::string label_;
-  std::chrono::steady_clock::time_point last_{};
+  std::chrono::steady_clock::time_point first_{}, last_{};
+  double first_done_ = 0;
 };
+
+/// One line of a bar, of at most `width` columns: what does not fit is left out, the last first.
+/// `seconds_left`: negative if it is not known.
+std::string progress_line(std::string_view label, double done, double seconds_left, std::string_view note,
+                          std::size_t width);
 
 /// Says on stderr what goes on and for how long, if it goes on for more than a second and progress is shown: for work
 /// whose end cannot be told.
@@ -63,19 +71,33 @@ class busy_note {
   std::thread clock_;
 };
 
+/// Standard output, and whether it has taken all that was said.
+class checked_stdout {
+ public:
+  void put(std::string_view text) noexcept;
+  /// Throws error{io_error} with the reason if something was not taken.
+  void require_taken();
+
+ private:
+  int failure_ = 0;  ///< errno of the first
+};
+
 /// What a command says: lines of text on stdout, or one JSON object there. Commands fill both, one is shown.
 class output {
  public:
   explicit output(const output_options& options);
 
   template <class... Args>
-  void line(fmt::format_string<Args...> text, Args&&... args) const {
-    if (!options_.json) fmt::print("{}\n", fmt::format(text, std::forward<Args>(args)...));
+  void line(fmt::format_string<Args...> format, Args&&... args) const {
+    text(fmt::format(format, std::forward<Args>(args)...) + '\n');
   }
-  void line() const { line("{}", ""); }
+  void line() const { text("\n"); }
+  void text(std::string_view said) const;
+  /// For commands that write their file there: text goes to stderr. Throws error{invalid_argument} with --json.
+  void leave_stdout_to_a_file();
 
   nlohmann::ordered_json& json() { return json_; }
-  /// Prints the JSON object, if that is what is shown.
+  /// Prints the JSON object, if that is what is shown. Throws error{io_error} if stdout has not taken everything.
   void finish() const;
   /// Says on stderr what went wrong; with --json also as the one object {"error": ...} on stdout.
   void fail(const std::exception& problem) const;
@@ -86,6 +108,8 @@ class output {
  private:
   output_options options_;
   nlohmann::ordered_json json_;
+  bool stdout_is_a_file_ = false;
+  mutable checked_stdout stdout_;
 };
 
 /// Columns of text, the first aligned to the left, the others to the right.
@@ -99,8 +123,6 @@ class table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string grouped(std::int64_t number);  ///< "6,558,552"
-std::string as_bytes(std::int64_t bytes);  ///< "50.4 MiB"
-std::string as_seconds(double seconds);    ///< "3.21 ms"
+std::string as_seconds(double seconds);  ///< "3.21 ms"; of bytes and counts: core/memory.hpp
 
 }  // namespace bcsc::cli

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "bcsc_config.h"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
 #if BCSC_WITH_PNG
 #include <png.h>
 #endif

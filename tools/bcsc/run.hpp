@@ -5,27 +5,34 @@
 #include <vector>
 
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/process.hpp"
+#include "tools/bcsc/usage.hpp"
 
 namespace bcsc::cli {
 
+inline int run(const command& chosen) {
+  output out(*chosen.shown);
+  int code = exit_error;
+  try {
+    code = chosen.run(out);
+    out.finish();
+  } catch (const std::exception& problem) {
+    out.fail(problem);
+    code = exit_error;
+  }
+  return interrupted() != 0 ? exit_code_of(interrupted()) : code;
+}
+
 /// Reads the command line and runs what it asks for. Returns what the process answers.
 inline int run_command(CLI::App& app, const std::vector<command>& commands, int argc, char** argv) {
+  begin_process();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? exit_ok : exit_usage;
+    return refuse_usage(app, problem, argc, argv);
   }
   for (const command& chosen : commands) {
-    if (!chosen.parser->parsed()) continue;
-    output out(*chosen.shown);
-    try {
-      const int code = chosen.run(out);
-      out.finish();
-      return code;
-    } catch (const std::exception& problem) {
-      out.fail(problem);
-      return exit_error;
-    }
+    if (chosen.parser->parsed()) return run(chosen);
   }
   return exit_usage;
 }

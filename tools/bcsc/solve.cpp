@@ -1,16 +1,21 @@
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/cg.hpp"
 #include "bcsc/error.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/dense_operand.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/operands.hpp"
 #include "tools/bcsc/picture.hpp"
+#include "tools/bcsc/process.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -23,7 +28,8 @@ struct solve_options : output_options {
   std::int64_t max_iterations = 10000;
   preconditioner precondition = preconditioner::jacobi;
   value_type type = value_type::fp64;
-  std::string solution;
+  std::string b = "xtrue", x0, solution;
+  bool num_rhs_given = false;
 };
 
 /// CG needs a symmetric positive definite matrix; what can be seen without a factorisation is refused here.
@@ -67,6 +73,42 @@ dense_matrix<T> multiply(const csr_matrix<T>& a, const dense_matrix<T>& x) {
   return b;
 }
 
+/// The right-hand sides and where to begin, as far as they are files.
+struct solve_files {
+  std::optional<dense_operand> b, x0;
+};
+
+/// Opens them, and takes the number of right-hand sides from B's. What can be refused before A is read is refused here.
+solve_files open_operands(solve_options& options) {
+  solve_files files;
+  if (!options.solution.empty()) require_dense_output("--solution", options.solution);
+  const bool is_made = options.b == "xtrue" || options.b == "random" || options.b == "ones";
+  if (!is_made) {
+    files.b.emplace("--b", options.b);
+    const std::int64_t cols = files.b->cols();
+    if (cols < 1) core::fail(errc::size_mismatch, "--b {}: has no columns", options.b);
+    if (options.num_rhs_given && cols != options.num_rhs) {
+      files.b->require_shape(files.b->rows(), options.num_rhs, fmt::format("--rhs {}", options.num_rhs));
+    }
+    options.num_rhs = cols;
+  }
+  if (!options.x0.empty()) files.x0.emplace("--x0", options.x0);
+  return files;
+}
+
+/// That the operands fit A, and into memory.
+template <value T>
+void require_fitting(const solve_options& options, const solve_files& files, std::int64_t rows, std::int64_t cols) {
+  const std::string why = fmt::format("A is {} x {}{}", core::count_text(rows), core::count_text(cols),
+                                      files.b ? ", and so many are in --b" : "");
+  if (files.b) files.b->require_shape(rows, options.num_rhs, why);
+  if (files.x0) files.x0->require_shape(cols, options.num_rhs, why);
+  // B, X and the solution it is compared with; the solver's residual, direction, product and preconditioned residual.
+  constexpr std::int64_t vectors = 7;
+  require_host_memory(fmt::format("the vectors of {} right-hand sides", core::count_text(options.num_rhs)),
+                      core::saturating_product(core::saturating_product(rows, options.num_rhs), vectors * sizeof(T)));
+}
+
 /// ||x - x_true|| / ||x_true|| of column j.
 template <value T>
 double relative_error(const dense_matrix<T>& x, const dense_matrix<T>& x_true, std::int64_t j) {
@@ -78,13 +120,18 @@ double relative_error(const dense_matrix<T>& x, const dense_matrix<T>& x_true, s
   return size > 0 ? std::sqrt(error / size) : std::sqrt(error);
 }
 
+/// `errors`: of a known solution, else empty.
 void report(const cg_result& result, const std::vector<double>& errors, output& out) {
   out.line("{} after {} iterations, {} products, {}", to_string(result.reason), result.iterations, result.num_products,
            as_seconds(result.seconds));
   out.line("product: {}, m_block {}", result.facts.kernel.name, result.facts.m_block);
-  table shown({"right-hand side", "|b - A x| / |b|", "|x - x_true| / |x_true|"});
-  for (std::size_t j = 0; j < errors.size(); ++j) {
-    shown.add({std::to_string(j), fmt::format("{:.3e}", result.true_residual.at(j)), fmt::format("{:.3e}", errors[j])});
+  std::vector<std::string> header{"right-hand side", "|b - A x| / |b|"};
+  if (!errors.empty()) header.emplace_back("|x - x_true| / |x_true|");
+  table shown(header);
+  for (std::size_t j = 0; j < result.true_residual.size(); ++j) {
+    std::vector<std::string> row{std::to_string(j), fmt::format("{:.3e}", result.true_residual[j])};
+    if (!errors.empty()) row.push_back(fmt::format("{:.3e}", errors.at(j)));
+    shown.add(std::move(row));
   }
   shown.print(out);
   out.line();
@@ -98,14 +145,16 @@ void report(const cg_result& result, const std::vector<double>& errors, output& 
                      {"kernel", result.facts.kernel.name},
                      {"m_block", result.facts.m_block},
                      {"true_residual", result.true_residual},
-                     {"solution_error", errors},
                      {"history", result.history}});
+  if (!errors.empty()) out.json()["solution_error"] = errors;
 }
 
 template <value T>
-int solve(const solve_options& options, output& out) {
+int solve(solve_options options, output& out) {
   const context ctx = make_context(options.where);
-  const loaded_matrix<T> loaded = load<T>(options.source, out);
+  const solve_files files = open_operands(options);
+  const loaded_matrix<T> loaded =
+      load<T>(options.source, out, [&](auto rows, auto cols) { require_fitting<T>(options, files, rows, cols); });
   out.line("{}", describe_line(options.source, loaded));
   require_plausibly_spd(options.source.name, loaded.a);
   out.line("conjugate gradients, {} right-hand side{}, {}, tolerance {:g}, {}, on {}", options.num_rhs,
@@ -118,32 +167,50 @@ int solve(const solve_options& options, output& out) {
                 {"backend", to_string(ctx.kind())},
                 {"type", to_string(options.type)},
                 {"rhs", options.num_rhs},
+                {"b", options.b},
                 {"tolerance", options.tolerance},
                 {"precondition", options.precondition == preconditioner::jacobi ? "jacobi" : "none"}};
 
-  // A known solution, and not one of ones: that would hide an exchange of columns.
-  const auto x_true = random_dense<T>(loaded.a.cols(), options.num_rhs, layout::row_major, options.source.seed);
-  const dense_matrix<T> b = multiply(loaded.a, x_true);
-  dense_matrix<T> x(loaded.a.cols(), options.num_rhs);
+  const bool is_known = options.b == "xtrue";
+  // Of a known solution, and not one of ones: that would hide an exchange of columns.
+  dense_matrix<T> x_true;
+  const dense_matrix<T> b = [&] {
+    if (files.b) return files.b->template read<T>(layout::row_major, out);
+    if (options.b == "ones") {
+      const auto size = static_cast<std::size_t>(loaded.a.rows() * options.num_rhs);
+      return dense_matrix<T>(loaded.a.rows(), options.num_rhs, layout::row_major, std::vector<T>(size, T{1}));
+    }
+    dense_matrix<T> random = random_dense<T>(loaded.a.cols(), options.num_rhs, layout::row_major, options.source.seed);
+    if (!is_known) return random;
+    x_true = std::move(random);
+    return multiply(loaded.a, x_true);
+  }();
+  dense_matrix<T> x =
+      files.x0 ? files.x0->template read<T>(layout::row_major, out) : dense_matrix<T>(loaded.a.cols(), options.num_rhs);
+  if (files.x0) out.json()["x0"] = options.x0;
 
   progress_bar bar = out.progress("solving");
   const auto follow = [&](std::int64_t iteration, double residual) {
     bar.show(residual > 0 ? std::log(residual) / std::log(options.tolerance) : 0,
              fmt::format("iteration {}, residual {:.1e}", iteration, residual));
-    return true;
+    return interrupted() == 0;
   };
+  // From here on a signal ends the iteration, and what x has become is reported as if it were the last one.
+  const ends_by_itself reports_its_iterate;
   const cg_result result = solve_cg(ctx, loaded.a, b.view(), x.view(),
                                     {.tolerance = options.tolerance,
                                      .max_iterations = options.max_iterations,
                                      .precondition = options.precondition,
+                                     .use_initial_guess = files.x0.has_value(),
                                      .progress = follow});
   bar.clear();
 
   std::vector<double> errors;
-  for (std::int64_t j = 0; j < options.num_rhs; ++j) errors.push_back(relative_error(x, x_true, j));
+  for (std::int64_t j = 0; is_known && j < options.num_rhs; ++j) errors.push_back(relative_error(x, x_true, j));
   report(result, errors, out);
   if (!options.solution.empty()) {
-    write_matrix_market(options.solution, x, {.comment = "solution of A x = b, A = " + options.source.name});
+    write_dense(options.solution, x,
+                {.comment = "solution of A x = b, A = " + options.source.name, .name = "x", .progress = {}});
     out.line("solution written to {}", options.solution);
     out.json()["solution"] = options.solution;
   }
@@ -158,27 +225,37 @@ int run_solve(const solve_options& options, output& out) {
 
 command add_solve(CLI::App& app) {
   auto [cmd, options] = make_command<solve_options>(
-      app, "solve", "Solve A x = b by conjugate gradients, b = A * x_true with random x_true",
+      app, "solve", "Solve A x = b by conjugate gradients",
       "  bcsc solve elasticity:20,20,20\n"
       "  bcsc solve matrix.mtx.gz --rhs 8 --tolerance 1e-8 --precondition jacobi\n"
       "  bcsc solve stencil7:40,40,40 --type fp32 --tolerance 1e-5 --solution x.mtx\n"
-      "A matrix that cannot be symmetric positive definite is refused (1); no convergence exits with 3.",
+      "  bcsc solve matrix.mtx --b rhs.npy --x0 guess.npy --solution x.npy\n"
+      "A matrix that cannot be symmetric positive definite is refused (1); no convergence exits with 3. INT, TERM or\n"
+      "HUP end the iteration: the iterate is reported, and written, as it is then (128 + signal).",
       run_solve);
   add_source(*cmd.parser, options->source);
-  cmd.parser->add_option("-k,--rhs", options->num_rhs, "Right-hand sides, solved at once")
-      ->check(CLI::PositiveNumber)
+  cmd.parser
+      ->add_option("--b", options->b,
+                   "Right-hand sides: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array), random, "
+                   "ones, or xtrue: A times a random solution, which X is then compared with")
       ->capture_default_str();
+  CLI::Option* const rhs =
+      cmd.parser->add_option("-k,--rhs", options->num_rhs, "How many right-hand sides, solved at once; of a file, all")
+          ->check(at_least(1))
+          ->capture_default_str();
+  cmd.parser->callback([given = options, rhs] { given->num_rhs_given = rhs->count() > 0; });
+  cmd.parser->add_option("--x0", options->x0, "Where to begin, a dense file; else 0");
   cmd.parser->add_option("--tolerance", options->tolerance, "On each true residual |b - A x| / |b|")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   cmd.parser->add_option("--max-iterations", options->max_iterations, "Give up after so many")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   add_choice<preconditioner>(*cmd.parser, "--precondition", options->precondition,
                              {{"none", preconditioner::none}, {"jacobi", preconditioner::jacobi}}, "Preconditioner");
   add_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
-  cmd.parser->add_option("--solution", options->solution, "Write X there, as a Matrix Market array");
+  cmd.parser->add_option("--solution", options->solution, "Write X there: .npy, .npz, .mtx or .bcsc");
   return cmd;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -8,15 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "bcsc/any_matrix.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/reference.hpp"
 #include "bcsc/registry.hpp"
-#include "lib/core/checked.hpp"
-#include "lib/core/fail.hpp"
+#include "bcsc/values.hpp"
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/check.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/dense_operand.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/operands.hpp"
 
@@ -38,6 +43,13 @@ struct spmm_options : output_options {
   double alpha = 1, beta = 0;
   std::int64_t batch = 1;
   int repeat = 10;
+  std::string b, c0, c;
+  bool cols_given = false;
+};
+
+/// B and the C to begin with, where they are files.
+struct operand_files {
+  std::optional<dense_operand> b, c0;
 };
 
 /// A kernel is not run more often than fits in this.
@@ -85,15 +97,18 @@ template <number T>
 class product_bench {
  public:
   /// `a`: op(A), for who checks; `given`: A, for the plans.
-  product_bench(const context& ctx, const csr_matrix<T>& a, const csr_matrix<T>& given, const spmm_options& options)
+  product_bench(const context& ctx, const csr_matrix<T>& a, const csr_matrix<T>& given, const spmm_options& options,
+                const operand_files& files, const output& out)
       : options_(options),
+        out_(out),
         ctx_(ctx),
         a_(a),
         given_(given),
         alpha_(static_cast<scalar_of<T>>(options.alpha)),
         beta_(static_cast<scalar_of<T>>(options.beta)),
-        b_(random_dense<T>(a.cols(), options.cols, options.order, options.source.seed, options.batch)),
-        c0_(start_of_c()),
+        b_(files.b ? files.b->read<T>(options.order, out)
+                   : random_dense<T>(a.cols(), options.cols, options.order, options.source.seed, options.batch)),
+        c0_(files.c0 ? files.c0->read<T>(options.order, out) : start_of_c()),
         checks_(make_checks()),
         staged_(ctx, b_, c0_, options.batch) {}
 
@@ -115,6 +130,7 @@ class product_bench {
     run();
     wait();
     result.checked = compare(staged_.result(), facts.kernel.bound);
+    keep(result);
     result.seconds =
         ctx_.kind() == backend::cuda ? mean_seconds(options_.repeat, run, wait) : median_seconds(options_.repeat, run);
     return rated(std::move(result));
@@ -139,11 +155,10 @@ class product_bench {
                       {.cols = options_.cols,
                        .transpose = stores_transpose ? op::transpose : op::none,
                        .b_layout = options_.order,
-                       .kernel = kernel,
-                       .m_block = options_.m_block,
-                       .batch = options_.batch,
                        .compute = options_.compute,
-                       .transposable = options_.no_copy});
+                       .transposable = options_.no_copy,
+                       .batch = options_.batch,
+                       .expert = {.kernel = kernel, .m_block = options_.m_block}});
     return options_.no_copy ? std::move(plan.transposed().value()) : std::move(plan);
   }
 
@@ -161,12 +176,30 @@ class product_bench {
     return member_of(all, options_.batch, k);
   }
 
+  /// Writes the product, if it is right and wanted: the runs that are timed go on from it where beta is not 0.
+  void keep(const product_result& result) {
+    if (options_.c.empty() || !result.passed()) return;
+    progress_bar bar = out_.progress("writing " + options_.c);
+    write_dense<T>(
+        options_.c, staged_.host_c(),
+        {.comment = fmt::format("C = {} * A * B + {} * C, A = {}", options_.alpha, options_.beta, options_.source.name),
+         .name = "C",
+         .progress = bar.callback()});
+  }
+
   /// The check walks along the rows of B; a column-major one is made row-major for it.
   std::vector<product_check<T>> make_checks() const {
     dense_matrix<T> in_rows;
     dense_view<const T> b = b_.view();
     if (options_.order != layout::row_major) {
-      in_rows = random_dense<T>(a_.cols(), options_.cols, layout::row_major, options_.source.seed, options_.batch);
+      in_rows = stacked<T>(options_.batch, a_.cols(), options_.cols, layout::row_major);
+      for (std::int64_t k = 0; k < options_.batch; ++k) {
+        const dense_view<const T> from = member(b, k);
+        const dense_view<T> to = member(in_rows.view(), k);
+        for (std::int64_t i = 0; i < from.rows; ++i) {
+          for (std::int64_t j = 0; j < from.cols; ++j) to(i, j) = from(i, j);
+        }
+      }
       b = in_rows.view();
     }
     std::vector<product_check<T>> checks;
@@ -185,6 +218,7 @@ class product_bench {
       all.bound_share = std::max(all.bound_share, one.bound_share);
       all.max_error = std::max(all.max_error, one.max_error);
       all.violations += one.violations;
+      all.by_class += one.by_class;
     }
     return all;
   }
@@ -209,6 +243,7 @@ class product_bench {
     run();
     const double first = seconds_since(begin);
     result.checked = compare(staged_.host_c());
+    keep(result);
     // Serial code is slow: its first run stands for itself if it has taken long.
     result.seconds = first > timing_budget_seconds / 8 ? first : median_seconds(options_.repeat, run);
     return rated(std::move(result));
@@ -222,6 +257,7 @@ class product_bench {
   }
 
   const spmm_options& options_;
+  const output& out_;
   context ctx_;
   const csr_matrix<T>& a_;
   const csr_matrix<T>& given_;
@@ -277,30 +313,31 @@ nlohmann::ordered_json describe(const product_result& r) {
                     {"max_error", r.checked.max_error},
                     {"bound_share", r.checked.bound_share},
                     {"violations", r.checked.violations},
+                    {"by_class", r.checked.by_class},
                     {"reason", r.reason},
                     {"explain", r.explain}});
   return described;
 }
 
 void report(const std::vector<product_result>& results, const spmm_options& options, output& out) {
-  table shown({"kernel", "m_block", "convert", "time", "GFLOP/s", "max error", "of bound", "check"});
+  table shown({"kernel", "m_block", "convert", "time", "GFLOP/s", "error / bound", "check"});
   auto& described = out.json()["results"] = nlohmann::ordered_json::array();
   for (const product_result& r : results) {
     described.push_back(describe(r));
     if (!r.error.empty()) {
-      shown.add({r.kernel, "-", "-", "-", "-", "-", "-", "not run"});
+      shown.add({r.kernel, "-", "-", "-", "-", "-", "not run"});
       continue;
     }
     shown.add({r.kernel, r.m_block > 0 ? std::to_string(r.m_block) : "-", as_seconds(r.convert_seconds),
-               as_seconds(r.seconds), fmt::format("{:.2f}", r.gflops), fmt::format("{:.2e}", r.checked.max_error),
-               fmt::format("{:.3f}", r.checked.bound_share), r.passed() ? "ok" : "WRONG"});
+               as_seconds(r.seconds), fmt::format("{:.2f}", r.gflops), fmt::format("{:.3f}", r.checked.bound_share),
+               r.passed() ? "ok" : "WRONG"});
   }
   shown.print(out);
   for (const product_result& r : results) {
     if (!r.error.empty()) out.line("  {}: {}", r.kernel, r.error);
     if (!r.checked.passed()) {
-      out.line("  {}: {} entries beyond their bound, the worst at ({}, {})", r.kernel, grouped(r.checked.violations),
-               r.checked.row, r.checked.col);
+      out.line("  {}: {} entries beyond their bound, the worst at ({}, {})", r.kernel,
+               core::count_text(r.checked.violations), r.checked.row, r.checked.col);
     }
   }
   if (results.size() == 1 && !results.front().explain.empty()) {
@@ -314,26 +351,85 @@ void report(const std::vector<product_result>& results, const spmm_options& opti
            to_string(options.type));
 }
 
-/// The matrix in the type it is multiplied in.
-template <number T>
-csr_matrix<T> multiplied_as(csr_matrix<scalar_of<T>> a) {
-  if constexpr (value<T>) {
-    return a;
-  } else {
-    csr_matrix<T> narrow = cast<T, std::int32_t>(a);
-    if (!std::ranges::all_of(narrow.view().values, [](T v) { return is_finite_element(v); })) {
-      core::fail(errc::value_out_of_range, "--type {}: the matrix has values beyond its range",
-                 to_string(value_type_of<T>));
+/// Opens the files of the operands, and takes N from B's. What can be refused before A is read is refused here.
+operand_files open_operands(spmm_options& options) {
+  operand_files files;
+  const auto only_by_itself = [&](std::string_view option, const std::string& path) {
+    if (path.empty() || options.batch == 1) return;
+    core::fail(errc::invalid_argument, "{} {}: --batch {} takes random operands only", option, path, options.batch);
+  };
+  only_by_itself("--b", options.b);
+  only_by_itself("--c0", options.c0);
+  only_by_itself("--c", options.c);
+  if (!options.c.empty()) {
+    if (options.kernel == "each" || options.kernel == "all" || options.kernel == "reference") {
+      core::fail(errc::invalid_argument, "--c {}: --kernel {} makes many products; name one kernel", options.c,
+                 options.kernel);
     }
-    return narrow;
+    require_dense_output("--c", options.c);
   }
+  if (!options.c0.empty() && options.beta == 0) {
+    core::fail(errc::invalid_argument, "--c0 {}: --beta 0 does not read it", options.c0);
+  }
+  if (!options.b.empty()) {
+    files.b.emplace("--b", options.b);
+    const std::int64_t cols = files.b->cols();
+    if (cols < 1) core::fail(errc::size_mismatch, "--b {}: has no columns", options.b);
+    if (options.cols_given && cols != options.cols) {
+      files.b->require_shape(files.b->rows(), options.cols, fmt::format("--cols {}", options.cols));
+    }
+    options.cols = cols;
+  }
+  if (!options.c0.empty()) files.c0.emplace("--c0", options.c0);
+  return files;
+}
+
+/// That the operands fit A, and into memory.
+template <number T>
+void require_fitting(const spmm_options& options, const operand_files& files, std::int64_t rows, std::int64_t cols) {
+  if (options.transpose) std::swap(rows, cols);
+  const char* const op_a = options.transpose ? "A'" : "A";
+  if (files.b) {
+    files.b->require_shape(cols, options.cols, fmt::format("{} has {} columns", op_a, core::count_text(cols)));
+  }
+  if (files.c0) {
+    files.c0->require_shape(
+        rows, options.cols,
+        fmt::format("{} has {} rows, B has {} columns", op_a, core::count_text(rows), core::count_text(options.cols)));
+  }
+  // B, C, the C to begin with, and two numbers for each entry of C that it is checked by.
+  constexpr std::int64_t check_bytes = 16;
+  const auto bytes_of = [&](std::int64_t lines, std::int64_t each) {
+    return core::saturating_product(core::saturating_product(lines, options.cols), options.batch * each);
+  };
+  const std::int64_t bytes_b = bytes_of(cols, sizeof(T)), bytes_c = bytes_of(rows, 2 * sizeof(T) + check_bytes);
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(bytes_b, bytes_c, &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
+  require_host_memory(fmt::format("B, C and what C is checked by, for N = {},", core::count_text(options.cols)), bytes);
+}
+
+/// What of the operands is not finite, and that results are compared by class where C is not.
+void report_not_finite(const any_view& a, const spmm_options& options, output& out) {
+  const value_statistics values = analyse_values(a);
+  if (values.finite() && std::isfinite(options.alpha) && std::isfinite(options.beta)) return;
+  out.line(
+      "not finite: {} NaN, {} +Inf, {} -Inf in A, alpha = {}, beta = {}; where C is not finite, its class is compared",
+      core::count_text(values.nan), core::count_text(values.plus_infinity), core::count_text(values.minus_infinity),
+      options.alpha, options.beta);
+  out.json()["not_finite"] = {{"nan", values.nan},
+                              {"plus_infinity", values.plus_infinity},
+                              {"minus_infinity", values.minus_infinity},
+                              {"alpha", !std::isfinite(options.alpha)},
+                              {"beta", !std::isfinite(options.beta)}};
 }
 
 template <number T>
-int multiply(const spmm_options& options, output& out) {
+int multiply(spmm_options options, output& out) {
   const context ctx = make_context(options.where);
+  const operand_files files = open_operands(options);
   // Narrow values are read as fp32, and rounded from there.
-  loaded_matrix<scalar_of<T>> loaded = load<scalar_of<T>>(options.source, out);
+  loaded_matrix<scalar_of<T>> loaded = load<scalar_of<T>>(
+      options.source, out, [&](auto rows, auto cols) { require_fitting<T>(options, files, rows, cols); });
   out.line("{}", describe_line(options.source, loaded));
   out.line("C = {} * A{} * B + {} * C, N = {}, {}{}, {}, on {}", options.alpha,
            options.no_copy     ? "' (as A is stored)"
@@ -353,13 +449,16 @@ int multiply(const spmm_options& options, output& out) {
                 {"batch", options.batch},
                 {"alpha", options.alpha},
                 {"beta", options.beta}};
+  if (files.b) out.json()["b"] = options.b;
+  if (files.c0) out.json()["c0"] = options.c0;
 
   const csr_matrix<T> a = multiplied_as<T>(std::move(loaded.a));
+  report_not_finite(a.view(), options, out);
   progress_bar bar = out.progress("multiplying");
   bar.show(0, "reference");
   std::optional<csr_matrix<T>> transposed;
   if (options.transpose) transposed = transpose(a);
-  product_bench<T> bench(ctx, transposed ? *transposed : a, a, options);
+  product_bench<T> bench(ctx, transposed ? *transposed : a, a, options, files, out);
   const std::vector<std::string> kernels = chosen_kernels(options.kernel, ctx, options.type);
   std::vector<product_result> results;
   for (const std::string& kernel : kernels) {
@@ -376,7 +475,12 @@ int multiply(const spmm_options& options, output& out) {
   }
   bar.clear();
   report(results, options, out);
-  return out.json()["passed"] ? exit_ok : exit_not_met;
+  const bool passed = out.json()["passed"];
+  if (passed && !options.c.empty()) {
+    out.line("C written to {}", options.c);
+    out.json()["c"] = options.c;
+  }
+  return passed ? exit_ok : exit_not_met;
 }
 
 int run_spmm(const spmm_options& options, output& out) {
@@ -387,23 +491,30 @@ int run_spmm(const spmm_options& options, output& out) {
 
 command add_spmm(CLI::App& app) {
   auto [cmd, options] = make_command<spmm_options>(
-      app, "spmm", "C = alpha * op(A) * B + beta * C with random B: checked against a reference, then timed",
+      app, "spmm", "C = alpha * op(A) * B + beta * C: checked against a reference, then timed",
       "  bcsc spmm elasticity-30 --cols 128\n"
       "  bcsc spmm matrix.mtx.gz --cols 64 --kernel each --type fp64\n"
       "  bcsc spmm matrix.mtx --kernel tiled --m-block 32 --device cuda --layout col\n"
+      "  bcsc spmm matrix.mtx --b features.npy --c product.npy\n"
+      "  bcsc spmm matrix.mtx --transpose --b b.npz:x --alpha 2 --beta -1 --c0 c.mtx --c c.mtx\n"
       "A result beyond the error bound, or a kernel that cannot run, makes it exit with 3.",
       run_spmm);
   add_source(*cmd.parser, options->source);
-  cmd.parser->add_option("-n,--cols", options->cols, "Columns of B and C")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  CLI::Option* const cols = cmd.parser->add_option("-n,--cols", options->cols, "Columns of B and C; of --b, its own")
+                                ->check(at_least(1))
+                                ->capture_default_str();
+  cmd.parser->callback([given = options, cols] { given->cols_given = cols->count() > 0; });
+  cmd.parser->add_option("--b", options->b,
+                         "B: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array); else random");
+  cmd.parser->add_option("--c0", options->c0, "With --beta: the C to begin with, such a file; else random");
+  cmd.parser->add_option("--c", options->c, "Write the product there, if it passes the check");
   cmd.parser->add_option(
       "--kernel", options->kernel,
       "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
       "each: the row a plan takes of every algorithm, and the references; all: every row. Default: the plan's "
       "choice");
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   CLI::Option* const transpose = cmd.parser->add_flag("--transpose", options->transpose, "Multiplies with A'");
   cmd.parser
@@ -422,10 +533,10 @@ command add_spmm(CLI::App& app) {
   cmd.parser->add_option("--alpha", options->alpha, "Factor of A * B")->capture_default_str();
   cmd.parser->add_option("--beta", options->beta, "Factor of C; 0 never reads it")->capture_default_str();
   cmd.parser->add_option("--batch", options->batch, "So many B's and C's, multiplied as one batch")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   cmd.parser->add_option("--repeat", options->repeat, "Timed runs; 2 s of them at most on the CPU")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   return cmd;
 }

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "bcsc/container.hpp"
-#include "lib/core/fail.hpp"
+#include "core/fail.hpp"
+#include "core/memory.hpp"
 #include "tools/bcsc/input.hpp"
+#include "tools/bcsc/process.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -31,40 +35,56 @@ file_info written_info(const std::string& path, const any_view& a, const write_o
           .field = is_pattern ? file_field::pattern : options.field};
 }
 
+/// What is written into as it is: it cannot be read back, and nothing of it is to be taken back.
+bool is_stream(const std::string& path) {
+  const auto status = std::filesystem::status(path);
+  return is_standard_output(path) || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
+}
+
+void write_showing_progress(const std::string& path, const any_view& a, write_options options, const output& out) {
+  progress_bar bar = out.progress("writing");
+  options.progress = bar.callback();
+  std::optional<ends_by_itself> removes_what_is_half_written;
+  if (!is_stream(path)) removes_what_is_half_written.emplace();
+  write_matrix(path, a, options);
+}
+
 }  // namespace
 
-file_format format_of_output(const std::string& path, std::optional<file_format> asked) {
-  const std::optional<file_format> told = asked ? asked : format_of_name(path);
+file_format begin_output(const std::string& name, std::optional<file_format> asked, output& out) {
+  const std::optional<file_format> told = asked ? asked : format_of_name(name);
   if (!told) {
-    core::fail(errc::invalid_argument, "OUT = \"{}\": its name tells no format: must end in {} (.gz behind), or --to",
-               path, usual_extensions());
+    core::fail(errc::invalid_argument,
+               "OUT = \"{}\": its name tells no format: must end in {} (.gz behind), or --to FORMAT", name,
+               usual_extensions());
   }
   const auto formats = file_formats();
   const auto found = std::ranges::find(formats, *told, &file_format_info::format);
   if (found == formats.end() || !found->can_write) {
-    core::fail(errc::unsupported, "OUT = \"{}\": {} files are not written; those that end in {} are", path,
+    core::fail(errc::unsupported, "OUT = \"{}\": {} files are not written; those that end in {} are", name,
                to_string(*told), usual_extensions());
   }
+  if (is_standard_output(name)) out.leave_stdout_to_a_file();
   return *told;
 }
 
-void write_and_report(const std::string& path, const any_view& a, write_options options, output& out) {
-  options.format = format_of_output(path, options.format);
-  {
-    progress_bar bar = out.progress("writing");
-    options.progress = bar.callback();
-    write_matrix(path, a, options);
+void write_and_report(const std::string& name, const any_view& a, write_options options, output& out) {
+  const std::string path = writable_path(name);
+  write_showing_progress(path, a, options, out);
+  nlohmann::ordered_json& json = out.json()["written"] = {{"path", name}, {"format", to_string(*options.format)}};
+  if (is_stream(path)) {
+    out.line("wrote {}: {}, {} x {}", name, to_string(*options.format), core::count_text(a.rows()),
+             core::count_text(a.cols()));
+    return;
   }
   const file_info written = written_info(path, a, options, *options.format);
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  nlohmann::ordered_json& json = out.json()["written"] = {{"path", path},
-                                                          {"format", to_string(written.format)},
-                                                          {"rows", written.rows},
-                                                          {"cols", written.cols},
-                                                          {"symmetry", to_string(written.symmetry)},
-                                                          {"field", to_string(written.field)},
-                                                          {"stored_entries", written.stored_entries},
-                                                          {"bytes", bytes}};
+  json.update({{"rows", written.rows},
+               {"cols", written.cols},
+               {"symmetry", to_string(written.symmetry)},
+               {"field", to_string(written.field)},
+               {"stored_entries", written.stored_entries},
+               {"bytes", bytes}});
   std::string what = fmt::format("{} {}", to_string(written.symmetry), to_string(written.field));
   if (written.format == file_format::container) {
     const container_info info = read_container_info(path);
@@ -73,8 +93,8 @@ void write_and_report(const std::string& path, const any_view& a, write_options 
     json["matrix"] = {
         {"format", to_string(info.format)}, {"type", to_string(info.element)}, {"index_bytes", info.index_bytes}};
   }
-  out.line("wrote {}: {}, {} x {}, {}, {} entries, {}", path, to_string(written.format), grouped(written.rows),
-           grouped(written.cols), what, grouped(written.stored_entries), as_bytes(bytes));
+  out.line("wrote {}: {}, {} x {}, {}, {} entries, {}", name, to_string(written.format), core::count_text(written.rows),
+           core::count_text(written.cols), what, core::count_text(written.stored_entries), core::bytes_text(bytes));
 }
 
 }  // namespace bcsc::cli

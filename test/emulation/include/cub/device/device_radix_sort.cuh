@@ -26,9 +26,9 @@ struct DeviceRadixSort {
   static cudaError_t SortPairs(void* temporary, std::size_t& bytes, DoubleBuffer<Key>& keys,
                                DoubleBuffer<Value>& values, std::int64_t n, int begin_bit, int end_bit) {
     if (const auto answer = answer_without_work(temporary, bytes, n)) return *answer;
-    constexpr int most_bits = 8 * sizeof(Key);
-    if (begin_bit < 0 || end_bit > most_bits || begin_bit >= end_bit) return cudaErrorInvalidValue;
-    const Key mask = end_bit - begin_bit == most_bits ? ~Key{0} : (Key{1} << (end_bit - begin_bit)) - 1;
+    constexpr int max_bits = 8 * sizeof(Key);
+    if (begin_bit < 0 || end_bit > max_bits || begin_bit >= end_bit) return cudaErrorInvalidValue;
+    const Key mask = end_bit - begin_bit == max_bits ? ~Key{0} : (Key{1} << (end_bit - begin_bit)) - 1;
     std::vector<std::size_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t k) { return keys.Current()[k] >> begin_bit & mask; });

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "bcsc/context.hpp"
+#include "bcsc/error.hpp"
+#include "core/gpu.hpp"
+
+namespace bcsc::core {
+
+/// What all copies of a context share.
+struct context_state {
+  backend where = backend::cpu;
+  int threads = 0;
+  device_info device;
+  log_callback log;
+  std::shared_ptr<const gpu::memory_pool> pool;  ///< of a GPU
+  /// Set by the first sticky CUDA error; every later run answers error{context_poisoned} without touching the GPU.
+  std::atomic<bool> poisoned{false};
+
+  void say(std::string_view line) const {
+    if (log) log(line);
+  }
+};
+
+/// Throws error{context_poisoned} if an earlier error has left the device unusable.
+void require_healthy(const context_state& state);
+
+/// Checks a CUDA status (a cudaError_t) of a launch on `state`; poisons the context if the error is sticky.
+void check_launch(context_state& state, int status, const char* what);
+
+/// Runs `body` for `what`: the host's want of memory becomes error{out_of_memory}, and a sticky CUDA error poisons the
+/// context wherever it was seen (a launch, a copy, a pointer query).
+template <class Body>
+decltype(auto) guarded(context_state& state, const char* what, Body body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    throw error(errc::out_of_memory, std::string("the host has no memory left for ") + what);
+  } catch (const error& e) {
+    if (e.code() == errc::context_poisoned) state.poisoned = true;
+    throw;
+  }
+}
+
+/// The vector instructions the CPU kernels use here: "avx512", "avx2" or "baseline".
+enum class cpu_isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
+cpu_isa best_cpu_isa() noexcept;
+std::string_view to_string(cpu_isa isa) noexcept;
+
+}  // namespace bcsc::core

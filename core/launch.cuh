@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/overlap.cuh"
+
+/// How every kernel of the library is started.
+namespace bcsc::core {
+
+/// The longest x dimension of a grid. Kernels stride over what does not fit.
+inline constexpr std::int64_t max_grid = 2147483647;
+
+/// Dynamic shared memory that a thread block gets without asking.
+inline constexpr std::int64_t default_shared_bytes = 48 * 1024;
+
+/// When a kernel's thread blocks may be placed.
+enum class begins {
+  after_previous,       ///< when all that was started before on the stream is done
+  while_previous_ends,  ///< from where the kernel before says let_next_begin(); this one says wait_for_previous(). Only
+                        ///< where all code is for sm_90 or later, else as above
+};
+
+/// Starts `kernel(args...)` on `grid` thread blocks of `block` threads. Neither allocates nor synchronises, and is
+/// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so what
+/// others left behind for cudaGetLastError is neither taken for ours nor cleared; our own failure is cleared there, for
+/// the caller has it in hand.
+template <class... Params, class... Args>
+int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
+          const Args&... args) {
+  cudaError_t error = cudaSuccess;
+  if (shared_bytes > default_shared_bytes) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+  }
+  if (error == cudaSuccess) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    config.stream = stream;
+    cudaLaunchAttribute overlap{};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &overlap;
+    config.numAttrs = when == begins::while_previous_ends && min_arch >= 900 ? 1 : 0;
+    error = cudaLaunchKernelEx(&config, kernel, args...);
+  }
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  return static_cast<int>(error);
+}
+
+template <class... Params, class... Args>
+int start(void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
+          const Args&... args) {
+  return start(begins::after_previous, kernel, grid, block, shared_bytes, stream, args...);
+}
+
+/// The same along one dimension, in `blocks` thread blocks, at most max_grid of them.
+template <class... Params, class... Args>
+int start(begins when, void (*kernel)(Params...), std::int64_t blocks, int threads, std::int64_t shared_bytes,
+          CUstream_st* stream, const Args&... args) {
+  return start(when, kernel, dim3(static_cast<unsigned>(std::min(blocks, max_grid))),
+               dim3(static_cast<unsigned>(threads)), shared_bytes, stream, args...);
+}
+
+template <class... Params, class... Args>
+int start(void (*kernel)(Params...), std::int64_t blocks, int threads, std::int64_t shared_bytes, CUstream_st* stream,
+          const Args&... args) {
+  return start(begins::after_previous, kernel, blocks, threads, shared_bytes, stream, args...);
+}
+
+}  // namespace bcsc::core

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "bcsc/dense.hpp"
+#include "bcsc/files.hpp"
+
+/// Dense matrices and vectors as files: Matrix Market's array form, NumPy's .npy and .npz, this library's .bcsc.
+namespace bcsc {
+
+/// What a dense file's header says, read without its values.
+struct dense_file_info {
+  std::string_view format;           ///< "matrix-market", "npy", "npz" or "bcsc"
+  std::int64_t rows = 0, cols = 0;   ///< a vector is one column
+  layout order = layout::col_major;  ///< that read_dense() gives
+  std::string member;                ///< of a .npz: which of its arrays
+};
+
+/// The header of a dense file: told by its content, then by its name. Of a .npz, read_options::member names the array;
+/// empty: the only one. Throws as read_dense() does for a header.
+dense_file_info read_dense_info(const std::filesystem::path& path, const read_options& options = {});
+
+// read_dense<T>(path, options) stands in bcsc/files.hpp.
+
+struct write_dense_options {
+  std::string comment;         ///< of Matrix Market files, line by line
+  std::string name = "arr_0";  ///< of a .npz's array, as numpy.load() calls it
+  progress_callback progress;
+};
+
+/// Writes a dense host matrix as the format that its name tells: .npy, .npz, .mtx, .bcsc (".gz" behind: gzip). NumPy
+/// files hold every bit of the values and the layout (fp16 as it is, bf16 as the fp32 it is a part of); text has the
+/// shortest digits that read back equal, and no NaN or infinity. Written beside and renamed: a failure leaves nothing
+/// behind. Throws error{invalid_argument} where the name tells none of these, error{unsupported} for a .npz in a build
+/// without libarchive, error{value_out_of_range | io_error | cancelled}, and what validate() throws.
+template <number T>
+void write_dense(const std::filesystem::path& path, dense_view<const T> a, const write_dense_options& options = {});
+template <number T>
+void write_dense(const std::filesystem::path& path, const dense_matrix<T>& a, const write_dense_options& options = {}) {
+  write_dense<T>(path, a.view(), options);
+}
+
+/// Whether write_dense() knows what to write under this name.
+bool is_dense_file_name(const std::filesystem::path& path);
+
+}  // namespace bcsc

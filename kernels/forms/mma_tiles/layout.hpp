@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+/// MMA tiles: the form of A that the tensor cores multiply. It is made once (kernels/forms/mma_tiles/mma_tiles.hpp) and
+/// read by the kernels (kernels/forms/mma_tiles/operand.hpp); what both have to know is here.
+///
+/// Row blocks of up to 64 consecutive rows; in each, the non-empty columns in groups of 8, best ordered by which of the
+/// block's 8-row parts they reach. A group has its 8 column numbers and, for each 8-row part that one of them reaches,
+/// a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 64 rows of A, while
+/// only the zeros of 8 x 8 tiles are multiplied.
+///
+/// What is missing in the last group of a row block is filled up with its last column and zeros in the tiles: B is then
+/// read where the block reads it anyway, and no kernel has to test.
+///
+/// Each tile has a mask of 64 bits that tells its entries, zeros among them, from the zeros between them: what is not
+/// finite in B is multiplied by entries alone (kernels/cuda/mma.cuh).
+namespace bcsc::forms {
+
+inline constexpr int mma_tile_rows = 8;     ///< of a tile
+inline constexpr int mma_tile_columns = 8;  ///< of a group
+inline constexpr int mma_tile_values = mma_tile_rows * mma_tile_columns;
+inline constexpr int max_mma_tile_parts = 8;  ///< 8-row parts of a row block
+
+/// The tiles are followed by one more that belongs to no group: what may be read for a part without a tile.
+inline constexpr int spare_tiles = 1;
+
+/// A group of columns: which parts it has a tile for (bit p: rows 8p .. 8p + 7 of the row block); the tiles follow each
+/// other from first_tile on.
+struct alignas(8) mma_tiles_group {
+  std::int32_t first_tile;
+  std::uint32_t parts;
+};
+
+/// What one warp multiplies: a row block, or a piece of one that has many groups.
+struct alignas(16) mma_tiles_item {
+  std::int32_t first_group, end_group;
+  std::int32_t first_row;
+  std::int32_t num_rows;  ///< of the row block
+  std::int32_t slot;      ///< -1: the item is the whole row block; else where its partial sums go
+  std::int32_t reserved[3];
+};
+
+/// A row block of which pieces have been multiplied: its result is the sum of slots first_slot, first_slot + 1, ...
+struct alignas(16) mma_tiles_sum {
+  std::int32_t first_row, num_rows;
+  std::int32_t first_slot, num_slots;
+};
+
+}  // namespace bcsc::forms

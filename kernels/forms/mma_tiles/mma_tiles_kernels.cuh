@@ -1,0 +1,261 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "converters/formats/device_grid.cuh"
+#include "kernels/forms/mma_tiles/layout.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
+
+/// What the device does to compact BCSC to make it MMA tiles (mma_tiles_device.cu puts it together).
+///
+/// Each column learns which 8-row parts of its row block it reaches; a stable sort by (row block, place of those parts
+/// in the Gray code) puts the columns in order. Eight of them are a group, whose parts say how many tiles it has. A
+/// warp fills a group's tiles in shared memory, zeros and all, and writes them as one stretch. A is read once, the
+/// MMA tiles are written once.
+namespace bcsc::forms::steps {
+
+using converters::steps::count_while;
+using converters::steps::num_grid_threads;
+using converters::steps::segment_of;
+using converters::steps::small_at;
+using converters::steps::thread_number;
+
+/// Which place `parts` has in the reflected Gray code; kernels/forms/mma_tiles/mma_tiles.cpp says what for.
+__host__ __device__ inline unsigned gray_rank(unsigned parts) {
+  parts ^= parts >> 4;
+  parts ^= parts >> 2;
+  return parts ^ parts >> 1;
+}
+static_assert(max_mma_tile_parts <= 8);
+
+/// How many entries column j has, for the sums that say where they begin.
+struct column_entries {
+  const void* col_count;
+  int index_bytes;
+  std::int64_t nnzc;
+  __host__ __device__ std::int32_t operator()(std::int64_t j) const {
+    return j < nnzc ? static_cast<std::int32_t>(small_at(col_count, index_bytes, j)) + 1 : 0;
+  }
+};
+
+/// Column j's parts and, unless null, its key and its number.
+struct column_parts_body {
+  mma_tiles_job job;
+  const std::int32_t* first_entry;
+  int parts_bits;
+  std::uint8_t* parts;
+  std::uint64_t* keys;
+  std::int32_t* order;
+  __device__ void operator()(std::int64_t j) const {
+    unsigned reached = 0;
+    for (std::int64_t k = first_entry[j]; k < first_entry[j + 1]; ++k) {
+      reached |= 1u << static_cast<int>(small_at(job.row_in_block, job.index_bytes, k)) / mma_tile_rows;
+    }
+    parts[j] = static_cast<std::uint8_t>(reached);
+    if (keys == nullptr) return;
+    const auto block = static_cast<std::uint64_t>(segment_of(job.brow_ptr, job.num_blocks, j));
+    keys[j] = block << parts_bits | gray_rank(reached);
+    order[j] = static_cast<std::int32_t>(j);
+  }
+};
+
+/// What row block b takes.
+struct block_needs {
+  const std::int32_t* brow_ptr;
+  std::int64_t num_blocks, max_groups;
+  __host__ __device__ mma_tiles_place operator()(std::int64_t b) const {
+    if (b >= num_blocks) return {};
+    const auto columns = static_cast<std::uint32_t>(brow_ptr[b + 1] - brow_ptr[b]);
+    const std::uint32_t groups = (columns + mma_tile_columns - 1) / mma_tile_columns;
+    if (max_groups == 0 || groups <= max_groups) return {groups, 0, 0};
+    const auto most = static_cast<std::uint32_t>(max_groups);
+    return {groups, (groups - 1) / most + 1, 1};
+  }
+};
+struct add_places {
+  __host__ __device__ mma_tiles_place operator()(const mma_tiles_place& a, const mma_tiles_place& b) const {
+    return {a.groups + b.groups, a.slots + b.slots, a.sums + b.sums};
+  }
+};
+
+/// Group g's columns and parts.
+struct group_body {
+  const std::int32_t* brow_ptr;
+  std::int64_t num_blocks;
+  const mma_tiles_place* before;
+  const std::uint8_t* parts;
+  const std::int32_t* order;  // null: each column stands at its own place
+  group_columns* columns;
+  mma_tiles_group* groups;
+  __device__ void operator()(std::int64_t g) const {
+    const std::int64_t block = count_while(num_blocks, [&](std::int64_t b) { return before[b].groups <= g; }) - 1;
+    const std::int64_t first = brow_ptr[block] + (g - before[block].groups) * mma_tile_columns;
+    const std::int64_t left = brow_ptr[block + 1] - first;
+    const int count = left < mma_tile_columns ? static_cast<int>(left) : mma_tile_columns;
+    unsigned reached = 0;
+    for (int k = 0; k < count; ++k) reached |= parts[order != nullptr ? order[first + k] : first + k];
+    columns[g] = {static_cast<std::int32_t>(first), count};
+    groups[g].parts = reached;
+  }
+};
+
+__host__ __device__ inline int count_bits(unsigned bits) {
+  int count = 0;
+  for (; bits != 0; bits &= bits - 1) ++count;
+  return count;
+}
+
+/// How many tiles group g has.
+struct group_tiles {
+  const mma_tiles_group* groups;
+  std::int64_t num_groups;
+  __host__ __device__ std::int64_t operator()(std::int64_t g) const {
+    return g < num_groups ? count_bits(groups[g].parts) : 0;
+  }
+};
+
+struct first_tile_body {
+  const std::int64_t* first_tile;
+  mma_tiles_group* groups;
+  __device__ void operator()(std::int64_t g) const { groups[g].first_tile = static_cast<std::int32_t>(first_tile[g]); }
+};
+
+/// Item i, and the sum that its row block needs if it is the first of several.
+struct item_body {
+  mma_tiles_job job;
+  const mma_tiles_place* before;  // [num_blocks + 1]
+  mma_tiles_item* items;
+  mma_tiles_sum* sums;
+
+  __device__ std::int64_t first_item(std::int64_t block) const {
+    return block - before[block].sums + before[block].slots;
+  }
+  __device__ std::int32_t first_row(std::int64_t block) const {
+    if (job.block_row != nullptr) return job.block_row[block];
+    const std::int64_t row = block * job.m_block;
+    return static_cast<std::int32_t>(row < job.rows ? row : job.rows);
+  }
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t block = count_while(job.num_blocks, [&](std::int64_t b) { return first_item(b) <= i; }) - 1;
+    const std::int64_t first = first_item(block), pieces = first_item(block + 1) - first, p = i - first;
+    const std::int64_t begin = before[block].groups, count = before[block + 1].groups - begin;
+    const bool split = before[block + 1].sums > before[block].sums;
+    const auto slot = static_cast<std::int32_t>(before[block].slots);
+    const std::int32_t row = first_row(block), num_rows = first_row(block + 1) - row;
+    items[i] = {static_cast<std::int32_t>(begin + count * p / pieces),
+                static_cast<std::int32_t>(begin + count * (p + 1) / pieces),
+                row,
+                num_rows,
+                split ? slot + static_cast<std::int32_t>(p) : -1,
+                {}};
+    if (split && p == 0) sums[before[block].sums] = {row, num_rows, slot, static_cast<std::int32_t>(pieces)};
+  }
+};
+
+/// Warps that fill groups side by side in a thread block, and the threads of a warp that share a column.
+inline constexpr int fill_warps = 8;
+inline constexpr int column_lanes = 32 / mma_tile_columns;
+
+struct tile_filling {
+  mma_tiles_job job;
+  const std::int32_t* first_entry;
+  const std::int32_t* order;
+  const group_columns* columns;
+  const mma_tiles_group* groups;
+  std::int32_t* col_ind;
+  void* tiles;
+  std::uint64_t* masks;
+};
+
+/// Value: an unsigned integer as large as a value. Warps take the groups in turn.
+template <class Value>
+__global__ void __launch_bounds__(32 * fill_warps)
+    fill_tiles_kernel(const __grid_constant__ tile_filling at, std::int64_t num_groups) {
+  constexpr int max_values = max_mma_tile_parts * mma_tile_values;
+  __shared__ Value shared[fill_warps][max_values];
+  __shared__ unsigned shared_masks[fill_warps][2 * max_mma_tile_parts];  // halves: there is no OR of 64 bits
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  Value* const tiles = shared[warp];
+  unsigned* const masks = shared_masks[warp];
+  const int k = lane / column_lanes;
+  for (std::int64_t g = blockIdx.x * std::int64_t{fill_warps} + warp; g < num_groups;
+       g += gridDim.x * std::int64_t{fill_warps}) {
+    const mma_tiles_group group = at.groups[g];
+    const group_columns columns = at.columns[g];
+    const int num_tiles = __popc(group.parts), num_values = num_tiles * mma_tile_values;
+    for (int i = lane; i < num_values; i += 32) tiles[i] = 0;
+    if (lane < 2 * num_tiles) masks[lane] = 0;
+    __syncwarp();
+    const int place = columns.first + (k < columns.count ? k : columns.count - 1);
+    const int column = at.order != nullptr ? at.order[place] : place;
+    if (lane % column_lanes == 0) {
+      at.col_ind[g * mma_tile_columns + k] =
+          at.job.col_ind16 != nullptr ? static_cast<std::int32_t>(at.job.col_ind16[column]) : at.job.col_ind[column];
+    }
+    if (k < columns.count) {
+      const int end = at.first_entry[column + 1];
+      for (int e = at.first_entry[column] + lane % column_lanes; e < end; e += column_lanes) {
+        const int row = static_cast<int>(small_at(at.job.row_in_block, at.job.index_bytes, e));
+        const unsigned lower_parts = (1u << row / mma_tile_rows) - 1;
+        const int tile = __popc(group.parts & lower_parts);
+        const int in_tile = row % mma_tile_rows * mma_tile_columns + k;
+        tiles[tile * mma_tile_values + in_tile] = static_cast<const Value*>(at.job.values)[e];
+        atomicOr(masks + 2 * tile + in_tile / 32, 1u << in_tile % 32);
+      }
+    }
+    __syncwarp();
+    Value* const to = static_cast<Value*>(at.tiles) + std::int64_t{group.first_tile} * mma_tile_values;
+    for (int i = lane; i < num_values; i += 32) to[i] = tiles[i];
+    if (lane < num_tiles) {
+      at.masks[group.first_tile + lane] = std::uint64_t{masks[2 * lane + 1]} << 32 | masks[2 * lane];
+    }
+    __syncwarp();
+  }
+}
+
+__host__ __device__ inline std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/// What is hashed: the shape, then the index arrays, one after the other.
+struct pattern_elements {
+  mma_tiles_job job;
+
+  __host__ __device__ std::int64_t size() const { return 2 + (job.num_blocks + 1) + 2 * job.nnzc + job.nnz; }
+  __host__ __device__ std::uint64_t operator[](std::int64_t i) const {
+    if (i < 2) return static_cast<std::uint64_t>(i == 0 ? job.rows : job.cols);
+    i -= 2;
+    if (i <= job.num_blocks) return static_cast<std::uint64_t>(job.brow_ptr[i]);
+    i -= job.num_blocks + 1;
+    if (i < job.nnzc) {
+      return job.col_ind16 != nullptr ? job.col_ind16[i] : static_cast<std::uint64_t>(job.col_ind[i]);
+    }
+    i -= job.nnzc;
+    if (i < job.nnzc) return static_cast<std::uint64_t>(small_at(job.col_count, job.index_bytes, i));
+    return static_cast<std::uint64_t>(small_at(job.row_in_block, job.index_bytes, i - job.nnzc));
+  }
+};
+
+/// Adds the hashes of (position, element) to the two sums.
+template <class Elements>
+__global__ void pattern_hash_kernel(std::int64_t n, Elements elements, unsigned long long* sums) {
+  std::uint64_t low = 0, high = 0;
+  for (std::int64_t i = thread_number(); i < n; i += num_grid_threads()) {
+    const std::uint64_t hash = mix(mix(static_cast<std::uint64_t>(i) + 0x9e3779b97f4a7c15u) + elements[i]);
+    low += hash;
+    high += mix(hash + 0x9e3779b97f4a7c15u);
+  }
+  for (int distance = 16; distance > 0; distance /= 2) {
+    low += __shfl_down_sync(0xffffffffu, low, distance);
+    high += __shfl_down_sync(0xffffffffu, high, distance);
+  }
+  if (threadIdx.x % 32 != 0) return;
+  atomicAdd(sums, static_cast<unsigned long long>(low));
+  atomicAdd(sums + 1, static_cast<unsigned long long>(high));
+}
+
+}  // namespace bcsc::forms::steps

@@ -1,0 +1,13 @@
+#include "converters/formats/no_cuda.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
+
+/// A build without CUDA: there is no device matrix to work on.
+namespace bcsc::forms::steps {
+
+using converters::no_cuda;
+
+planned_mma_tiles plan_mma_tiles(int, const mma_tiles_job&) { no_cuda(); }
+void fill_mma_tiles(const mma_tiles_job&, const planned_mma_tiles&, const mma_tiles_arrays&) { no_cuda(); }
+void add_pattern_hash(const mma_tiles_job&, unsigned long long*) { no_cuda(); }
+
+}  // namespace bcsc::forms::steps

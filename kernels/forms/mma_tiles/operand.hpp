@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/forms/mma_tiles/layout.hpp"
+#include "kernels/forms/product_args.hpp"
+
+namespace bcsc::kernels {
+
+/// A in MMA tiles (kernels/forms/mma_tiles/layout.hpp says what they are) as a kernel reads it.
+template <class T>
+struct mma_tiles_operand {
+  std::int64_t rows, cols;  ///< below 2^31, as are the numbers of groups and tiles
+  std::int64_t height;      ///< rows of a row block, or of the highest: 8, 16, 32 or 64
+  std::int64_t num_items;
+  const forms::mma_tiles_item* items;    ///< each row of A in one row block; a row block is one item, or several
+  const forms::mma_tiles_group* groups;  ///< not read where height is 8: group g has tile g
+  const std::int32_t* col_ind;           ///< [8 * groups]
+  const T* tiles;                        ///< [64 * (tiles + forms::spare_tiles)], aligned to 16 bytes
+  /// [tiles] bit 8 r + c: there is an entry in row r, column c. Only read where a product is not finite.
+  const std::uint64_t* masks;
+  const std::int32_t* row_of;  ///< the row of C that row m of A is; null: m
+
+  // Row blocks in several pieces. None: 0 and null.
+  std::int64_t num_sums;
+  const forms::mma_tiles_sum* sums;
+  scalar_of<T>* partial;  ///< [slots][height][n]: workspace, written and read by each run
+};
+
+template <class T>
+using mma_tiles_args = product_args<T, mma_tiles_operand<T>>;
+
+/// Elements of mma_tiles_operand::partial.
+constexpr std::int64_t partial_values(std::int64_t num_slots, std::int64_t height, std::int64_t n) {
+  return num_slots * height * n;
+}
+
+}  // namespace bcsc::kernels

@@ -1,0 +1,67 @@
+#include "kernels/forms/mma_tiles/stored.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "converters/formats/device_compact.hpp"
+
+namespace bcsc::forms {
+
+namespace {
+
+template <number T>
+stored_mma_tiles<T> tiles_of(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
+  return {.tiles = to_mma_tiles_on_device(*how.device, blocks, {.max_groups = max_groups_for(blocks.nnzc())}),
+          .nnzc = blocks.nnzc(),
+          .num_row_blocks = blocks.num_row_blocks(),
+          .row_of = row_permutation<std::int32_t>(how),
+          .pattern = hash_pattern_on_device(*how.device, blocks)};
+}
+
+}  // namespace
+
+// Row blocks of heights of their own are made on the host.
+template <number T, index I>
+stored_mma_tiles<T> make_mma_tiles(const csr_view<T, I>& csr, const storing& how) {
+  const int device = *how.device;
+  if (!how.boundaries.empty()) {
+    if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+      return make_mma_tiles<T, std::int32_t>(cast<T, std::int32_t>(csr), how);
+    } else {
+      const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
+      return tiles_of<T>(converters::upload(device, blocks.view()).view(), how);
+    }
+  }
+  std::optional<stored_mma_tiles<T>> made;
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+    made = tiles_of<T>(converters::to_compact_on_device(device, there, how.m_block).view(), how);
+  });
+  return std::move(*made);
+}
+
+template <class T>
+stored_facts stored_mma_tiles<T>::facts() const {
+  return {nnzc, tiles.bytes() + row_of.bytes(), num_row_blocks};
+}
+
+template <class T>
+int stored_mma_tiles<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                               const kernels::launch_env& env) const {
+  const auto& f = tiles;
+  const kernels::mma_tiles_operand<T> a{
+      f.rows,         f.cols,         f.height,      f.items.size(), f.items.data(), f.groups.data(), f.col_ind.data(),
+      f.tiles.data(), f.masks.data(), row_of.data(), f.sums.size(),  f.sums.data(),  product.partials};
+  const auto args = with_operand(a, product);
+  return launch(&args, env);
+}
+
+#define BCSC_INSTANTIATE(T)                                                                      \
+  template struct stored_mma_tiles<T>;                                                           \
+  template stored_mma_tiles<T> make_mma_tiles(const csr_view<T, std::int32_t>&, const storing&); \
+  template stored_mma_tiles<T> make_mma_tiles(const csr_view<T, std::int64_t>&, const storing&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+
+}  // namespace bcsc::forms

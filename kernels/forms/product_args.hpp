@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bcsc/elements.hpp"
+
+struct CUstream_st;
+
+/// What every SpMM kernel, CPU or CUDA, is given: plain pointers and 64-bit sizes. Kernels never allocate.
+namespace bcsc::kernels {
+
+/// The form of A that an algorithm reads.
+enum class operand_form {
+  compact,     ///< compact BCSC (bcsc_operand), of any m_block
+  row_stream,  ///< a stream of pieces of rows (kernels/forms/row_stream/operand.hpp)
+  mma_tiles,   ///< for the tensor cores (kernels/forms/mma_tiles/operand.hpp), of the config's own m_block
+};
+
+/// Several products of one A, started at once: distances in elements from what one member has to what the next has.
+struct batch_strides {
+  std::int64_t count = 1;  ///< 1 .. max_members; more than one only where the kernel's table says `batches`
+  std::int64_t b = 0, c = 0;
+  std::int64_t partials = 0;  ///< in the operand's workspace
+};
+
+/// On a GPU the members lie along z of a grid, which is no longer.
+inline constexpr std::int64_t max_members = 65535;
+
+/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the rows of the
+/// table scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
+template <class T, class Operand>
+struct product_args {
+  Operand a;
+  const T* b;        ///< cols x n (scatter: rows x n): element (m, n) at b[m * ldb + n * b_col_stride]
+  std::int64_t ldb;  ///< between rows
+  std::int64_t n;
+  T* c;  ///< element (m, n) at c[m * c_row_stride + n * c_col_stride]
+  std::int64_t c_row_stride, c_col_stride;
+  scalar_of<T> alpha, beta;
+  const scalar_of<T>* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
+  const scalar_of<T>* beta_at;
+  /// 1, for the plan packs a column-major B; but where a table says strided_cols(), so many columns are read at once
+  /// where they lie.
+  std::int64_t b_col_stride = 1;
+  /// Of each row of a row-major B, n or more: what lies behind column n may be read, and is not used.
+  std::int64_t b_readable_cols = n;
+  batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
+};
+
+/// How a kernel of either backend is started.
+struct launch_env {
+  int threads;          ///< CPU
+  CUstream_st* stream;  ///< CUDA; its device is current
+  int num_multiprocessors;
+};
+
+/// Starts one row of a table. `args` points to spmm_args<T, I> as the row's type and index_bits say, for row-wise CUDA
+/// kernels to row_stream_args<T> (kernels/forms/row_stream/operand.hpp), for those on the tensor cores to
+/// mma_tiles_args<T>. Returns a cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
+using launch_fn = int (*)(const void* args, const launch_env& env);
+
+}  // namespace bcsc::kernels

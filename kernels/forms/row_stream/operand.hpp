@@ -1,0 +1,57 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/forms/product_args.hpp"
+#include "kernels/forms/row_stream/layout.hpp"
+
+/// A as the row-wise kernels read it: a stream of pieces of rows, in the order in which thread blocks take them
+/// (kernels/forms/row_stream/row_stream.hpp makes it and says why it is cut and ordered so).
+namespace bcsc::kernels {
+
+/// S: scalar_of the product's values. Values of 16 bits are widened, so that a pair is one 16-byte load all the same,
+/// and needs no instruction before it is multiplied.
+template <class S>
+struct row_stream_operand {
+  std::int64_t rows, cols;
+  std::int64_t num_pieces;
+  std::int64_t num_partials;  ///< pieces 0 .. num_partials - 1 are parts of rows of several pieces, the heavy rows
+  std::int64_t num_heavy;     ///< heavy rows
+  /// [num_pieces + 1], every row in one of them at least, those without entries at the end; the last names no piece,
+  /// only the end of the one before it
+  const forms::row_piece* pieces;
+  /// [pieces[num_pieces].first_pair + 1]: one more than there are, for a piece that begins at the end is looked at;
+  /// padding has column 0, value 0
+  const forms::entry_pair<S>* pairs;
+  const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
+  S* workspace;                   ///< row_stream_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
+};
+
+template <class T>
+using row_stream_args = product_args<T, row_stream_operand<scalar_of<T>>>;
+
+/// Rows of partial sums are whole 16-byte vectors; partials_ld: elements from one to the next.
+template <class S>
+inline constexpr std::int64_t partials_grain = 16 / sizeof(S);
+template <class S>
+constexpr std::int64_t partials_ld(std::int64_t n) {
+  return (n + partials_grain<S> - 1) / partials_grain<S> * partials_grain<S>;
+}
+
+/// The workspace of a product with n columns: the partial sums of each piece of a heavy row. Nothing has to lie in it
+/// before the product, and nothing of it is read after.
+template <class S>
+constexpr std::int64_t row_stream_workspace_bytes(const row_stream_operand<S>& a, std::int64_t n) {
+  return a.num_partials * partials_ld<S>(n) * static_cast<std::int64_t>(sizeof(S));
+}
+
+/// Pieces that a team takes one after the other, `most` at most, where `rounds` thread blocks would take one each: so
+/// many that a few thread blocks are left for each of the `places` that a GPU holds at once, for longer ones would
+/// leave the end uneven.
+constexpr std::int64_t depth_for(std::int64_t rounds, std::int64_t places, std::int64_t most) {
+  constexpr std::int64_t blocks_each = 4;
+  return std::clamp<std::int64_t>(rounds / (blocks_each * std::max<std::int64_t>(1, places)), 1, most);
+}
+
+}  // namespace bcsc::kernels

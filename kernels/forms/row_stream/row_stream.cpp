@@ -1,0 +1,167 @@
+#include "kernels/forms/row_stream/row_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "converters/formats/instantiate.hpp"
+#include "converters/formats/parallel.hpp"
+#include "core/checked.hpp"
+
+namespace bcsc::forms {
+
+using converters::even_cuts;
+using converters::for_pieces;
+using converters::parallel_for;
+using converters::require_at_least_one;
+using converters::require_host;
+using converters::storage;
+using converters::worthwhile_pieces;
+
+namespace {
+
+using core::at;
+using core::ceil_div;
+using core::fail;
+
+template <class T, class I>
+struct lengths {
+  const csr_view<T, I>& a;
+  row_stream_options options;
+
+  std::int64_t entries(std::int64_t row) const { return std::int64_t{a.row_ptr[at(row) + 1]} - a.row_ptr[at(row)]; }
+  std::int64_t pairs(std::int64_t row) const { return ceil_div(entries(row), 2); }
+  bool heavy(std::int64_t row) const { return entries(row) > options.split; }
+  std::int64_t pieces(std::int64_t row) const { return heavy(row) ? ceil_div(entries(row), options.max_piece()) : 1; }
+
+  std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
+};
+
+/// The light rows in the order of their pieces, longest first, stable: a counting sort, each thread counting its share
+/// of the rows. No light row has more than `longest` entries.
+template <class Lengths>
+std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_light, std::int64_t longest) {
+  const std::int64_t rows = of.a.rows, num_classes = ceil_div(longest, of.options.grain) + 1;
+  const auto rank = [&](std::int64_t row) { return num_classes - 1 - of.length_class(row); };
+  // The tables of counts must stay small beside the rows.
+  const std::int64_t shares = std::min(worthwhile_pieces(rows), std::max<std::int64_t>(1, rows / num_classes));
+  const std::vector<std::int64_t> cuts = even_cuts(rows, shares, [](std::int64_t i) { return i; });
+  const auto num_shares = static_cast<std::int64_t>(cuts.size()) - 1;
+  auto next = storage<std::int64_t>(num_shares * num_classes, "row counts");
+  for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      if (!of.heavy(row)) ++next[at(share * num_classes + rank(row))];
+    }
+  });
+  std::int64_t position = 0;
+  for (std::int64_t c = 0; c < num_classes; ++c) {
+    for (std::int64_t share = 0; share < num_shares; ++share) {
+      position += std::exchange(next[at(share * num_classes + c)], position);
+    }
+  }
+  auto sorted = storage<std::int32_t>(num_light, "rows");
+  for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      if (!of.heavy(row)) sorted[at(next[at(share * num_classes + rank(row))]++)] = static_cast<std::int32_t>(row);
+    }
+  });
+  return sorted;
+}
+
+/// Entries begin .. end of `a` from pair `to` on.
+template <class T, class I>
+void fill(std::vector<entry_pair<scalar_of<T>>>& pairs, std::int64_t to, const csr_view<T, I>& a, std::int64_t begin,
+          std::int64_t end) {
+  for (std::int64_t k = begin; k < end; ++k) {
+    entry_pair<scalar_of<T>>& pair = pairs[at(to + (k - begin) / 2)];
+    pair.col[(k - begin) % 2] = static_cast<std::int32_t>(a.col_ind[at(k)]);
+    pair.value[(k - begin) % 2] = static_cast<scalar_of<T>>(a.values[at(k)]);
+  }
+}
+
+}  // namespace
+
+void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_options& options) {
+  // Even, so that a piece inside a row is whole pairs.
+  if (options.split < 2 || options.split % 2 != 0 || options.split > max_split) {
+    fail(errc::invalid_argument, "split = {}: must be even and lie in 2 .. {}", options.split, max_split);
+  }
+  if (options.piece < 0 || options.piece % 2 != 0 || options.piece > options.split) {
+    fail(errc::invalid_argument, "piece = {}: must be even and lie in 0 .. {} (split)", options.piece, options.split);
+  }
+  require_at_least_one(options.grain, "grain");
+  (void)core::narrow<std::int32_t>(rows, "rows");
+  (void)core::narrow<std::int32_t>(cols, "cols");
+}
+
+template <number T, index I>
+row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream_options& options) {
+  require_host(a.space, "csr");
+  check_row_stream(a.rows, a.cols, options);
+  const lengths<T, I> of{a, options};
+
+  row_stream<scalar_of<T>> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.nnz = a.nnz();
+  std::vector<std::int32_t> heavy;
+  std::int64_t num_pairs = 0, longest = 0;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    num_pairs += of.pairs(row);
+    if (!of.heavy(row)) {
+      longest = std::max(longest, of.entries(row));
+      continue;
+    }
+    heavy.push_back(static_cast<std::int32_t>(row));
+    out.num_partials += of.pieces(row);
+    out.heavy_ptr.push_back(core::narrow<std::int32_t>(out.num_partials, "pieces of heavy rows"));
+  }
+  (void)core::narrow<std::uint32_t>(num_pairs + 1, "pairs of entries");
+  const auto num_heavy = static_cast<std::int64_t>(heavy.size());
+  const std::int64_t num_light = a.rows - num_heavy;
+  const std::vector<std::int32_t> light = sorted_light_rows(of, num_light, longest);
+  out.pieces = storage<row_piece>(out.num_partials + num_light + 1, "pieces");
+  out.pairs = storage<entry_pair<scalar_of<T>>>(num_pairs + 1, "pairs of entries");
+
+  // Where each piece begins.
+  std::int64_t pair = 0;
+  std::size_t piece = 0;
+  const auto append = [&](std::int64_t row, std::int64_t pairs, bool odd) {
+    out.pieces[piece++] = {static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(2 * row + (odd ? 1 : 0))};
+    pair += pairs;
+  };
+  for (const std::int64_t row : heavy) {
+    const std::int64_t pairs = of.pairs(row), pieces = of.pieces(row);
+    for (std::int64_t i = 0; i < pieces; ++i) {
+      append(row, pairs * (i + 1) / pieces - pairs * i / pieces, i == pieces - 1 && of.entries(row) % 2 != 0);
+    }
+  }
+  for (const std::int64_t row : light) append(row, of.pairs(row), of.entries(row) % 2 != 0);
+  append(0, 0, false);
+
+  // The entries. A heavy row's pieces follow each other, and cut it between pairs, so it is filled as one.
+  const auto first_pair = [&](std::int64_t p) { return std::int64_t{out.pieces[at(p)].first_pair}; };
+  const auto row_entries = [&](std::int64_t row, std::int64_t to) {
+    fill(out.pairs, to, a, a.row_ptr[at(row)], a.row_ptr[at(row) + 1]);
+  };
+  parallel_for(num_heavy,
+               [&](std::int64_t h) { row_entries(heavy[at(h)], first_pair(std::int64_t{out.heavy_ptr[at(h)]})); });
+  const auto weight = [&](std::int64_t i) {
+    return 2 * (first_pair(out.num_partials + i) - first_pair(out.num_partials)) + i;
+  };
+  if (num_light > 0) {
+    for_pieces(even_cuts(num_light, worthwhile_pieces(weight(num_light)), weight),
+               [&](std::int64_t, std::int64_t first, std::int64_t last) {
+                 for (std::int64_t i = first; i < last; ++i) {
+                   row_entries(light[at(i)], first_pair(out.num_partials + i));
+                 }
+               });
+  }
+  return out;
+}
+
+#define BCSC_INSTANTIATE(T, I) \
+  template row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>&, const row_stream_options&);
+BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc::forms

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bcsc/formats.hpp"
+#include "core/buffer.hpp"
+#include "kernels/forms/row_stream/layout.hpp"
+
+/// CSR as the row-wise GPU kernels stream it.
+///
+/// Rows of more than `split` entries, the heavy ones, are cut into even pieces of at most `piece`, so that no thread
+/// group works on one for long after the others are done; their pieces come first, row by row. The other rows are one
+/// piece each, longest first: neighbours, which one warp and one thread block take together, are alike, and what is
+/// left for the end is short; rows without entries are the last. Lengths count by multiples of `grain`: within one
+/// multiple, which costs a kernel about the same, rows keep their order, for neighbouring rows of a mesh read the same
+/// rows of B. Entries lie in the order of the pieces, so A is read as one stream; each piece begins with a new pair of
+/// entries (an odd one's last pair is filled up with column 0, value 0, which kernels do not multiply).
+namespace bcsc::forms {
+
+struct row_stream_options {
+  std::int64_t split = 256;  ///< the most entries of a row that is not cut: even, at least 2
+  std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
+  std::int64_t piece = 0;    ///< the most entries of a piece of a heavy row: even, at most `split`; 0: `split`
+
+  constexpr std::int64_t max_piece() const { return piece > 0 ? piece : split; }
+  friend bool operator==(const row_stream_options&, const row_stream_options&) = default;
+};
+
+/// T: fp32 or fp64; fp16 and bf16 are streamed as fp32, in which they take no more room (entry_pair).
+template <value T>
+struct row_stream {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::int64_t num_partials = 0;              ///< the pieces of heavy rows
+  std::vector<row_piece> pieces;              ///< [num_pieces + 1]
+  std::vector<entry_pair<T>> pairs;           ///< [num_pairs + 1]
+  std::vector<std::int32_t> heavy_ptr = {0};  ///< [num_heavy + 1] the first piece of each heavy row
+
+  std::int64_t num_pieces() const { return static_cast<std::int64_t>(pieces.size()) - 1; }
+  std::int64_t num_heavy() const { return static_cast<std::int64_t>(heavy_ptr.size()) - 1; }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(std::span(pieces).size_bytes() + std::span(pairs).size_bytes() +
+                                     std::span(heavy_ptr).size_bytes());
+  }
+  friend bool operator==(const row_stream&, const row_stream&) = default;
+};
+
+/// How to cut for products with `cols` columns by a kernel whose teams multiply `step` entries of a piece at a time.
+/// The steps of a piece follow each other, so at the end a GPU waits for as long as the longest piece takes; short
+/// pieces are many sums to write and to add up. The whole takes so and so many steps of all teams: the best pieces were
+/// found (docs/history, 21) to take about twice the root of that, from 4 to 72. Where all rows are long, cutting
+/// them would only add partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
+constexpr row_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
+  constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
+  constexpr std::int64_t few = 64;                  // entries: not worth a second kernel
+  constexpr std::int64_t max_doubled = 64, max_steps = 72;  // R-MAT: 64 and 80 took 4 and 2 % longer than 72
+  const std::int64_t thousands = nnz / 1000 + 1;            // so that their product with any N fits
+  const std::int64_t whole = thousands * (cols < 1000000 ? cols : 1000000) / (products_a_step / 1000);
+  std::int64_t steps = 4;
+  while (steps < max_doubled && steps * steps < 4 * whole) steps *= 2;
+  if (steps == max_doubled && 60 * steps <= 4 * whole) steps = max_steps;
+  const std::int64_t mean = rows > 0 ? nnz / rows : 0;
+  const std::int64_t piece = steps * step + steps * step % 2;
+  const std::int64_t least = 4 * mean > few ? 4 * mean : few;
+  const std::int64_t split = std::min(std::max(piece, least), max_split);
+  return {.split = split, .piece = piece < split ? piece : 0};
+}
+
+/// `a` lies on the host and holds its invariants. Parallel; the result does not depend on the number of threads. Reads
+/// A once and the row pointers three times. Throws error{invalid_argument | wrong_memory_space | size_overflow |
+/// out_of_memory}; size_overflow where rows or columns do not fit 31 bits or pairs 32.
+template <number T, index I>
+row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream_options& options = {});
+
+/// Throws error{invalid_argument | size_overflow} for what no stream can be made of.
+void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_options& options);
+
+/// A stream on a GPU; device_compact.hpp says the same of its matrices.
+template <value T>
+struct device_row_stream {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::int64_t num_partials = 0;
+  core::device_buffer<row_piece> pieces;
+  core::device_buffer<entry_pair<T>> pairs;
+  core::device_buffer<std::int32_t> heavy_ptr;
+
+  std::int64_t num_pieces() const { return pieces.size() - 1; }
+  std::int64_t num_heavy() const { return heavy_ptr.size() - 1; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(pieces.bytes() + pairs.bytes() + heavy_ptr.bytes()); }
+};
+
+/// Returns when the copy is done.
+template <value T>
+device_row_stream<T> upload(int device, const row_stream<T>& a) {
+  return {a.rows,
+          a.cols,
+          a.nnz,
+          a.num_partials,
+          {device, std::span<const row_piece>(a.pieces)},
+          {device, std::span<const entry_pair<T>>(a.pairs)},
+          {device, std::span<const std::int32_t>(a.heavy_ptr)}};
+}
+
+/// The same stream, made on the GPU: bit-equal to the host's. `a` lies on the device and holds its invariants. As
+/// device_convert.hpp: work on the default stream, complete on return, error{no_device} in a build without CUDA.
+///
+/// Method: a stable radix sort of the rows by class of length, sums of their pairs in that order, then every pair of
+/// the stream fetches its entries. Reads A once and the row pointers four times, writes the stream once, and waits once
+/// for the sizes. Temporary memory: 28 bytes a row, and what the sort of as many takes.
+/// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
+template <number T>
+device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
+                                                        const row_stream_options& options = {});
+
+/// Row i becomes row_of[i], for each of the stream's rows: of a matrix whose rows were put into another order.
+template <value T>
+void rename_rows(int device, device_row_stream<T>& a, std::span<const std::int64_t> row_of);
+
+/// Whether two streams on `device` are of matrices with equal pattern: a stream has its matrix's, and its cuts.
+template <value T>
+bool same_pattern(int device, const device_row_stream<T>& a, const device_row_stream<T>& b);
+
+}  // namespace bcsc::forms

@@ -1,0 +1,124 @@
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <bit>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "converters/formats/device_loops.cuh"
+#include "kernels/forms/row_stream/row_stream_kernels.cuh"
+#include "kernels/forms/row_stream/row_stream_steps.hpp"
+
+namespace bcsc::forms::steps {
+
+using converters::steps::first_where;
+using converters::steps::for_each;
+using converters::steps::with_cub;
+
+namespace {
+
+row_cutting cutting_of(const row_stream_job& job) {
+  // A grain beyond the longest row tells no more than that row's length does.
+  const auto longest = static_cast<std::uint32_t>(std::max<std::int64_t>(job.longest_light, 1));
+  const auto grain = static_cast<std::uint32_t>(std::min<std::int64_t>(job.grain, longest));
+  return {job.row_ptr, static_cast<std::uint32_t>(job.split), static_cast<std::uint32_t>(job.piece), grain,
+          (longest - 1) / grain + 2};
+}
+
+/// Of 8 bytes.
+int pair_words(int value_bytes) { return value_bytes == 8 ? 3 : 2; }
+
+template <class T>
+void fill_pairs(const pair_filling& at, std::int64_t num_tiles) {
+  core::gpu::check_launch(core::start(&fill_pairs_kernel<T>, num_tiles, tile_threads, 0, nullptr, at, num_tiles),
+                          "filling of pairs of entries");
+}
+
+}  // namespace
+
+ordered_rows order_rows(int device, const row_stream_job& job) {
+  const row_cutting cut = cutting_of(job);
+  const std::int64_t rows = job.rows;
+  ordered_rows out;
+  out.rows = core::device_buffer<std::int32_t>(device, 2 * rows);
+  out.begin = core::device_buffer<std::uint64_t>(device, rows + 2);
+  // The number of heavy rows comes behind the sums: all that the host has to know lies together.
+  auto* const num_heavy = reinterpret_cast<unsigned long long*>(out.begin.data()) + rows + 1;
+  core::gpu::fill_zero(num_heavy, sizeof *num_heavy);
+  if (rows > 0) {
+    const core::device_buffer<std::uint32_t> keys(device, 2 * rows);
+    for_each(rows, row_key_body{cut, keys.data(), out.rows.data(), num_heavy}, "classes of rows");
+    cub::DoubleBuffer<std::uint32_t> key_pair(keys.data(), keys.data() + rows);
+    cub::DoubleBuffer<std::int32_t> row_pair(out.rows.data(), out.rows.data() + rows);
+    const int num_bits = static_cast<int>(std::bit_width(cut.num_classes));
+    with_cub(
+        device,
+        [&](void* temporary, std::size_t& bytes) {
+          return cub::DeviceRadixSort::SortPairs(temporary, bytes, key_pair, row_pair, rows, 0, num_bits);
+        },
+        "order of rows");
+    out.order = row_pair.Current();
+  }
+  const auto weights =
+      thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), row_weight{cut, out.order, rows});
+  with_cub(
+      device,
+      [&](void* temporary, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveSum(temporary, bytes, weights, out.begin.data(), rows + 1);
+      },
+      "sums of pairs");
+  std::uint64_t totals[2];
+  core::gpu::copy_to_host(totals, out.begin.data() + rows, sizeof totals);
+  out.num_pairs = static_cast<std::int64_t>(totals[0] & 0xffffffffu);
+  out.num_partials = static_cast<std::int64_t>(totals[0] >> 32);
+  out.num_heavy = static_cast<std::int64_t>(totals[1]);
+  return out;
+}
+
+void fill_stream(int device, const row_stream_job& job, const ordered_rows& ordered, const stream_arrays& to) {
+  const row_cutting cut = cutting_of(job);
+  const std::int64_t num_pieces = ordered.num_partials + job.rows - ordered.num_heavy;
+  const std::int64_t num_pairs = ordered.num_pairs, num_tiles = (num_pairs + tile_pairs - 1) / tile_pairs;
+  const int words = pair_words(job.type == value_type::fp64 ? 8 : 4);
+  auto* const pairs = static_cast<std::uint64_t*>(to.pairs);
+  const core::device_buffer<std::int32_t> source(device, num_pieces);
+  for_each(job.rows + 1,
+           light_piece_body{cut, ordered.order, ordered.begin.data(), job.rows, ordered.num_heavy, ordered.num_partials,
+                            to.pieces, source.data(), to.heavy_ptr, pairs + num_pairs * words, words},
+           "pieces of light rows");
+  for_each(ordered.num_partials,
+           heavy_piece_body{cut, ordered.order, ordered.begin.data(), ordered.num_heavy, to.heavy_ptr, to.pieces,
+                            source.data()},
+           "pieces of heavy rows");
+  if (num_pairs == 0) return;
+  const core::device_buffer<std::uint32_t> first_piece(device, num_tiles + 1);
+  for_each(num_tiles + 1, tile_body{to.pieces, num_pieces, num_pairs, first_piece.data()}, "tiles of pairs");
+  const pair_filling at{to.pieces, source.data(), first_piece.data(), num_pairs, job.col_ind, job.values, pairs};
+  switch (job.type) {
+    case value_type::fp16:
+      return fill_pairs<half>(at, num_tiles);
+    case value_type::bf16:
+      return fill_pairs<bfloat16>(at, num_tiles);
+    case value_type::fp64:
+      return fill_pairs<double>(at, num_tiles);
+    default:
+      return fill_pairs<float>(at, num_tiles);
+  }
+}
+
+void rename_rows(row_piece* pieces, std::int64_t num_pieces, const std::int32_t* row_of) {
+  for_each(num_pieces, rename_body{pieces, row_of}, "rows of pieces");
+}
+
+bool same_pieces(int device, const row_piece* a, const row_piece* b, std::int64_t num_pieces, const void* a_pairs,
+                 const void* b_pairs, std::int64_t num_pairs, int value_bytes) {
+  const streams_differ differ{a,
+                              b,
+                              num_pieces,
+                              static_cast<const std::uint64_t*>(a_pairs),
+                              static_cast<const std::uint64_t*>(b_pairs),
+                              pair_words(value_bytes)};
+  return first_where(device, num_pieces + 1 + num_pairs, differ, "comparison of row pieces") < 0;
+}
+
+}  // namespace bcsc::forms::steps

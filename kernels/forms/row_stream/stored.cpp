@@ -1,0 +1,78 @@
+#include "kernels/forms/row_stream/stored.hpp"
+
+#include <limits>
+
+#include "core/fail.hpp"
+#include "core/memory.hpp"
+
+namespace bcsc::forms {
+
+template <number T, index I>
+stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const storing& how) {
+  // Told before the minutes that a large A takes here. Rows of even length fill their pairs, others take more.
+  const std::int64_t min_bytes = csr.nnz() / 2 * static_cast<std::int64_t>(sizeof(entry_pair<scalar_of<T>>));
+  const core::gpu::device_guard guard(*how.device);
+  if (const std::int64_t free = core::gpu::free_bytes(); free < min_bytes) {
+    core::fail(errc::out_of_memory, "A with {} non-zeros takes {} as a row stream: {} are free on device {}",
+               core::count_text(csr.nnz()), core::bytes_text(min_bytes), core::bytes_text(free), *how.device);
+  }
+  row_stream<scalar_of<T>> stream = to_row_stream(csr, cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once));
+  if (!how.order.empty()) {
+    for (row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
+      piece.row_and_odd = 2 * static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2]) + piece.row_and_odd % 2;
+    }
+  }
+  return {*how.device, upload(*how.device, stream)};
+}
+
+template <number T, index I>
+stored_row_stream<T> make_row_stream(const csr_view<T, I>& csr, const storing& how) {
+  if (csr.nnz() >= std::numeric_limits<std::int32_t>::max()) return make_row_stream_on_host(csr, how);
+  const auto cut = cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
+  const int device = *how.device;
+  stored_row_stream<T> made;
+  made.device = device;
+  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
+    made.stream = to_row_stream_on_device(device, there, cut);
+  });
+  if (!how.order.empty()) rename_rows(device, made.stream, how.order);
+  return made;
+}
+
+template <class T>
+stored_facts stored_row_stream<T>::facts() const {
+  return {stream.nnz, stream.bytes(), stream.rows};
+}
+
+template <class T>
+kernels::row_stream_operand<scalar_of<T>> stored_row_stream<T>::operand(scalar_of<T>* partials) const {
+  return {stream.rows,
+          stream.cols,
+          stream.num_pieces(),
+          stream.num_partials,
+          stream.num_heavy(),
+          stream.pieces.data(),
+          stream.pairs.data(),
+          stream.heavy_ptr.data(),
+          partials};
+}
+
+template <class T>
+int stored_row_stream<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                                const kernels::launch_env& env) const {
+  const auto args = with_operand(operand(product.partials), product);
+  return launch(&args, env);
+}
+
+#define BCSC_INSTANTIATE(T)                                                                                \
+  template struct stored_row_stream<T>;                                                                    \
+  template stored_row_stream<T> make_row_stream(const csr_view<T, std::int32_t>&, const storing&);         \
+  template stored_row_stream<T> make_row_stream(const csr_view<T, std::int64_t>&, const storing&);         \
+  template stored_row_stream<T> make_row_stream_on_host(const csr_view<T, std::int32_t>&, const storing&); \
+  template stored_row_stream<T> make_row_stream_on_host(const csr_view<T, std::int64_t>&, const storing&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+
+}  // namespace bcsc::forms

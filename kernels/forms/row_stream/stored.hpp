@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/forms/row_stream/operand.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
+#include "kernels/forms/storing.hpp"
+
+namespace bcsc::forms {
+
+/// A stream of pieces of rows, on a GPU.
+template <class T>
+struct stored_row_stream {
+  int device = 0;
+  device_row_stream<scalar_of<T>> stream;
+
+  stored_facts facts() const;
+  bool same_pattern(const stored_row_stream& other) const { return forms::same_pattern(device, stream, other.stream); }
+  partial_sums partials() const { return {stream.num_partials, kernels::partials_grain<scalar_of<T>>}; }
+  int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
+  kernels::row_stream_operand<scalar_of<T>> operand(scalar_of<T>* partials) const;
+};
+
+/// CSR takes no longer to upload than its stream does, and the GPU cuts it faster than the host; what it cannot count
+/// in 32 bits is cut on the host.
+template <number T, index I>
+stored_row_stream<T> make_row_stream(const csr_view<T, I>& csr, const storing& how);
+
+/// Cut on the host and uploaded: for more non-zeros than the GPU's cutter can count. Throws
+/// error{out_of_memory} that says how many bytes A takes and how many are free, before it begins.
+template <number T, index I>
+stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const storing& how);
+
+}  // namespace bcsc::forms

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/formats.hpp"
+#include "core/buffer.hpp"
+#include "kernels/forms/product_args.hpp"
+
+/// What the stored forms of A have in common. A form is a folder here: its layout in memory, the operand that kernels
+/// read, how it is made on the host and on a GPU, and `stored.hpp`, which tells what it is, whether another has its
+/// pattern, what workspace a product needs, and starts a kernel on it.
+namespace bcsc::forms {
+
+struct stored_facts {
+  std::int64_t nnzc = 0;
+  std::int64_t bytes = 0;
+  std::int64_t num_row_blocks = 0;
+};
+
+/// Sums that a product leaves in the workspace and then adds up: for n columns `rows` rows of them, each of whole
+/// multiples of `grain` values.
+struct partial_sums {
+  std::int64_t rows = 0, grain = 1;
+  std::int64_t values(std::int64_t n) const { return rows * ((n + grain - 1) / grain * grain); }
+};
+
+/// How A is to be stored.
+struct storing {
+  kernels::operand_form form = kernels::operand_form::compact;
+  int index_bits = 32;  ///< that the kernel reads
+  std::int64_t m_block = 1;
+  std::int64_t cols = 1;                          ///< N that it is made for
+  int columns_at_once = 1;                        ///< entries that the kernel multiplies in one step
+  std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
+  std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
+  std::optional<int> device = {};                 ///< none: on the host
+};
+
+/// Everything of a product but A.
+template <class T>
+struct dense_side {
+  const T* b;
+  std::int64_t ldb, b_col_stride, b_readable_cols, n;
+  T* c;
+  std::int64_t c_row_stride, c_col_stride;
+  scalar_of<T> alpha, beta;
+  const scalar_of<T>*alpha_at, *beta_at;
+  scalar_of<T>* partials;  ///< partial_sums::values(n) of them, for each member
+  kernels::batch_strides batch = {};
+};
+
+template <class T, class Operand>
+kernels::product_args<T, Operand> with_operand(const Operand& a, const dense_side<T>& p) {
+  return {a,
+          p.b,
+          p.ldb,
+          p.n,
+          p.c,
+          p.c_row_stride,
+          p.c_col_stride,
+          p.alpha,
+          p.beta,
+          p.alpha_at,
+          p.beta_at,
+          p.b_col_stride,
+          p.b_readable_cols,
+          p.batch};
+}
+
+/// Which row of C each stored row is; null where rows keep their order.
+template <class I>
+class row_permutation {
+ public:
+  row_permutation() = default;
+  explicit row_permutation(const storing& how) : on_host_(how.order.begin(), how.order.end()) {
+    if (!how.device) return;
+    on_device_ = {*how.device, std::span<const I>(on_host_)};
+    on_host_ = {};
+  }
+  const I* data() const {
+    return on_device_.size() > 0 ? on_device_.data() : on_host_.empty() ? nullptr : on_host_.data();
+  }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(on_host_.size() * sizeof(I) + on_device_.bytes()); }
+
+ private:
+  std::vector<I> on_host_;
+  core::device_buffer<I> on_device_;
+};
+
+/// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.
+template <number T, class I, class Use>
+void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
+  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+    use_on_device<T, std::int32_t>(device, cast<T, std::int32_t>(csr), use);
+  } else if (csr.space == memory_space::device) {
+    use(csr);
+  } else {
+    const core::device_buffer<I> row_ptr(device, csr.row_ptr), col_ind(device, csr.col_ind);
+    const core::device_buffer<T> values(device, csr.values);
+    use(csr_view<T, I>{csr.rows,
+                       csr.cols,
+                       {row_ptr.data(), csr.row_ptr.size()},
+                       {col_ind.data(), csr.col_ind.size()},
+                       {values.data(), csr.values.size()},
+                       memory_space::device});
+  }
+}
+
+}  // namespace bcsc::forms

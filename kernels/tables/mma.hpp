@@ -1,0 +1,181 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/tables/config.hpp"
+
+/// Tensor cores: A in MMA tiles (kernels/forms/mma_tiles/layout.hpp); a warp multiplies one row block of 8 * parts rows
+/// by `slab` columns of B, all its sums in registers. fp32 by three TF32 products (full accuracy) or one (tf32), fp64,
+/// fp16 and bf16 by their own.
+namespace bcsc::kernels::tables {
+
+struct mma_config {
+  value_type type;
+  accuracy keeps;
+  int parts;       ///< 8-row parts of a row block: 1, 2, 4 or 8
+  int slab;        ///< columns of C that a warp owns
+  int warps_m;     ///< warps of a thread block along the row blocks,
+  int warps_n;     ///< along the slabs,
+  int warps_k;     ///< and along the groups of columns of one row block: these add their sums up
+  int ahead;       ///< groups whose rows of B are under way while one is multiplied
+  bool staged;     ///< through shared memory (cp.async), or straight to registers
+  int blocks = 0;  ///< a multiprocessor is to hold, of fewer registers than registers() says; 0: as many as that gives
+
+  /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab has not as many for each.
+  constexpr int columns_of_lane() const {
+    const int columns = 16 / static_cast<int>(size_of(type));
+    return 8 * columns <= slab ? columns : slab / 8;
+  }
+  constexpr int columns_of_piece() const { return 8 * columns_of_lane(); }
+
+  constexpr int tile_rows() const { return 8 * parts; }
+  constexpr int tile_cols() const { return slab; }
+  /// Columns of a column-major B that a tile takes where they lie; none where more are better packed anyway, nor
+  /// through shared memory, where each value would be a copy of its own.
+  constexpr int strided_cols() const { return slab <= 64 && !staged ? slab : 0; }
+  constexpr int warps() const { return warps_m * warps_n * warps_k; }
+  constexpr int block_threads() const { return 32 * warps(); }
+  constexpr int columns_at_once() const { return 8; }
+  constexpr int num_stages() const { return ahead + 1; }
+  constexpr int index_width() const { return 32; }
+  constexpr int products() const { return type == value_type::fp32 && keeps == accuracy::full ? 3 : 1; }
+  /// Of the error bound (kernel_info::bound): where the unit adds up a group from zero, it cuts off what lies below the
+  /// largest of the 8 products.
+  constexpr int more_terms() const { return products() == 3 || is_narrow(type) ? 16 : 3; }
+
+  /// A warp's buffers of B and A: one more than are under way, so that the one being read is not written.
+  constexpr std::int64_t stage_bytes() const {
+    return staged ? std::int64_t{ahead + 1} * (8 * slab + 64 * parts) * size_of(type) : 0;
+  }
+  /// The sums that warps hand over.
+  constexpr std::int64_t sum_bytes() const {
+    return std::int64_t{warps_m} * warps_n * (warps_k - 1) * tile_rows() * slab * bytes_of_sum(type);
+  }
+  constexpr std::int64_t shared_bytes() const { return warps() * stage_bytes() + sum_bytes(); }
+
+  /// Registers of a thread: sums; B under way and split; A under way and split; addresses and the rest.
+  constexpr int registers() const {
+    const int size = static_cast<int>(size_of(type));
+    const int sums = tile_rows() * slab / 32 * bytes_of_sum(type) / 4;
+    const int b = staged ? 8 : slab * size / 16 * ahead;
+    const int a = 2 * parts * size / 4 * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
+    const int rest = products() == 3 ? 56 : 50;
+    return sums + b + a + rest;
+  }
+  /// Thread blocks that fit a multiprocessor by their registers.
+  constexpr int blocks_by_registers() const {
+    const int rounded = (registers() + 7) / 8 * 8;
+    const int fit = 65536 / (rounded * block_threads());
+    return fit < 32 ? fit : 32;
+  }
+  /// What the compiler is held to.
+  constexpr int min_blocks() const { return blocks > blocks_by_registers() ? blocks : blocks_by_registers(); }
+  std::string label() const {
+    const auto number = [](int n) { return std::to_string(n); };
+    std::string name = type == value_type::fp64   ? "mma-f64"
+                       : type == value_type::fp16 ? "mma-f16"
+                       : type == value_type::bf16 ? "mma-bf16"
+                       : keeps == accuracy::full  ? "mma-3xtf32"
+                                                  : "mma-tf32";
+    name += "-m" + number(tile_rows()) + "-n" + number(slab) + "-w" + number(warps_m) + "x" + number(warps_n) + "x" +
+            number(warps_k) + (staged ? "-s" : "-r") + number(ahead);
+    return name;
+  }
+  constexpr bool valid() const {
+    // An even number of columns a lane: products are two columns of it.
+    return (type == value_type::fp32 || keeps == accuracy::full) && slab % 16 == 0 && columns_of_lane() % 2 == 0 &&
+           (parts == 1 || parts == 2 || parts == 4 || parts == 8) && slab >= columns_of_piece() &&
+           slab % columns_of_piece() == 0 && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
+           ahead >= 1 && ahead <= 4 && registers() <= 255 && blocks_by_registers() >= 1 &&
+           shared_bytes() <= max_shared_bytes;
+  }
+};
+
+namespace mma_configs {
+
+inline constexpr auto fp32 = value_type::fp32, fp64 = value_type::fp64;
+inline constexpr auto full = accuracy::full, tf32 = accuracy::tf32;
+
+}  // namespace mma_configs
+
+consteval auto mma_table() {
+  using namespace mma_configs;
+  if constexpr (built_space == space::few) {
+    return std::array<mma_config, 4>{{{fp32, full, 2, 32, 2, 1, 2, 1, false},
+                                      {fp32, full, 4, 64, 2, 1, 1, 2, true},
+                                      {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
+                                      {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
+  } else {
+    return std::array<mma_config, 25>{{//           parts slab m  n  k  ahead
+                                       // N up to 32: many warps, A's bytes count, so low parts
+                                       {fp32, full, 1, 32, 4, 1, 1, 2, false},
+                                       {fp32, full, 2, 32, 4, 1, 1, 2, false},
+                                       {fp32, full, 2, 32, 4, 1, 1, 3, true},
+                                       {fp32, full, 4, 32, 2, 1, 2, 2, false},
+                                       // 64 columns: B's slab stays in L2 where 128 would not
+                                       {fp32, full, 1, 64, 4, 1, 1, 2, false},
+                                       {fp32, full, 2, 64, 4, 1, 1, 1, false},
+                                       {fp32, full, 2, 64, 4, 1, 1, 2, false},
+                                       {fp32, full, 2, 64, 2, 2, 1, 1, false},  // two slabs share A
+                                       {fp32, full, 4, 64, 4, 1, 1, 1, false},
+                                       // 128 columns
+                                       {fp32, full, 1, 128, 4, 1, 1, 1, false},
+                                       {fp32, full, 2, 128, 1, 1, 1, 1, false},
+                                       {fp32, full, 2, 128, 4, 1, 1, 1, false},
+                                       // four slabs share A: N = 512
+                                       {fp32, full, 2, 128, 1, 4, 1, 1, false},
+                                       // one product
+                                       {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
+                                       {fp32, tf32, 2, 64, 4, 1, 1, 1, false, 5},
+                                       {fp32, tf32, 4, 64, 4, 1, 1, 1, false},
+                                       {fp32, tf32, 2, 128, 4, 1, 1, 1, false},
+                                       {fp32, tf32, 2, 128, 2, 1, 1, 2, true},
+                                       // fp64
+                                       {fp64, full, 1, 32, 4, 1, 1, 2, false},
+                                       {fp64, full, 2, 32, 2, 1, 2, 1, false},
+                                       {fp64, full, 2, 32, 4, 1, 1, 1, false},
+                                       {fp64, full, 2, 64, 4, 1, 1, 1, false},
+                                       {fp64, full, 2, 64, 2, 1, 1, 2, true},
+                                       {fp64, full, 4, 32, 2, 1, 1, 1, false},
+                                       {fp64, full, 4, 64, 2, 1, 1, 2, true}}};
+  }
+}
+
+/// Of fp16, and the same of bf16.
+consteval auto narrow_mma_table(value_type type) {
+  using mma_configs::full;
+  if constexpr (built_space == space::few) {
+    return std::array<mma_config, 4>{{{type, full, 2, 32, 2, 1, 2, 1, false},
+                                      {type, full, 1, 128, 2, 2, 1, 2, false},
+                                      {type, full, 4, 64, 2, 1, 1, 2, true},
+                                      {type, full, 2, 32, 2, 1, 1, 1, true}}};
+  } else {
+    return std::array<mma_config, 14>{{//          parts slab m  n  k  ahead
+                                       {type, full, 1, 32, 4, 1, 1, 2, false},
+                                       {type, full, 2, 32, 4, 1, 1, 2, false},
+                                       {type, full, 2, 32, 2, 1, 2, 2, false},
+                                       {type, full, 4, 32, 2, 1, 2, 2, false},
+                                       {type, full, 1, 64, 4, 1, 1, 2, false},
+                                       {type, full, 2, 64, 4, 1, 1, 2, false},
+                                       {type, full, 2, 64, 2, 1, 1, 2, true},
+                                       {type, full, 4, 64, 4, 1, 1, 2, false},
+                                       {type, full, 1, 128, 4, 1, 1, 2, false},
+                                       {type, full, 2, 128, 4, 1, 1, 1, false},
+                                       {type, full, 2, 128, 4, 1, 1, 2, false},
+                                       {type, full, 2, 128, 2, 1, 1, 3, true},
+                                       {type, full, 4, 128, 2, 1, 1, 1, false},
+                                       {type, full, 2, 128, 1, 4, 1, 1, false}}};  // four slabs share A
+  }
+}
+
+struct mma : algorithm {
+  static constexpr const char* name = "mma";
+  static constexpr operand_form form = operand_form::mma_tiles;
+  static constexpr bool batches = true;
+  static constexpr bool deterministic = true;
+  static constexpr auto configs =
+      join(mma_table(), join(narrow_mma_table(value_type::fp16), narrow_mma_table(value_type::bf16)));
+};
+
+}  // namespace bcsc::kernels::tables

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "bcsc/any_matrix.hpp"
+#include "bcsc/capi.h"
+#include "bcsc/plan.hpp"
+
+/// What stands behind the handles. Texts are made with them, so that threads only read them.
+
+struct bcsc_context_s {
+  bcsc::context context;
+  std::string description = context.describe();
+};
+
+struct bcsc_sparse_s {
+  std::optional<bcsc::any_matrix> owned;  ///< nothing: `view` is of the caller's arrays
+  bcsc::any_view view;
+  bcsc::memory_space space = bcsc::memory_space::host;
+
+  explicit bcsc_sparse_s(bcsc::any_matrix matrix) : owned(std::move(matrix)), view(owned->view()) {}
+  bcsc_sparse_s(const bcsc::any_view& arrays, bcsc::memory_space where) : view(arrays), space(where) {}
+};
+
+struct bcsc_plan_s {
+  std::variant<bcsc::spmm_plan<float>, bcsc::spmm_plan<double>, bcsc::spmm_plan<bcsc::half>,
+               bcsc::spmm_plan<bcsc::bfloat16>>
+      plan;
+  bcsc::layout b_layout;
+  std::string explanation = std::visit([](const auto& made) { return made.explain(); }, plan);
+};

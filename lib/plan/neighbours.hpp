@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "bcsc/types.hpp"
+#include "lib/plan/cost_terms.hpp"
+
+/// From measurements to a prediction: a linear model of a config's time, corrected by its residuals for the measured
+/// products with the nearest features. One definition for the plan and the fit.
+namespace bcsc::plan {
+
+/// A config that has been timed.
+struct measured_config {
+  value_type type;
+  std::string_view name;
+  double min_us;  ///< it never took less
+  cost_terms us;  ///< the cost of each term
+};
+
+/// us, as the terms say.
+inline double us_by_terms(const measured_config& config, const cost_terms& terms) {
+  return std::max(config.min_us, std::inner_product(terms.begin(), terms.end(), config.us.begin(), 0.0));
+}
+
+/// Where a product lies among others: logarithms to base 2, each scaled by its weight in the distance of two products.
+using features = std::array<float, 7>;
+
+inline features features_of(const product_shape& p) {
+  const auto scaled = [](double weight, double x) { return static_cast<float>(weight * std::log2(std::max(x, 1e-3))); };
+  const auto number = [](std::int64_t n) { return static_cast<double>(n); };
+  const double mean = number(p.nnz) / std::max(1.0, number(p.rows));
+  return {scaled(1.0, number(p.cols)),
+          scaled(0.5, number(p.nnz)),
+          scaled(0.5, 1e-6 * number(p.inner * p.cols * p.value_bytes)),
+          scaled(0.7, mean),
+          scaled(0.5, number(p.longest_row) / std::max(0.1, mean)),
+          scaled(1.5, number(p.nnz) / std::max(1.0, number(p.shared_nnzc))),
+          scaled(1.5, number(p.bytes_at_once()))};
+}
+
+/// A product on which the configs of its type have been timed. `residuals` has a character for each of them, in the
+/// order in which they stand among the measured ones.
+struct measured_case {
+  value_type type;
+  features at;
+  std::string_view residuals;
+};
+
+/// The ratio of the measured time to the model's, as one printable character, from 1/e to e in steps of 2 %; and its
+/// logarithm back.
+constexpr char no_residual = 'O';
+inline char residual_of(double ratio) {
+  return static_cast<char>(no_residual + std::lround(46 * std::clamp(std::log(ratio), -1.0, 1.0)));
+}
+inline double log_of(char residual) { return (residual - no_residual) / 46.0; }
+
+/// The measured products nearest to one.
+class neighbours {
+ public:
+  neighbours() = default;
+  neighbours(std::span<const measured_case> known, value_type type, const product_shape& p) {
+    // Without all of its statistics a product has no features.
+    if (p.shared_nnzc == 0 || p.longest_row == 0) return;
+    const features here = features_of(p);
+    for (const measured_case& c : known) {
+      if (c.type != type) continue;
+      const auto square = [](float x, float y) { return static_cast<double>((x - y) * (x - y)); };
+      const double square_distance =
+          std::inner_product(here.begin(), here.end(), c.at.begin(), 0.0, std::plus<>{}, square);
+      if (count_ == nearest_.size() && square_distance >= nearest_.back().square_distance) continue;
+      // Nearest first; among equals, the one known first.
+      std::size_t place = count_ < nearest_.size() ? count_++ : count_ - 1;
+      for (; place > 0 && nearest_[place - 1].square_distance > square_distance; --place) {
+        nearest_[place] = nearest_[place - 1];
+      }
+      nearest_[place] = {square_distance, c.residuals};
+    }
+  }
+
+  /// The correction of the model's time for the config number `index` among the measured ones of its type.
+  double factor(std::size_t index) const {
+    constexpr double min_distance = 0.05;
+    constexpr double prior_weight = 0.5;  // as if a case at distance 1.4 had had no residual
+    double sum = 0, weights = prior_weight;
+    for (const neighbour& n : std::span(nearest_).first(count_)) {
+      const double distance = std::sqrt(n.square_distance);
+      const double weight = 1 / ((distance + min_distance) * (distance + min_distance));
+      sum += weight * log_of(n.residuals[index]);
+      weights += weight;
+    }
+    return std::exp(sum / weights);
+  }
+
+ private:
+  struct neighbour {
+    double square_distance = 0;
+    std::string_view residuals;
+  };
+  std::array<neighbour, 8> nearest_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace bcsc::plan

@@ -1,0 +1,54 @@
+#include "lib/plan/recipe.hpp"
+
+#include "core/fail.hpp"
+
+namespace bcsc::plan {
+
+recipe::recipe(const context& where, const plan_options& wanted, value_type of)
+    : ctx(where), options(wanted), type(of) {
+  if (options.cols < 1) {
+    core::fail(errc::invalid_argument, "plan_options::cols = {}: must be at least 1", options.cols);
+  }
+  if (options.expert.m_block < 0 || options.expert.m_block > max_m_block) {
+    core::fail(errc::invalid_argument, "plan_options::expert.m_block = {}: must be 0 (the plan chooses) or 1 .. {}",
+               options.expert.m_block, max_m_block);
+  }
+  if (options.batch < 1) {
+    core::fail(errc::invalid_argument, "plan_options::batch = {}: must be at least 1", options.batch);
+  }
+  core::require_healthy(ctx.state());
+}
+
+problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
+  return {.where = ctx.kind(),
+          .type = type,
+          .rows = rows,
+          .inner = inner,
+          .nnz = nnz,
+          .cols = options.cols,
+          .index_bits = index_bits_for(rows, inner, nnz),
+          .deterministic = options.deterministic,
+          .b_is_col_major = options.b_layout == layout::col_major,
+          .max_shared_bytes = ctx.device().shared_bytes_per_block,
+          .num_multiprocessors = ctx.device().num_multiprocessors};
+}
+
+bool recipe::reads_in_place(std::int64_t n) const {
+  if (!packs_b() || n < 2) return false;
+  return options.expert.reading == col_major_b::in_place ? kernel->info.strided_cols > 0 : in_place.contains(n);
+}
+
+void recipe::settle_reading() {
+  in_place = {};
+  if (options.expert.reading != col_major_b::as_predicted) return;
+  in_place = plan::reads_in_place(described(), *kernel, statistics);
+}
+
+void recipe::take(const registered_kernel& other, std::int64_t cols) {
+  kernel = &other;
+  options.cols = cols;
+  facts.kernel = other.info;
+  facts.convert_seconds = 0;
+}
+
+}  // namespace bcsc::plan

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bcsc/analysis.hpp"
+#include "bcsc/context.hpp"
+#include "bcsc/plan.hpp"
+#include "core/context_state.hpp"
+#include "lib/plan/choice.hpp"
+
+namespace bcsc::plan {
+
+/// What a plan was asked for and what it has decided. Written while the plan is made, constant afterwards.
+struct recipe {
+  context ctx;
+  plan_options options;
+  value_type type;
+  plan_facts facts;
+  const registered_kernel* kernel = nullptr;  // of a table, which outlives all plans
+  columns_in_place in_place;                  // of a column-major B
+  std::vector<block_statistics> statistics;   // that the kernel was chosen by
+
+  std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
+  std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
+  bool by_length = false;                // the order is that of order_rows_by_length()
+  double refused_reuse = 0;              // of an order that was found and rejected
+
+  /// Throws error{invalid_argument | context_poisoned}.
+  recipe(const context& where, const plan_options& wanted, value_type of);
+
+  int device() const { return ctx.device().device; }
+  bool on_gpu() const { return ctx.kind() == backend::cuda; }
+  /// The product that the choice is made for.
+  problem described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
+  problem described() const { return described(facts.rows, facts.cols, facts.nnz); }
+
+  /// A's rows stay in their order, in uniform row blocks; anything else is worked out on the host.
+  bool keeps_rows() const { return !options.expert.reorder_rows && options.expert.boundaries == row_blocks::uniform; }
+  bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
+  /// Whether a column-major B of n columns is read where it lies.
+  bool reads_in_place(std::int64_t n) const;
+
+  /// For which N a column-major B is read where it lies, if the options leave it open.
+  void settle_reading();
+  /// The same matrix multiplied by another config of the same form.
+  void take(const registered_kernel& other, std::int64_t cols);
+};
+
+}  // namespace bcsc::plan

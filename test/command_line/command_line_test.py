@@ -1,0 +1,461 @@
+"""The command line as its user has it: files as operands, advice, what is said of mistakes, progress in a terminal.
+
+    command_line_test.py BCSC [--without-bench] [--without-zip] [--only NAME]
+"""
+import argparse
+import fcntl
+import io
+import itertools
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import traceback
+import zipfile
+
+CASES = []  # (name, function, arguments)
+PROGRAM = []
+FOLDER = pathlib.Path()
+
+
+def case(name, *arguments):
+    """Makes one case of the function for the arguments; repeated, several."""
+    def add(function):
+        CASES.append((f"{function.__name__}: {name}", function, arguments))
+        return function
+    return add
+
+
+def run(*arguments, **more):
+    return subprocess.run([*PROGRAM, *map(str, arguments)], cwd=FOLDER, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300, **more)
+
+
+def run_json(*arguments, code=0):
+    done = run(*arguments, "--json")
+    assert done.returncode == code, (done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+def refused(*arguments, code=1):
+    """The message, which must be the same in words and as JSON, and the error's code."""
+    words, structured = run(*arguments), run(*arguments, "--json")
+    assert words.returncode == structured.returncode == code, (words.returncode, words.stdout, words.stderr)
+    assert words.stdout == "" or code != 2, words.stdout
+    told = json.loads(structured.stdout)["error"]
+    assert told["message"] in words.stderr, (told, words.stderr)
+    return told["message"], told["code"]
+
+
+# --- Files made and read without the library --------------------------------------------------------------------------
+
+LETTERS = {"<f8": "d", "<f4": "f", "<f2": "e"}
+
+
+def npy_bytes(rows, dtype="<f8", fortran=False):
+    lines = zip(*rows) if fortran else rows
+    header = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': ({len(rows)}, {len(rows[0])}), }}\n"
+    values = list(itertools.chain.from_iterable(lines))
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            + struct.pack(f"<{len(values)}{LETTERS[dtype]}", *values))
+
+
+def write_dense(name, rows, **how):
+    """A file of `rows`, in the format of its name; a .npz holds it as `x`. Returns what names it."""
+    path = FOLDER / name
+    if name.endswith(".npy"):
+        path.write_bytes(npy_bytes(rows, **how))
+    elif name.endswith(".npz"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("x.npy", npy_bytes(rows, **how))
+            archive.writestr("y.npy", npy_bytes([[0.0]]))
+        return name + ":x"
+    else:
+        by_columns = itertools.chain.from_iterable(zip(*rows))
+        path.write_text(f"%%MatrixMarket matrix array real general\n{len(rows)} {len(rows[0])}\n"
+                        + "".join(f"{v!r}\n" for v in by_columns))
+    return name
+
+
+def rows_of_npy(content):
+    length = struct.unpack("<H", content[8:10])[0]
+    header = eval(content[10:10 + length])  # of a file that the program under test wrote
+    (m, n), letter = header["shape"], LETTERS[header["descr"]]
+    values = struct.unpack(f"<{m * n}{letter}", content[10 + length:])
+    if header["fortran_order"]:
+        return [list(values[i::m]) for i in range(m)]
+    return [list(values[i * n:(i + 1) * n]) for i in range(m)]
+
+
+def read_dense(name):
+    path = FOLDER / name
+    if name.endswith(".npy"):
+        return rows_of_npy(path.read_bytes())
+    if name.endswith(".npz"):
+        with zipfile.ZipFile(path) as archive:
+            [member] = archive.namelist()
+            return rows_of_npy(archive.read(member))
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("%")]
+    m, n = map(int, lines[0].split())
+    values = [float(v) for v in lines[1:]]
+    return [values[i::m] for i in range(m)] if m else [[]] * n
+
+
+def write_sparse(name, rows):
+    entries = [(i + 1, j + 1, v) for i, row in enumerate(rows) for j, v in enumerate(row) if v != 0]
+    (FOLDER / name).write_text(f"%%MatrixMarket matrix coordinate real general\n{len(rows)} {len(rows[0])} {len(entries)}\n"
+                               + "".join(f"{i} {j} {v!r}\n" for i, j, v in entries))
+    return name
+
+
+def product(a, b):
+    return [[sum(x * y for x, y in zip(row, column)) for column in zip(*b)] for row in a]
+
+
+def transposed(a):
+    return [list(column) for column in zip(*a)]
+
+
+def near(a, b, tolerance):
+    return len(a) == len(b) and all(
+        len(r) == len(s) and all(abs(x - y) <= tolerance for x, y in zip(r, s)) for r, s in zip(a, b))
+
+
+# --- solve ------------------------------------------------------------------------------------------------------------
+
+SPD = [[4.0 if i == j else -1.0 if abs(i - j) == 1 else 0.0 for j in range(5)] for i in range(5)]
+X = [[1.0, -2.0], [2.0, 0.5], [3.0, 4.0], [-4.0, 1.0], [5.0, 0.0]]
+
+
+def solves_for_a_file(right, left, how):
+    write_sparse("spd.mtx", SPD)
+    b = write_dense(right, product(SPD, X), **how)
+    told = run_json("solve", "spd.mtx", "--b", b, "--solution", left, "--tolerance", "1e-12", "--device", "cpu")
+    assert told["converged"] and told["rhs"] == 2 and len(told["true_residual"]) == 2, told
+    assert "solution_error" not in told
+    assert near(read_dense(left), X, 1e-9), read_dense(left)
+
+
+for _right, _left, _how in [("b.npy", "x.npy", {}), ("b.npy", "x.mtx", {"fortran": True}), ("b.mtx", "x.npy", {}),
+                            ("b.npy", "x.npy", {"dtype": "<f4"}), ("b.npy", "x.npy", {"dtype": "<f2"}),
+                            ("b.npz", "x.npz", {}), ("b.npz", "x.mtx", {"fortran": True})]:
+    case(f"{_right} {_left} {_how}", _right, _left, _how)(solves_for_a_file)
+
+
+@case("the solution")
+def begins_where_it_is_told():
+    write_sparse("spd.mtx", SPD)
+    b, x0 = write_dense("b.npy", product(SPD, X)), write_dense("x0.npy", X)
+    told = run_json("solve", "spd.mtx", "--b", b, "--x0", x0, "--device", "cpu")
+    assert told["iterations"] == 0 and told["converged"], told
+    assert run_json("solve", "spd.mtx", "--b", b, "--device", "cpu")["iterations"] > 0
+
+
+@case("xtrue", "xtrue", True)
+@case("random", "random", False)
+@case("ones", "ones", False)
+def makes_right_hand_sides(b, is_known):
+    told = run_json("solve", "stencil5:12,12", "--b", b, "--rhs", "3", "--solution", "x.npy", "--device", "cpu")
+    assert told["converged"] and len(told["true_residual"]) == 3 and told["b"] == b, told
+    assert ("solution_error" in told) == is_known
+    if b == "ones":
+        assert near(read_dense("x.npy"), [[row[0]] * 3 for row in read_dense("x.npy")], 1e-9)
+
+
+@case("rows of B", ["--b", "four.npy"], "size_mismatch", ["four.npy", "4 x 1", "5 x 1"])
+@case("columns of B", ["--b", "two.npy", "--rhs", "3"], "size_mismatch", ["two.npy", "5 x 2", "5 x 3", "--rhs 3"])
+@case("start", ["--b", "two.npy", "--x0", "four.npy"], "size_mismatch", ["--x0", "four.npy", "4 x 1", "5 x 2"])
+@case("no file", ["--b", "none.npy"], "io_error", ["none.npy"])
+@case("no such word", ["--b", "one"], "io_error", ["one"])
+@case("no folder", ["--solution", "none/x.npy"], "io_error", ["none/x.npy", "no folder none"])
+@case("a folder", ["--solution", "folder.npy"], "io_error", ["folder.npy", "directory"])
+@case("no format", ["--solution", "x.txt"], "invalid_argument", ["x.txt", ".npy"])
+@case("broken", ["--b", "broken.npy"], "truncated", ["broken.npy"])
+def refuses_to_solve(arguments, code, words):
+    write_sparse("spd.mtx", SPD)
+    write_dense("four.npy", [[1.0]] * 4)
+    write_dense("two.npy", [[1.0, 2.0]] * 5)
+    (FOLDER / "broken.npy").write_bytes(npy_bytes([[1.0]] * 5)[:-3])
+    (FOLDER / "folder.npy").mkdir(exist_ok=True)
+    message, found = refused("solve", "spd.mtx", *arguments)
+    assert found == code, (found, message)
+    assert all(word in message for word in words), message
+
+
+@case("solve", ["solve", "--solution", "none/x.npy"])
+@case("right-hand sides", ["solve", "--b", "none.npy"])
+@case("operand", ["spmm", "--b", "none.npy"])
+@case("spmm", ["spmm", "--c", "none/c.npy"])
+@case("info", ["info", "--png", "none/p.png"])
+def looks_at_paths_before_the_matrix(arguments):
+    """The matrix is not even there: were it read first, it would be the one that is missed."""
+    message, _ = refused(arguments[0], "no-such-matrix.mtx", *arguments[1:])
+    assert "none" in message and "no-such-matrix" not in message, message
+
+
+# --- spmm -------------------------------------------------------------------------------------------------------------
+
+A = [[1.0, 0.0, 2.0, 0.0], [0.0, 3.0, 0.0, -1.0], [4.0, 0.0, 0.0, 5.0]]
+B = [[1.0, 2.0], [3.0, -4.0], [0.5, 6.0], [7.0, 8.0]]
+B3 = [[1.0, 2.0, -3.0], [0.0, 4.0, 1.0], [2.0, 2.0, 2.0]]
+C0 = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0], [10.0, 11.0, 12.0]]
+
+
+@case("fp32", "fp32", "row", "b.npy", "c.npy")
+@case("fp64", "fp64", "col", "b.npy", "c.npy")
+@case("fp16", "fp16", "row", "b.npy", "c.npy")
+@case("bf16", "bf16", "col", "b.npy", "c.npy")
+@case("text", "fp64", "row", "b.mtx", "c.mtx")
+@case("zip", "fp32", "col", "b.npz", "c.npz")
+def multiplies_files(kind, order, name, target):
+    write_sparse("a.mtx", A)
+    b = write_dense(name, B)
+    told = run_json("spmm", "a.mtx", "--b", b, "--c", target, "--type", kind, "--layout", order, "--device", "cpu")
+    assert told["passed"] and told["cols"] == 2 and told["c"] == target, told
+    assert read_dense(target) == product(A, B), read_dense(target)
+
+
+@case("row", "row")
+@case("col", "col")
+def adds_to_a_file(order):
+    """Timed runs go on from C: what is written is the first product."""
+    write_sparse("a.mtx", A)
+    write_dense("b.npy", B3)
+    write_dense("c.npy", C0, fortran=True)
+    told = run_json("spmm", "a.mtx", "--transpose", "--b", "b.npy", "--alpha", "2", "--beta", "-1", "--c0", "c.npy", "--c",
+                    "c.npy", "--layout", order, "--type", "fp64", "--device", "cpu")
+    assert told["passed"], told
+    expected = [[2 * x - y for x, y in zip(r, s)] for r, s in zip(product(transposed(A), B3), C0)]
+    assert read_dense("c.npy") == expected, read_dense("c.npy")
+
+
+@case("rows of B", ["--b", "three.npy"], "size_mismatch", ["--b three.npy", "3 x 3", "4 x 3", "A has 4 columns"])
+@case("transposed", ["--transpose", "--b", "b.npy"], "size_mismatch", ["b.npy", "4 x 2", "3 x 2", "A' has 3 columns"])
+@case("columns", ["--b", "b.npy", "--cols", "5"], "size_mismatch", ["b.npy", "4 x 2", "4 x 5", "--cols 5"])
+@case("C", ["--b", "b.npy", "--beta", "1", "--c0", "three.npy"], "size_mismatch", ["--c0 three.npy", "3 x 3", "3 x 2"])
+@case("C unread", ["--c0", "three.npy"], "invalid_argument", ["--c0", "--beta 0"])
+@case("many kernels", ["--kernel", "each", "--c", "c.npy"], "invalid_argument", ["--c c.npy", "--kernel each"])
+@case("batch", ["--batch", "2", "--b", "b.npy"], "invalid_argument", ["--b b.npy", "--batch 2"])
+@case("range", ["--type", "fp16", "--b", "large.npy"], "value_out_of_range", ["large.npy", "(4, 1)", "fp16"])
+@case("name", ["--c", "c.csv"], "invalid_argument", ["c.csv", ".npy"])
+def refuses_to_multiply(arguments, code, words):
+    write_sparse("a.mtx", A)
+    write_dense("b.npy", B)
+    write_dense("three.npy", B3)
+    write_dense("large.npy", [[1.0], [2.0], [3.0], [1e6]])
+    message, found = refused("spmm", "a.mtx", "--device", "cpu", *arguments)
+    assert found == code, (found, message)
+    assert all(word in message for word in words), message
+
+
+# --- info -------------------------------------------------------------------------------------------------------------
+
+def without_times(explained):
+    return [line for line in explained.splitlines() if not line.startswith("ready after")]
+
+
+def advises_what_the_plan_takes(matrix, cols, kind):
+    options = [matrix, "--cols", cols, "--type", kind, "--device", "cpu"]
+    [planned] = run_json("spmm", *options, "--repeat", "1")["results"]
+    advised = run_json("info", *options, "--no-picture")["advice"]
+    for key in ("m_block", "format_bytes", "kernel", "reason"):
+        assert advised[key] == planned[key], (key, advised, planned)
+    assert without_times(advised["explain"]) == without_times(planned["explain"])
+    if advised["algorithm"] == "rows":  # that reads BCSC as it is
+        [at_height] = [block for block in run_json("info", *options)["blocks"] if block["m_block"] == advised["m_block"]]
+        assert at_height["bytes"] == advised["format_bytes"], (at_height, advised)
+    shown = run("info", *options, "--no-picture").stdout
+    for line in without_times(planned["explain"]):
+        assert f"  {line}\n" in shown, (line, shown)
+
+
+for _matrix, _cols, _kind in itertools.product(("elasticity:8,8,8", "stencil5:40,40"), (1, 32, 128),
+                                               ("fp32", "fp64", "fp16", "bf16")):
+    case(f"{_matrix} {_cols} {_kind}", _matrix, _cols, _kind)(advises_what_the_plan_takes)
+
+
+@case("elasticity", "elasticity:8,8,8")
+def shows_one_style_of_numbers(matrix):
+    """Bytes in one family of units, counts grouped, and no bare number of bytes."""
+    shown = run("spmm", matrix, "--device", "cpu", "--repeat", "1").stdout
+    assert not re.search(r"\d [kMG]?B\b", shown) and not re.search(r"\d bytes", shown), shown
+    assert re.search(r"\d [KM]iB", shown), shown
+    assert not re.search(r"\d{5,} (non-zeros|non-empty)", shown), shown
+    assert "max error" not in shown and "error / bound" in shown, shown
+
+
+# --- Mistakes ---------------------------------------------------------------------------------------------------------
+
+@case("command", ["spm", "a.mtx"], "there is no command spm: did you mean spmm?")
+@case("exchanged letters", ["slove"], "there is no command slove: did you mean solve?")
+@case("nothing like it", ["frobnicate"], "there is no command frobnicate")
+@case("none", [], "no command is named")
+@case("option", ["spmm", "stencil5:3,3", "--colz", "5"], "there is no option --colz: did you mean --cols?")
+@case("option with =", ["spmm", "stencil5:3,3", "--layuot=row"], "there is no option --layuot: did you mean --layout?")
+@case("option and no file", ["info", "--tpye"], "there is no option --tpye: did you mean --type?")
+@case("option like none", ["info", "stencil5:3,3", "--quantum-leap"], "there is no option --quantum-leap")
+@case("too many", ["info", "a", "b"], "\"b\" is one argument too many")
+@case("below", ["spmm", "stencil5:3,3", "--cols", "0"], "--cols: must be at least 1, not 0")
+@case("no number", ["spmm", "stencil5:3,3", "--cols", "many"], "--cols: must be a whole number, not many")
+@case("no whole number", ["spmm", "stencil5:3,3", "--cols", "1.5"], "--cols: must be a whole number, not 1.5")
+@case("too large", ["spmm", "stencil5:3,3", "--cols", "99999999999999999999"], "--cols: must fit 63 bits")
+@case("threads", ["spmm", "stencil5:3,3", "--threads", "-2"], "--threads: must be at least 0, not -2")
+@case("rhs", ["solve", "stencil5:3,3", "--rhs", "0"], "--rhs: must be at least 1, not 0")
+@case("tolerance", ["solve", "stencil5:3,3", "--tolerance", "-1"], "--tolerance: must be above 0, not -1")
+@case("not a number", ["solve", "stencil5:3,3", "--tolerance", "nan"], "--tolerance: must be a finite number, not nan")
+def tells_a_misuse(arguments, words):
+    message, code = refused(*arguments, code=2)
+    assert code == "usage" and words in message, message
+    if "did you mean" not in words:
+        assert "did you mean" not in message, message
+
+
+@case("family", "info", "elasticty:3,3,3", ["elasticty", "did you mean elasticity?"], ["stencil5"])
+@case("grammar", "info", "elasticity:3,3", ["nz is missing", "elasticity:nx,ny,nz[,dof=]"], ["stencil5", "banded"])
+@case("parameter", "info", "banded:9,2,sed=1", ["\"sed\"", "banded:rows,half_width[,seed=]"], ["elasticity"])
+@case("catalogue", "info", "stencil9-40", ["stencil9-40", "did you mean stencil9-400?"], [])
+@case("generate", "generate", "stencl5:3,3", ["stencl5", "did you mean stencil5?"], ["elasticity"])
+def tells_a_wrong_generator(command, matrix, words, not_words):
+    message, _ = refused(command, matrix, *(["out.mtx"] if command == "generate" else []))
+    assert all(word in message for word in words), message
+    assert not any(word in message for word in not_words), message
+
+
+@case("kernel", ["--kernel", "quantum"], "--kernel = \"quantum\"")
+@case("height", ["--m-block", "70000"], "--m-block = 70000")
+def names_options_and_no_members(arguments, words):
+    message, _ = refused("spmm", "stencil5:9,9", "--device", "cpu", *arguments)
+    assert words in message and "::" not in message and "plan_options" not in message, message
+
+
+@case("spmm", ["spmm", "stencil5:100,100", "--cols", "10000000000"])
+@case("solve", ["solve", "stencil5:100,100", "--rhs", "10000000000"])
+def says_how_much_memory_is_lacking(arguments):
+    message, code = refused(*arguments, "--device", "cpu")
+    assert code == "out_of_memory", (code, message)
+    assert re.search(r"take \d[\d.]* [TPE]iB of memory, \d[\d.]* [KMGTPE]?i?B are available", message), message
+
+
+# --- Progress ---------------------------------------------------------------------------------------------------------
+
+FRAME = "\r\x1b[K"
+
+
+def on_terminal(arguments, width, term="xterm"):
+    """What the program writes to stderr, a terminal of that width."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    environment = dict(os.environ, TERM=term)
+    process = subprocess.Popen([*PROGRAM, *arguments], cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=slave, env=environment)
+    os.close(slave)
+    shown = io.BytesIO()
+    while True:
+        ready, _, _ = select.select([master], [], [], 300)
+        assert ready, "nothing for five minutes"
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        shown.write(piece)
+    os.close(master)
+    assert process.wait() == 0, (process.returncode, shown.getvalue())
+    return shown.getvalue().decode()
+
+
+LONG = ["bench", "stencil5:300,300", "--cols", "32", "--device", "cpu", "--seconds", "0.1"]
+
+
+@case("40", 40)
+@case("80", 80)
+@case("200", 200)
+def bench_shows_progress_on_one_line(width):
+    shown = on_terminal(LONG, width)
+    frames = shown.split(FRAME)
+    assert frames[0] == "" and frames[-1] == "", "a line is drawn over, and removed at the end"
+    assert "\n" not in shown, shown
+    assert all(len(frame) < width for frame in frames), max(frames, key=len)
+    shares = [int(found[1]) for frame in frames if (found := re.search(r"(\d+)%", frame))]
+    assert shares == sorted(shares), shares
+    assert len({share for share in shares if 0 < share < 100}) >= 3, ("moves inside the one case", shares)
+    assert any(re.search(r"\d+ (s|min|h) left", frame) for frame in frames), frames[-5:]
+
+
+@case("40", 40)
+@case("200", 200)
+def solve_shows_progress_on_one_line(width):
+    frames = on_terminal(["solve", "stencil5:60,60", "--device", "cpu"], width).split(FRAME)
+    assert any("%" in frame for frame in frames)
+    assert all(len(frame) < width for frame in frames), max(frames, key=len)
+
+
+@case("terminal that cannot draw over a line", "dumb")
+def shows_nothing(term):
+    assert on_terminal(["solve", "stencil5:60,60", "--device", "cpu"], 80, term) == ""
+    assert run("solve", "stencil5:60,60", "--device", "cpu").stderr == "", "without a terminal"
+
+
+# --- bench ------------------------------------------------------------------------------------------------------------
+
+@case("no such input", ["nodir"], 1, "nodir")
+@case("family", ["stencl5:3,3"], 1, "did you mean stencil5?")
+@case("empty folder", ["empty"], 1, "empty")
+@case("no folder for the results", ["stencil5:9,9", "--out", "none/r.json"], 1, "none")
+@case("kernel", ["stencil5:9,9", "--kernel", "quantum"], 1, "quantum")
+@case("bound", ["stencil5:9,9", "--cols", "8,0"], 2, "must be at least 1, not 0")
+@case("option", ["stencil5:9,9", "--ful"], 2, "did you mean --full?")
+def bench_refuses(arguments, code, words):
+    (FOLDER / "empty").mkdir(exist_ok=True)
+    message, _ = refused("bench", *arguments, "--device", "cpu", code=code)
+    assert words in message, message
+
+
+@case("right", ["stencil5:9,9"], 0)
+@case("unreadable", ["stencil5:9,9", "bad.mtx"], 1)
+@case("wrong parameters", ["elasticity:3,3"], 1)
+def bench_exits_with(arguments, code):
+    (FOLDER / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1\n")
+    done = run("bench", *arguments, "--device", "cpu", "--cols", "4", "--warm-only", "--seconds", "0.001")
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+
+
+def main():
+    global FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--without-bench", action="store_true")
+    parser.add_argument("--without-zip", action="store_true")
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    PROGRAM.append(str(pathlib.Path(given.program).resolve()))
+    failed = passed = skipped = 0
+    for name, function, arguments in CASES:
+        if given.only not in name:
+            continue
+        if (given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments)):
+            skipped += 1
+            print(f"skipped  {name}")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            FOLDER = pathlib.Path(folder)
+            try:
+                function(*arguments)
+                passed += 1
+            except Exception:
+                failed += 1
+                print(f"FAILED   {name}\n{traceback.format_exc()}")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

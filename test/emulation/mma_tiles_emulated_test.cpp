@@ -1,0 +1,90 @@
+// MMA tiles as the device makes them, on the emulated GPU: bit-equal to the host's, whatever the order of threads, with
+// grids too small for all groups, and no access beyond an array. And the hash that tells patterns apart.
+#include <gtest/gtest.h>
+
+#include "bcsc/convert.hpp"
+#include "converters/formats/device_compact.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles_steps.cu"
+#include "test/emulation/emulated_device.hpp"
+#include "test/emulation/emulated_product.hpp"
+#include "test/emulation/emulated_sort.hpp"
+#include "test/support/viewed.hpp"
+#include "test/unit/same_on_device.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using forms::mma_tiles_options;
+
+template <class T>
+void check(const sparse_case& c, const compact_options& blocks, const mma_tiles_options& options) {
+  SCOPED_TRACE(c.name + ", m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") +
+               ", max_groups " + std::to_string(options.max_groups));
+  const auto compact = to_compact(csr_of<T>(c), blocks);
+  const auto wanted = to_mma_tiles(compact.view(), options);
+  {
+    const auto there = converters::upload(0, compact.view());
+    expect_same(to_mma_tiles_on_device(0, there.view(), options), wanted);
+  }
+  EXPECT_EQ(num_emulated_allocations(), 0u);
+}
+
+class mma_tiles_emulated : public ::testing::TestWithParam<sparse_case> {};
+
+TEST_P(mma_tiles_emulated, are_equal_to_the_hosts) {
+  const sparse_case& a = GetParam();
+  std::uint64_t turn = 0;
+  for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64}) {
+    for (const std::int64_t max_groups : {0, 1, 3}) {
+      const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
+      const compact_options blocks{.m_block = m_block,
+                                   .boundaries = boundaries,
+                                   .dense_from = turn % 4 == 3 ? 3 : 0,
+                                   .narrow_columns = turn % 3 == 0};
+      set_order(static_cast<emulation::run_order>(turn % 3), turn, turn % 5 == 0 ? 2 : 2147483647u);
+      if (turn % 5 < 3) {
+        check<float>(a, blocks, {max_groups, turn % 7 != 0});
+      } else {
+        check<double>(a, blocks, {max_groups, turn % 7 != 0});
+      }
+      ++turn;
+      if (HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(battery, mma_tiles_emulated, ::testing::ValuesIn(battery(values::real)),
+                         [](const auto& c) { return "m" + c.param.name; });
+
+TEST(pattern_hash, tells_patterns_apart) {
+  const auto hash_of = [&]<class T>(const sparse_case& c, T, unsigned largest_grid) {
+    set_order(emulation::run_order::random, 3, largest_grid);
+    const auto there = converters::upload(0, viewed(to_compact(csr_of<T>(c), {.m_block = 16})));
+    return forms::hash_pattern_on_device(0, there.view());
+  };
+  std::vector<forms::pattern_hash> seen;
+  for (const sparse_case& c : battery(values::real)) {
+    const auto hash = hash_of(c, float{}, 2147483647u);
+    EXPECT_EQ(hash_of(c, float{}, 2), hash) << c.name << ": the threads do not matter";
+    EXPECT_EQ(hash_of(c, double{}, 2), hash) << c.name << ": the values do not matter";
+    EXPECT_EQ(std::ranges::count(seen, hash), 0) << c.name;
+    seen.push_back(hash);
+  }
+  // One entry moved by a column, and by a row within its block.
+  sparse_case c{"three", 20, 9, {{0, 1, 1.0}, {0, 4, 2.0}, {7, 4, 3.0}}};
+  const auto hash = hash_of(c, float{}, 2);
+  c.entries[0].col = 2;
+  EXPECT_NE(hash_of(c, float{}, 2), hash);
+  c.entries[0].col = 1;
+  c.entries[2].row = 8;
+  EXPECT_NE(hash_of(c, float{}, 2), hash);
+  c.entries[2].row = 7;
+  c.cols = 10;
+  EXPECT_NE(hash_of(c, float{}, 2), hash);
+  c.cols = 9;
+  EXPECT_EQ(hash_of(c, float{}, 2), hash);
+}
+
+}  // namespace
+}  // namespace bcsc::test

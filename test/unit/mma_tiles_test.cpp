@@ -1,0 +1,199 @@
+// MMA tiles against their definition: every entry of the matrix in its place, nothing else, groups full and in order.
+#include "kernels/forms/mma_tiles/mma_tiles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <map>
+#include <set>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/error.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/viewed.hpp"
+
+namespace bcsc::test {
+namespace {
+
+std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
+  test_random random(static_cast<std::uint64_t>(rows + m_block));
+  std::vector<std::int64_t> begin{0};
+  while (begin.back() < rows) begin.push_back(std::min(rows, begin.back() + 1 + random.below(m_block)));
+  return begin;
+}
+
+using position = std::pair<std::int64_t, std::int64_t>;
+
+/// What the MMA tiles say, entry by entry: each position that a mask has. Checks on the way that every group is one of
+/// its row block's, that tiles follow each other without a gap and that what no mask has is zero.
+template <class T>
+std::map<position, T> read_back(const forms::mma_tiles_matrix<T>& f) {
+  std::map<position, T> entries;
+  std::int64_t next_group = 0, next_tile = 0;
+  for (const forms::mma_tiles_item& item : f.items) {
+    EXPECT_EQ(item.first_group, next_group);
+    EXPECT_LE(item.first_group, item.end_group);
+    next_group = item.end_group;
+    for (std::int64_t g = item.first_group; g < item.end_group; ++g) {
+      const forms::mma_tiles_group& group = f.groups.at(static_cast<std::size_t>(g));
+      EXPECT_EQ(group.first_tile, next_tile);
+      EXPECT_NE(group.parts, 0u);
+      EXPECT_EQ(group.parts >> f.height / 8, 0u);
+      for (int part = 0; part < f.height / 8; ++part) {
+        if ((group.parts >> part & 1u) == 0) continue;
+        bool any = false;
+        for (int row = 0; row < 8; ++row) {
+          for (int k = 0; k < 8; ++k) {
+            const T value = f.tiles.at(static_cast<std::size_t>(next_tile * 64 + row * 8 + k));
+            if ((f.masks.at(static_cast<std::size_t>(next_tile)) >> (row * 8 + k) & 1u) == 0) {
+              EXPECT_EQ(value, T{0});
+              continue;
+            }
+            any = true;
+            EXPECT_LT(8 * part + row, item.num_rows);
+            const std::int64_t col = f.col_ind.at(static_cast<std::size_t>(g * 8 + k));
+            const bool is_new = entries.insert({{item.first_row + 8 * part + row, col}, value}).second;
+            EXPECT_TRUE(is_new) << "stored twice: row " << item.first_row + 8 * part + row << ", column " << col;
+          }
+        }
+        EXPECT_TRUE(any) << "a tile of zeros";
+        ++next_tile;
+      }
+    }
+  }
+  EXPECT_EQ(next_group, f.num_groups());
+  EXPECT_EQ(next_tile, f.num_tiles());
+  EXPECT_EQ(next_tile, std::ssize(f.masks));
+  return entries;
+}
+
+/// The non-empty columns of rows [first, last), by definition.
+std::set<std::int64_t> columns_of(const sparse_case& a, std::int64_t first, std::int64_t last) {
+  std::set<std::int64_t> columns;
+  for (const triplet& e : a.entries) {
+    if (e.row >= first && e.row < last) columns.insert(e.col);
+  }
+  return columns;
+}
+
+template <class T, class I>
+void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool narrow, std::int64_t dense_from,
+           std::int64_t max_groups, bool by_parts) {
+  SCOPED_TRACE(a.name + ", m_block " + std::to_string(m_block) + (own_heights ? " at most" : "") + ", max_groups " +
+               std::to_string(max_groups));
+  const auto boundaries = own_heights ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
+  const auto compact = to_compact(csr_of<T, I>(a), {m_block, boundaries, dense_from, narrow && a.cols <= 65536});
+  const auto f = forms::to_mma_tiles(compact.view(), {max_groups, by_parts});
+
+  EXPECT_EQ(f.rows, a.rows);
+  EXPECT_EQ(f.cols, a.cols);
+  EXPECT_EQ(f.height, m_block <= 8 ? 8 : m_block <= 16 ? 16 : m_block <= 32 ? 32 : 64);
+
+  std::map<position, T> wanted;
+  for (const triplet& e : a.entries) wanted[{e.row, e.col}] = static_cast<T>(e.value);
+  EXPECT_EQ(read_back(f), wanted);
+
+  // Row blocks: all rows once, their columns in as few groups as hold them, the last filled with its last column.
+  std::int64_t row = 0, slots = 0;
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < f.items.size();) {
+    const forms::mma_tiles_item first = f.items[i];
+    ASSERT_EQ(first.first_row, row);
+    row += first.num_rows;
+    std::size_t pieces = 1;
+    while (i + pieces < f.items.size() && f.items[i + pieces].first_row == first.first_row) ++pieces;
+    const std::int64_t end = f.items[i + pieces - 1].end_group, groups = end - first.first_group;
+
+    const auto columns = columns_of(a, first.first_row, row);
+    const auto count = static_cast<std::int64_t>(columns.size());
+    EXPECT_EQ(groups, (count + 7) / 8);
+    std::set<std::int64_t> found;
+    for (std::int64_t k = 0; k < 8 * groups; ++k) {
+      const std::int64_t col = f.col_ind[static_cast<std::size_t>(8 * first.first_group + k)];
+      if (k < count) {
+        EXPECT_TRUE(found.insert(col).second);
+      } else {
+        EXPECT_EQ(col, f.col_ind[static_cast<std::size_t>(8 * first.first_group + count - 1)]);
+      }
+    }
+    EXPECT_EQ(found, columns);
+
+    const bool split = max_groups > 0 && groups > max_groups;
+    EXPECT_EQ(static_cast<std::int64_t>(pieces), split ? (groups + max_groups - 1) / max_groups : 1);
+    for (std::size_t p = 0; p < pieces; ++p) {
+      const forms::mma_tiles_item& item = f.items[i + p];
+      EXPECT_EQ(item.num_rows, first.num_rows);
+      EXPECT_EQ(item.slot, split ? slots + static_cast<std::int64_t>(p) : -1);
+      if (split) {
+        EXPECT_LE(item.end_group - item.first_group, max_groups);
+      }
+    }
+    if (split) {
+      ASSERT_LT(sum, f.sums.size());
+      EXPECT_EQ(f.sums[sum].first_row, first.first_row);
+      EXPECT_EQ(f.sums[sum].num_rows, first.num_rows);
+      EXPECT_EQ(f.sums[sum].first_slot, slots);
+      EXPECT_EQ(f.sums[sum].num_slots, static_cast<std::int64_t>(pieces));
+      slots += static_cast<std::int64_t>(pieces);
+      ++sum;
+    }
+    i += pieces;
+  }
+  EXPECT_EQ(row, a.rows);
+  EXPECT_EQ(sum, f.sums.size());
+  EXPECT_EQ(slots, f.num_slots);
+}
+
+TEST(mma_tiles, hold_the_matrix) {
+  for (const sparse_case& a : battery(values::small_integers)) {
+    if (a.name == "explicit_zeros") continue;  // below
+    std::uint64_t turn = 0;
+    for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64}) {
+      for (const std::int64_t max_groups : {0, 1, 3}) {
+        const bool own_heights = turn % 2 == 1, narrow = turn % 3 == 0;
+        const std::int64_t dense_from = turn % 4 == 3 ? 3 : 0;
+        if (turn % 5 < 3) {
+          check<float, std::int32_t>(a, m_block, own_heights, narrow, dense_from, max_groups, turn % 7 != 0);
+        } else {
+          check<double, std::int64_t>(a, m_block, own_heights, narrow, dense_from, max_groups, turn % 7 != 0);
+        }
+        ++turn;
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// A stored zero takes its column's place like any entry: it may be what update_values fills next.
+TEST(mma_tiles, keep_columns_of_stored_zeros) {
+  const sparse_case a{"zeros", 3, 9, {{0, 1, 0.0}, {1, 1, 2.0}, {2, 8, 0.0}}};
+  const auto f = forms::to_mma_tiles(viewed(to_compact(csr_of<float>(a), {.m_block = 8})));
+  ASSERT_EQ(f.num_groups(), 1);
+  EXPECT_EQ(f.col_ind, (std::vector<std::int32_t>{1, 8, 8, 8, 8, 8, 8, 8}));
+  EXPECT_EQ(f.tiles[8], 2.0f);
+}
+
+// Tiles of parts of a row block that no column of the group reaches are not there: of two halves that share no column,
+// each column has one tile, but for the group where the one's columns end and the other's begin.
+TEST(mma_tiles, have_no_tiles_for_rows_without_entries) {
+  sparse_case a{"halves", 16, 200, {}};
+  for (std::int64_t row = 0; row < 16; ++row) {
+    for (std::int64_t k = 0; k < 44; ++k) a.entries.push_back({row, 4 * k + (row < 8 ? 0 : 1), 1.0});
+  }
+  const auto f = forms::to_mma_tiles(viewed(to_compact(csr_of<double>(a), {.m_block = 16})));
+  EXPECT_EQ(f.num_groups(), 11);
+  EXPECT_EQ(f.num_tiles(), 12);
+  // In the order of the columns the halves alternate: every group reaches both.
+  const auto by_column = forms::to_mma_tiles(viewed(to_compact(csr_of<double>(a), {.m_block = 16})), {0, false});
+  EXPECT_EQ(by_column.num_tiles(), 22);
+}
+
+TEST(mma_tiles, refuse_what_they_cannot_hold) {
+  const auto compact = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 65});
+  EXPECT_THROW(forms::to_mma_tiles(compact.view()), error);
+  const auto small = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 8});
+  EXPECT_THROW(forms::to_mma_tiles(small.view(), {-1}), error);
+}
+
+}  // namespace
+}  // namespace bcsc::test

@@ -1,0 +1,138 @@
+// The stream of row pieces made on the GPU against the host's: bit for bit. In a build without CUDA, or on a machine
+// without a usable GPU, all but the refusals skip.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "bcsc/convert.hpp"
+#include "bcsc/error.hpp"
+#include "kernels/forms/row_stream/row_stream.hpp"
+#include "test/support/uneven_rows.hpp"
+#include "test/support/viewed.hpp"
+#include "test/unit/device_csr.hpp"
+#include "test/unit/same_on_device.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using forms::rename_rows;
+using forms::row_stream_options;
+using forms::to_row_stream;
+
+constexpr row_stream_options every_option[] = {{},       {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40},
+                                               {8, 2, 4}};
+
+template <class T>
+void compare_with_host(int device, const csr_matrix<T>& host) {
+  const device_csr<T, std::int32_t> there(device, host.view());
+  for (const row_stream_options& options : every_option) {
+    SCOPED_TRACE("split " + std::to_string(options.split) + ", grain " + std::to_string(options.grain));
+    expect_same(to_row_stream_on_device(device, there.view(), options), to_row_stream(host.view(), options));
+  }
+}
+
+class row_stream_device : public ::testing::TestWithParam<sparse_case> {
+ protected:
+  void SetUp() override {
+    device_ = usable_device();
+    if (device_ < 0) GTEST_SKIP() << "no usable GPU";
+  }
+  int device_ = -1;
+};
+
+TEST_P(row_stream_device, is_equal_to_the_hosts) {
+  const csr_matrix<double> a = csr_of<double>(GetParam());
+  compare_with_host(device_, a);
+  compare_with_host(device_, cast<float, std::int32_t>(a));
+  compare_with_host(device_, cast<half, std::int32_t>(a));
+  compare_with_host(device_, cast<bfloat16, std::int32_t>(a));
+}
+
+/// As large as the sort and the sums work in several thread blocks.
+sparse_case large() {
+  return rows_of_lengths("large", 300000, 4000,
+                         [](std::int64_t i) { return i % 9973 == 5 ? 4000 : (i * 2654435761) % 4294967296 >> 29; });
+}
+
+std::vector<sparse_case> cases() {
+  std::vector<sparse_case> all = battery(values::real);
+  std::ranges::move(uneven_rows(), std::back_inserter(all));
+  all.push_back(large());
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(battery, row_stream_device, ::testing::ValuesIn(cases()),
+                         [](const auto& c) { return "m" + c.param.name; });
+
+TEST(row_stream_on_device, tells_patterns_apart) {
+  const int device = usable_device();
+  if (device < 0) GTEST_SKIP() << "no usable GPU";
+  constexpr row_stream_options options{8, 2};
+  const sparse_case c = uneven_rows()[2];
+  const auto stream_of = [&](const sparse_case& a) {
+    const csr_matrix<float> host = csr_of<float>(a);
+    return to_row_stream_on_device(device, viewed(device_csr<float, std::int32_t>(device, host.view())), options);
+  };
+  const auto a = stream_of(c);
+  sparse_case other = c;
+  for (triplet& e : other.entries) e.value = -e.value;
+  EXPECT_TRUE(forms::same_pattern(device, a, stream_of(other))) << "values are no pattern";
+  EXPECT_TRUE(forms::same_pattern(device, a, upload(device, to_row_stream(viewed(csr_of<float>(c)), options))));
+  // One entry of a long row, of the first and of the last stands a column further.
+  for (const std::size_t k : {c.entries.size() / 2, std::size_t{0}, c.entries.size() - 1}) {
+    other = c;
+    const std::int64_t row = other.entries[k].row;
+    std::size_t last = k;
+    while (last + 1 < other.entries.size() && other.entries[last + 1].row == row) ++last;
+    other.entries[last].col = other.entries[last].col + 1 < other.cols ? other.entries[last].col + 1 : 0;
+    std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+    EXPECT_FALSE(forms::same_pattern(device, a, stream_of(other))) << "entry " << last;
+  }
+  // Rows of equal length that have changed places.
+  other = c;
+  for (triplet& e : other.entries) {
+    if (e.row == 11 || e.row == 12) e.row = 23 - e.row;
+  }
+  std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+  EXPECT_FALSE(forms::same_pattern(device, a, stream_of(other)));
+}
+
+TEST(row_stream_on_device, renames_rows) {
+  const int device = usable_device();
+  if (device < 0) GTEST_SKIP() << "no usable GPU";
+  const csr_matrix<float> host = csr_of<float>(uneven_rows()[2]);
+  auto wanted = to_row_stream(host.view(), {8, 2});
+  auto there = forms::upload(device, wanted);
+  std::vector<std::int64_t> row_of(static_cast<std::size_t>(host.rows()));
+  std::iota(row_of.rbegin(), row_of.rend(), 0);
+  rename_rows(device, there, row_of);
+  for (auto& piece : std::span(wanted.pieces).first(wanted.pieces.size() - 1)) {
+    piece.row_and_odd =
+        2 * (static_cast<std::uint32_t>(host.rows()) - 1 - piece.row_and_odd / 2) + piece.row_and_odd % 2;
+  }
+  expect_same(there, wanted);
+  row_of.pop_back();
+  EXPECT_THROW(rename_rows(device, there, row_of), error);
+}
+
+TEST(row_stream_on_device, names_what_it_cannot_take) {
+  const auto code_of = [](const csr_view<float>& a, const row_stream_options& options) {
+    try {
+      (void)forms::to_row_stream_on_device(0, a, options);
+    } catch (const error& e) {
+      return e.code();
+    }
+    return errc::internal;
+  };
+  const csr_matrix<float> a = csr_of<float>(battery(values::real)[3]);
+  EXPECT_EQ(code_of(a.view(), {}), errc::wrong_memory_space);
+  csr_view<float> there = a.view();
+  there.space = memory_space::device;
+  for (const std::int64_t split : {0, 1, 7, -4, (1 << 30) + 2}) {
+    EXPECT_EQ(code_of(there, {split, 8}), errc::invalid_argument) << split;
+  }
+  EXPECT_EQ(code_of(there, {128, 0}), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace bcsc::test

@@ -1,0 +1,221 @@
+// The stream of row pieces: every entry in it once, in the order that kernels rely on, the same for any number of
+// threads.
+#include "kernels/forms/row_stream/row_stream.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "bcsc/error.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/thread_counts.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using forms::row_stream;
+using forms::row_stream_options;
+using forms::to_row_stream;
+
+struct unpacked_piece {
+  std::int64_t row = 0;
+  std::int64_t num_pairs = 0;
+  std::vector<std::tuple<std::int64_t, double>> entries;
+};
+
+template <class T>
+std::vector<unpacked_piece> unpack(const row_stream<T>& a) {
+  std::vector<unpacked_piece> pieces;
+  for (std::int64_t p = 0; p < a.num_pieces(); ++p) {
+    const auto& piece = a.pieces[std::size_t(p)];
+    unpacked_piece one{piece.row_and_odd / 2, 0, {}};
+    for (auto k = piece.first_pair; k < a.pieces[std::size_t(p) + 1].first_pair; ++k, ++one.num_pairs) {
+      for (int e : {0, 1}) one.entries.emplace_back(a.pairs[k].col[e], a.pairs[k].value[e]);
+    }
+    if (piece.row_and_odd % 2 != 0) {
+      EXPECT_EQ(one.entries.back(), std::tuple(0, 0.0)) << "padding";
+      one.entries.pop_back();
+    }
+    pieces.push_back(one);
+  }
+  return pieces;
+}
+
+struct streaming_case {
+  sparse_case matrix;
+  row_stream_options options;
+};
+
+class streaming : public ::testing::TestWithParam<streaming_case> {};
+
+template <class T, class I>
+void expect_stream(const sparse_case& c, const row_stream_options& options) {
+  const auto csr = csr_of<T, I>(c);
+  const auto stream = to_row_stream(csr.view(), options);
+  EXPECT_EQ(stream.rows, c.rows);
+  EXPECT_EQ(stream.cols, c.cols);
+  EXPECT_EQ(stream.nnz, std::ssize(c.entries));
+  ASSERT_EQ(std::ssize(stream.pairs), std::int64_t{stream.pieces.back().first_pair} + 1);
+  EXPECT_EQ(stream.pairs.back(), forms::entry_pair<scalar_of<T>>{});
+
+  std::vector<std::vector<std::tuple<std::int64_t, double>>> wanted(std::size_t(c.rows)), got(std::size_t(c.rows));
+  for (const triplet& e : c.entries) wanted[std::size_t(e.row)].emplace_back(e.col, e.value);
+
+  const auto pieces = unpack(stream);
+  ASSERT_EQ(stream.heavy_ptr.front(), 0);
+  ASSERT_EQ(stream.heavy_ptr.back(), stream.num_partials);
+  std::int64_t former_row = -1;
+  for (std::int64_t h = 0; h < stream.num_heavy(); ++h) {
+    const std::int64_t first = stream.heavy_ptr[std::size_t(h)], last = stream.heavy_ptr[std::size_t(h) + 1];
+    const std::int64_t row = pieces[std::size_t(first)].row;
+    EXPECT_GT(row, former_row) << "heavy rows keep their order";
+    former_row = row;
+    EXPECT_GE(last - first, 2);
+    std::int64_t least = options.split, most = 0;
+    for (std::int64_t p = first; p < last; ++p) {
+      EXPECT_EQ(pieces[std::size_t(p)].row, row);
+      least = std::min(least, pieces[std::size_t(p)].num_pairs);
+      most = std::max(most, pieces[std::size_t(p)].num_pairs);
+    }
+    EXPECT_LE(most - least, 1) << "even pieces";
+    EXPECT_LE(2 * most, options.max_piece() + 1);
+  }
+  std::int64_t former_class = options.split;
+  for (std::int64_t p = 0; p < stream.num_pieces(); ++p) {
+    const unpacked_piece& piece = pieces[std::size_t(p)];
+    const auto length = std::ssize(piece.entries);
+    EXPECT_LE(length, options.split);
+    auto& row = got[std::size_t(piece.row)];
+    if (p >= stream.num_partials) {
+      EXPECT_TRUE(row.empty()) << "a light row is one piece";
+      const std::int64_t length_class = (length + options.grain - 1) / options.grain;
+      EXPECT_LE(length_class, former_class);
+      if (length_class == former_class && p > stream.num_partials) {
+        EXPECT_GT(piece.row, pieces[std::size_t(p) - 1].row) << "rows of a class keep their order";
+      }
+      former_class = length_class;
+    }
+    row.insert(row.end(), piece.entries.begin(), piece.entries.end());
+  }
+  EXPECT_EQ(got, wanted);
+  EXPECT_EQ(stream.num_pieces() - stream.num_partials + stream.num_heavy(), c.rows) << "every row, empty ones too";
+}
+
+TEST_P(streaming, holds_every_entry_once_in_order) {
+  expect_stream<float, std::int32_t>(GetParam().matrix, GetParam().options);
+  expect_stream<double, std::int64_t>(GetParam().matrix, GetParam().options);
+  expect_stream<half, std::int32_t>(GetParam().matrix, GetParam().options);
+}
+
+std::vector<streaming_case> cases() {
+  std::vector<streaming_case> all;
+  for (const row_stream_options options : {row_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {8, 2, 4}}) {
+    for (sparse_case& c : battery(values::small_integers)) {
+      if (c.rows > 0) all.push_back({std::move(c), options});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(battery, streaming, ::testing::ValuesIn(cases()), [](const auto& info) {
+  return "m" + info.param.matrix.name + "_split" + std::to_string(info.param.options.split) + "_grain" +
+         std::to_string(info.param.options.grain) + "_piece" + std::to_string(info.param.options.piece);
+});
+
+TEST(row_stream, of_a_matrix_without_rows) {
+  const csr_matrix<float> empty(0, 5, {0}, {}, std::vector<float>{});
+  const auto stream = to_row_stream(empty.view());
+  EXPECT_EQ(stream.num_pieces(), 0);
+  EXPECT_EQ(stream.num_heavy(), 0);
+}
+
+/// Large enough to be cut among threads, from 60000 rows on among as many as a test takes; lengths from 0 to 300.
+sparse_case uneven(std::int64_t rows = 6000) {
+  test_random random(5);
+  sparse_case c{"uneven", rows, 500, {}};
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    const std::int64_t length = i % 97 == 0 ? 300 : random.below(30);
+    for (std::int64_t k = 0; k < length; ++k) c.entries.push_back({i, k, random.small_integer()});
+  }
+  return c;
+}
+
+TEST(row_stream, of_a_large_matrix) { expect_stream<float, std::int32_t>(uneven(), {128, 8}); }
+
+TEST(row_stream, does_not_depend_on_the_threads) {
+  const auto csr = csr_of<double>(uneven(60000));
+  const auto stream_by = [&](int threads) {
+    const with_threads of_many(threads);
+    return to_row_stream(csr.view(), {128, 8});
+  };
+  const auto wanted = stream_by(1);
+  for (const int threads : thread_counts) EXPECT_TRUE(stream_by(threads) == wanted) << threads << " threads";
+}
+
+TEST(row_stream, is_split_where_rows_are_long_and_longer_than_others) {
+  for (const std::int64_t step : {1, 3, 8, 128}) {
+    for (const std::int64_t mean : {0, 1, 7, 200, 5000}) {
+      for (const std::int64_t cols : {std::int64_t{1}, std::int64_t{32}, std::int64_t{1} << 40}) {
+        const auto cut = forms::cut_for(100, 100 * mean + 99, cols, step);
+        EXPECT_EQ(cut.split % 2 + cut.piece % 2, 0);
+        EXPECT_GE(cut.split, 4 * step);
+        EXPECT_GE(cut.split, 4 * mean);
+        EXPECT_GE(cut.split, 64);
+        EXPECT_LE(cut.split, std::max({std::int64_t{64}, 72 * step, 4 * mean + 4}) + 1);
+        EXPECT_GE(cut.max_piece(), 4 * step);
+        EXPECT_LE(cut.max_piece(), cut.split);
+      }
+    }
+  }
+  EXPECT_EQ(forms::cut_for(0, 0, 1, 8), (row_stream_options{.split = 64, .piece = 32}));
+  EXPECT_EQ(forms::cut_for(1 << 20, 1 << 20, 2, 8), (row_stream_options{.split = 64}));
+  EXPECT_EQ(forms::cut_for(1 << 20, 1 << 20, 8, 8), (row_stream_options{.split = 128}));
+  EXPECT_EQ(forms::cut_for(1 << 10, 1 << 20, 8, 8), (row_stream_options{.split = 4096, .piece = 128}));
+  EXPECT_EQ(forms::cut_for(1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 31, 800),
+            (row_stream_options{.split = 57600}));
+  // What stays whole fits the kernels' counts, however long the rows are.
+  for (const std::int64_t rows : {1, 2, 5}) {
+    const auto cut = forms::cut_for(rows, rows * ((std::int64_t{1} << 31) - 1), 8, 4);
+    EXPECT_EQ(cut, (row_stream_options{.split = 1 << 30, .piece = 288}));
+    EXPECT_NO_THROW(forms::check_row_stream(rows, (std::int64_t{1} << 31) - 1, cut));
+  }
+  EXPECT_EQ(forms::cut_for(131072, 1942979, 128, 4), (row_stream_options{.split = 288}));  // R-MAT 17
+  EXPECT_EQ(forms::cut_for(131072, 1942979, 32, 4), (row_stream_options{.split = 128}));
+  EXPECT_EQ(forms::cut_for(279794, 517047, 128, 2), (row_stream_options{.split = 128}));  // BOYD2_A
+}
+
+TEST(row_stream, names_what_is_wrong) {
+  const auto csr = csr_of<float>(uneven());
+  const auto message = [](auto call) -> std::string {
+    try {
+      call();
+    } catch (const error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  for (const std::int64_t piece : {-2, 3, 10}) {
+    EXPECT_NE(message([&] {
+                to_row_stream(csr.view(), {8, 8, piece});
+              }).find("piece = " + std::to_string(piece)),
+              std::string::npos);
+  }
+  for (const std::int64_t split : {0, 1, 7, -4, (1 << 30) + 2}) {
+    EXPECT_NE(message([&] {
+                to_row_stream(csr.view(), {split, 8});
+              }).find("split = " + std::to_string(split)),
+              std::string::npos);
+  }
+  EXPECT_NE(message([&] { to_row_stream(csr.view(), {128, 0}); }).find("grain = 0"), std::string::npos);
+  auto on_device = csr.view();
+  on_device.space = memory_space::device;
+  EXPECT_NE(message([&] { to_row_stream(on_device); }).find("host"), std::string::npos);
+  csr_view<float, std::int64_t> tall;
+  tall.rows = std::int64_t{1} << 31;
+  EXPECT_NE(message([&] { to_row_stream(tall); }).find("rows"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bcsc::test

@@ -1,0 +1,50 @@
+#include "tools/bcsc/process.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+namespace bcsc::cli {
+namespace {
+
+// Looked at by a signal's handler: no locks.
+std::atomic<int> noted_signal{0};
+std::atomic<int> pieces_of_work{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+extern "C" void note_signal(int number) {
+  int none = 0;
+  noted_signal.compare_exchange_strong(none, number);
+  if (pieces_of_work == 0) ::_exit(exit_code_of(number));
+}
+
+bool is_ignored(int number) {
+  struct sigaction current {};
+  return ::sigaction(number, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+void begin_process() {
+  // Opened the wrong way round: what uses them gets an error, as of a closed one.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    if (is_ignored(number)) continue;
+    struct sigaction action {};
+    action.sa_handler = note_signal;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+int interrupted() noexcept { return noted_signal; }
+
+ends_by_itself::ends_by_itself() noexcept { ++pieces_of_work; }
+ends_by_itself::~ends_by_itself() { --pieces_of_work; }
+
+}  // namespace bcsc::cli

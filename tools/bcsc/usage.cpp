@@ -1,0 +1,157 @@
+#include "tools/bcsc/usage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+#include <system_error>
+
+#include "tools/bcsc/command.hpp"
+
+namespace bcsc::cli {
+namespace {
+
+/// Levenshtein's distance, in which two neighbours exchanged count as one edit, too (Damerau; restricted).
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
+  std::iota(above.begin(), above.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = above;
+    above = row;
+  }
+  return above[b.size()];
+}
+
+/// The command that the line has named, or the program itself.
+const CLI::App& deepest(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : *parsed.front();
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+/// What is wrong, in the words of who typed it. An unknown word is the cause, where something else is missing for it.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
+  const CLI::App& command = deepest(app);
+  std::vector<std::string> unknown = app.remaining(true);
+  if (&command == &app) std::erase(unknown, "--json");  // every command's, and wanted for this message
+  const auto option = std::ranges::find_if(unknown, is_option);
+  const bool is_cause = dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr ||
+                        dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr;
+  if (is_cause && &command == &app && !unknown.empty() && !is_option(unknown.front())) {
+    return fmt::format("there is no command {}{}", unknown.front(), did_you_mean(unknown.front(), commands_of(app)));
+  }
+  if (is_cause && option != unknown.end()) {
+    const std::string word = option->substr(0, option->find('='));
+    return fmt::format("there is no option {}{}", word, did_you_mean(word, options_of(command)));
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr && !unknown.empty()) {
+    return fmt::format("\"{}\" is one argument too many", unknown.front());
+  }
+  if (&command == &app && dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr) return "no command is named";
+  return problem.what();
+}
+
+bool is_asked_for_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  // A third of the letters may be wrong, and at least two: --colz, --layuot.
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edits(word, candidate);
+    if (distance < least && distance < candidate.size()) {
+      least = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest == nullptr ? "" : fmt::format(": did you mean {}?", *nearest);
+}
+
+CLI::Validator at_least(std::int64_t least) {
+  const auto check = [least](const std::string& given) -> std::string {
+    std::int64_t number = 0;
+    const char* const end = given.data() + given.size();
+    const auto [at, status] = std::from_chars(given.data(), end, number);
+    if (status == std::errc::result_out_of_range && at == end && given.front() != '-') {
+      return fmt::format("must fit 63 bits, not {}", given);
+    }
+    if (status == std::errc::invalid_argument || at != end) return fmt::format("must be a whole number, not {}", given);
+    if (status != std::errc() || number < least) return fmt::format("must be at least {}, not {}", least, given);
+    return {};
+  };
+  return {check, fmt::format("AT LEAST {}", least)};
+}
+
+CLI::Validator above_zero() {
+  const auto check = [](const std::string& given) -> std::string {
+    double number = 0;
+    const char* const end = given.data() + given.size();
+    const auto [at, status] = std::from_chars(given.data(), end, number);
+    if (status == std::errc::invalid_argument || at != end) return fmt::format("must be a number, not {}", given);
+    if (status != std::errc() || !std::isfinite(number)) return fmt::format("must be a finite number, not {}", given);
+    return number > 0 ? "" : fmt::format("must be above 0, not {}", given);
+  };
+  return {check, "ABOVE 0"};
+}
+
+int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
+  const output out{output_options()};
+  const auto finish = [&](int code) -> int {
+    try {
+      out.finish();
+      return code;
+    } catch (const std::exception& failure) {
+      out.fail(failure);
+      return exit_error;
+    }
+  };
+  if (problem.get_exit_code() == 0) {  // help, version
+    std::ostringstream wanted, unused;
+    (void)app.exit(problem, wanted, unused);
+    out.text(wanted.str());
+    return finish(exit_ok);
+  }
+  const std::string message = usage_message(app, problem);
+  const CLI::App& command = deepest(app);
+  fmt::print(stderr, "bcsc: error: {}\n`bcsc{} --help` tells what there is\n", message,
+             &command == &app ? "" : " " + command.get_name());
+  if (is_asked_for_json(argc, argv)) {
+    const nlohmann::ordered_json told{{"error", {{"code", "usage"}, {"message", message}}}};
+    out.text(told.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+  }
+  return finish(exit_usage);
+}
+
+}  // namespace bcsc::cli
