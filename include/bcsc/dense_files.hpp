@@ -25,9 +25,9 @@ dense_file_info read_dense_info(const std::filesystem::path& path, const read_op
 // read_dense<T>(path, options) stands in bcsc/files.hpp.
 
 struct write_dense_options {
-  std::string comment;         ///< of Matrix Market files, line by line
+  std::string comment = {};    ///< of Matrix Market files, line by line
   std::string name = "arr_0";  ///< of a .npz's array, as numpy.load() calls it
-  progress_callback progress;
+  progress_callback progress = {};
 };
 
 /// Writes a dense host matrix as the format that its name tells: .npy, .npz, .mtx, .bcsc (".gz" behind: gzip). NumPy

@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -24,6 +25,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -151,6 +153,8 @@ class running {
  public:
   running(
       const std::vector<std::string>& arguments, const std::function<void()>& before = [] {}, int input = -1) {
+    // What an earlier program said must not be taken for what this one says.
+    for (const std::string& path : {out_path(), err_path()}) std::filesystem::remove(path);
     pid_ = fork();
     if (pid_ < 0) throw std::runtime_error("cannot fork");
     if (pid_ > 0) return;
@@ -336,9 +340,9 @@ TEST_P(ended, while_it_waits_answers_128_and_the_signal) {
 TEST_P(ended, while_it_solves_reports_and_writes_the_iterate) {
   const std::string x = in_scratch("iterate.mtx");
   std::filesystem::remove(x);
-  running program({"solve", "stencil5:700,700", "--device", "cpu", "--tolerance", "1e-13", "--solution", x, "--json",
+  running program({"solve", "stencil5:1200,1200", "--device", "cpu", "--tolerance", "1e-13", "--solution", x, "--json",
                    "--progress"});
-  EXPECT_TRUE(soon(program, [&] { return contents(running::err_path()).find("iteration 1") != std::string::npos; }))
+  EXPECT_TRUE(soon(program, [&] { return contents(running::err_path()).find("iteration ") != std::string::npos; }))
       << contents(running::err_path());
   program.send(GetParam());
   EXPECT_EQ(program.wait(), 128 + GetParam());
@@ -349,7 +353,7 @@ TEST_P(ended, while_it_solves_reports_and_writes_the_iterate) {
   EXPECT_GE(found.at("iterations"), 1);
   EXPECT_LT(found.at("true_residual").at(0), 1.0);
   const auto solution = bcsc::read_dense<double>(x);
-  ASSERT_EQ(solution.rows(), 490'000);
+  ASSERT_EQ(solution.rows(), 1'440'000);
   EXPECT_TRUE(std::any_of(solution.data(), solution.data() + solution.rows(), [](double v) { return v != 0; }));
 }
 
@@ -637,6 +641,9 @@ std::string shown(std::string command) {
 class input_stream : public testing::TestWithParam<stream_case> {};
 
 TEST_P(input_stream, is_read_like_a_file) {
+#if !BCSC_WITH_ARCHIVE
+  if (std::string_view(GetParam().what) == "archive") GTEST_SKIP() << "a build without libarchive";
+#endif
   write_file("small.mtx", small_text);
   const outcome result = shell_run(shown(GetParam().command));
   EXPECT_EQ(result.code, 0) << result.err;
