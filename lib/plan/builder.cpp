@@ -269,7 +269,7 @@ void guard_making(const recipe& how, const std::function<void()>& body) {
   core::guarded(how.ctx.state(), "a plan", [&] {
     body();
     if (!how.on_gpu()) return;
-    // What was allocated on the default stream is there for all streams from here on.
+    // Allocations are ordered on the default stream; other streams may use them only after this.
     const core::gpu::device_guard guard(how.device());
     core::gpu::synchronize();
   });

@@ -8,10 +8,10 @@
 
 namespace bcsc::plan {
 
-/// How the time of a row of a table is made up (neighbours.hpp), if it has been measured.
+/// The measured costs of a config (neighbours.hpp), if there are any.
 struct measurement {
   const measured_config* row = nullptr;
-  std::size_t index = 0;  ///< the how-manieth measured row of its type that is
+  std::size_t index = 0;  ///< its position among the measured configs of its type
 
   explicit operator bool() const { return row != nullptr; }
 };
