@@ -108,7 +108,9 @@ def judge(record: dict, test: dict, results: pathlib.Path) -> Outcome:
     return Outcome(failures=[f"{name}: {record['result'].lower()}, exit status {status}"])
 
 
-def run(build: pathlib.Path, meson: list[str], jobs: int, suites: list[str], names: list[str]) -> tuple[Outcome, float]:
+def run(build: pathlib.Path, meson: list[str], jobs: int, suites: list[str],
+        names: list[str]) -> tuple[Outcome, dict[str, float]]:
+    """The outcome, and the seconds of each program."""
     results = build / "test-results"
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
@@ -120,7 +122,7 @@ def run(build: pathlib.Path, meson: list[str], jobs: int, suites: list[str], nam
         command += ["--suite", suite]
     subprocess.run(command + names, env=os.environ | {"GTEST_OUTPUT": f"xml:{results}/", "GTEST_COLOR": "no"},
                    stdin=subprocess.DEVNULL, check=False)
-    outcome, seconds = Outcome(), 0.0
+    outcome, seconds = Outcome(), {}
     if not log.is_file():
         outcome.failures.append("meson test ran nothing (its output is above)")
         return outcome, seconds
@@ -130,7 +132,7 @@ def run(build: pathlib.Path, meson: list[str], jobs: int, suites: list[str], nam
         if test is None:
             outcome.failures.append(f"{record['name']}: a test that the build folder does not know")
             continue
-        seconds += record.get("duration", 0.0)
+        seconds[test["name"]] = round(record.get("duration", 0.0), 1)
         outcome.add(judge(record, test, results))
     return outcome, seconds
 
@@ -174,7 +176,8 @@ def main() -> int:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps({
             "passed": outcome.passed, "failed": len(outcome.failures), "skipped": len(outcome.skips),
-            "failures": outcome.failures, "skips": outcome.skips, "test_seconds": round(seconds, 1)}, indent=1) + "\n")
+            "failures": outcome.failures, "skips": outcome.skips, "test_seconds": round(sum(seconds.values()), 1),
+            "seconds": dict(sorted(seconds.items(), key=lambda item: -item[1]))}, indent=1) + "\n")
     if arguments.since:
         elapsed = int(time.time() - arguments.since)
         print(f"all in {elapsed // 60} min {elapsed % 60} s")

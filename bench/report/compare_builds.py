@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Whether one build of the library is as fast as another: their products on a GPU, sample by sample in turn.
 
-    bench/report/compare_builds.py --old PROGRAM --new PROGRAM [--matrices FOLDER] [--out FILE] [--seconds S] [--rounds R]
+    bench/report/compare_builds.py --old PROGRAM --new PROGRAM [--matrices FOLDER] [--match PATTERN] [--out FILE]
+                                   [--seconds S] [--rounds R] [--processes P]
 
 Each PROGRAM is bench/timed_products, linked with one of the two libraries. The cases are three matrices of each set of
 README's table, at N = 8, 32, 128, 512, in the types and layouts that the set has there. The ratio is old over new, the
-median over the rounds (above 1 the new build is faster); which of the two is first changes from round to round. Also
-compared: the kernels that the plans chose, and the bits of C. Standard library only.
+median over the rounds (above 1 the new build is faster); which of the two is first changes from round to round. Where a
+process's memory lies can be worth a tenth of a short product: with --processes P, P pairs of processes measure each case,
+and the ratio is the median over them; the file has each. Also compared: the kernels that the plans chose, and the bits of
+C. Standard library only.
 """
 import argparse
+import fnmatch
+import gzip
 import json
 import pathlib
 import random
@@ -70,14 +75,23 @@ def measure(builds, command, rounds, rng):
             "ratio": statistics.median(old / new for old, new in zip(*times))}
 
 
+def median_case(measured):
+    """Of one case, measured by several pairs of processes."""
+    of = lambda key: [one[key] for one in measured]
+    return measured[0] | {"same_bits": all(of("same_bits")), "ratios": of("ratio")} | {
+        key: statistics.median(of(key)) for key in ("old_us", "new_us", "ratio")}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--old", required=True)
     parser.add_argument("--new", required=True)
     parser.add_argument("--matrices", type=pathlib.Path, help="folder of the real ones (NAME.mtx.gz); without it they are left out")
-    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--match", default="*", help="only matrices whose name matches this pattern")
+    parser.add_argument("--out", type=pathlib.Path, help="JSON; gzipped if its name ends in .gz")
     parser.add_argument("--seconds", type=float, default=400, help="no case is begun later")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--processes", type=int, default=1, help="pairs of processes for each case")
     arguments = parser.parse_args()
     started, rng, cases, left_out = time.monotonic(), random.Random(1), [], []
     by_matrix = {}
@@ -86,6 +100,7 @@ def main():
             for kind in types:
                 for n in COLUMNS:
                     by_matrix.setdefault(matrix, []).append((name, f"{kind} {n} {way}"))
+    by_matrix = {matrix: wanted for matrix, wanted in by_matrix.items() if fnmatch.fnmatch(matrix, arguments.match)}
     for matrix, wanted in sorted(by_matrix.items(), key=lambda item: item[0].startswith(("rmat:20", "banded:200000"))):
         source = matrix
         if ":" not in matrix:
@@ -93,14 +108,19 @@ def main():
             if source is None or not source.is_file():
                 left_out += [f"{matrix}: no file"]
                 continue
-        builds = [Program(arguments.old, str(source)), Program(arguments.new, str(source))]
-        for name, command in wanted:
-            if time.monotonic() - started > arguments.seconds:
+        measured = {case: [] for case in wanted}
+        for _ in range(arguments.processes):
+            builds = [Program(arguments.old, str(source)), Program(arguments.new, str(source))]
+            for case in wanted:
+                if time.monotonic() - started <= arguments.seconds:
+                    measured[case].append(measure(builds, case[1], arguments.rounds, rng))
+            for build in builds:
+                build.close()
+        for (name, command), found in measured.items():
+            if found:
+                cases.append({"set": name, "matrix": matrix, "case": command} | median_case(found))
+            else:
                 left_out.append(f"{matrix} {command}: no time")
-                continue
-            cases.append({"set": name, "matrix": matrix, "case": command} | measure(builds, command, arguments.rounds, rng))
-        for build in builds:
-            build.close()
     rows = []
     for name in dict.fromkeys(c["set"] for c in cases) | {"all": None}:
         some = [c for c in cases if name in (c["set"], "all")]
@@ -113,8 +133,10 @@ def main():
     if left_out:
         print(f"\nleft out: {len(left_out)}: {'; '.join(left_out[:5])}{' ...' if len(left_out) > 5 else ''}")
     if arguments.out:
-        arguments.out.write_text(json.dumps({"rounds": arguments.rounds, "seconds": round(time.monotonic() - started),
-                                             "cases": cases, "left_out": left_out}, indent=1) + "\n")
+        text = json.dumps({"rounds": arguments.rounds, "processes": arguments.processes,
+                           "seconds": round(time.monotonic() - started), "cases": cases, "left_out": left_out}, indent=1)
+        data = (text + "\n").encode()
+        arguments.out.write_bytes(gzip.compress(data, mtime=0) if arguments.out.suffix == ".gz" else data)
     return 0 if cases else 1
 
 
