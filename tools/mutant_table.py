@@ -62,8 +62,13 @@ ANALYSIS_CPP = "converters/formats/analysis.cpp"
 DEVICE = "converters/formats/device_convert.cu"
 REFERENCE_CPP = "kernels/cpu/reference.cpp"
 PACK_CPU = "kernels/cpu/pack.cpp"
-CPU = "kernels/cpu/spmm_isa.cpp"
-LANES_CPU = "kernels/cpu/lanes.hpp"
+CPU_BLOCKS = "kernels/cpu/isa/blocks.hpp"
+CPU_COLUMNS = "kernels/cpu/isa/columns.hpp"
+CPU_JOB = "kernels/cpu/isa/job.hpp"
+CPU_LANES = "kernels/cpu/isa/lanes.hpp"
+CPU_ROWS = "kernels/cpu/isa/rows.hpp"
+CPU_SCATTER = "kernels/cpu/isa/scatter.hpp"
+CPU_SHARES = "kernels/cpu/isa/shares.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
 BUILDER = "lib/plan/builder.cpp"
@@ -83,6 +88,7 @@ TILED = "kernels/cuda/tiled.cuh"
 TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
+PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 MMA = "kernels/cuda/mma.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
@@ -242,35 +248,35 @@ MUTANTS = [
            ANALYSIS),
 
     # --- CPU kernels ---
-    Mutant("cpu-beta", CPU, "multiply_add(out.beta, partial ?", "multiply_add(T{1}, partial ?", CPU_KERNELS),
-    Mutant("cpu-row-remainder", CPU, "load(at, edge) : load<Bytes>(at), partial[0][v]);",
+    Mutant("cpu-beta", CPU_JOB, "multiply_add(out.beta, partial ?", "multiply_add(T{1}, partial ?", CPU_KERNELS),
+    Mutant("cpu-row-remainder", CPU_ROWS, "load(at, edge) : load<Bytes>(at), partial[0][v]);",
            "load(at, edge) : load<Bytes>(at), vec<T, Bytes>{});", CPU_KERNELS),
-    Mutant("cpu-row-chains", CPU, "for (int u = 1; u < chains; ++u) sum[v]", "for (int u = 2; u < chains; ++u) sum[v]",
+    Mutant("cpu-row-chains", CPU_ROWS, "for (int u = 1; u < chains; ++u) sum[v]", "for (int u = 2; u < chains; ++u) sum[v]",
            CPU_KERNELS),
-    Mutant("cpu-block-expand", CPU, "expanded[rows[first + r]] = a.values[first + r];",
+    Mutant("cpu-block-expand", CPU_BLOCKS, "expanded[rows[first + r]] = a.values[first + r];",
            "expanded[r] = a.values[first + r];", CPU_KERNELS),
-    Mutant("cpu-scratch-add", CPU, "store(at, multiply_add(value, b_part[v], load<Bytes>(at)));",
+    Mutant("cpu-scratch-add", CPU_COLUMNS, "store(at, multiply_add(value, b_part[v], load<Bytes>(at)));",
            "store(at, value * b_part[v]);", CPU_KERNELS),
-    Mutant("cpu-last-column", CPU, "to = least(from + tile_columns, work.n);",
+    Mutant("cpu-last-column", CPU_SHARES, "to = least(from + tile_columns, work.n);",
            "to = least(from + tile_columns, work.n - 1);", CPU_KERNELS),
-    Mutant("cpu-alpha-zero-reads-c", CPU,
+    Mutant("cpu-alpha-zero-reads-c", CPU_SCATTER,
            "out.at(first, from + line);\n"
            "    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};",
            "out.at(first, from + line);\n"
            "    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta * c[i * stride];",
            CPU_KERNELS),
-    Mutant("cpu-beta-zero-reads-c", CPU,
+    Mutant("cpu-beta-zero-reads-c", CPU_JOB,
            "const T sum = out.alpha * tile[i * ld + j];\n      c = out.beta != T{0} ? multiply_add(out.beta, c, sum) : sum;",
            "const T sum = out.alpha * tile[i * ld + j];\n      c = multiply_add(out.beta, c, sum);",
            CPU_KERNELS),
-    Mutant("cpu-fused-in-one-width", LANES_CPU, "return _mm256_fmadd_ps(a, b, c);", "return a * b + c;",
+    Mutant("cpu-fused-in-one-width", CPU_LANES, "return _mm256_fmadd_ps(a, b, c);", "return a * b + c;",
            ("cpu_scatter_test",)),
-    Mutant("cpu-fused-but-alone", LANES_CPU, "return __builtin_fma(a, b, c);", "return a * b + c;", ("cpu_scatter_test",)),
-    Mutant("cpu-never-contaminated", CPU, "  return found;", "  return false;",
+    Mutant("cpu-fused-but-alone", CPU_LANES, "return __builtin_fma(a, b, c);", "return a * b + c;", ("cpu_scatter_test",)),
+    Mutant("cpu-never-contaminated", CPU_BLOCKS, "  return found;", "  return false;",
            ("cpu_nonfinite_test",)),
-    Mutant("cpu-looks-at-some-vectors", CPU, "v + 1 < Vectors; v += 2)", "v + 1 < Vectors; v += 4)",
+    Mutant("cpu-looks-at-some-vectors", CPU_BLOCKS, "v + 1 < Vectors; v += 2)", "v + 1 < Vectors; v += 4)",
            ("cpu_nonfinite_test",)),
-    Mutant("cpu-group-half-done", CPU, "return contiguous ? block : first_block;", "return block;",
+    Mutant("cpu-group-half-done", CPU_BLOCKS, "return contiguous ? block : first_block;", "return block;",
            ("cpu_nonfinite_test",)),
 
     Mutant("cpu-pack-stride", PACK_CPU, "packed[k * ld_packed + j]", "packed[k * cols + j]", CPU_KERNELS + PLAN),
@@ -399,7 +405,7 @@ MUTANTS = [
     # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
     Mutant("early-rowwise", ROWWISE, "kernel before has written\n      wait_for_previous();\n",
            "kernel before has written\n", EMULATED_ROWWISE),
-    Mutant("early-partials", ROWWISE,
+    Mutant("early-partials", PARTIALS,
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
            "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_ROWWISE),
     Mutant("early-mma", MMA, "  wait_for_previous();\n  let_next_begin();\n  if (const mma_place at = place(); at.lies",

@@ -286,6 +286,7 @@ using element_values = std::conditional_t<std::same_as<T, pattern>, pattern_span
 
 }  // namespace bcsc
 
+/// @cond  doxygen does not find std's template
 /// What std::numeric_limits says of them, as of a float of fewer bits.
 template <int ExponentBits, int MantissaBits>
 class std::numeric_limits<bcsc::detail::float16<ExponentBits, MantissaBits>> {
@@ -311,3 +312,4 @@ class std::numeric_limits<bcsc::detail::float16<ExponentBits, MantissaBits>> {
     return of(static_cast<unsigned>((1 << (ExponentBits - 1)) - 1 - MantissaBits) << MantissaBits);
   }
 };
+/// @endcond

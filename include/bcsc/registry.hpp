@@ -48,7 +48,7 @@ struct kernel_info {
 /// Every row of every table that a plan chooses from, in the tables' order.
 const std::vector<kernel_info>& kernel_table();
 
-/// The rows of the tables that spmm_plan::transposed() chooses from: algorithm "scatter".
+/// The configs that spmm_plan::transposed() chooses from: algorithm "scatter".
 const std::vector<kernel_info>& transposing_kernel_table();
 
 /// Those of one backend and value type.

@@ -6,43 +6,42 @@
 
 namespace bcsc::kernels::cpu {
 
-// Defined in spmm_isa.cpp, which is compiled once for each instruction set.
+// Defined in isa/spmm_isa.cpp, which is compiled once for each instruction set.
 namespace baseline {
-launch_fn launcher(tables::cpu_rows, std::size_t row);
-launch_fn launcher(tables::cpu_blocks, std::size_t row);
-launch_fn launcher(tables::cpu_columns, std::size_t row);
-launch_fn launcher(tables::cpu_scatter, std::size_t row);
+launch_fn launcher(tables::cpu_rows, std::size_t config);
+launch_fn launcher(tables::cpu_blocks, std::size_t config);
+launch_fn launcher(tables::cpu_columns, std::size_t config);
+launch_fn launcher(tables::cpu_scatter, std::size_t config);
 }  // namespace baseline
 
 #if defined(__x86_64__)
 namespace avx2 {
-launch_fn launcher(tables::cpu_rows, std::size_t row);
-launch_fn launcher(tables::cpu_blocks, std::size_t row);
-launch_fn launcher(tables::cpu_columns, std::size_t row);
-launch_fn launcher(tables::cpu_scatter, std::size_t row);
+launch_fn launcher(tables::cpu_rows, std::size_t config);
+launch_fn launcher(tables::cpu_blocks, std::size_t config);
+launch_fn launcher(tables::cpu_columns, std::size_t config);
+launch_fn launcher(tables::cpu_scatter, std::size_t config);
 }  // namespace avx2
 
 namespace avx512 {
-launch_fn launcher(tables::cpu_rows, std::size_t row);
-launch_fn launcher(tables::cpu_blocks, std::size_t row);
-launch_fn launcher(tables::cpu_columns, std::size_t row);
-launch_fn launcher(tables::cpu_scatter, std::size_t row);
+launch_fn launcher(tables::cpu_rows, std::size_t config);
+launch_fn launcher(tables::cpu_blocks, std::size_t config);
+launch_fn launcher(tables::cpu_columns, std::size_t config);
+launch_fn launcher(tables::cpu_scatter, std::size_t config);
 }  // namespace avx512
 #endif
 
 template <class Algorithm>
-launch_fn launcher(std::size_t row, core::cpu_isa isa) {
-  if (row >= Algorithm::configs.size()) {
-    core::fail(errc::internal, "row = {}: the table of {} has {} rows", row, Algorithm::name,
-               Algorithm::configs.size());
+launch_fn launcher(std::size_t config, core::cpu_isa isa) {
+  if (config >= Algorithm::configs.size()) {
+    core::fail(errc::internal, "config = {}: {} has {} configs", config, Algorithm::name, Algorithm::configs.size());
   }
 #if defined(__x86_64__)
-  if (isa == core::cpu_isa::avx512) return avx512::launcher(Algorithm{}, row);
-  if (isa == core::cpu_isa::avx2) return avx2::launcher(Algorithm{}, row);
+  if (isa == core::cpu_isa::avx512) return avx512::launcher(Algorithm{}, config);
+  if (isa == core::cpu_isa::avx2) return avx2::launcher(Algorithm{}, config);
 #else
   static_cast<void>(isa);
 #endif
-  return baseline::launcher(Algorithm{}, row);
+  return baseline::launcher(Algorithm{}, config);
 }
 
 template launch_fn launcher<tables::cpu_rows>(std::size_t, core::cpu_isa);

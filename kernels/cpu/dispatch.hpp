@@ -7,16 +7,16 @@
 
 namespace bcsc::kernels::cpu {
 
-/// The launcher of one row of Algorithm's table (tables::cpu_rows, cpu_blocks, cpu_columns of kernels/tables/cpu.hpp,
-/// cpu_scatter of scatter.hpp) for one instruction set. One that this build does not hold (AVX on another architecture)
-/// gives the baseline's. The machine must have the instructions: see core::best_cpu_isa().
+/// The launcher of one config of Algorithm's table (tables::cpu_rows, cpu_blocks, cpu_columns of
+/// kernels/tables/cpu.hpp, cpu_scatter of scatter.hpp) for one instruction set. One that this build does not hold (AVX
+/// on another architecture) gives the baseline's. The machine must have the instructions: see core::best_cpu_isa().
 template <class Algorithm>
-launch_fn launcher(std::size_t row, core::cpu_isa isa);
+launch_fn launcher(std::size_t config, core::cpu_isa isa);
 
 /// The same for the best instruction set of this machine.
 template <class Algorithm>
-launch_fn launcher(std::size_t row) {
-  return launcher<Algorithm>(row, core::best_cpu_isa());
+launch_fn launcher(std::size_t config) {
+  return launcher<Algorithm>(config, core::best_cpu_isa());
 }
 
 }  // namespace bcsc::kernels::cpu

@@ -5,10 +5,10 @@
 
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/rowwise.cuh"
+#include "kernels/cuda/row_stream/gather.cuh"
+#include "kernels/cuda/row_stream/pieces.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/vectors.cuh"
-#include "kernels/forms/row_stream/operand.hpp"
 #include "kernels/tables/scatter.hpp"
 
 /// C = alpha * A' * B + beta * C from the row stream of A: B has a row for each row of A, C one for each column of A.
@@ -19,10 +19,9 @@
 ///   without an entry of A.
 /// - scale_kernel makes C beta * C before, or 0 without reading it; where beta is 1 it is not started.
 /// - Additions to C are reductions in L2, which return nothing, so that no thread waits for one. In fp32 four
-/// neighbours
-///   are one instruction and one stretch of 16 bytes (sm_90; elsewhere four instructions), if C is row-major and all
-///   its rows are whole vectors; else they go value by value, lanes side by side, as in fp64. A column-major C is
-///   correct but slow: the 32 additions of a warp hit 32 sectors.
+///   neighbours are one instruction and one stretch of 16 bytes (sm_90; elsewhere four instructions), if C is row-major
+///   and all its rows are whole vectors; else they go value by value, lanes side by side, as in fp64. A column-major C
+///   is correct but slow: the 32 additions of a warp hit 32 sectors.
 /// - Loads: the first piece while the previous kernel still ends; the next piece behind the entries of the current one;
 ///   `unroll` entries of a group at once.
 /// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A and 8 t a piece; B once;
@@ -32,15 +31,6 @@
 ///   holds for all orders: a term has two multiplications behind it and meets at most as many additions as there are
 ///   terms.
 namespace bcsc::kernels::cuda {
-
-/// How a product is cut into thread blocks: computed by the host, handed to the kernel.
-struct scatter_grid {
-  std::int64_t num_chunks;  // of depth pieces for each team of a thread block
-  std::int64_t num_blocks;
-  double tile_of_block;  // 1 / num_chunks
-  int depth;
-  int width;  // columns of a tile: all tiles are about equally wide
-};
 
 /// c[0 .. Values) += a * b[0 .. Values), whoever else adds there. Neighbours at once need sm_90 and an address aligned
 /// to all of them.
@@ -88,7 +78,7 @@ __global__ void __launch_bounds__(256)
 
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
 __global__ void __launch_bounds__(Warps * 32)
-    scatter_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ scatter_grid grid) {
+    scatter_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ stream_grid grid) {
   constexpr int team_threads = Lanes * Groups;
   constexpr int teams = Warps * 32 / team_threads;
   constexpr int vectors = Items / Width;
@@ -97,72 +87,55 @@ __global__ void __launch_bounds__(Warps * 32)
   const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
   const int team = static_cast<int>(threadIdx.x) / team_threads;
 
-  // A piece as it lies in memory: nothing is computed with it before it is needed.
-  struct fetched_piece {
-    unsigned first_pair, end_pair;
-    unsigned row_and_odd;
-  };
-  const auto fetch_piece = [&](std::int64_t p, std::int64_t end) {
-    if (p >= end) return fetched_piece{0, 0, 0};
-    const uint2 whole = __ldg(reinterpret_cast<const uint2*>(args.a.pieces + p));
-    return fetched_piece{whole.x, __ldg(&args.a.pieces[p + 1].first_pair), whole.y};
+  const auto fetch = [&](std::int64_t p, std::int64_t end) {
+    return p < end ? fetch_piece(args.a.pieces + p) : fetched_piece{0, 0, 0};
   };
 
   T alpha{0};
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
-    const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
-    const std::int64_t chunk = index - col_tile * grid.num_chunks;
-    const std::int64_t first = chunk * grid.depth * teams + team;
-    const std::int64_t end = min((chunk + 1) * grid.depth * teams, args.a.num_pieces);
-    const std::int64_t first_col = col_tile * grid.width;
-    const int num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
+    const stream_block at(grid, index, args.n);
+    const std::int64_t first = at.chunk * grid.depth * teams + team;
+    const std::int64_t end = min((at.chunk + 1) * grid.depth * teams, args.a.num_pieces);
     const auto column = [&](int j) { return (j * Lanes + lane) * Width; };  // in the tile; tiles are whole vectors
 
-    fetched_piece next = fetch_piece(first, end);
+    fetched_piece next = fetch(first, end);
     if (index == blockIdx.x) {  // all else may be what the kernel before has written
       wait_for_previous();
       let_next_begin();
       alpha = args.alpha_at != nullptr ? *args.alpha_at : args.alpha;
       if (alpha == T{0}) return;
     }
-    T* const c_tile = args.c + first_col * args.c_col_stride;
+    T* const c_tile = args.c + at.first_col * args.c_col_stride;
     for (std::int64_t p = first; p < end; p += teams) {
       const fetched_piece piece = next;
-      next = fetch_piece(p + teams, end);
-      const int pairs = static_cast<int>(piece.end_pair - piece.first_pair);
-      const int entries = 2 * pairs - static_cast<int>(piece.row_and_odd & 1);
+      next = fetch(p + teams, end);
+      const int pairs = piece.num_pairs();
+      const int entries = 2 * pairs - piece.last_is_padding();
       if (group >= pairs) continue;
 
-      const T* const b_row = args.b + static_cast<std::int64_t>(piece.row_and_odd >> 1) * args.ldb + first_col;
+      const T* const b_row = args.b + static_cast<std::int64_t>(piece.row()) * args.ldb + at.first_col;
       T b[Items];
 #pragma unroll
       for (int j = 0; j < vectors; ++j) {
 #pragma unroll
         for (int i = 0; i < Width; ++i) b[j * Width + i] = T{0};
-        if (column(j) < num_cols) load_vector<Width>(&b[j * Width], b_row + column(j));
+        if (column(j) < at.num_cols) load_vector<Width>(&b[j * Width], b_row + column(j));
 #pragma unroll
         for (int i = 0; i < Width; ++i) b[j * Width + i] *= alpha;
       }
 
       for (int base = group; base < pairs; base += group_pairs * Groups) {
-        // Past the end of the piece its last pair is read again, so that no branch separates the loads; nothing is
-        // added.
-        forms::entry_pair<T> some[group_pairs];
-#pragma unroll
-        for (int k = 0; k < group_pairs; ++k) {
-          some[k] =
-              load_pair(args.a.pairs + (piece.first_pair + static_cast<unsigned>(min(base + k * Groups, pairs - 1))));
-        }
+        const auto some = fetch_pairs<group_pairs, Groups>(args.a.pairs, piece.first_pair, pairs, base);
 #pragma unroll
         for (int k = 0; k < group_pairs; ++k) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             if (2 * (base + k * Groups) + e >= entries) continue;
-            T* const c_row = c_tile + static_cast<std::int64_t>(some[k].col[e]) * args.c_row_stride;
+            T* const c_row = c_tile + static_cast<std::int64_t>(some.at[k].col[e]) * args.c_row_stride;
 #pragma unroll
             for (int j = 0; j < vectors; ++j) {
-              if (column(j) < num_cols) {
-                add_vector<Width>(c_row + column(j) * args.c_col_stride, some[k].value[e], &b[j * Width]);
+              if (column(j) < at.num_cols) {
+                add_vector<Width>(c_row + column(j) * args.c_col_stride, some.at[k].value[e], &b[j * Width]);
               }
             }
           }
@@ -213,8 +186,8 @@ struct implementation<tables::scatter> {
  private:
   /// The maximum number of neighbours that may be loaded from B and added to C at once.
   template <class T>
-  static int width_for(const row_stream_args<T>& args, int most) {
-    int width = load_width(args, most, args.n);
+  static int width_for(const row_stream_args<T>& args, int max_width) {
+    int width = load_width(args, max_width, args.n);
     const bool contiguous = args.c_col_stride == 1;
     while (width > 1 && (!contiguous || args.c_row_stride % width != 0 ||
                          reinterpret_cast<std::uintptr_t>(args.c) % (width * sizeof(T)) != 0)) {
@@ -229,17 +202,10 @@ struct implementation<tables::scatter> {
       if (wanted < Width) return launch_width<Index, Width / 2>(args, env, wanted);
     }
     constexpr tables::scatter_config config = tables::scatter::configs[Index];
-    // Tiles of even width, in whole sectors of 32 bytes where there are any: 129 columns cost little more than 128.
-    constexpr int unit = config.tile_cols() < 8 ? config.tile_cols() : 8;
-    const std::int64_t even = ceil_div(args.n, ceil_div(args.n, config.tile_cols()));
-    const std::int64_t width = ceil_div(even, unit) * unit;
-    const std::int64_t num_tiles = ceil_div(args.n, width);
-    constexpr int resident_blocks = 2048 / config.block_threads();
-    const std::int64_t rounds = ceil_div(args.a.num_pieces, config.teams()) * num_tiles;
-    const std::int64_t depth = depth_for(rounds, env.num_multiprocessors * resident_blocks, config.depth);
-    const std::int64_t num_chunks = ceil_div(args.a.num_pieces, depth * config.teams());
-    const scatter_grid grid{num_chunks, num_chunks * num_tiles, 1.0 / static_cast<double>(num_chunks),
-                            static_cast<int>(depth), static_cast<int>(width)};
+    constexpr int sector = std::min(config.tile_cols(), 8);
+    const stream_grid grid =
+        cut_stream(args.a.num_pieces, args.n, config.tile_cols(), sector, 1,
+                   {config.teams(), config.depth, 2048 / config.block_threads()}, env.num_multiprocessors);
     return start(begins::while_previous_ends,
                  &scatter_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps, Width>,
                  grid.num_blocks, config.block_threads(), 0, env.stream, args, grid);

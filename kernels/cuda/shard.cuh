@@ -12,7 +12,7 @@ namespace detail {
 template <class Algorithm, int Index, int Shard, int NumShards>
 void fill_one(launch_fn* table) {
   if constexpr (Index % NumShards == Shard) {
-    static_assert(Algorithm::configs[Index].valid(), "a row of the table asks for what no kernel can give");
+    static_assert(Algorithm::configs[Index].valid(), "a config asks for what no kernel can give");
     table[Index] = &implementation<Algorithm>::template launch<Index>;
   }
 }

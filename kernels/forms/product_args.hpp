@@ -54,7 +54,7 @@ struct launch_env {
   int num_multiprocessors;
 };
 
-/// Starts one row of a table. `args` points to spmm_args<T, I> as the row's type and index_bits say, for row-wise CUDA
+/// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA
 /// kernels to row_stream_args<T> (kernels/forms/row_stream/operand.hpp), for those on the tensor cores to
 /// mma_tiles_args<T>. Returns a cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
 using launch_fn = int (*)(const void* args, const launch_env& env);

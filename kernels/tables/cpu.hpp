@@ -7,8 +7,8 @@
 
 #include "kernels/tables/config.hpp"
 
-/// The CPU's algorithms (kernels/cpu/spmm_isa.cpp). They share one kind of row. How many vector registers a tile takes
-/// is the instruction set's business: a tile that does not fit is done in several passes.
+/// The CPU's algorithms (kernels/cpu/isa/spmm_isa.cpp). They share one kind of config. How many vector registers a tile
+/// takes is the instruction set's business: a tile that does not fit is done in several passes.
 ///
 /// rows     one row of C at a time, its n_tile columns in registers: m_block = 1, where BCSC is CSR. The only one for
 ///          fp16 and bf16.

@@ -126,7 +126,7 @@ product_shape shape_of(const problem& p) {
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
-  return 1e-6 * us_by_terms(*kernel.measured.row, terms) * p.near.factor(kernel.measured.index);
+  return 1e-6 * us_by_terms(*kernel.measured.costs, terms) * p.near.factor(kernel.measured.index);
 }
 
 /// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
@@ -142,7 +142,7 @@ double in_place_seconds(const problem& p, const registered_kernel& kernel, const
     return std::numeric_limits<double>::infinity();
   }
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
-  return 1e-6 * us_by_terms(*kernel.measured_in_place.row, terms) *
+  return 1e-6 * us_by_terms(*kernel.measured_in_place.costs, terms) *
          p.near_in_place.factor(kernel.measured_in_place.index);
 }
 

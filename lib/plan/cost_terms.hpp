@@ -12,7 +12,7 @@
 #include "kernels/forms/row_stream/operand.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
-/// What the time of a product on a GPU is made of. A row of the tables has a cost for each term, in us, fitted to
+/// What the time of a product on a GPU is made of. A config has a cost for each term, in us, fitted to
 /// measurements (bench/fit_choice, measured_costs.hpp); its time is their sum. One definition for the plan and the fit.
 namespace bcsc::plan {
 

@@ -14,11 +14,11 @@ namespace bcsc::plan {
 
 namespace {
 
-measurement find_measured(const kernel_info& kernel, std::span<const measured_config> rows) {
+measurement find_measured(const kernel_info& kernel, std::span<const measured_config> all) {
   std::size_t index = 0;
-  for (const measured_config& row : rows) {
-    if (row.type != kernel.type) continue;
-    if (row.name == kernel.name) return {&row, index};
+  for (const measured_config& config : all) {
+    if (config.type != kernel.type) continue;
+    if (config.name == kernel.name) return {&config, index};
     ++index;
   }
   return {};
@@ -66,7 +66,8 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
 
 template <class Algorithm>
 void append_cpu(std::vector<registered_kernel>& list) {
-  append<Algorithm>(list, backend::cpu, true, [](std::size_t row) { return kernels::cpu::launcher<Algorithm>(row); });
+  append<Algorithm>(list, backend::cpu, true,
+                    [](std::size_t config) { return kernels::cpu::launcher<Algorithm>(config); });
 }
 
 /// The GPU kernels that multiply by A, or those that multiply by its transpose.

@@ -10,13 +10,13 @@ namespace bcsc::plan {
 
 /// The measured costs of a config (neighbours.hpp), if there are any.
 struct measurement {
-  const measured_config* row = nullptr;
+  const measured_config* costs = nullptr;
   std::size_t index = 0;  ///< its position among the measured configs of its type
 
-  explicit operator bool() const { return row != nullptr; }
+  explicit operator bool() const { return costs != nullptr; }
 };
 
-/// A row of a table with the way to start it.
+/// A config with the way to start it.
 struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build

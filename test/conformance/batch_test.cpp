@@ -1,4 +1,4 @@
-// Batches by every row of every table: both layouts of B and of C, members behind each other, apart and interleaved,
+// Batches by every config: both layouts of B and of C, members behind each other, apart and interleaved,
 // with a B of their own or one for all, in one go and in slabs of little workspace. Exact on small integers, and so
 // bit-equal to products of their own.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A few small products with every row of the tables: what compute-sanitizer can look at in minutes.
+// A few small products with every config: what compute-sanitizer can look at in minutes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What is not finite in B, by every row of every table: only stored entries of A take part, so the rows of C that have
+// What is not finite in B, by every config: only stored entries of A take part, so the rows of C that have
 // none in that column are as if it were not there.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Every row of the tensor cores' table on the emulated GPU: exact on small integers for what the kernel meets, within
-// its error bound on reals, and what is not finite multiplied by stored entries alone.
+// Every config of the tensor cores' kernel on the emulated GPU: exact on small integers for what the kernel meets,
+// within its error bound on reals, and what is not finite multiplied by stored entries alone.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -26,7 +26,7 @@ struct setting : dense_setting {
   std::int64_t max_groups = 0;
 };
 
-setting setting_of(std::size_t row, std::size_t k) {
+setting setting_of(std::size_t config, std::size_t k) {
   constexpr std::int64_t widths[] = {1, 7, 8, 31, 32, 33, 64, 100, 128, 130, 257};
   constexpr std::int64_t pieces[] = {0, 0, 1, 3};
   test_random random(7000 + k);
@@ -35,7 +35,7 @@ setting setting_of(std::size_t row, std::size_t k) {
   s.own_heights = random.below(3) == 0;
   s.permuted = random.below(3) == 0;
   s.max_groups = one_of(random, pieces);
-  if (k % 3 == 1 && mma::configs[row].strided_cols() > 0) s.for_b.order = layout::col_major;  // read where it lies
+  if (k % 3 == 1 && mma::configs[config].strided_cols() > 0) s.for_b.order = layout::col_major;  // read where it lies
   return s;
 }
 
@@ -52,13 +52,13 @@ kernels::mma_tiles_operand<T> operand_of(const forms::mma_tiles_matrix<T>& f, co
       f.tiles.data(), f.masks.data(), row_of,   std::ssize(f.sums),  f.sums.data(),  partial};
 }
 
-/// C = alpha * A * B + beta * C0 by one row of the table, for each member of a batch.
+/// C = alpha * A * B + beta * C0 by one config, for each member of a batch.
 template <class T>
-std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, const std::vector<dense_table<T>>& b,
+std::vector<dense_table<T>> run_batch(std::size_t config, const sparse_case& a, const std::vector<dense_table<T>>& b,
                                       const std::vector<dense_table<T>>& c0, const setting& s) {
   emulated_product<T> there(s, b, c0);
   const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
-  const std::int64_t height = mma::configs[row].tile_rows();
+  const std::int64_t height = mma::configs[config].tile_rows();
   const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, height) : std::vector<std::int64_t>{};
   const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),
                                  {.m_block = height, .boundaries = boundaries, .narrow_columns = a.cols % 2 == 0});
@@ -67,27 +67,27 @@ std::vector<dense_table<T>> run_batch(std::size_t row, const sparse_case& a, con
       there.may_read(f.masks);
   there.may_read(f.sums), there.may_read(row_of);
   // What nobody has written is NaN.
-  const std::int64_t partials = kernels::partial_values(f.num_slots, f.height, s.n);
+  const std::int64_t partials = f.num_slots * f.height * s.n;
   std::vector<scalar_of<T>> partial(static_cast<std::size_t>(partials) * c0.size(),
                                     std::numeric_limits<scalar_of<T>>::quiet_NaN());
   there.may_write_bytes(partial.data(), partial.size() * sizeof(partial[0]));
   const auto stored = operand_of(f, s.permuted ? row_of.data() : nullptr, partial.data());
-  return there.run_batch(launchers[row], stored, partials);
+  return there.run_batch(launchers[config], stored, partials);
 }
 
 template <class T>
-dense_table<T> run(std::size_t row, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
+dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
                    const setting& s) {
-  return run_batch<T>(row, a, {b}, {c0}, s).front();
+  return run_batch<T>(config, a, {b}, {c0}, s).front();
 }
 
 class every_config : public ::testing::TestWithParam<std::size_t> {
  protected:
-  const mma_config& row() const { return mma::configs[GetParam()]; }
+  const mma_config& config() const { return mma::configs[GetParam()]; }
 
   template <class Check>
   void with_type(Check&& check) const {
-    with_value_type(row().type, [&]<class T>() { check(T{}); });
+    with_value_type(config().type, [&]<class T>() { check(T{}); });
   }
 };
 
@@ -126,13 +126,13 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
   });
 }
 
-// Each sum one product of an integer of as many bits as the row keeps and a power of two.
+// Each sum one product of an integer of as many bits as the config keeps and a power of two.
 TEST_P(every_config, keeps_as_many_bits_as_it_says) {
   with_type([&]<class T>(T) {
-    const int bits = row().keeps == accuracy::tf32    ? 11
-                     : row().type == value_type::fp32 ? 22
-                     : row().type == value_type::fp64 ? 52
-                                                      : std::numeric_limits<T>::digits;
+    const int bits = config().keeps == accuracy::tf32    ? 11
+                     : config().type == value_type::fp32 ? 22
+                     : config().type == value_type::fp64 ? 52
+                                                         : std::numeric_limits<T>::digits;
     // Of bfloat16 no more than its 8 bits hold.
     const std::int64_t min_bits = std::min<std::int64_t>(9, bits - 2);
     sparse_case a{"scattered", 70, 40, {}};
@@ -148,7 +148,7 @@ TEST_P(every_config, keeps_as_many_bits_as_it_says) {
     const dense_table<T> c0(70, s.n, std::numeric_limits<T>::quiet_NaN());
     expect_exact<T>(multiply<T>(a, false, 1, b, 0, c0), run<T>(GetParam(), a, b, c0, s), "");
 
-    if (row().keeps != accuracy::tf32) return;
+    if (config().keeps != accuracy::tf32) return;
     const sparse_case one_bit_more{"one bit more", 1, 1, {{0, 0, 2049.0}}};
     const auto rounded = run<T>(GetParam(), one_bit_more, dense_table<T>(1, 1, T(1)), dense_table<T>(1, 1), {});
     EXPECT_EQ(rounded(0, 0), T(2050));
@@ -159,9 +159,9 @@ TEST_P(every_config, keeps_as_many_bits_as_it_says) {
 TEST_P(every_config, stays_within_its_error_bound) {
   with_type([&]<class T>(T) {
     // 3xTF32: the product of the low parts, at most 2^-22, and twice the 2^-23 that a low part loses.
-    const long double of_factors = row().keeps == accuracy::tf32    ? 0x1p-10L + 0x1p-22L
-                                   : row().type == value_type::fp32 ? 0x1p-21L
-                                                                    : 0.0L;
+    const long double of_factors = config().keeps == accuracy::tf32    ? 0x1p-10L + 0x1p-22L
+                                   : config().type == value_type::fp32 ? 0x1p-21L
+                                                                       : 0.0L;
     std::size_t k = GetParam() * 104729;
     long double worst = 0;
     for (const sparse_case& a : battery(values::real)) {
@@ -194,7 +194,7 @@ TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
   with_type([&]<class T>(T) {
     sparse_case a = make_case("stored zeros", 75, 130, scatter(75, 130, 900, 21), values::real, 3);
     for (std::size_t e = 0; e < a.entries.size(); e += 7) a.entries[e].value = 0;
-    const arithmetic by{row().more_terms(), row().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
+    const arithmetic by{config().more_terms(), config().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
     std::size_t k = GetParam() * 611953;
     for (const std::int64_t planted : telling_rows(a)) {
       for (const odd kind : all_odd) {
@@ -226,7 +226,7 @@ TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
       a.entries[a.entries.size() / 2].value = static_cast<double>(odd_value<T>(kind));
       const auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
       const dense_table<T> c0(a.rows, s.n, std::numeric_limits<T>::quiet_NaN());
-      const arithmetic by{row().more_terms(), row().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
+      const arithmetic by{config().more_terms(), config().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
       const stored_product wanted = multiply_stored<T>(a, false, 1, b, 0, c0, by);
       expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
     }
@@ -253,11 +253,13 @@ TEST_P(every_config, does_not_depend_on_the_order_of_threads) {
 
 // A grid is at most 65535 thread blocks high.
 TEST(mma_configs, cover_more_slabs_than_a_grid_is_high) {
-  const auto columns_of_block = [](std::size_t row) { return mma::configs[row].slab * mma::configs[row].warps_n; };
+  const auto columns_of_block = [](std::size_t config) {
+    return mma::configs[config].slab * mma::configs[config].warps_n;
+  };
   std::size_t narrowest = 0;
-  for (std::size_t row = 0; row < mma::configs.size(); ++row) {
-    if (mma::configs[row].type == value_type::fp32 && columns_of_block(row) < columns_of_block(narrowest)) {
-      narrowest = row;
+  for (std::size_t config = 0; config < mma::configs.size(); ++config) {
+    if (mma::configs[config].type == value_type::fp32 && columns_of_block(config) < columns_of_block(narrowest)) {
+      narrowest = config;
     }
   }
   setting s;
@@ -283,7 +285,7 @@ TEST_P(every_config, reads_rows_of_b_that_lie_far_apart) {
     for (std::int64_t k = 0; k < 3; ++k) std::copy_n(&b.at[static_cast<std::size_t>(k * n)], n, far_b + k * ldb);
     const auto c0 = random_table<T>(75, n, values::small_integers, 4);
 
-    const auto matrix = to_compact(csr_of<T>(a), {.m_block = row().tile_rows()});
+    const auto matrix = to_compact(csr_of<T>(a), {.m_block = config().tile_rows()});
     const auto f = forms::to_mma_tiles(matrix.view());
     dense_table<T> c = c0;
     const auto stored = operand_of<T>(f, nullptr, nullptr);

@@ -26,11 +26,11 @@ inline sparse_case every_length(values kind) {
   return make_case("every_length", 44, 90, positions, kind, 3);
 }
 
-/// Workspace for partial sums, of so many bytes: NaN until it is written.
+/// Workspace for so many partial sums: NaN until it is written.
 template <class T>
 class partial_sums {
  public:
-  explicit partial_sums(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+  explicit partial_sums(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)) {
     EXPECT_EQ(bytes % 16, 0);
     vector unwritten;
     std::ranges::fill(unwritten.at, std::numeric_limits<T>::quiet_NaN());
@@ -47,12 +47,13 @@ class partial_sums {
   std::vector<vector> vectors_;
 };
 
-/// Each matrix of the battery, `turns` times: check(a, s, k) with s of setting_of(k, n). Each row of a table has
-/// settings of its own.
+/// Each matrix of the battery, `turns` times: check(a, s, k) with s of setting_of(k, n). Each config has settings of
+/// its own.
 template <class Settings, class Check>
-void check_every_matrix(std::size_t row, int turns, bool transposed, const Settings& setting_of, const Check& check) {
+void check_every_matrix(std::size_t config, int turns, bool transposed, const Settings& setting_of,
+                        const Check& check) {
   constexpr std::int64_t widths[] = {1, 3, 8, 33, 130};
-  std::size_t k = row * 7919;
+  std::size_t k = config * 7919;
   for (const sparse_case& a : battery(values::small_integers)) {
     if ((transposed ? a.cols : a.rows) == 0) continue;  // nothing is launched then
     for (int turn = 0; turn < turns; ++turn, ++k) {
@@ -64,9 +65,9 @@ void check_every_matrix(std::size_t row, int turns, bool transposed, const Setti
 
 /// The same for widths of B and C around all that kernels cut them into; `vector`: the most elements they load at once.
 template <class Settings, class Check>
-void check_every_width(std::size_t row, std::int64_t vector, const Settings& setting_of, const Check& check) {
+void check_every_width(std::size_t config, std::int64_t vector, const Settings& setting_of, const Check& check) {
   const sparse_case a = every_length(values::small_integers);
-  std::size_t k = row * 104729;
+  std::size_t k = config * 104729;
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 32, 33, 64, 100, 127, 128, 129, 130, 256, 257}) {
     for (int turn = 0; turn < 4; ++turn, ++k) {
       auto s = setting_of(k, n);

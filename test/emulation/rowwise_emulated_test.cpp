@@ -1,4 +1,4 @@
-// Every row of the row-wise kernels' table on the emulated GPU: exact on small integers for what kernels meet (empty
+// Every config of the row-wise kernel on the emulated GPU: exact on small integers for what kernels meet (empty
 // and heavy rows, every width of N, layouts, alignments, scalars), with threads in several orders and grids too small
 // for all tiles; the same bits in every order; NaN of B only where A has its column.
 #include "kernels/cuda/rowwise.cuh"
@@ -59,20 +59,10 @@ std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_ca
   const auto stream = forms::to_row_stream(csr.view(), s.stream);
   there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
   using S = scalar_of<T>;
-  kernels::row_stream_operand<S> rows{stream.rows,
-                                      stream.cols,
-                                      stream.num_pieces(),
-                                      stream.num_partials,
-                                      stream.num_heavy(),
-                                      stream.pieces.data(),
-                                      stream.pairs.data(),
-                                      stream.heavy_ptr.data(),
-                                      nullptr};
-  const std::int64_t bytes = kernels::row_stream_workspace_bytes(rows, s.n);
-  partial_sums<S> workspace(bytes * std::ssize(c0));
-  rows.workspace = workspace.data();
+  const std::int64_t partials = stream.num_partials * kernels::partials_ld<S>(s.n);
+  partial_sums<S> workspace(partials * std::ssize(c0));
   there.may_write_bytes(workspace.data(), workspace.bytes());
-  return there.run_batch(launch, rows, bytes / static_cast<std::int64_t>(sizeof(S)), s.multiprocessors);
+  return there.run_batch(launch, kernels::operand_of(stream, workspace.data()), partials, s.multiprocessors);
 }
 
 template <class T>
@@ -90,11 +80,11 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
 class every_config : public ::testing::TestWithParam<std::size_t> {
  protected:
   kernels::launch_fn launch() const { return launchers[GetParam()]; }
-  const kernels::tables::rowwise_config& row() const { return table::configs[GetParam()]; }
-  /// body.template operator()<T>() for the row's type.
+  const kernels::tables::rowwise_config& config() const { return table::configs[GetParam()]; }
+  /// body.template operator()<T>() for the config's type.
   template <class Body>
   void with_type(const Body& body) const {
-    with_value_type(row().type, body);
+    with_value_type(config().type, body);
   }
   /// Runs and checks one product.
   auto checked() const {

@@ -1,4 +1,4 @@
-// Every row of the table of kernels that scatter, on the emulated GPU: C = alpha * A' * B + beta * C, exact on small
+// Every config of the kernels that scatter, on the emulated GPU: C = alpha * A' * B + beta * C, exact on small
 // integers for what kernels meet (empty and heavy rows, every width of N, layouts, alignments, scalars, rows in another
 // order), with threads in several orders and grids too small for all tiles; NaN of B only where A has its row.
 #include "kernels/cuda/scatter.cuh"
@@ -61,16 +61,7 @@ dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const settin
     }
   }
   there.may_read(stream.pieces), there.may_read(stream.pairs);
-  const kernels::row_stream_operand<T> rows{stream.rows,
-                                            stream.cols,
-                                            stream.num_pieces(),
-                                            stream.num_partials,
-                                            stream.num_heavy(),
-                                            stream.pieces.data(),
-                                            stream.pairs.data(),
-                                            stream.heavy_ptr.data(),
-                                            nullptr};
-  return there.run(launch, rows, s.multiprocessors);
+  return there.run(launch, kernels::operand_of<T>(stream, nullptr), s.multiprocessors);
 }
 
 template <class T>
@@ -82,11 +73,11 @@ void run_and_check(kernels::launch_fn launch, const sparse_case& a, const settin
 class every_config : public ::testing::TestWithParam<std::size_t> {
  protected:
   kernels::launch_fn launch() const { return launchers[GetParam()]; }
-  const kernels::tables::scatter_config& row() const { return table::configs[GetParam()]; }
+  const kernels::tables::scatter_config& config() const { return table::configs[GetParam()]; }
   /// body.template operator()<T>() for the row's type.
   template <class Body>
   void with_type(const Body& body) const {
-    with_fp32_or_fp64(row().type, body);
+    with_fp32_or_fp64(config().type, body);
   }
   /// Runs and checks one product.
   auto checked() const {

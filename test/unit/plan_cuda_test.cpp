@@ -72,7 +72,7 @@ TEST_F(plan_cuda, every_kernel_can_be_captured_in_a_graph) {
   cudaStreamDestroy(stream);
 }
 
-/// Every row of the table of kernels that read the transpose of what is stored, on a plan for n columns.
+/// Every config of the kernels that read the transpose of what is stored, on a plan for n columns.
 template <class Body>
 void with_every_transposed(const context& ctx, const sparse_case& a, const plan_options& options, const Body& body) {
   plan_options wanted = options;

@@ -30,9 +30,4 @@ struct mma_tiles_operand {
 template <class T>
 using mma_tiles_args = product_args<T, mma_tiles_operand<T>>;
 
-/// Elements of mma_tiles_operand::partial.
-constexpr std::int64_t partial_values(std::int64_t num_slots, std::int64_t height, std::int64_t n) {
-  return num_slots * height * n;
-}
-
 }  // namespace bcsc::kernels

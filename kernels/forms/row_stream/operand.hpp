@@ -25,7 +25,9 @@ struct row_stream_operand {
   /// padding has column 0, value 0
   const forms::entry_pair<S>* pairs;
   const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
-  S* workspace;                   ///< row_stream_workspace_bytes(), aligned to 16 bytes; not read if num_heavy = 0
+  /// [num_partials][partials_ld(n)], aligned to 16 bytes: nothing has to lie there before the product, nothing of it
+  /// is read after; null if num_heavy = 0
+  S* workspace;
 };
 
 template <class T>
@@ -39,11 +41,18 @@ constexpr std::int64_t partials_ld(std::int64_t n) {
   return (n + partials_grain<S> - 1) / partials_grain<S> * partials_grain<S>;
 }
 
-/// The workspace of a product with n columns: the partial sums of each piece of a heavy row. Nothing has to lie in it
-/// before the product, and nothing of it is read after.
-template <class S>
-constexpr std::int64_t row_stream_workspace_bytes(const row_stream_operand<S>& a, std::int64_t n) {
-  return a.num_partials * partials_ld<S>(n) * static_cast<std::int64_t>(sizeof(S));
+/// The operand that a stream is, on the host (for the emulated GPU) or the device.
+template <class S, class Stream>
+row_stream_operand<S> operand_of(const Stream& stream, S* workspace) {
+  return {.rows = stream.rows,
+          .cols = stream.cols,
+          .num_pieces = stream.num_pieces(),
+          .num_partials = stream.num_partials,
+          .num_heavy = stream.num_heavy(),
+          .pieces = stream.pieces.data(),
+          .pairs = stream.pairs.data(),
+          .heavy_ptr = stream.heavy_ptr.data(),
+          .workspace = workspace};
 }
 
 /// Pieces that a team takes one after the other, `most` at most, where `rounds` thread blocks would take one each: so

@@ -45,22 +45,9 @@ stored_facts stored_row_stream<T>::facts() const {
 }
 
 template <class T>
-kernels::row_stream_operand<scalar_of<T>> stored_row_stream<T>::operand(scalar_of<T>* partials) const {
-  return {stream.rows,
-          stream.cols,
-          stream.num_pieces(),
-          stream.num_partials,
-          stream.num_heavy(),
-          stream.pieces.data(),
-          stream.pairs.data(),
-          stream.heavy_ptr.data(),
-          partials};
-}
-
-template <class T>
 int stored_row_stream<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                 const kernels::launch_env& env) const {
-  const auto args = with_operand(operand(product.partials), product);
+  const auto args = with_operand(kernels::operand_of(stream, product.partials), product);
   return launch(&args, env);
 }
 

@@ -18,7 +18,6 @@ struct stored_row_stream {
   bool same_pattern(const stored_row_stream& other) const { return forms::same_pattern(device, stream, other.stream); }
   partial_sums partials() const { return {stream.num_partials, kernels::partials_grain<scalar_of<T>>}; }
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
-  kernels::row_stream_operand<scalar_of<T>> operand(scalar_of<T>* partials) const;
 };
 
 /// CSR takes no longer to upload than its stream does, and the GPU cuts it faster than the host; what it cannot count

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bcsc/elements.hpp"
-#include "kernels/cpu/lanes.hpp"
+#include "kernels/cpu/isa/lanes.hpp"
 
 /// Numbers of 16 bits in memory, fp32 in vector registers. As in lanes.hpp everything lies in the instruction set's own
 /// namespace; of half and bfloat16 only the bits are used, for their functions could be linked from the wrong copy.

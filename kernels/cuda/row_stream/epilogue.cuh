@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/row_stream/pieces.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/vectors.cuh"
+
+/// From the sums of a team's threads to C: added up across its groups, then stored by way of the workspace (heavy
+/// rows), of shared memory (where neighbours of C belong to different lanes), or at once.
+namespace bcsc::kernels::cuda {
+
+/// Adds up the sums of a team's groups, in an order of its own for each column but the same in every run. Two groups at
+/// a distance swap halves, so that each step leaves a lane half as many sums to shuffle: sums[0 .. kept) remain, those
+/// of the items from `first` on. The whole warp takes part.
+template <int Count, int Distance, int Lanes, class T, int Items>
+__device__ void reduce(T (&sums)[Items], int group, int& first) {
+  if constexpr (Distance >= 1) {
+    const bool upper = (group & Distance) != 0;
+    if constexpr (Count > 1) {
+      constexpr int half = Count / 2;
+#pragma unroll
+      for (int i = 0; i < half; ++i) {
+        const T given = upper ? sums[i] : sums[i + half];
+        const T own = upper ? sums[i + half] : sums[i];
+        sums[i] = own + __shfl_xor_sync(0xffffffffu, given, Distance * Lanes);
+      }
+      if (upper) first += half;
+      reduce<half, Distance / 2, Lanes>(sums, group, first);
+    } else {
+      sums[0] += __shfl_xor_sync(0xffffffffu, sums[0], Distance * Lanes);
+      reduce<1, Distance / 2, Lanes>(sums, group, first);
+    }
+  }
+}
+
+/// The epilogue for Width neighbours of one row of C, of which the first `there` exist; in one store where allowed.
+template <int Width, class T>
+__device__ void store_row(T* c, std::int64_t stride, int there, bool at_once, const scalars<scalar_of<T>>& by,
+                          const scalar_of<T>* sums) {
+  if constexpr (Width > 1) {
+    if (at_once && there >= Width) return store_vector<Width>(c, by, sums);
+  }
+#pragma unroll
+  for (int i = 0; i < Width; ++i) {
+    if (i == 0 || i < there) store(c + i * stride, by, sums[i]);
+  }
+}
+
+/// Where a thread block leaves its sums. `Shape` names teams, threads, n_tile, stage_ld, kept, copies and stored;
+/// Width: neighbouring columns of a lane.
+template <class T, class Shape, int Lanes, int Width>
+struct sums_to_c {
+  using S = scalar_of<T>;
+  const row_stream_args<T>& args;
+  std::int64_t ld_partials;
+  bool vector_c;     // C may be written `stored` values at a time
+  S* staged_sums;    // [teams][stage_ld] in shared memory, or null: C is written from registers
+  int* staged_rows;  // [teams]
+  scalars<S> by{};   // read after the wait
+
+  /// The rows that a lane was left with by reduce(), for all teams of the thread block at once.
+  template <class Cursor>
+  __device__ void write(const Cursor& a, const stream_block& at, int lane, int group, int team, int first,
+                        const S (&sums)[Shape::items]) const {
+    const int row = a.piece.row();
+    const bool exists = a.exists();
+    const bool partial = a.is_of_heavy_row();
+    const bool writes = exists && group % Shape::copies == 0;
+    T* const c = of_member_here(args.c, args.batch.c);
+#pragma unroll
+    for (int i = 0; i < Shape::kept; i += Shape::stored) {
+      const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
+      if (!writes || col >= at.num_cols) continue;
+      if (partial) {
+        write_partials(a.index(), at, col, &sums[i]);
+      } else if (staged_sums != nullptr) {
+#pragma unroll
+        for (int k = 0; k < Shape::stored; ++k) staged_sums[team * Shape::stage_ld + col + k] = sums[i + k];
+      } else {
+        store_row<Shape::stored>(c + row * args.c_row_stride + (at.first_col + col) * args.c_col_stride,
+                                 args.c_col_stride, at.num_cols - col, vector_c, by, &sums[i]);
+      }
+    }
+    if (staged_sums != nullptr) {
+      if (lane == 0 && group == 0) staged_rows[team] = partial || !exists ? -1 : row;
+      __syncthreads();
+      write_staged(c, at);
+      __syncthreads();  // before the next sums
+    }
+  }
+
+ private:
+  __device__ void write_partials(std::int64_t piece, const stream_block& at, int col, const S* sums) const {
+    S* const partials = of_member_here(args.a.workspace, args.batch.partials);
+    constexpr int at_once = Shape::stored < values_of_store<S> ? Shape::stored : values_of_store<S>;
+#pragma unroll
+    for (int k = 0; k < Shape::stored; k += at_once) {
+      if (k > 0 && col + k >= at.num_cols) break;
+      write_vector<at_once>(partials + piece * ld_partials + at.first_col + col + k, &sums[k]);
+    }
+  }
+
+  /// Neighbouring threads write neighbours of C.
+  __device__ void write_staged(T* c, const stream_block& at) const {
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < Shape::teams * Shape::n_tile; i += Shape::threads) {
+      const int team = args.c_col_stride == 1 ? i / Shape::n_tile : i % Shape::teams;
+      const int col = args.c_col_stride == 1 ? i % Shape::n_tile : i / Shape::teams;
+      const int row = staged_rows[team];
+      if (row < 0 || col >= at.num_cols) continue;
+      store(c + row * args.c_row_stride + (at.first_col + col) * args.c_col_stride, by,
+            staged_sums[team * Shape::stage_ld + col]);
+    }
+  }
+};
+
+}  // namespace bcsc::kernels::cuda
