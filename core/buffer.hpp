@@ -64,7 +64,7 @@ class device_buffer {
       const gpu::device_guard guard(device_);
       gpu::release(memory_);
     } catch (...) {
-      // A poisoned context has lost the memory already; to say so may want memory that the host has not.
+      // A poisoned context has already lost the memory, and reporting that could itself fail to allocate.
     }
     memory_ = {};
   }

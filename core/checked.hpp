@@ -31,10 +31,10 @@ I narrow(std::int64_t value, std::string_view what) {
 /// ceil(a / b) for a >= 0, b >= 1, without overflow.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-/// i >= 0 as what the standard library counts with.
+/// i >= 0 as the standard library's size type.
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The size of an array as what everybody else counts with.
+/// The size of a container as a signed 64-bit integer.
 template <class Array>
 constexpr std::int64_t length(const Array& array) {
   return static_cast<std::int64_t>(array.size());

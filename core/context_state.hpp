@@ -32,7 +32,7 @@ void require_healthy(const context_state& state);
 /// Checks a CUDA status (a cudaError_t) of a launch on `state`; poisons the context if the error is sticky.
 void check_launch(context_state& state, int status, const char* what);
 
-/// Runs `body` for `what`: the host's want of memory becomes error{out_of_memory}, and a sticky CUDA error poisons the
+/// Runs `body` for `what`: running out of host memory becomes error{out_of_memory}, and a sticky CUDA error poisons the
 /// context wherever it was seen (a launch, a copy, a pointer query).
 template <class Body>
 decltype(auto) guarded(context_state& state, const char* what, Body body) {

@@ -22,10 +22,10 @@ struct platform {
   std::vector<int> built_archs;  ///< e.g. {90}; the last one is there as PTX too
 };
 
-/// Fills `usable` and `why_not` of `device`, and says which error a demand for it is. A pure function.
+/// Fills `usable` and `why_not` of `device`, and returns the error that requesting it raises. A pure function.
 errc assess(const platform& machine, device_info& device);
 
-/// The error of a demand for a device when there is none at all, and its message. A pure function.
+/// The error of requesting a device where there is none at all, and its message. A pure function.
 errc assess_absence(const platform& machine, std::string& why);
 
 platform this_platform();
@@ -44,9 +44,9 @@ class device_guard {
   int former_ = -1;
 };
 
-/// Memory of one GPU that is kept when it is released and handed out again: allocating takes microseconds instead of
-/// the hundreds that the driver takes to map it. Belongs to a context, and lives as long as memory of it does: a pool
-/// that was destroyed before was seen to crash the driver later.
+/// GPU memory that is kept on release and handed out again: an allocation takes microseconds rather than the hundreds
+/// that the driver needs to map it. Belongs to a context and outlives all memory taken from it: destroying a pool
+/// earlier was seen to crash the driver later.
 class memory_pool {
  public:
   explicit memory_pool(int device);
@@ -64,7 +64,7 @@ class memory_pool {
   int device_;
   std::size_t device_bytes_ = 0;  ///< of the whole GPU
   void* handle_ = nullptr;        ///< a cudaMemPool_t; null: the GPU has none
-  /// Side streams that nobody uses now: to make one takes tens of microseconds.
+  /// Idle side streams: creating one takes tens of microseconds.
   struct idle_stream {
     cuda_stream stream;
     void* event;  ///< a cudaEvent_t
@@ -73,8 +73,8 @@ class memory_pool {
   mutable std::vector<idle_stream> idle_streams_;
 };
 
-/// While it lives, this thread allocates from `pool` (unless that is null), and what it releases may still be in use by
-/// the default stream: all work of such a passage is on that stream.
+/// While it lives, this thread allocates from `pool` (unless that is null), and may release what the default stream
+/// still uses: all work in this scope is on that stream.
 class pool_guard {
  public:
   explicit pool_guard(std::shared_ptr<const memory_pool> pool);
@@ -86,7 +86,7 @@ class pool_guard {
   std::shared_ptr<const memory_pool> former_;
 };
 
-/// While it lives, no pool_guard around it counts for this thread: what is released is waited for on every stream.
+/// Suspends the pool_guards around it for this thread: a release waits for every stream.
 class outside_pools {
  public:
   outside_pools() noexcept;
@@ -98,8 +98,8 @@ class outside_pools {
   std::shared_ptr<const memory_pool> former_;
 };
 
-/// A stream beside the default one, for work that may overlap with it: begins behind what the default stream has been
-/// given so far. From the current pool, if there is one. Throws error{cuda_error}.
+/// A stream beside the default one, for work that may overlap with it: ordered after what has been submitted to the
+/// default stream so far. From the current pool, if there is one. Throws error{cuda_error}.
 class side_stream {
  public:
   side_stream();
@@ -107,7 +107,7 @@ class side_stream {
   side_stream(const side_stream&) = delete;
   side_stream& operator=(const side_stream&) = delete;
   cuda_stream get() const { return held_.stream; }
-  /// What the default stream is given from now on waits for this one.
+  /// Work submitted to the default stream from now on waits for this stream.
   void join();
 
  private:
@@ -116,7 +116,7 @@ class side_stream {
   bool joined_ = false;
 };
 
-/// Memory, and the pool that it is of; null: the driver's own.
+/// Memory and the pool it came from (null: the driver's own).
 struct allocation {
   void* pointer = nullptr;
   std::shared_ptr<const memory_pool> pool;
@@ -124,9 +124,9 @@ struct allocation {
 
 /// All of these throw error{out_of_memory | cuda_error}; `stream` null is the default stream.
 allocation allocate(std::size_t bytes);
-/// Waits for the whole device first, so that work on any stream may still use the memory when this is called; not where
-/// a pool_guard lives. Where the device cannot be waited for (while a stream is captured, after a sticky error) the
-/// memory is not given back: a leak is better than two users of the same memory.
+/// Waits for the whole device first, so that work on any stream may still use the memory when this is called; not
+/// within a pool_guard. Where the device cannot be waited for (during a capture, after a sticky error) the memory is
+/// not given back: better a leak than two users of the same memory.
 void release(const allocation& memory) noexcept;
 /// Bytes that can be allocated on the current device: those free, and what the current pool keeps.
 std::int64_t free_bytes();
@@ -135,8 +135,8 @@ void copy_to_host(void* to, const void* from, std::size_t bytes, cuda_stream str
 void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
 void fill_zero(void* to, std::size_t bytes, cuda_stream stream = nullptr);
 void synchronize(cuda_stream stream = nullptr);
-/// Whether all that `stream`, which must exist, was given has ended. False where that cannot be told: while it is
-/// captured. Disturbs no capture, and leaves no error behind.
+/// Whether all work submitted to `stream`, which must exist, has finished. False where that cannot be determined:
+/// during a capture. Disturbs no capture and leaves no error behind.
 bool is_idle(cuda_stream stream) noexcept;
 
 /// Whether `pointer` can be read by kernels on `device` (device or managed memory there).
@@ -146,8 +146,8 @@ bool is_device_only(const void* pointer);
 
 /// Throws if the last launch failed or an earlier one left a sticky error. `status` is a cudaError_t.
 void check_launch(int status, const char* what);
-/// Whether a cudaError_t leaves the device context unusable for good: all do that are not known to leave it as it was,
-/// those of releases to come among them. A pure function.
+/// Whether a cudaError_t leaves the device context permanently unusable. Unknown codes, those of future releases
+/// included, count as such. A pure function.
 bool is_sticky(int status) noexcept;
 
 /// Times the library has allocated device memory in this process (tests prove that run() does not).

@@ -16,13 +16,13 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
-/// Of what has been released, a pool keeps at most so much; the rest goes back to the driver.
+/// The most released memory that a pool keeps; the rest goes back to the driver.
 constexpr std::uint64_t max_kept_bytes = std::uint64_t{1} << 30;
 thread_local std::shared_ptr<const memory_pool> current_pool;
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  if (!is_sticky(status)) (void)cudaGetLastError();  // or the next caller would be told of it
+  if (!is_sticky(status)) (void)cudaGetLastError();  // otherwise the next caller would see it
   const errc code = status == cudaErrorMemoryAllocation ? errc::out_of_memory
                     : is_sticky(status)                 ? errc::context_poisoned
                                                         : errc::cuda_error;
@@ -113,7 +113,7 @@ memory_pool::memory_pool(int device) : device_(device) {
   cudaMemPool_t pool = nullptr;
   check(cudaMemPoolCreate(&pool, &wanted), "cudaMemPoolCreate");
   handle_ = pool;
-  // The threshold counts what is in use too: the pool keeps all, and trim() bounds what is not.
+  // The release threshold counts memory in use as well: the pool keeps everything, and trim() bounds the idle part.
   std::uint64_t kept = ~std::uint64_t{0};
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "cudaMemPoolSetAttribute");
   std::size_t free = 0;
@@ -178,7 +178,7 @@ side_stream::side_stream() {
 }
 
 side_stream::~side_stream() {
-  // Not joined: something threw, and the memory that is worked on is about to be released.
+  // Not joined: an exception is unwinding, and memory in use here is about to be released.
   if (!joined_) (void)cudaStreamSynchronize(held_.stream);
   if (pool_ != nullptr) {
     try {
@@ -186,7 +186,7 @@ side_stream::~side_stream() {
       pool_->idle_streams_.push_back(held_);
       return;
     } catch (const std::exception&) {
-      // No memory to remember it by: it goes.
+      // No memory to keep track of it: destroy it.
     }
   }
   (void)cudaEventDestroy(static_cast<cudaEvent_t>(held_.event));
@@ -202,7 +202,7 @@ void side_stream::join() {
 
 allocation allocate(std::size_t bytes) {
   allocation memory;
-  // What no GPU of this size can hold is left to cudaMalloc, which says so.
+  // A size beyond the GPU's memory goes to cudaMalloc, which reports it.
   const cudaMemPool_t pool = pool_here();
   const bool pooled = pool != nullptr && bytes <= current_pool->device_bytes();
   if (pooled) memory.pool = current_pool;

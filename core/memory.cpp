@@ -44,7 +44,7 @@ amount number_in(const fs::path& file) {
   return std::nullopt;
 }
 
-/// What one group leaves. The page cache is counted among its use, and given back when memory is asked for.
+/// What one cgroup leaves available. Its page cache counts as use but is reclaimed on demand.
 amount left_in_group(const fs::path& group, const char* limit, const char* use, const std::string& prefix) {
   const amount limit_bytes = number_in(group / limit), use_bytes = number_in(group / use);
   if (!limit_bytes || !use_bytes) return std::nullopt;
@@ -53,8 +53,8 @@ amount left_in_group(const fs::path& group, const char* limit, const char* use, 
   return std::max<std::int64_t>(*limit_bytes - std::max<std::int64_t>(*use_bytes - cached, 0), 0);
 }
 
-/// The least of a group and of those around it. In a container the path may be the host's, which is not there: then it
-/// is the root, which the container sees as its own group.
+/// The minimum over a cgroup and its ancestors. In a container the path may be the host's and not exist: then it is the
+/// root, which the container sees as its own group.
 amount left_up_from(const fs::path& mount, fs::path group, const char* limit, const char* use,
                     const std::string& prefix) {
   amount least;
@@ -111,7 +111,7 @@ memory_limits measure_memory(const fs::path& root, std::optional<std::int64_t> a
       limits.address_space = std::max<std::int64_t>(*address_space - mapped, 0);
     }
   } catch (const std::exception&) {
-    // No memory even for these lines: what is asked for next will say so.
+    // Out of memory even for these lines: the next allocation will report it.
   }
   return limits;
 }

@@ -31,7 +31,7 @@ std::string bytes_text(std::int64_t bytes);
 /// The same of a count: "6,558,552".
 std::string count_text(std::int64_t count);
 
-/// a x b, or the largest number where that is more.
+/// a * b, saturated.
 inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;

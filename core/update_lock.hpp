@@ -6,9 +6,8 @@
 
 namespace bcsc::core {
 
-/// A shared mutex in which readers cannot starve an updater. std::shared_mutex lets readers in for as long as there is
-/// one, so that one who updates might never get it; here readers that find one waiting queue behind it. They pay a load
-/// for it.
+/// A shared mutex in which readers cannot starve an updater. std::shared_mutex admits readers for as long as there are
+/// any, so an updater might never get it; here readers queue behind a waiting updater, at the cost of one load.
 class update_lock {
  public:
   void lock_shared() {

@@ -9,9 +9,11 @@ build_packages=(g++ pkg-config git python3 python3-venv ca-certificates zlib1g-d
 test_packages=(libgtest-dev libmpfr-dev cmake doxygen)
 format_packages=(clang-format-14)
 tidy_packages=(clang-tidy-14)
+thorough_packages=(clang libomp-dev)
 
 meson_range='meson>=1.4,<2'
 ninja_range='ninja>=1.10,<2'
+codespell_range='codespell>=2.2,<3'
 disassembler=('nvidia-cuda-cuobjdump>=13,<14' 'nvidia-cuda-nvdisasm>=13,<14')
 
 say() { printf '\n== %s\n' "$*"; }

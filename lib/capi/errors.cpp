@@ -14,7 +14,7 @@ int keep(errc code, const char* message) noexcept {
   try {
     last_error = message;
   } catch (...) {
-    last_error.clear();  // no memory for the message: the code has to do
+    last_error.clear();  // no memory for the message: only the code is reported
   }
   return static_cast<int>(code);
 }

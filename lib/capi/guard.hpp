@@ -51,7 +51,7 @@ inline void require_unused(int reserved, const char* name) {
   if (reserved != 0) core::fail(errc::invalid_argument, "{}.reserved = {}: must be 0", name, reserved);
 }
 
-/// Larger ones are taken for a `size` that nobody has set.
+/// A larger `size` is taken for one that was never set.
 inline constexpr std::size_t max_struct = 4096;
 
 /// Fields come in words of 8 bytes (test/capi/header_test.py), so that a size which cuts one is wrong, too.

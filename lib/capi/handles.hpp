@@ -9,7 +9,7 @@
 #include "bcsc/capi.h"
 #include "bcsc/plan.hpp"
 
-/// What stands behind the handles. Texts are made with them, so that threads only read them.
+/// What the handles point to. Texts are made on construction, so that threads only read them.
 
 struct bcsc_context_s {
   bcsc::context context;

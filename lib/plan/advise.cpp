@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::int64_t, 8> usual_heights{1, 4, 8, 16, 32, 64, 128, 256};
 
-// Where one thing is said and another not. They are round: what they decide between is far apart where it matters.
+// Thresholds of the advice. They are round numbers: the alternatives are far apart where it matters.
 constexpr double negligible_flops = 1e6;  // some 10 us of one core, less than starting a kernel on a GPU takes
 constexpr double dense_from = 0.5;        // of all positions
 constexpr double worthwhile = 1.1;        // a gain below a tenth is not worth another array or another order
@@ -48,8 +48,8 @@ struct subject {
   std::int64_t nnz() const { return a.nnz(); }
 };
 
-/// Every non-empty column takes one row of B. Each row comes from memory at least once; of the other times so many
-/// find it in the cache as the cache holds of what is read of B.
+/// Every non-empty column reads one row of B. Each row comes from memory at least once; further reads hit the cache as
+/// often as the cache holds what is read of B.
 traffic_model traffic_of(double a_bytes, double nnzc, double distinct_cols, double rows, double value_bytes,
                          const advise_options& options) {
   const double row_bytes = value_bytes * static_cast<double>(options.cols);
@@ -85,7 +85,7 @@ void judge(const subject<I>& s, const advise_options& options, advice& out) {
   const auto best_reuse = std::max_element(out.heights.begin(), out.heights.end(),
                                            [](const auto& x, const auto& y) { return x.reuse < y.reuse; });
   const double flops = 2 * static_cast<double>(s.nnz()) * static_cast<double>(options.cols);
-  // Lower row blocks are more of them, which kernels want: the lowest that is about as good.
+  // Lower row blocks give kernels more parallelism: the lowest that is about as good.
   double min_total = std::numeric_limits<double>::infinity();
   for (const height_advice& h : out.heights) min_total = std::min(min_total, h.traffic.total());
   const height_advice* taken = nullptr;
@@ -180,7 +180,7 @@ void refine(const subject<I>& s, const advise_options& options, advice& out) {
                       h.reuse, out.structural_reuse));
     }
   }
-  // CSR does not care for the order of its rows; whether BCSC in another order is the better format does.
+  // CSR is indifferent to row order; whether reordered BCSC beats it is not.
   const std::int64_t height = h.m_block > 1 ? h.m_block : 32;
   const order_comparison orders = compare_orders(s.a, order_rows_by_similarity(s.a), height);
   out.reordered_reuse = orders.after.reuse;
@@ -222,7 +222,7 @@ advice advise(const csr_view<T, I>& a, const advise_options& options) {
   const double positions = static_cast<double>(a.rows) * static_cast<double>(a.cols);
   out.density = positions > 0 ? static_cast<double>(a.nnz()) / positions : 0.0;
   out.csr_bytes = footprint::csr(a.rows, a.nnz(), s.type, s.index_bytes);
-  // A matrix that no memory could hold densely is told so by the greatest number.
+  // The largest number stands for a dense size that no memory could hold.
   std::int64_t dense_bytes = 0;
   const auto value_bytes =
       static_cast<std::int64_t>(size_of(s.type == value_type::pattern ? value_type::fp32 : s.type));

@@ -17,7 +17,7 @@ namespace bcsc::plan {
 
 namespace {
 
-/// Rows that meet the same L1, more or less.
+/// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
 
 /// A GPU kernel's inner loop in numbers: a thread block takes its row block in units (a non-zero; a column of a warp; a
@@ -29,7 +29,7 @@ struct unit_costs {
   double around;                 ///< us before and after the units: starting, clearing, writing C
 };
 
-/// The constants of each algorithm, in us: fitted to 7440 timings of every row on 17 matrices on an H200
+/// The constants of each algorithm, in us: fitted to 7440 timings of every config on 17 matrices on an H200
 /// (docs/history, 2: how well they fit).
 unit_costs costs_of(const problem& p, const kernel_info& kernel, const block_statistics& s) {
   const double blocks = std::max<double>(1, static_cast<double>(s.num_row_blocks));
@@ -108,7 +108,7 @@ double predict_cpu(const problem& p, const kernel_info& kernel, const block_stat
         slices * (nnz * (0.413 * passes + 0.265 * vectors) + columns * (0.972 * passes + 0.278 * vectors + 0.2 * far)) +
         3.12 * (rows * vectors + blocks * passes);
   }
-  // A wider tile than N is mere waste.
+  // Columns of a tile beyond N are wasted work.
   return 1e-9 * (ns * (1 + 1e-5 * kernel.n_tile) + 1);
 }
 
@@ -169,7 +169,7 @@ problem described(problem p, std::span<const block_statistics> statistics) {
   return p;
 }
 
-/// `p` with the measured products that are like it.
+/// `p` with its nearest measured products.
 problem with_experience(problem p) {
   if (p.where != backend::cuda) return p;
   p.near = neighbours(measured_cases, p.type, shape_of(p));
@@ -211,7 +211,7 @@ std::vector<const registered_kernel*> transposing(const problem& p, const regist
 }
 
 const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels) {
-  // Columns of all tiles, each tile as much dearer as it reads A once more; then how far a step is from a row.
+  // Columns over all tiles, plus the cost of reading A once a tile; then how far a step is from a mean row.
   const double row = std::max(1.0, static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(1, p.rows)));
   const auto cost = [&](const registered_kernel* k) {
     constexpr std::int64_t columns_a_pass = 16;
@@ -277,7 +277,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   if (s == statistics.end() || !kernel.measured_in_place) return chosen;
   problem one = described(p, statistics);
   for (std::int64_t n = 2; n <= columns_in_place::max; n *= 2) {
-    // The range that the plan is made for goes by the N that it is made for.
+    // The range that holds the plan's own N is judged at that N.
     one.cols = columns_in_place::same_range(p.cols, n) ? p.cols : n;
     one = with_experience(one);
     if (in_place_seconds(one, kernel, *s) < packed_seconds(one, kernel, *s)) chosen.add(n);
@@ -285,9 +285,9 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   return chosen;
 }
 
-// A kernel that has some rows at a time writes some values at a time into each column: parts of sectors, which the L2
-// puts together as long as it holds them. Measured on an H200 (docs/history, 35): from about half of its L2 on,
-// turning C took from half to nine tenths of the time in most cases.
+// A kernel that owns a few rows writes a few values into each column: partial sectors, which L2 merges as long as it
+// holds them. Measured on an H200 (docs/history, 35): from about half of its L2 on, turning C took from half to nine
+// tenths of the time in most cases.
 bool turns_c(const problem& p) {
   constexpr std::int64_t min_bytes = std::int64_t{36} << 20;
   const std::int64_t min_values = min_bytes / static_cast<std::int64_t>(size_of(p.type));

@@ -63,8 +63,8 @@ bool holds(const registered_kernel& kernel, const problem& p);
 /// none.
 std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options);
 
-/// Those that a plan chooses among: of itself those whose time has been measured, where any has.
-/// Throws error{no_such_kernel} that says what there is, if none is left.
+/// Those that a plan chooses among; unless the options name a kernel, only configs with measured costs, if there are
+/// any. Throws error{no_such_kernel} that says what there is, if none is left.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 
 /// The kernels of transposing_registry() that run `p`, the product which A is stored for, with A', from what is stored
@@ -81,13 +81,13 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics);
 
-/// For which N `kernel` had better read a column-major B where it lies than have it packed: as measured, so for no N
-/// where nothing was. `statistics`: as for choose(), or fewer.
+/// For which N `kernel` should read a column-major B in place rather than have it packed, by measured costs: none where
+/// nothing was measured. `statistics`: as for choose(), or fewer.
 columns_in_place reads_in_place(const problem& p, const registered_kernel& kernel,
                                 std::span<const block_statistics> statistics);
 
-/// Whether C of N = p.cols, column-major as B is, had better be made row-major in the workspace and turned at the end,
-/// as many columns at a time as the workspace holds, but this many at least.
+/// Whether C of N = p.cols, column-major as B is, should be computed row-major in the workspace and transposed at the
+/// end, as many columns at a time as the workspace holds, but at least this many.
 bool turns_c(const problem& p);
 inline constexpr std::int64_t min_turned_cols = 128;
 

@@ -84,9 +84,9 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
     most = number(cut.split) / kernel.columns_at_once;
     piece = number(cut.max_piece()) / kernel.columns_at_once;
-    // How many entries heavy rows hold is not known. The estimate is too high where rows are long and none is cut;
+    // The number of entries in heavy rows is not known. The estimate is too high where rows are long and none is cut;
     // without it there the choice is no better (docs/history, 49).
-    constexpr double many_tiles = 1e6;  // no last wave counts among so many
+    constexpr double many_tiles = 1e6;  // among so many the last wave does not count
     idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.max_piece()),
                       static_cast<std::int64_t>(std::min(tiles, many_tiles)));
   }

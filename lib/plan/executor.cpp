@@ -204,7 +204,7 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
   for (std::int64_t k = 0; k < batch.count; ++k, product.b += batch.b, product.c += batch.c) start();
 }
 
-/// A thread that is woken for less than some us of work costs more than it brings.
+/// Waking a thread for less than a few us of work costs more than it saves.
 template <number T>
 int executor<T>::threads_for(const dense_view<T>& c) const {
   constexpr double seconds_a_thread = 5e-6, seconds_an_entry = 0.4e-9, bytes_a_second = 100e9;

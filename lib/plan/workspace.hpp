@@ -67,7 +67,7 @@ class own_workspace {
   cuda_stream stream_ = nullptr;
 };
 
-/// The caller's workspace, or the plan's own for the time of a call.
+/// The caller's workspace, or the plan's own for the duration of a call.
 class workspace_lease {
  public:
   /// Throws error{workspace_too_small | invalid_argument | workspace_in_use}.

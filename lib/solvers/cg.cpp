@@ -199,7 +199,7 @@ class block_cg {
     }
   }
 
-  /// Writes x back and says how it went; `objection` is what the diagonal had against the solve.
+  /// Writes x back and reports the outcome; `objection`: why the diagonal rules the solve out.
   cg_result finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection) {
     if (changed_since_check_) {
       compute_residual(true);
@@ -332,7 +332,7 @@ class block_cg {
     changed_since_check_ = false;
   }
 
-  /// Notes the true residuals just computed. Who is below the tolerance has converged, whatever came before.
+  /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
   void judge_residuals() {
     for (std::size_t j = 0; j < columns_.size(); ++j) {
       columns_[j].true_residual = relative(j);
