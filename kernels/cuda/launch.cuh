@@ -21,14 +21,14 @@ inline dim3 grid_of(std::int64_t blocks, const batch_strides& batch) {
               static_cast<unsigned>(batch.count));
 }
 
-/// What the member of a batch that this thread block works for has, where member 0 has `first`.
+/// `first` is of member 0: the same of the batch member that this thread block computes.
 template <class P>
 __device__ P* of_member(P* first, std::int64_t stride) {
   return first + blockIdx.z * stride;
 }
 
-/// The same, of a pointer or a position, for loops that have no register to spare: worked out where it is needed, else
-/// the compiler does so once and keeps every result, without a batch too.
+/// The same of a pointer or a position, for loops without a register to spare: computed where it is used; otherwise the
+/// compiler hoists it and keeps every result, even without a batch.
 template <class P>
 __device__ P of_member_here(P first, std::int64_t stride) {
   if (gridDim.z == 1) return first;
@@ -39,7 +39,7 @@ __device__ P of_member_here(P first, std::int64_t stride) {
   return first + member * stride;
 }
 
-/// The value type that a table's row names.
+/// The value type that a config names.
 template <value_type Type>
 using value_of = std::conditional_t<
     Type == value_type::fp32, float,

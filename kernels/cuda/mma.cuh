@@ -28,14 +28,12 @@
 ///   the next group's data in flight; or through shared memory (`staged`), where each lane reads only what it copied
 ///   itself: no swizzle, no bank conflict, no barrier.
 /// - Columns past n: a slab that is not full skips whole pieces; within a piece, lanes read other values of the same
-/// row
-///   of B instead, and their results are not stored.
+///   row of B instead, and their results are not stored.
 /// - 3xTF32: x = high + low, high = x rounded to 11 bits of mantissa, low the exact rest, of which the tensor core
-/// takes
-///   the first 11 bits of at most 12: |x - high - low| <= 2^-23 |x|. A product is low * high + high * low + high *
-///   high, summed from zero over 8 columns and then added in fp32, since the tensor core's own sums are truncated and
-///   would lose more over many groups. Infinity - infinity in the low part makes a NaN; so does |x| >= 3.4027e38
-///   (7f7ff000), whose high part is infinite.
+///   takes the first 11 bits of at most 12: |x - high - low| <= 2^-23 |x|. A product is low * high + high * low +
+///   high * high, summed from zero over 8 columns and then added in fp32, since the tensor core's own sums are
+///   truncated and would lose more over many groups. Infinity - infinity in the low part makes a NaN; so does |x|
+///   >= 3.4027e38 (7f7ff000), whose high part is infinite.
 /// - TF32: both factors rounded, one product, summed by the tensor core.
 /// - fp16, bf16: products are exact in fp32; a group's are summed from zero, then added as for 3xTF32. A piece is 8
 ///   columns of 16 bytes, or of 8 bytes where the slab has 32 columns, so that no lane is idle. Words of two columns of

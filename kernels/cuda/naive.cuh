@@ -13,8 +13,7 @@
 ///   its row and value, the same for all threads (one broadcast load). The sums lie in shared memory, sums[m][thread]:
 ///   a run-time row index cannot address registers, and this way thread t always meets bank t.
 /// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 3 or 5 a non-empty column of A (m_block <= 256),
-/// n_tile
-///   values of B a non-empty column, the tile of C once (twice if beta is not 0).
+///   n_tile values of B a non-empty column, the tile of C once (twice if beta is not 0).
 /// C is written row by row, coalesced if it is row-major; of a column-major C each thread fills its own column.
 /// Preconditions: those of spmm_args; rows and non-zeros fit I. Deterministic: one thread, one order.
 namespace bcsc::kernels::cuda {

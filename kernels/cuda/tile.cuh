@@ -42,7 +42,7 @@ tile_grid cut(const spmm_args<T, I>& args) {
 }
 
 /// a / b for 0 <= a < 2^50 and b > 0, given 1 / b. A division of 64 bits is a subroutine on the device, which costs
-/// registers all through the kernel; this is exact, for the rounded quotient is off by one at most.
+/// registers all through the kernel; this is exact, since the rounded quotient is off by one at most.
 __device__ inline std::int64_t divide(std::int64_t a, std::int64_t b, double inverse) {
   const auto near = static_cast<std::int64_t>(static_cast<double>(a) * inverse);
   const std::int64_t rest = a - near * b;
@@ -60,7 +60,7 @@ __device__ scalars<scalar_of<T>> read_scalars(const product_args<T, Operand>& ar
   return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta};
 }
 
-/// array[k]; the width is the same for a whole launch, so that no warp parts.
+/// array[k]; the width is the same for a whole launch, so no warp diverges.
 template <class P>
 __device__ unsigned small_at(const small_array& array, P k) {
   if (array.bytes == 1) return __ldg(static_cast<const std::uint8_t*>(array.data) + k);

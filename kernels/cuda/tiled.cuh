@@ -22,10 +22,9 @@
 ///   columns and rows. With two stages the next group's copies fly, and its first non-zeros are fetched into registers,
 ///   while this group is multiplied: one barrier a group; with one stage there are two.
 /// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 3 or 5 a non-empty column of A (m_block <= 256),
-/// n_tile
-///   values of B a non-empty column, the tile of C once (twice if beta is not 0). Multiplications: m_tile * n_tile a
-///   non-empty column, the zeros of A included; so an infinite or NaN value of B reaches all rows of a row block that
-///   has a non-zero in its column.
+///   n_tile values of B a non-empty column, the tile of C once (twice if beta is not 0). Multiplications: m_tile *
+///   n_tile a non-empty column, the zeros of A included; so an infinite or NaN value of B reaches all rows of a row
+///   block that has a non-zero in its column.
 /// Preconditions: those of spmm_args; rows strictly increasing within a column. Deterministic: one thread sums an
 ///   element, in the order of the columns.
 namespace bcsc::kernels::cuda {

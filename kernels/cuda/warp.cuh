@@ -11,14 +11,12 @@
 ///   whole non-empty columns of the row block in turn. The tile is summed up in shared memory, by atomic additions, for
 ///   two logical warps may meet in one row.
 /// What is loaded when: the lengths of 32 columns at a time, from which each warp sums up where they begin; for a
-/// column
-///   first its row of B, n_tile / lanes values a lane, kept in registers; then its
-///   non-zeros, `lanes` at a time, one a lane, coalesced, and handed round by shuffles.
+///   column first its row of B, n_tile / lanes values a lane, kept in registers; then its non-zeros, `lanes` at a time,
+///   one a lane, coalesced, and handed round by shuffles.
 /// Bytes moved, for each tile: 5 (fp32) or 9 (fp64) a non-zero and 3 or 5 a non-empty column of A (m_block <= 256),
-/// n_tile
-///   values of B a non-empty column, the tile of C once (twice if beta is not 0).
+///   n_tile values of B a non-empty column, the tile of C once (twice if beta is not 0).
 /// C is written in the order in which it lies: along its rows, or along its columns if those are contiguous.
-/// Logical warps of one hardware warp take columns of different lengths, so they part ways: each shuffle names the
+/// Logical warps of one hardware warp take columns of different lengths, so they diverge: each shuffle names the
 ///   lanes of its own logical warp and no other.
 /// Preconditions: those of spmm_args. Not deterministic: the order of the atomic additions varies.
 namespace bcsc::kernels::cuda {

@@ -26,8 +26,8 @@ struct batch_strides {
 /// On a GPU the members lie along z of a grid, which is no longer.
 inline constexpr std::int64_t max_members = 65535;
 
-/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the rows of the
-/// table scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
+/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the configs of
+/// scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
 template <class T, class Operand>
 struct product_args {
   Operand a;

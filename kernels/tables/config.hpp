@@ -40,7 +40,7 @@ constexpr bool is_narrow(value_type type) { return type == value_type::fp16 || t
 /// Bytes of a sum of products.
 constexpr int bytes_of_sum(value_type type) { return is_narrow(type) ? 4 : static_cast<int>(size_of(type)); }
 
-/// What a number in a config may be.
+/// The values that a config's numbers may take.
 constexpr bool power_of_two_up_to(int value, int most) {
   return value >= 1 && value <= most && (value & (value - 1)) == 0;
 }

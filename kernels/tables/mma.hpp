@@ -22,7 +22,7 @@ struct mma_config {
   bool staged;     ///< through shared memory (cp.async), or straight to registers
   int blocks = 0;  ///< a multiprocessor is to hold, of fewer registers than registers() says; 0: as many as that gives
 
-  /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab has not as many for each.
+  /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab is too narrow for that.
   constexpr int columns_of_lane() const {
     const int columns = 16 / static_cast<int>(size_of(type));
     return 8 * columns <= slab ? columns : slab / 8;

@@ -7,7 +7,8 @@
 #include "kernels/tables/cpu.hpp"
 
 /// Scatter: C = alpha * A' * B + beta * C from A as another kernel stores it. Row m of A adds to the rows of C that its
-/// entries name: nothing is gathered, and no second copy of A is needed. Only spmm_plan::transposed() takes these rows.
+/// entries name: nothing is gathered, and no second copy of A is needed. Only spmm_plan::transposed() takes these
+/// configs.
 namespace bcsc::kernels::tables {
 
 /// On a GPU, from the stream of pieces of rows (kernels/forms/row_stream/operand.hpp): a team of `groups` x `lanes`

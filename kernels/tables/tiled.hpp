@@ -6,8 +6,8 @@
 #include "kernels/tables/config.hpp"
 
 /// Tiled: for each k_tile non-empty columns of the row block, the rows of B are gathered and the columns of A expanded
-/// into dense shared-memory tiles; threads_y x threads_x threads own items_y x items_x sums each, in pieces of up to
-/// 16 bytes at strides of threads_y and threads_x pieces. Source: NTUA thesis; the first rows are the best it found for
+/// into dense shared-memory tiles; threads_y x threads_x threads own items_y x items_x sums each, in pieces of up to 16
+/// bytes at strides of threads_y and threads_x pieces. Source: NTUA thesis; the first configs are the best it found for
 /// each N.
 namespace bcsc::kernels::tables {
 
@@ -55,9 +55,8 @@ consteval auto tiled_configs() {
         {{8, 16, 1, 1, 32, 1, {}}, {16, 8, 4, 4, 16, 1, {}}, {16, 16, 4, 8, 16, 1, {}}, {32, 2, 4, 4, 16, 2, {}}}};
   } else if constexpr (built_space == space::tuned) {
     return std::array<tiled_config, 12>{{
-        // x, y, items x, items y, k, stages. Low tiles, and small thread blocks that hide the latency of the gather:
-        // the
-        // best twelve lose 0.2 % to the 56 measured (docs/history, 30)
+        // x, y, items x, items y, k, stages. Low tiles, and small thread blocks that hide the latency of the gather.
+        // The best twelve lose 0.2 % to the 56 measured (docs/history, 30)
         {8, 4, 4, 1, 16, 2, {}},
         {8, 8, 1, 1, 32, 2, {}},
         {32, 2, 4, 4, 32, 1, {}},

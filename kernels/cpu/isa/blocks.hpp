@@ -17,8 +17,8 @@ struct bits_of<double> {
   using type = std::uint64_t;
 };
 
-/// to[r] = the value in row r of a column whose entries are [first, last], or 0. Without a branch: which rows a column
-/// has is what no predictor can know. Worth it for up to three rows.
+/// to[r] = the value in row r of a column whose entries are [first, last], or 0. Branch-free: which rows a column has
+/// is unpredictable. Worth it for up to three rows.
 template <int Rows, class T>
 [[gnu::always_inline]] inline void expand_column(const T* values, const std::uint8_t* rows, int64_t first, int64_t last,
                                                  T* to) {
@@ -63,7 +63,7 @@ template <bool Part, int Rows, int Vectors, int Bytes, class T, class I>
       if constexpr (Rows <= 3 && vector_bytes < 64) {
         for (int64_t k = first; k <= last; ++k) expanded[rows[k]] = a.values[k];
       } else {
-        // Unrolled: of a loop GCC makes scatter instructions where there are some, for a handful of entries.
+        // Unrolled: from a loop GCC makes scatter instructions, which lose for a handful of entries.
 #pragma GCC unroll 8
         for (int r = 0; r < Rows - 1; ++r) {
           if (first + r > last) break;
@@ -111,7 +111,7 @@ template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
   const bool contiguous = Rows > 1 && out.col_stride == 1;  // one row of a contiguous C goes another way
   alignas(64) T tile[group_rows * Vectors * width<T, Bytes>];
   const int64_t num_columns = a.brow_ptr[a.num_row_blocks];
-  // Where columns are full but for a few, to look is cheaper than to expand.
+  // Where nearly all columns are full, testing is cheaper than expanding.
   const bool mostly_full = 10 * static_cast<int64_t>(a.entry_ptr[a.num_row_blocks]) >= 9 * Rows * num_columns;
   const I* last_col_ind = num_columns > 0 ? a.col_ind + (num_columns - 1) : a.col_ind;
   const int64_t first_block = block, first_row = work.row_of_block(block), end_row = work.row_of_block(end);

@@ -4,9 +4,8 @@
 #include "kernels/forms/compact/operand.hpp"
 #include "kernels/tables/cpu.hpp"
 
-/// What all products share: the job, the way of a sum into C, and asking for rows of B ahead of their use. As in all
-/// files of this folder names are local to the one file that includes them, so that the compiler may inline what has a
-/// single caller.
+/// What all products share: the job, how a sum reaches C, and prefetching rows of B. As in all files of this folder
+/// names are local to the one file that includes them, so that the compiler may inline what has a single caller.
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
 
@@ -150,7 +149,7 @@ void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row
   }
 }
 
-// --- Asking for rows of B ahead of their use ------------------------------------------------------------------------
+// --- Prefetching rows of B ------------------------------------------------------------------------------------------
 
 /// What a pass reads of B once its own non-empty columns are done: those of the next pass over the same block, or of
 /// the next block.

@@ -9,7 +9,7 @@
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
 
-/// `wide` gets into C: the first `count` of neighbouring columns from C[row, column] on.
+/// Stores `wide` to C: the first `count` of neighbouring columns from C[row, column] on.
 template <int Bytes, class T, class I>
 [[gnu::always_inline]] inline void finish_narrow(const target<T, I>& out, int64_t row, int64_t column,
                                                  vec<float, Bytes> wide, int64_t count) {

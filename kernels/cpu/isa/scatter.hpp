@@ -146,8 +146,8 @@ void share_of_scatter(const job<T, I>& work, int64_t first, int64_t end, int64_t
   }
 }
 
-/// Each share reads of A what reaches it: columns of C are parted first, for that needs no search, down to whole cache
-/// lines of fp32; then its rows, evenly, for how many entries each of them gets nobody has counted.
+/// Each share reads the part of A that reaches it. Columns of C are divided first, which needs no search, down to whole
+/// cache lines of fp32; then its rows, evenly, since how many entries reach a row is not known.
 template <class T, class I>
 void run_scatter(const job<T, I>& work, int64_t n_tile, int max_threads) {
   const int64_t rows = work.a.cols;

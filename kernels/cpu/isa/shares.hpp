@@ -15,9 +15,9 @@ struct alignas(64) piece_queue {
   int64_t next, end;
 };
 
-/// Calls run(piece) for 0 <= piece < pieces. Each thread has its own pieces, neighbours all, so that what it used in
-/// the last product is still in its cache; who is done helps the others, for a thread that has to share its core would
-/// keep all waiting.
+/// Calls run(piece) for 0 <= piece < pieces. Each thread has pieces of its own, all neighbours, so that what it used in
+/// the last product is still in its cache; a finished thread helps the others, since one that has to share its core
+/// would keep all waiting.
 template <class Run>
 void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
   if (threads == 1) {

@@ -1,6 +1,6 @@
 // The CPU's SpMM over BCSC. This file is compiled once for each instruction set (-DBCSC_ISA=<name>), all of it into
-// that instruction set's namespace; nothing of the standard library's is called, for an inline function of theirs could
-// be linked from the copy for a better machine.
+// that instruction set's namespace; no function of the standard library is called, since an inline one could be linked
+// from the copy for a better machine.
 //
 // Who owns what   C is cut into tiles of n_tile columns, and the row blocks of each tile into pieces of equal work (as
 //                 many non-zeros), some for each thread, which helps the others when it is done: whole entries of C,

@@ -78,7 +78,7 @@ __device__ inline forms::entry_pair<double> load_pair(const forms::entry_pair<do
   return {{cols.x, cols.y}, {__ldg(&from->value[0]), __ldg(&from->value[1])}};
 }
 
-/// The pairs of one step of a group, `Groups` apart, for the groups of a team take a piece's pairs in turn.
+/// The pairs of one step of a group, `Groups` apart, since the groups of a team take a piece's pairs in turn.
 template <class S, int Count>
 struct fetched_pairs {
   forms::entry_pair<S> at[Count];

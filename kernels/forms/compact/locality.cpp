@@ -17,7 +17,7 @@ constexpr std::int64_t max_pieces = 64;
 constexpr double min_share = 1.0 / 3;
 
 constexpr std::int64_t rows_of_window = 256;
-constexpr std::int64_t long_row = 24;  // entries from which a mispredicted branch is nothing
+constexpr std::int64_t long_row = 24;  // entries from which a mispredicted branch is negligible
 constexpr std::int64_t min_nnz = 16 * 1024;
 
 }  // namespace

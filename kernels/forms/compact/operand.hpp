@@ -27,7 +27,7 @@ struct bcsc_operand {
   small_array row_in_block;
   const T* values;
   const I* row_of;  ///< the row of C that row m of A is; null: m
-  /// CPU: neighbouring non-zeros need rows of B that lie in no order, so that no hardware foresees them.
+  /// CPU: neighbouring non-zeros read rows of B irregularly, which no hardware prefetcher anticipates.
   bool scattered = false;
 };
 

@@ -10,8 +10,8 @@
 /// a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 64 rows of A, while
 /// only the zeros of 8 x 8 tiles are multiplied.
 ///
-/// What is missing in the last group of a row block is filled up with its last column and zeros in the tiles: B is then
-/// read where the block reads it anyway, and no kernel has to test.
+/// The last group of a row block is padded with its last column and zeros in the tiles: B is then read where the block
+/// reads it anyway, and no kernel has to test.
 ///
 /// Each tile has a mask of 64 bits that tells its entries, zeros among them, from the zeros between them: what is not
 /// finite in B is multiplied by entries alone (kernels/cuda/mma.cuh).
@@ -22,7 +22,7 @@ inline constexpr int mma_tile_columns = 8;  ///< of a group
 inline constexpr int mma_tile_values = mma_tile_rows * mma_tile_columns;
 inline constexpr int max_mma_tile_parts = 8;  ///< 8-row parts of a row block
 
-/// The tiles are followed by one more that belongs to no group: what may be read for a part without a tile.
+/// Behind the groups' tiles lies one more, which may be read for a part without a tile.
 inline constexpr int spare_tiles = 1;
 
 /// A group of columns: which parts it has a tile for (bit p: rows 8p .. 8p + 7 of the row block); the tiles follow each

@@ -24,8 +24,8 @@ using core::ceil_div;
 
 constexpr std::int64_t max_height = max_mma_tile_parts * mma_tile_rows;
 
-/// Which place `parts` has in the reflected Gray code. Along it one part comes or goes at a time, so that a group that
-/// takes in the last columns of one set of parts and the first of the next has one tile too many at most.
+/// The position of `parts` in the reflected Gray code, along which one part is added or removed at a time: a group of
+/// the last columns of one set of parts and the first of the next has at most one tile too many.
 unsigned gray_rank(unsigned parts) {
   parts ^= parts >> 4;
   parts ^= parts >> 2;

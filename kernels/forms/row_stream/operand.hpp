@@ -56,7 +56,7 @@ row_stream_operand<S> operand_of(const Stream& stream, S* workspace) {
 }
 
 /// Pieces that a team takes one after the other, `most` at most, where `rounds` thread blocks would take one each: so
-/// many that a few thread blocks are left for each of the `places` that a GPU holds at once, for longer ones would
+/// many that a few thread blocks remain for each of the `places` that a GPU holds at once, since longer ones would
 /// leave the end uneven.
 constexpr std::int64_t depth_for(std::int64_t rounds, std::int64_t places, std::int64_t most) {
   constexpr std::int64_t blocks_each = 4;

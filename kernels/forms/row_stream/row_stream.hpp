@@ -49,9 +49,9 @@ struct row_stream {
 
 /// How to cut for products with `cols` columns by a kernel whose teams multiply `step` entries of a piece at a time.
 /// The steps of a piece follow each other, so at the end a GPU waits for as long as the longest piece takes; short
-/// pieces are many sums to write and to add up. The whole takes so and so many steps of all teams: the best pieces were
-/// found (docs/history, 21) to take about twice the root of that, from 4 to 72. Where all rows are long, cutting
-/// them would only add partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
+/// pieces are many sums to write and to add up. The best pieces take about twice the root of the steps that the whole
+/// product takes over all teams, from 4 to 72 (docs/history, 21). Where all rows are long, cutting them would only add
+/// partial sums: heavy rows are 4 times as long as the mean at least, and longer than 64 entries.
 constexpr row_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::int64_t cols, std::int64_t step) {
   constexpr std::int64_t products_a_step = 250000;  // of a value of A and one of B, while all of a GPU does a step
   constexpr std::int64_t few = 64;                  // entries: not worth a second kernel

@@ -9,7 +9,7 @@ namespace bcsc::forms {
 
 template <number T, index I>
 stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const storing& how) {
-  // Told before the minutes that a large A takes here. Rows of even length fill their pairs, others take more.
+  // Checked before the minutes that a large A takes here. Rows of even length fill their pairs, others take more.
   const std::int64_t min_bytes = csr.nnz() / 2 * static_cast<std::int64_t>(sizeof(entry_pair<scalar_of<T>>));
   const core::gpu::device_guard guard(*how.device);
   if (const std::int64_t free = core::gpu::free_bytes(); free < min_bytes) {
