@@ -4,7 +4,8 @@
 The last line is "N passed, F failed, M skipped". Exit status 1 if anything failed, a test executable left no result
 (it crashed or hung), or no case ran at all.
 
-A test executable is one whose name ends in _test; its cases are read from the XML file GoogleTest writes.
+A test executable is one whose name ends in _test; its cases are read from the XML file GoogleTest writes. Tests that share
+an executable's cases (GTEST_TOTAL_SHARDS) have a GTEST_OUTPUT of their own.
 """
 import argparse
 import collections
@@ -92,6 +93,11 @@ def executable_of(test: dict) -> pathlib.Path | None:
     return program if program.name.endswith("_test") else None
 
 
+def results_of(test: dict, program: pathlib.Path, results: pathlib.Path) -> pathlib.Path:
+    own = test.get("env", {}).get("GTEST_OUTPUT", "")
+    return pathlib.Path(own.removeprefix("xml:")) if own else results / f"{program.name}.xml"
+
+
 def judge(record: dict, test: dict, results: pathlib.Path) -> Outcome:
     """What one line of Meson's log says, with the cases of the executable behind it."""
     name, status = test["name"], record.get("returncode")
@@ -99,7 +105,7 @@ def judge(record: dict, test: dict, results: pathlib.Path) -> Outcome:
         return Outcome(failures=[f"{name}: timed out after {record.get('duration', 0):.0f} s"])
     program = executable_of(test)
     if program is not None:
-        return read_gtest_xml(results / f"{program.name}.xml", name, status)
+        return read_gtest_xml(results_of(test, program, results), name, status)
     if record["result"] == "OK":
         return Outcome(passed=1)
     output = (record.get("stdout") or "") + (record.get("stderr") or "")

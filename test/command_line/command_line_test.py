@@ -17,12 +17,14 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import traceback
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 CASES = []  # (name, function, arguments)
 PROGRAM = []
-FOLDER = pathlib.Path()
+HERE = threading.local()  # its folder: of the case that the thread runs
 
 
 def case(name, *arguments):
@@ -34,7 +36,7 @@ def case(name, *arguments):
 
 
 def run(*arguments, **more):
-    return subprocess.run([*PROGRAM, *map(str, arguments)], cwd=FOLDER, capture_output=True, text=True,
+    return subprocess.run([*PROGRAM, *map(str, arguments)], cwd=HERE.folder, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=300, **more)
 
 
@@ -74,7 +76,7 @@ def npy_bytes(rows, dtype="<f8", fortran=False):
 
 def write_dense(name, rows, **how):
     """A file of `rows`, in the format of its name; a .npz holds it as `x`. Returns what names it."""
-    path = FOLDER / name
+    path = HERE.folder / name
     if name.endswith(".npy"):
         path.write_bytes(npy_bytes(rows, **how))
     elif name.endswith(".npz"):
@@ -100,7 +102,7 @@ def rows_of_npy(content):
 
 
 def read_dense(name):
-    path = FOLDER / name
+    path = HERE.folder / name
     if name.endswith(".npy"):
         return rows_of_npy(path.read_bytes())
     if name.endswith(".npz"):
@@ -115,8 +117,9 @@ def read_dense(name):
 
 def write_sparse(name, rows):
     entries = [(i + 1, j + 1, v) for i, row in enumerate(rows) for j, v in enumerate(row) if v != 0]
-    (FOLDER / name).write_text(f"%%MatrixMarket matrix coordinate real general\n{len(rows)} {len(rows[0])} {len(entries)}\n"
-                               + "".join(f"{i} {j} {v!r}\n" for i, j, v in entries))
+    size = f"{len(rows)} {len(rows[0])} {len(entries)}"
+    (HERE.folder / name).write_text(f"%%MatrixMarket matrix coordinate real general\n{size}\n"
+                                    + "".join(f"{i} {j} {v!r}\n" for i, j, v in entries))
     return name
 
 
@@ -187,8 +190,8 @@ def refuses_to_solve(arguments, code, words):
     write_sparse("spd.mtx", SPD)
     write_dense("four.npy", [[1.0]] * 4)
     write_dense("two.npy", [[1.0, 2.0]] * 5)
-    (FOLDER / "broken.npy").write_bytes(npy_bytes([[1.0]] * 5)[:-3])
-    (FOLDER / "folder.npy").mkdir(exist_ok=True)
+    (HERE.folder / "broken.npy").write_bytes(npy_bytes([[1.0]] * 5)[:-3])
+    (HERE.folder / "folder.npy").mkdir(exist_ok=True)
     message, found = refused("solve", "spd.mtx", *arguments)
     assert found == code, (found, message)
     assert all(word in message for word in words), message
@@ -358,8 +361,8 @@ def on_terminal(arguments, width, term="xterm"):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     environment = dict(os.environ, TERM=term)
-    process = subprocess.Popen([*PROGRAM, *arguments], cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=slave, env=environment)
+    process = subprocess.Popen([*PROGRAM, *arguments], cwd=HERE.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=slave, env=environment)
     os.close(slave)
     shown = io.BytesIO()
     while True:
@@ -419,7 +422,7 @@ def shows_nothing(term):
 @case("bound", ["stencil5:9,9", "--cols", "8,0"], 2, "must be at least 1, not 0")
 @case("option", ["stencil5:9,9", "--ful"], 2, "did you mean --full?")
 def bench_refuses(arguments, code, words):
-    (FOLDER / "empty").mkdir(exist_ok=True)
+    (HERE.folder / "empty").mkdir(exist_ok=True)
     message, _ = refused("bench", *arguments, "--device", "cpu", code=code)
     assert words in message, message
 
@@ -428,37 +431,51 @@ def bench_refuses(arguments, code, words):
 @case("unreadable", ["stencil5:9,9", "bad.mtx"], 1)
 @case("wrong parameters", ["elasticity:3,3"], 1)
 def bench_exits_with(arguments, code):
-    (FOLDER / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1\n")
+    (HERE.folder / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1\n")
     done = run("bench", *arguments, "--device", "cpu", "--cols", "4", "--warm-only", "--seconds", "0.001")
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
 
 
+def is_left_out(name, arguments, given):
+    return (given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments))
+
+
+def failure_of(function, arguments):
+    """What went wrong in a case, in a folder of its own; empty if nothing did."""
+    with tempfile.TemporaryDirectory() as folder:
+        HERE.folder = pathlib.Path(folder)
+        try:
+            function(*arguments)
+            return ""
+        except Exception:
+            return traceback.format_exc()
+
+
 def main():
-    global FOLDER
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--without-bench", action="store_true")
     parser.add_argument("--without-zip", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=min(8, len(os.sched_getaffinity(0))))
     given = parser.parse_args()
     PROGRAM.append(str(pathlib.Path(given.program).resolve()))
-    failed = passed = skipped = 0
-    for name, function, arguments in CASES:
-        if given.only not in name:
-            continue
-        if (given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments)):
-            skipped += 1
-            print(f"skipped  {name}")
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            FOLDER = pathlib.Path(folder)
-            try:
-                function(*arguments)
-                passed += 1
-            except Exception:
-                failed += 1
-                print(f"FAILED   {name}\n{traceback.format_exc()}")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    # No case is about a GPU, and to start one takes longer than most.
+    os.environ.update(CUDA_VISIBLE_DEVICES="", OMP_WAIT_POLICY="passive")
+    chosen = [one for one in CASES if given.only in one[0]]
+    skipped = [one for one in chosen if is_left_out(one[0], one[2], given)]
+    for name, _, _ in skipped:
+        print(f"skipped  {name}")
+    failed = passed = 0
+    with ThreadPoolExecutor(given.jobs) as pool:
+        running = [(name, pool.submit(failure_of, function, arguments)) for name, function, arguments in chosen
+                   if not is_left_out(name, arguments, given)]
+        for name, done in running:
+            failed += done.result() != ""
+            passed += done.result() == ""
+            if done.result():
+                print(f"FAILED   {name}\n{done.result()}", flush=True)
+    print(f"{passed} passed, {failed} failed, {len(skipped)} skipped")
     return 1 if failed or passed == 0 else 0
 
 

@@ -3,12 +3,14 @@
     headers_test.py --cxx COMPILER --include SOURCES BUILD HEADER...
 """
 import argparse
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 SKIPPED = 77
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only"]
@@ -55,16 +57,22 @@ def main() -> int:
 
     sources = {f"{header.name} alone": f"#include <bcsc/{header.name}>\n" for header in arguments.headers}
     sources["one member of options"] = option_uses(arguments.headers)
-    failed = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in sources.items():
-            source = pathlib.Path(folder, "source.cpp")
+        flags = [*FLAGS, *(f"-I{path}" for path in arguments.include)]
+
+        def compiled(numbered: tuple[int, str]) -> subprocess.CompletedProcess[str]:
+            number, text = numbered
+            source = pathlib.Path(folder, f"source_{number}.cpp")
             source.write_text(text)
-            done = subprocess.run([arguments.cxx, *FLAGS, *(f"-I{path}" for path in arguments.include), source],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            print(f"{name}: {'clean' if done.returncode == 0 else 'NOT CLEAN'}\n{done.stdout}", end="", flush=True)
-            if done.returncode != 0:
-                failed.append(name)
+            return subprocess.run([arguments.cxx, *flags, source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True)
+
+        failed = []
+        with ThreadPoolExecutor(min(8, len(os.sched_getaffinity(0)))) as pool:
+            for name, done in zip(sources, pool.map(compiled, enumerate(sources.values()))):
+                print(f"{name}: {'clean' if done.returncode == 0 else 'NOT CLEAN'}\n{done.stdout}", end="", flush=True)
+                if done.returncode != 0:
+                    failed.append(name)
     print(f"{len(sources) - len(failed)} of {len(sources)} are clean")
     return 1 if failed else 0
 
