@@ -105,7 +105,7 @@ class edge_matrix {
     const dense_view<T> all(host_b_.data(), a_.cols, most);
     bench::fill_seeded<T>(all, seed);
     expected_.emplace(a_, all);  // fewer columns are its first ones
-    timing_ = {.seconds = wanted.seconds, .min_samples = 5, .max_samples = 15, .cold = false};
+    timing_ = {.seconds = wanted.seconds, .min_samples = 5, .max_samples = 15, .settings = {bench::setting::warm}};
   }
 
   /// A product ready to be timed, or why not.
@@ -153,13 +153,14 @@ class edge_matrix {
       medians.push_back(0);
       if (!r.right) continue;
       const bench::timing_result& result = results[next++];
-      if (!result.warm) {
+      const auto& warm = result.times[bench::setting::warm];
+      if (!warm) {
         r.right = false;
         r.told["message"] = result.error;
         continue;
       }
-      r.told["warm"] = bench::to_json(result.warm);
-      medians.back() = result.warm->median;
+      r.told["warm"] = bench::to_json(warm);
+      medians.back() = warm->median;
     }
     return medians;
   }

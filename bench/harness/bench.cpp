@@ -296,8 +296,7 @@ class matrix_bench {
     });
     for (std::size_t i = 0; i < who.size(); ++i) {
       entry_result& r = candidates_[who[i]].result;
-      r.warm = timings[i].warm;
-      r.cold = timings[i].cold;
+      r.times = timings[i].times;
       if (timings[i].error.empty()) continue;
       r.status = entry_status::failed;
       r.message = timings[i].error;
@@ -309,10 +308,12 @@ class matrix_bench {
   }
 
   void rate(entry_result& entry, std::int64_t cols, double min_seconds) const {
-    if (!entry.timed()) return;
-    entry.gflops = 2e-9 * static_cast<double>(host_.nnz()) * static_cast<double>(cols) / entry.warm->median;
-    entry.roofline_share = min_seconds / entry.warm->median;
-    if (entry.cold) entry.cold_roofline_share = min_seconds / entry.cold->median;
+    if (entry.timed()) {
+      entry.gflops = 2e-9 * static_cast<double>(host_.nnz()) * static_cast<double>(cols) / entry.median();
+    }
+    for (const setting in : all_settings) {
+      if (entry.timed(in)) entry.roofline_shares[in] = min_seconds / entry.median(in);
+    }
   }
 
   bench_room& room_;
@@ -335,6 +336,9 @@ void require_valid(const bench_options& options) {
     if (n < 1) core::fail(errc::invalid_argument, "bench: cols = {}: must be at least 1", n);
   }
   if (!(t.seconds > 0)) core::fail(errc::invalid_argument, "bench: seconds = {}: must be above 0", t.seconds);
+  if (!std::ranges::count(t.settings, setting::warm)) {
+    core::fail(errc::invalid_argument, "bench: settings: must hold warm, which everything else is judged by");
+  }
   if (t.min_samples < 1) core::fail(errc::invalid_argument, "bench: samples = {}: must be at least 1", t.min_samples);
 }
 

@@ -51,15 +51,19 @@ class cpu_stage final : public stage {
       flush_buffer_.resize(static_cast<std::size_t>(2 * last_level_cache_bytes()) / sizeof(std::int64_t) + 1);
     }
     ++num_flushes_;
-    const auto size = static_cast<std::int64_t>(flush_buffer_.size());
-    // Every thread, so that the caches of all cores are swept.
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t i = 0; i < size; ++i) flush_buffer_[static_cast<std::size_t>(i)] += num_flushes_;
+    add_one(flush_buffer_);
   }
   std::int64_t num_flushes() const override { return num_flushes_; }
-  std::int64_t flush_bytes() const override {
-    return static_cast<std::int64_t>(flush_buffer_.size() * sizeof(std::int64_t));
+  std::int64_t flush_bytes() const override { return bytes_of(flush_buffer_); }
+
+  void foreign_work() override {
+    if (foreign_buffer_.empty()) {
+      foreign_buffer_.resize(static_cast<std::size_t>(foreign_bytes_beside(last_level_cache_bytes())) /
+                             sizeof(std::int64_t));
+    }
+    add_one(foreign_buffer_);
   }
+  std::int64_t foreign_bytes() const override { return bytes_of(foreign_buffer_); }
 
   double measure_copy_bandwidth() override {
     const std::int64_t size = std::max<std::int64_t>(4 * last_level_cache_bytes(), std::int64_t{64} << 20) / 8;
@@ -78,9 +82,19 @@ class cpu_stage final : public stage {
   void describe(machine_facts&) const override {}
 
  private:
+  /// By every thread, so that the caches of all cores are reached.
+  void add_one(std::vector<std::int64_t>& to) const {
+    const auto size = static_cast<std::int64_t>(to.size());
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t i = 0; i < size; ++i) ++to[static_cast<std::size_t>(i)];
+  }
+  static std::int64_t bytes_of(const std::vector<std::int64_t>& array) {
+    return static_cast<std::int64_t>(array.size() * sizeof(std::int64_t));
+  }
+
   int threads_;
   std::int64_t num_flushes_ = 0;
-  std::vector<std::int64_t> flush_buffer_;
+  std::vector<std::int64_t> flush_buffer_, foreign_buffer_;
 };
 
 }  // namespace

@@ -2,11 +2,13 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "bench/harness/foreign_work.hpp"
 #include "bench/harness/stage.hpp"
 #include "core/fail.hpp"
 
@@ -50,6 +52,9 @@ std::string version_text(int number) {  // 13000 is 13.0
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
+/// How long foreign work lasts: several times what the host needs to record an event and to start a product.
+constexpr std::uint64_t foreign_nanoseconds = 50'000;
+
 class cuda_stage final : public stage {
  public:
   explicit cuda_stage(int device) : device_(device) {
@@ -60,6 +65,7 @@ class cuda_stage final : public stage {
   }
   ~cuda_stage() override {
     cudaFree(flush_buffer_);
+    cudaFree(foreign_buffer_);
     cudaFreeHost(pinned_);
     cudaEventDestroy(begin_);
     cudaEventDestroy(end_);
@@ -117,6 +123,19 @@ class cuda_stage final : public stage {
   }
   std::int64_t num_flushes() const override { return num_flushes_; }
   std::int64_t flush_bytes() const override { return flush_bytes_; }
+
+  void foreign_work() override {
+    if (foreign_buffer_ == nullptr) {
+      foreign_bytes_ = foreign_bytes_beside(attribute(cudaDevAttrL2CacheSize, device_));
+      foreign_buffer_ = static_cast<unsigned*>(allocate(foreign_bytes_));
+      check(cudaMemsetAsync(foreign_buffer_, 0, static_cast<std::size_t>(foreign_bytes_), stream_), "cudaMemset");
+    }
+    const int blocks = 4 * attribute(cudaDevAttrMultiProcessorCount, device_);
+    start_adding_ones(foreign_buffer_, foreign_bytes_ / std::int64_t{sizeof(unsigned)}, foreign_nanoseconds, blocks,
+                      stream_);
+    check(cudaGetLastError(), "foreign work");
+  }
+  std::int64_t foreign_bytes() const override { return foreign_bytes_; }
 
   double measure_copy_bandwidth() override {
     std::size_t free = 0, total = 0;
@@ -188,6 +207,8 @@ class cuda_stage final : public stage {
   void* flush_buffer_ = nullptr;
   std::int64_t flush_bytes_ = 0;
   std::int64_t num_flushes_ = 0;
+  unsigned* foreign_buffer_ = nullptr;
+  std::int64_t foreign_bytes_ = 0;
   void* pinned_ = nullptr;
   std::vector<char> pageable_;
   std::int64_t staging_bytes_ = 0;

@@ -23,6 +23,11 @@ json value_or_null(const std::optional<X>& x) {
   return x ? json(*x) : json(nullptr);
 }
 
+/// What is said of warm products has the plain name, of others the setting before it: "ratio", "cold_ratio".
+std::string key(std::string_view what, setting in) {
+  return in == setting::warm ? std::string(what) : fmt::format("{}_{}", to_string(in), what);
+}
+
 json to_json(const entry_result& e) {
   json j = {{"name", e.name},
             {"group", e.group},
@@ -42,11 +47,11 @@ json to_json(const entry_result& e) {
   j["violations"] = e.error.violations;
   j["by_class"] = e.error.by_class;
   j["unchecked"] = e.error.unchecked;
-  j["warm"] = to_json(e.warm);
-  j["cold"] = to_json(e.cold);
   j["gflops"] = e.gflops;
-  j["roofline_share"] = e.roofline_share;
-  j["cold_roofline_share"] = e.cold_roofline_share;
+  for (const setting in : all_settings) {
+    j[std::string(to_string(in))] = to_json(e.times[in]);
+    j[key("roofline_share", in)] = e.roofline_shares[in];
+  }
   return j;
 }
 
@@ -56,25 +61,26 @@ json to_json(const run_result& run, const case_result& c) {
   const verdict v = judge(c, run.main_rival);
   json entries = json::array();
   for (const entry_result& e : c.entries) entries.push_back(to_json(e));
-  return {{"matrix", run.matrices[c.matrix].name},
-          {"cols", c.cols},
-          {"type", to_string(c.type)},
-          {"layout", to_string(c.order)},
-          {"roofline_seconds", c.roofline_seconds},
-          {"skipped", c.skipped},
-          {"best_row", name_or_null(v.row)},
-          {"best_rival", name_or_null(v.rival)},
-          {"ratio", value_or_null(v.ratio)},
-          {"best_row_ratio", value_or_null(v.row_ratio)},
-          {"cold_ratio", value_or_null(v.cold_ratio)},
-          {"payback_products", value_or_null(v.payback)},
-          {"entries", entries}};
+  json j = {{"matrix", run.matrices[c.matrix].name},
+            {"cols", c.cols},
+            {"type", to_string(c.type)},
+            {"layout", to_string(c.order)},
+            {"roofline_seconds", c.roofline_seconds},
+            {"skipped", c.skipped},
+            {"best_row", name_or_null(v.row)},
+            {"best_rival", name_or_null(v.rival)},
+            {"best_row_ratio", value_or_null(v.row_ratio)},
+            {"payback_products", value_or_null(v.payback)}};
+  for (const setting in : all_settings) j[key("ratio", in)] = value_or_null(v.ratios[in]);
+  j["entries"] = std::move(entries);
+  return j;
 }
 
 // --- Ratios over all cases ------------------------------------------------------------------------------------------
 
 struct run_ratios {
-  std::vector<named_ratio> plan, row, cold;
+  per_setting<std::vector<named_ratio>> plan;
+  std::vector<named_ratio> row;
 };
 
 template <class Keep>
@@ -86,9 +92,8 @@ run_ratios collect_ratios(const run_result& run, Keep keep) {
     const auto add = [&](std::vector<named_ratio>& to, const std::optional<double>& ratio) {
       if (ratio) to.push_back({*ratio, name_of(run, c)});
     };
-    add(all.plan, v.ratio);
+    for (const setting in : all_settings) add(all.plan[in], v.ratios[in]);
     add(all.row, v.row_ratio);
-    add(all.cold, v.cold_ratio);
   }
   return all;
 }
@@ -147,22 +152,22 @@ std::string describe(const ratio_summary& s) {
 
 void print_ratios(std::ostream& out, const run_result& run) {
   const run_ratios all = collect_ratios(run);
-  if (all.plan.empty()) {
+  if (all.plan[setting::warm].empty()) {
     out << "no rival was timed beside the plan: no ratios\n";
     return;
   }
   out << fmt::format("speed relative to the best {} in the same layout (above 1: bcsc is faster)\n", run.main_rival);
-  out << "  plan, warm:     " << describe(summarise_ratios(all.plan)) << '\n';
-  if (!all.row.empty()) out << "  best row, warm: " << describe(summarise_ratios(all.row)) << '\n';
-  if (!all.cold.empty()) out << "  plan, cold:     " << describe(summarise_ratios(all.cold)) << '\n';
+  const auto line = [&](std::string_view what, const std::vector<named_ratio>& ratios) {
+    if (!ratios.empty()) out << fmt::format("  {:<24}{}\n", what, describe(summarise_ratios(ratios)));
+  };
+  for (const setting in : all_settings) line(fmt::format("plan, {}:", describe(in)), all.plan[in]);
+  line("best row, back to back:", all.row);
   std::set<std::int64_t> widths;
   for (const case_result& c : run.cases) widths.insert(c.cols);
   if (widths.size() < 2) return;
   for (const std::int64_t cols : widths) {
     const auto some = collect_ratios(run, [&](const case_result& c) { return c.cols == cols; });
-    if (!some.plan.empty()) {
-      out << fmt::format("  plan, N = {:<6}", cols) << describe(summarise_ratios(some.plan)) << '\n';
-    }
+    line(fmt::format("plan, N = {}:", cols), some.plan[setting::warm]);
   }
 }
 
@@ -212,6 +217,10 @@ std::string to_json_text(const run_result& run) {
     problems.push_back({{"name", p.name}, {"message", p.message}, {"fatal", p.fatal}});
   }
   const run_ratios ratios = collect_ratios(run);
+  json summary = {{"best_row_warm", to_json(summarise_ratios(ratios.row))}, {"failures", count_failures(run)}};
+  for (const setting in : all_settings) {
+    summary[fmt::format("plan_{}", to_string(in))] = to_json(summarise_ratios(ratios.plan[in]));
+  }
   const json all = {{"schema", json_schema},
                     {"machine", to_json(run.machine)},
                     {"main_rival", run.main_rival},
@@ -222,11 +231,7 @@ std::string to_json_text(const run_result& run) {
                     {"matrices", matrices},
                     {"cases", cases},
                     {"problems", problems},
-                    {"summary",
-                     {{"plan_warm", to_json(summarise_ratios(ratios.plan))},
-                      {"best_row_warm", to_json(summarise_ratios(ratios.row))},
-                      {"plan_cold", to_json(summarise_ratios(ratios.cold))},
-                      {"failures", count_failures(run)}}}};
+                    {"summary", summary}};
   // Names come from file names, which need not be UTF-8.
   return all.dump(1, ' ', false, json::error_handler_t::replace);
 }
@@ -270,11 +275,13 @@ void table_printer::print_header(const run_result& run) {
   const machine_facts& m = run.machine;
   out_ << fmt::format("bcsc {} ({}) on {}; copy bandwidth {:.0f} GB/s\n", m.library_version, m.git_hash, m.context,
                       m.copy_bandwidth * 1e-9);
-  out_ << "GFLOP/s on true non-zeros, warm; ratio: plan to best rival, above 1 bcsc is faster\n";
+  out_ << "GFLOP/s on true non-zeros, back to back; ratios: plan to best rival (ratio: back to back; single: one "
+          "product "
+          "at a time; cold: after a flush of the cache), above 1 bcsc is faster\n";
   out_ << fmt::format("{:<{}} {:>6} {:>4} |", "matrix", name_width, "N", "type");
   for (const std::string& algorithm : run.algorithms) out_ << fmt::format(" {:>8}", algorithm);
-  out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} | {:>9} {:>8}\n", "plan", "kernel",
-                      run.main_rival.empty() ? "rival" : run.main_rival, "its best", "ratio", "cold", "roof%",
+  out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} {:>6} | {:>9} {:>8}\n", "plan", "kernel",
+                      run.main_rival.empty() ? "rival" : run.main_rival, "its best", "ratio", "single", "cold", "roof%",
                       "convert", "payback");
   header_done_ = true;
 }
@@ -288,13 +295,14 @@ void table_printer::print_case(const run_result& run, const case_result& c) {
     out_ << fmt::format(" {:>8}", gflops_or_dash(fastest(c, algorithm, c.order)));
   }
   const bool failed = std::ranges::count(c.entries, entry_status::failed, &entry_result::status) > 0;
+  const auto ratio = [&](setting in) { return format_or<double>("{:.2f}", v.ratios[in], "-"); };
   const std::string pays =
       v.plan == nullptr || v.rival == nullptr ? "-" : format_or<std::int64_t>("{}", v.payback, "never");
-  out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} | {:>9} {:>8}{}\n", gflops_or_dash(v.plan),
-                      v.plan != nullptr ? shortened(v.plan->kernel, 28) : "-", gflops_or_dash(v.rival),
-                      v.rival != nullptr ? shortened(v.rival->name, 20) : "-",
-                      format_or<double>("{:.2f}", v.ratio, "-"), format_or<double>("{:.2f}", v.cold_ratio, "-"),
-                      v.plan != nullptr ? fmt::format("{:.0f}", 100 * v.plan->roofline_share) : "-",
+  out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} {:>6} | {:>9} {:>8}{}\n",
+                      gflops_or_dash(v.plan), v.plan != nullptr ? shortened(v.plan->kernel, 28) : "-",
+                      gflops_or_dash(v.rival), v.rival != nullptr ? shortened(v.rival->name, 20) : "-",
+                      ratio(setting::warm), ratio(setting::single), ratio(setting::cold),
+                      v.plan != nullptr ? fmt::format("{:.0f}", 100 * v.plan->roofline_shares[setting::warm]) : "-",
                       v.plan != nullptr ? fmt::format("{:.2f} ms", 1e3 * v.plan->convert_seconds) : "-", pays,
                       failed              ? "  FAILED"
                       : c.skipped.empty() ? ""
@@ -313,7 +321,8 @@ void table_printer::print_summary(const run_result& run) {
   for (const case_result& c : run.cases) {
     for (const entry_result& e : c.entries) {
       if (!e.timed()) continue;
-      unsteady += e.warm->p90 > 2 * e.warm->p10 ? 1 : 0;
+      const time_statistics& warm = *e.times[setting::warm];
+      unsteady += warm.p90 > 2 * warm.p10 ? 1 : 0;
       if (!e.bounded) continue;
       ++checked;
       worst_share = std::max(worst_share, e.error.max_bound_share);

@@ -12,8 +12,8 @@ namespace bcsc::bench {
 
 namespace {
 
-const entry_result* faster(const entry_result* a, const entry_result& b) {
-  return a == nullptr || b.warm->median < a->warm->median ? &b : a;
+const entry_result* faster(const entry_result* a, const entry_result& b, setting in = setting::warm) {
+  return a == nullptr || b.median(in) < a->median(in) ? &b : a;
 }
 
 }  // namespace
@@ -45,10 +45,10 @@ matrix_facts facts_of(const loaded_matrix& m) {
           .load_seconds = m.load_seconds};
 }
 
-const entry_result* fastest(const case_result& c, std::string_view group, layout order) {
+const entry_result* fastest(const case_result& c, std::string_view group, layout order, setting in) {
   const entry_result* best = nullptr;
   for (const entry_result& entry : c.entries) {
-    if (entry.timed() && entry.group == group && entry.order == order) best = faster(best, entry);
+    if (entry.timed(in) && entry.group == group && entry.order == order) best = faster(best, entry, in);
   }
   return best;
 }
@@ -79,20 +79,14 @@ std::optional<std::int64_t> payback(double convert_seconds, double ours, double 
 
 verdict judge(const case_result& c, std::string_view main_rival) {
   verdict v{.plan = fastest(c, "plan", c.order), .row = fastest_row(c), .rival = fastest(c, main_rival, c.order)};
-  if (v.rival == nullptr) return v;
-  if (v.row != nullptr) v.row_ratio = v.rival->warm->median / v.row->warm->median;
-  if (v.plan == nullptr) return v;
-  v.ratio = v.rival->warm->median / v.plan->warm->median;
-  v.payback = payback(v.plan->convert_seconds, v.plan->warm->median, v.rival->warm->median);
-
-  // Cold, another of the rival's algorithms may be the best.
-  double rival_cold = std::numeric_limits<double>::infinity();
-  for (const entry_result& entry : c.entries) {
-    if (entry.timed() && entry.cold && entry.group == main_rival && entry.order == c.order) {
-      rival_cold = std::min(rival_cold, entry.cold->median);
-    }
+  for (const setting in : all_settings) {
+    const entry_result* plan = fastest(c, "plan", c.order, in);
+    const entry_result* rival = fastest(c, main_rival, c.order, in);
+    if (plan != nullptr && rival != nullptr) v.ratios[in] = rival->median(in) / plan->median(in);
   }
-  if (v.plan->cold && std::isfinite(rival_cold)) v.cold_ratio = rival_cold / v.plan->cold->median;
+  if (v.rival == nullptr) return v;
+  if (v.row != nullptr) v.row_ratio = v.rival->median() / v.row->median();
+  if (v.plan != nullptr) v.payback = payback(v.plan->convert_seconds, v.plan->median(), v.rival->median());
   return v;
 }
 

@@ -32,11 +32,12 @@ struct entry_result {
   double convert_seconds = 0;
   bool bounded = true;
   accuracy error;
-  std::optional<time_statistics> warm, cold;
-  double gflops = 0;          ///< 2 nnz N over the warm median
-  double roofline_share = 0;  ///< least time possible over the warm median
-  double cold_roofline_share = 0;
-  bool timed() const { return status == entry_status::ok && warm.has_value(); }
+  per_setting<std::optional<time_statistics>> times;
+  double gflops = 0;                    ///< 2 nnz N over the warm median
+  per_setting<double> roofline_shares;  ///< least time possible over the median; 0 where that is not known
+  bool timed(setting in = setting::warm) const { return status == entry_status::ok && times[in].has_value(); }
+  /// Seconds, of an entry that is timed.
+  double median(setting in = setting::warm) const { return times[in]->median; }
 };
 
 /// One matrix times one B.
@@ -81,8 +82,8 @@ struct run_result {
   double seconds = 0;
 };
 
-/// The fastest timed entry of `group` in `order` (warm), or null.
-const entry_result* fastest(const case_result& c, std::string_view group, layout order);
+/// The fastest timed entry of `group` in `order`, or null.
+const entry_result* fastest(const case_result& c, std::string_view group, layout order, setting in = setting::warm);
 /// The fastest of our table rows, whatever the algorithm, or null.
 const entry_result* fastest_row(const case_result& c);
 
@@ -98,12 +99,12 @@ std::optional<std::int64_t> payback(double convert_seconds, double ours, double 
 /// Our plan beside the best of the main rival in the same layout.
 struct verdict {
   const entry_result* plan = nullptr;
-  const entry_result* row = nullptr;  ///< our fastest row
-  const entry_result* rival = nullptr;
-  std::optional<double> ratio;          ///< rival's time / plan's; above 1 we are faster
-  std::optional<double> row_ratio;      ///< rival's time / our fastest row's
-  std::optional<double> cold_ratio;     ///< of the plan, both cold
-  std::optional<std::int64_t> payback;  ///< of the plan; see payback()
+  const entry_result* row = nullptr;    ///< our fastest row, warm
+  const entry_result* rival = nullptr;  ///< the fastest, warm
+  /// Rival's time over the plan's, above 1 we are faster; in each setting against the fastest there.
+  per_setting<std::optional<double>> ratios;
+  std::optional<double> row_ratio;      ///< rival's time / our fastest row's, warm
+  std::optional<std::int64_t> payback;  ///< of the plan, warm; see payback()
 };
 verdict judge(const case_result& c, std::string_view main_rival);
 

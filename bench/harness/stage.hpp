@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -53,6 +54,10 @@ class stage {
   /// How often flush() has run, and the bytes each run writes.
   virtual std::int64_t num_flushes() const = 0;
   virtual std::int64_t flush_bytes() const = 0;
+  /// Somebody else's work, as between two products of an iteration: adds to foreign_bytes() of other memory, over and
+  /// over. On a GPU it is started on the stream, and takes longer than the host needs to start a product behind it.
+  virtual void foreign_work() = 0;
+  virtual std::int64_t foreign_bytes() const = 0;
   /// Bytes read plus bytes written per second of the best of several large copies.
   virtual double measure_copy_bandwidth() = 0;
 
@@ -63,6 +68,12 @@ class stage {
   /// Adds what is known of the hardware and its drivers.
   virtual void describe(machine_facts& facts) const = 0;
 };
+
+/// What foreign work touches beside a cache of `cache_bytes`: an eighth of it and at most 8 MiB, so that most of a
+/// product's operands stay there.
+inline std::int64_t foreign_bytes_beside(std::int64_t cache_bytes) {
+  return std::min(cache_bytes / 8, std::int64_t{8} << 20);
+}
 
 /// The stage on which `ctx` computes.
 std::unique_ptr<stage> make_stage(const context& ctx);

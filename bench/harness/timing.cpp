@@ -80,7 +80,55 @@ std::int64_t clamp_samples(double seconds_each, const timing_options& options) {
   return std::min(wanted, std::max<std::int64_t>(affordable, 3));
 }
 
+/// What comes before the products of a sample, behind which a GPU finds them enqueued.
+void start_before(stage& where, setting in) {
+  switch (in) {
+    case setting::warm:
+      return;
+    case setting::single:
+      return where.foreign_work();
+    case setting::cold:
+      return where.flush();
+  }
+}
+
+/// How long that takes.
+double seconds_before(stage& where, setting in) {
+  if (in == setting::warm) return 0;
+  start_before(where, in);  // the first one allocates
+  where.wait();
+  return where.seconds([&] { start_before(where, in); }, 1);
+}
+
+std::string benchmark_name(const timing_request& request, setting in) {
+  return request.name + "/" + std::string(to_string(in));
+}
+
 }  // namespace
+
+std::string_view to_string(setting in) {
+  switch (in) {
+    case setting::warm:
+      return "warm";
+    case setting::single:
+      return "single";
+    case setting::cold:
+      return "cold";
+  }
+  return "unknown";
+}
+
+std::string_view describe(setting in) {
+  switch (in) {
+    case setting::warm:
+      return "back to back";
+    case setting::single:
+      return "one at a time";
+    case setting::cold:
+      return "cold";
+  }
+  return "unknown";
+}
 
 double quantile(std::span<const double> sorted, double p) {
   const double at = p * static_cast<double>(sorted.size() - 1);
@@ -101,44 +149,35 @@ time_statistics summarise(std::vector<double> seconds, std::int64_t launches_per
           .launches_per_sample = launches_per_sample};
 }
 
-sampling plan_warm_samples(double seconds, const timing_options& options) {
+sampling plan_samples(setting in, double seconds, double before, const timing_options& options) {
+  if (in != setting::warm) return {clamp_samples(seconds + before, options), 1};
   const double once = std::max(seconds, 1e-7);
   const auto launches = static_cast<std::int64_t>(std::ceil(options.sample_seconds / once));
   return {clamp_samples(once * static_cast<double>(launches), options), std::max<std::int64_t>(launches, 1)};
 }
 
-sampling plan_cold_samples(double seconds, double overhead, const timing_options& options) {
-  return {clamp_samples(seconds + overhead, options), 1};
-}
-
 std::vector<timing_result> measure(stage& where, std::span<const timing_request> requests,
                                    const timing_options& options, const std::function<void(double done)>& advanced) {
-  double flush_seconds = 0;
-  if (options.cold) {
-    where.flush();  // the first one allocates
-    where.wait();
-    flush_seconds = where.seconds([&] { where.flush(); }, 1);
-  }
+  per_setting<double> before;
+  for (const setting in : options.settings) before[in] = seconds_before(where, in);
 
-  std::vector<std::int64_t> launches;
+  per_setting<std::vector<std::int64_t>> launches;
   for (const timing_request& request : requests) {
-    const sampling warm = plan_warm_samples(request.estimate, options);
-    launches.push_back(warm.launches);
-    register_samples(request.name + "/warm", warm.num_samples,
-                     [&where, work = request.work, count = warm.launches, warmed = false]() mutable {
-                       // Others have used the cache since this one last ran.
-                       if (!std::exchange(warmed, true)) where.seconds(work, std::min<std::int64_t>(count, 3));
-                       return where.seconds(work, count) / static_cast<double>(count);
-                     });
-    if (!options.cold) continue;
-    register_samples(request.name + "/cold", plan_cold_samples(request.estimate, flush_seconds, options).num_samples,
-                     [&where, work = request.work] {
-                       where.flush();
-                       return where.seconds(work, 1);
-                     });
+    for (const setting in : options.settings) {
+      const sampling plan = plan_samples(in, request.estimate, before[in], options);
+      launches[in].push_back(plan.launches);
+      register_samples(
+          benchmark_name(request, in), plan.num_samples,
+          [&where, in, work = request.work, count = plan.launches, warmed = in == setting::cold]() mutable {
+            // Others have used the cache since this one last ran.
+            if (!std::exchange(warmed, true)) where.seconds(work, std::min<std::int64_t>(count, 3));
+            start_before(where, in);
+            return where.seconds(work, count) / static_cast<double>(count);
+          });
+    }
   }
 
-  const double most = static_cast<double>(requests.size()) * (options.cold ? 2 : 1);
+  const auto most = static_cast<double>(requests.size() * options.settings.size());
   collecting_reporter reporter([&](std::size_t reported) {
     if (advanced) advanced(static_cast<double>(reported) / most);
   });
@@ -147,13 +186,11 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
 
   std::vector<timing_result> results(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const auto& warm = reporter.of(requests[i].name + "/warm");
-    if (!warm.seconds.empty()) results[i].warm = summarise(warm.seconds, launches[i]);
-    results[i].error = warm.error;
-    if (!options.cold) continue;
-    const auto& cold = reporter.of(requests[i].name + "/cold");
-    if (!cold.seconds.empty()) results[i].cold = summarise(cold.seconds, 1);
-    if (results[i].error.empty()) results[i].error = cold.error;
+    for (const setting in : options.settings) {
+      const auto& found = reporter.of(benchmark_name(requests[i], in));
+      if (!found.seconds.empty()) results[i].times[in] = summarise(found.seconds, launches[in][i]);
+      if (results[i].error.empty()) results[i].error = found.error;
+    }
   }
   return results;
 }

@@ -1,15 +1,37 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/harness/stage.hpp"
 
 namespace bcsc::bench {
+
+/// What a timed product comes after: the same product (warm), another kernel that leaves most of the cache as it was
+/// (single), or a flush of the cache (cold).
+enum class setting { warm, single, cold };
+inline constexpr std::array all_settings{setting::warm, setting::single, setting::cold};
+/// Its key in results files.
+std::string_view to_string(setting in);
+/// "back to back", "one at a time", "cold"
+std::string_view describe(setting in);
+
+/// An X for each setting.
+template <class X>
+class per_setting {
+ public:
+  X& operator[](setting in) { return each_[static_cast<std::size_t>(in)]; }
+  const X& operator[](setting in) const { return each_[static_cast<std::size_t>(in)]; }
+
+ private:
+  std::array<X, all_settings.size()> each_{};
+};
 
 /// Seconds per product over the samples.
 struct time_statistics {
@@ -27,22 +49,21 @@ double quantile(std::span<const double> sorted, double p);
 time_statistics summarise(std::vector<double> seconds, std::int64_t launches_per_sample);
 
 struct timing_options {
-  double seconds = 0.02;  ///< aimed at for the samples of one entry and one cache state
+  double seconds = 0.02;  ///< aimed at for the samples of one entry in one setting
   std::int64_t min_samples = 10;
   std::int64_t max_samples = 20;
   double sample_seconds = 3e-4;  ///< a warm sample is as many products as last this long
   double max_seconds = 1.0;      ///< beyond this, fewer samples than min_samples are taken, but never under 3
-  bool cold = true;
+  std::vector<setting> settings{all_settings.begin(), all_settings.end()};  ///< in which products are timed
 };
 
-/// How many samples of how many products are taken of work that takes `seconds` once.
 struct sampling {
   std::int64_t num_samples = 0;
   std::int64_t launches = 1;
 };
-sampling plan_warm_samples(double seconds, const timing_options& options);
-/// One product a sample; `overhead` is the time of a flush.
-sampling plan_cold_samples(double seconds, double overhead, const timing_options& options);
+/// How many samples of how many products are taken of work that takes `seconds` once, after something else that takes
+/// `before` in each sample.
+sampling plan_samples(setting in, double seconds, double before, const timing_options& options);
 
 struct timing_request {
   std::string name;  ///< unique among the requests
@@ -51,11 +72,11 @@ struct timing_request {
 };
 
 struct timing_result {
-  std::optional<time_statistics> warm, cold;
+  per_setting<std::optional<time_statistics>> times;
   std::string error;  ///< why one of them is missing
 };
 
-/// Times every request through Google Benchmark (manual time: the stage's clock), warm and, if asked, cold. The result
+/// Times every request through Google Benchmark (manual time: the stage's clock) in each of the settings. The result
 /// has one element for each request. Registers benchmarks and clears the register behind it. `advanced` is told the
 /// share that is done.
 std::vector<timing_result> measure(stage& where, std::span<const timing_request> requests,

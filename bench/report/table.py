@@ -61,14 +61,19 @@ def markdown(header, rows, left=1):
 def comparison(name, cases):
     """One line of means: the plan against the best rival over these cases."""
     worst = min(cases, key=lambda c: c["ratio"])
-    cold = [c["cold_ratio"] for c in cases if c["cold_ratio"] is not None]
     losses = sum(c["ratio"] < 1 for c in cases)
-    return [*name, str(len(cases)), f"**{geometric_mean([c['ratio'] for c in cases]):.2f}**",
-            f"{geometric_mean(cold):.2f}" if cold else "–", f"{worst['ratio']:.2f} ({worst['matrix']})",
+    return [*name, str(len(cases)), f"**{mean_of(cases, 'ratio')}**", mean_of(cases, "single_ratio"),
+            mean_of(cases, "cold_ratio"), f"{worst['ratio']:.2f} ({worst['matrix']})",
             f"{100 * losses / len(cases):.0f} %"]
 
 
-COMPARISON_HEADER = ["cases", "geometric mean, warm", "cold", "worst, warm", "losses"]
+def mean_of(cases, ratio):
+    """Over the cases that have it: older files know nothing of products one at a time."""
+    some = [c[ratio] for c in cases if c.get(ratio) is not None]
+    return f"{geometric_mean(some):.2f}" if some else "–"
+
+
+COMPARISON_HEADER = ["cases", "geometric mean, back to back", "one at a time", "cold", "worst, back to back", "losses"]
 
 
 def means(cases):
@@ -172,7 +177,7 @@ def report(runs, cases, options):
     chosen = select(compared, options.matrix, options.rows)
     rows = [case_row(c, runs[0]["algorithms"], rival, several_types) for c in chosen]
     parts += [
-        "Selected cases, the best and the worst, one of a matrix. GFLOP/s on true non-zeros, warm; for each "
+        "Selected cases, the best and the worst, one of a matrix. GFLOP/s on true non-zeros, back to back; for each "
         "kernel its fastest config. *Roofline*: the plan's share of it. *Payback*: products until its conversion is "
         f"earned back against {rival_name}.",
         markdown(header, rows), doubts(runs, cases)]

@@ -341,6 +341,14 @@ class Charts(unittest.TestCase):
         self.assertNotIn(chart.LABELS["fresh"], picture)
 
 
+class Table(unittest.TestCase):
+    def test_a_timing_that_a_file_does_not_hold_has_no_mean(self):
+        old = {"matrix": "a", "type": "fp32", "cols": 8, "ratio": 2.0, "cold_ratio": None}
+        new = old | {"matrix": "b", "ratio": 8.0, "single_ratio": 3.0, "cold_ratio": 1.5}
+        self.assertIn("| fp32 | 8 | 1 | **2.00** | – | – | 2.00 (a) | 0 % |", table.means([old]))
+        self.assertIn("| fp32 | 8 | 2 | **4.00** | 3.00 | 1.50 | 2.00 (a) | 0 % |", table.means([old, new]))
+
+
 class Fitted(unittest.TestCase):
     def test_the_generator_is_the_standard_s(self):
         number = fitted.mersenne_twister(5489)

@@ -258,14 +258,18 @@ TEST(statistics, SummaryOfUnsortedSamples) {
 TEST(sampling_plan, ShortWorkIsRepeatedAndLongWorkIsSampledLess) {
   const timing_options options{
       .seconds = 0.02, .min_samples = 10, .max_samples = 20, .sample_seconds = 3e-4, .max_seconds = 1.0};
-  EXPECT_EQ(plan_warm_samples(1e-5, options).launches, 30);
-  EXPECT_EQ(plan_warm_samples(1e-5, options).num_samples, 20);
-  EXPECT_EQ(plan_warm_samples(0.05, options).launches, 1);
-  EXPECT_EQ(plan_warm_samples(0.05, options).num_samples, 10);
-  EXPECT_EQ(plan_warm_samples(0.2, options).num_samples, 5);
-  EXPECT_EQ(plan_warm_samples(30.0, options).num_samples, 3);
-  EXPECT_EQ(plan_cold_samples(1e-3, 1e-3, options).num_samples, 10);
-  EXPECT_EQ(plan_cold_samples(1e-5, 0, options).launches, 1);
+  const auto warm = [&](double seconds) { return plan_samples(setting::warm, seconds, 0, options); };
+  EXPECT_EQ(warm(1e-5).launches, 30);
+  EXPECT_EQ(warm(1e-5).num_samples, 20);
+  EXPECT_EQ(warm(0.05).launches, 1);
+  EXPECT_EQ(warm(0.05).num_samples, 10);
+  EXPECT_EQ(warm(0.2).num_samples, 5);
+  EXPECT_EQ(warm(30.0).num_samples, 3);
+  for (const setting in : {setting::single, setting::cold}) {
+    EXPECT_EQ(plan_samples(in, 1e-3, 1e-3, options).num_samples, 10);
+    EXPECT_EQ(plan_samples(in, 1e-5, 0, options).launches, 1);
+    EXPECT_EQ(plan_samples(in, 1e-5, 0.5, options).num_samples, 3);  // what comes before costs time as well
+  }
 }
 
 TEST(payback_products, IsTheFirstCountThatCoversTheConversion) {
@@ -293,14 +297,16 @@ TEST(ratios, MeanWorstAndLosses) {
   EXPECT_EQ(summarise_ratios({}).num_cases, 0);
 }
 
+/// One at a time it takes one second more than back to back.
 entry_result timed_entry(std::string name, std::string group, double warm, double cold, layout order, bool ours) {
   entry_result e;
   e.name = std::move(name);
   e.group = std::move(group);
   e.ours = ours;
   e.order = order;
-  e.warm = summarise({warm}, 1);
-  e.cold = summarise({cold}, 1);
+  e.times[setting::warm] = summarise({warm}, 1);
+  e.times[setting::single] = summarise({warm + 1}, 1);
+  e.times[setting::cold] = summarise({cold}, 1);
   return e;
 }
 
@@ -315,14 +321,20 @@ TEST(verdicts, ComparesWithTheBestRivalInTheSameLayoutOnly) {
   verdict v = judge(c, "cusparse");
   EXPECT_EQ(v.rival->name, "alg3");
   EXPECT_EQ(v.row->name, "warp-1");
-  EXPECT_DOUBLE_EQ(*v.ratio, 2);
-  EXPECT_DOUBLE_EQ(*v.cold_ratio, 1.25);
+  EXPECT_DOUBLE_EQ(*v.ratios[setting::warm], 2);
+  EXPECT_DOUBLE_EQ(*v.ratios[setting::single], 5.0 / 3);
+  EXPECT_DOUBLE_EQ(*v.ratios[setting::cold], 1.25);  // alg2 is the fastest there
   EXPECT_EQ(*v.payback, 4);
 
   c.entries[4].status = entry_status::failed;  // a wrong result is no rival
   v = judge(c, "cusparse");
   EXPECT_EQ(v.rival->name, "alg2");
-  EXPECT_FALSE(judge(c, "eigen").ratio.has_value());
+  for (const setting in : all_settings) EXPECT_FALSE(judge(c, "eigen").ratios[in].has_value());
+
+  for (entry_result& e : c.entries) e.times[setting::single].reset();
+  v = judge(c, "cusparse");
+  EXPECT_TRUE(v.ratios[setting::warm] && v.ratios[setting::cold]);
+  EXPECT_FALSE(v.ratios[setting::single]);
 }
 
 TEST(failures, WrongResultsAndUnreadableInputsCount) {
@@ -347,6 +359,15 @@ TEST(cpu_stage, FlushWritesTwiceTheCacheEachTime) {
   EXPECT_GE(where->flush_bytes(), 2 * last_level_cache_bytes());
 }
 
+TEST(cpu_stage, ForeignWorkLeavesMostOfTheCacheAsItWas) {
+  const auto where = make_cpu_stage(2);
+  where->foreign_work();
+  EXPECT_GT(where->foreign_bytes(), 0);
+  EXPECT_LE(where->foreign_bytes(), last_level_cache_bytes() / 8);
+  EXPECT_LE(where->foreign_bytes(), 8 << 20);
+  EXPECT_EQ(where->num_flushes(), 0);
+}
+
 /// A stage whose clock says a millisecond for each product, so that the arithmetic can be tested on a busy machine.
 class ticking_stage final : public stage {
  public:
@@ -363,46 +384,63 @@ class ticking_stage final : public stage {
   void poison(void*, std::int64_t) override {}
   void wait() override {}
   double seconds(const launch& work, std::int64_t count) override {
+    samples_after[last_started_].push_back(count);
     for (std::int64_t i = 0; i < count; ++i) work();
+    last_started_ = setting::warm;
     return start_ + each_ * static_cast<double>(count) + (++num_calls_ == late_call_ ? 1e-2 : 0);
   }
-  void flush() override { ++num_flushes_; }
+  void flush() override {
+    ++num_flushes_;
+    last_started_ = setting::cold;
+  }
+  void foreign_work() override { last_started_ = setting::single; }
+  std::int64_t foreign_bytes() const override { return 0; }
   std::int64_t num_flushes() const override { return num_flushes_; }
   std::int64_t flush_bytes() const override { return 0; }
   double measure_copy_bandwidth() override { return 1; }
   void describe(machine_facts&) const override {}
 
+  /// How many products each call of seconds() was for, by what had been started just before it.
+  per_setting<std::vector<std::int64_t>> samples_after;
+
  private:
+  setting last_started_ = setting::warm;
   int late_call_, num_calls_ = 0;
   double each_, start_;
   std::int64_t num_flushes_ = 0;
 };
 
-TEST(measuring, EveryColdSampleIsPrecededByAFlush) {
+TEST(measuring, EachSettingHasItsWorkBeforeEverySample) {
   ticking_stage where;
   std::int64_t runs = 0;
   const std::vector<timing_request> requests{{"counting", [&] { ++runs; }, 1e-3}};
   const timing_options options{.seconds = 1e-3, .min_samples = 4, .max_samples = 4, .sample_seconds = 2e-3};
   const auto results = measure(where, requests, options);
   ASSERT_EQ(results.size(), 1u);
-  ASSERT_TRUE(results[0].warm && results[0].cold);
-  EXPECT_EQ(results[0].warm->num_samples, 4);
-  EXPECT_EQ(results[0].warm->launches_per_sample, 2);
-  EXPECT_EQ(results[0].cold->num_samples, 4);
-  EXPECT_EQ(where.num_flushes(), 2 + 4);  // two to learn how long one takes
-  EXPECT_EQ(runs, 2 + 4 * 2 + 4);         // warm-up, warm, cold
+  for (const setting in : all_settings) {
+    ASSERT_TRUE(results[0].times[in]) << to_string(in);
+    EXPECT_EQ(results[0].times[in]->num_samples, 4);
+    EXPECT_EQ(results[0].times[in]->launches_per_sample, in == setting::warm ? 2 : 1);
+  }
+  EXPECT_EQ(where.samples_after[setting::single], (std::vector<std::int64_t>{1, 1, 1, 1, 1}));  // and its own length
+  EXPECT_EQ(where.samples_after[setting::cold], (std::vector<std::int64_t>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(where.samples_after[setting::warm], (std::vector<std::int64_t>{2, 2, 2, 2, 2, 1}));  // two to warm up
+  EXPECT_EQ(where.num_flushes(), 2 + 4);       // two to learn how long one takes
+  EXPECT_EQ(runs, (2 + 4 * 2) + (1 + 4) + 4);  // warm-up and samples
 }
 
 TEST(measuring, TimesAreOfOneProduct) {
   ticking_stage where;
   const std::vector<timing_request> requests{{"ticking", [] {}, 1e-3}};
-  const timing_options options{.min_samples = 3, .max_samples = 3, .sample_seconds = 4e-3, .cold = false};
+  const timing_options options{.min_samples = 3, .max_samples = 3, .sample_seconds = 4e-3, .settings = {setting::warm}};
   const auto results = measure(where, requests, options);
-  ASSERT_TRUE(results[0].warm);
-  EXPECT_FALSE(results[0].cold);
-  EXPECT_EQ(results[0].warm->launches_per_sample, 4);
-  EXPECT_NEAR(results[0].warm->min, 1e-3, 1e-12);  // not the four of a sample
-  EXPECT_NEAR(results[0].warm->max, 1e-3, 1e-12);
+  const auto& warm = results[0].times[setting::warm];
+  ASSERT_TRUE(warm);
+  EXPECT_FALSE(results[0].times[setting::single]);
+  EXPECT_FALSE(results[0].times[setting::cold]);
+  EXPECT_EQ(warm->launches_per_sample, 4);
+  EXPECT_NEAR(warm->min, 1e-3, 1e-12);  // not the four of a sample
+  EXPECT_NEAR(warm->max, 1e-3, 1e-12);
   EXPECT_EQ(where.num_flushes(), 0);
   EXPECT_NEAR(quick_seconds(
                   where, [] {}, 1),
@@ -443,10 +481,12 @@ TEST(measuring, AnExceptionIsKeptAsTheErrorOfItsEntry) {
   const auto where = make_cpu_stage(1);
   const std::vector<timing_request> requests{{"breaking", [] { throw std::runtime_error("it broke"); }, 1e-3},
                                              {"working", [] {}, 1e-3}};
-  const auto results = measure(*where, requests, {.min_samples = 3, .max_samples = 3, .cold = false});
+  const auto results = measure(*where, requests, {.min_samples = 3, .max_samples = 3});
   EXPECT_EQ(results[0].error, "it broke");
-  EXPECT_FALSE(results[0].warm);
-  EXPECT_TRUE(results[1].warm);
+  for (const setting in : all_settings) {
+    EXPECT_FALSE(results[0].times[in]);
+    EXPECT_TRUE(results[1].times[in]);
+  }
 }
 
 // --- Inputs ---------------------------------------------------------------------------------------------------------
@@ -617,11 +657,13 @@ TEST(writing, AnImpossiblePathIsAnErrorThatNamesIt) {
 }
 
 bench_options tiny_options() {
-  return {.matrices = {"stencil7:8,8,8"},
-          .cols = {8},
-          .types = {value_type::fp32},
-          // A flush of a large cache takes long: only the whole runs that ask for cold times have them.
-          .timing = {.seconds = 1e-3, .min_samples = 3, .max_samples = 3, .sample_seconds = 1e-5, .cold = false}};
+  return {
+      .matrices = {"stencil7:8,8,8"},
+      .cols = {8},
+      .types = {value_type::fp32},
+      // A flush of a large cache takes long: only the whole runs that ask for cold times have them.
+      .timing = {
+          .seconds = 1e-3, .min_samples = 3, .max_samples = 3, .sample_seconds = 1e-5, .settings = {setting::warm}}};
 }
 
 const nlohmann::json& entry_named(const nlohmann::json& entries, const std::string& name) {
@@ -638,7 +680,7 @@ TEST_P(whole_run, ChecksAndTimesEveryAlgorithmOnTheCpu) {
   options.types = {std::get<0>(GetParam())};
   options.order = std::get<1>(GetParam());
   options.json_to_stdout = true;
-  options.timing.cold = true;
+  options.timing.settings = {all_settings.begin(), all_settings.end()};
   std::ostringstream out;
   ASSERT_EQ(run_bench(context::cpu(2), options, out), 0) << out.str();
 
@@ -670,8 +712,7 @@ TEST_P(whole_run, ChecksAndTimesEveryAlgorithmOnTheCpu) {
   for (const auto& entry : c["entries"]) {
     groups.insert(entry["group"].get<std::string>());
     EXPECT_EQ(entry["status"], "ok") << entry;
-    EXPECT_GT(entry["warm"]["median"].get<double>(), 0) << entry;
-    EXPECT_GT(entry["cold"]["median"].get<double>(), 0) << entry;
+    for (const char* in : {"warm", "single", "cold"}) EXPECT_GT(entry[in]["median"].get<double>(), 0) << entry;
     EXPECT_GT(entry["gflops"].get<double>(), 0) << entry;
     EXPECT_LE(entry["bound_share"].get<double>(), 1) << entry;
     for (const char* key : {"min", "max", "p10", "p90", "samples", "launches_per_sample"}) {
@@ -687,8 +728,9 @@ TEST_P(whole_run, ChecksAndTimesEveryAlgorithmOnTheCpu) {
   const auto& plan = entry_named(c["entries"], "plan");
   EXPECT_FALSE(plan["kernel"].get<std::string>().empty());
   EXPECT_GT(plan["convert_seconds"].get<double>(), 0);
-  EXPECT_GT(c["ratio"].get<double>(), 0);
-  EXPECT_EQ(run["summary"]["plan_warm"]["cases"], 1);
+  for (const char* ratio : {"ratio", "single_ratio", "cold_ratio"}) EXPECT_GT(c[ratio].get<double>(), 0) << ratio;
+  for (const char* plan : {"plan_warm", "plan_single", "plan_cold"})
+    EXPECT_EQ(run["summary"][plan]["cases"], 1) << plan;
   EXPECT_EQ(run["summary"]["failures"], 0);
 }
 
@@ -776,13 +818,15 @@ TEST(whole_runs, BadOptionsAreTypedErrors) {
     }
     return errc::ok;
   };
-  bench_options none = tiny_options(), zero = tiny_options(), instant = tiny_options();
+  bench_options none = tiny_options(), zero = tiny_options(), instant = tiny_options(), cold = tiny_options();
   none.matrices.clear();
   zero.cols = {8, 0};
   instant.timing.seconds = 0;
+  cold.timing.settings = {setting::cold};
   EXPECT_EQ(code_of(none), errc::invalid_argument);
   EXPECT_EQ(code_of(zero), errc::invalid_argument);
   EXPECT_EQ(code_of(instant), errc::invalid_argument);
+  EXPECT_EQ(code_of(cold), errc::invalid_argument);
 }
 
 TEST(machine, TheEnvironmentNamesTheVersionOfACopiedTree) {

@@ -54,7 +54,7 @@ int run_bench_command(const bench_command_options& options, output& out) {
   for (const std::string& type : options.types) {
     measured.types.push_back(*std::ranges::find(all_value_types, type, [](value_type t) { return to_string(t); }));
   }
-  measured.timing.cold = !options.warm_only;
+  if (options.warm_only) measured.timing.settings = {bench::setting::warm};
 
   require_sensible(measured);
 
@@ -131,7 +131,8 @@ command add_bench(CLI::App& app) {
                   "Of our own only these rows, or all rows of these algorithms, beside the plan (see bcsc kernels)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  parser.add_flag("--warm-only", options->warm_only, "No runs with a cold cache");
+  parser.add_flag("--warm-only", options->warm_only,
+                  "Products back to back only: none one at a time, none with a cold cache");
   parser.add_option("--seconds", measured.timing.seconds, "Aimed at for the samples of one entry")
       ->check(above_zero())
       ->capture_default_str();
