@@ -93,7 +93,7 @@ class matrix_times {
       return own_.planned({.expert = {.kernel = row, .reading = col_major_b::in_place}}, b_view, c_view).start;
     };
     for (const bench::rival<T>& r : rivals_) {
-      if (r.bounded) note(other, r.name, [&] { return r.prepare(b_view, c_view).start; });
+      if (r.bounded && r.computes(n)) note(other, r.name, [&] { return r.prepare(b_view, c_view).start; });
     }
     for (const auto& rows : own_.rows_by_algorithm(false)) {
       if (!wanted_.algorithms.empty() && std::ranges::count(wanted_.algorithms, rows.front().algorithm) == 0) continue;

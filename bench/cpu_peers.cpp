@@ -176,7 +176,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
   const bench::problem<T> task{a, a};
   for (const auto& library : others.libraries) {
     for (const auto& rival : library->on(task)) {
-      if (rival.group == "reference") continue;
+      if (rival.group == "reference" || !rival.computes(cols)) continue;
       admit(contenders, {.name = rival.name, .group = rival.group}, [&] { return rival.prepare(b, c); });
     }
   }

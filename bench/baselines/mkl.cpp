@@ -170,9 +170,11 @@ class mkl_rivals final : public rivals {
   /// N = 1 has a function of its own, which keeps A in a form that nothing else can use: a group of its own.
   template <value T>
   rival<T> vector_product(const problem<T>& p) const {
-    return {.name = "mkl-mv", .group = "mkl-mv", .prepare = [this, a = p.host](dense_view<const T> b, dense_view<T> c) {
-              const bool packed = b.cols == 1 && (b.order == layout::col_major || (b.ld == 1 && c.ld == 1));
-              if (!packed) core::fail(errc::unsupported, "only for one packed column");
+    return {.name = "mkl-mv",
+            .group = "mkl-mv",
+            .only_cols = 1,
+            .prepare = [this, a = p.host](dense_view<const T> b, dense_view<T> c) {
+              if (!is_vector(b) || !is_vector(c)) core::fail(errc::unsupported, "only for one packed column");
               const auto matrix = std::make_shared<sparse_matrix<T>>(mkl_, a);
               require_success(mkl_.set_mv_hint(matrix->get(), operation_non_transpose, matrix_descr{}, expected_calls),
                               "mkl_sparse_set_mv_hint");

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "bcsc/elements.hpp"
 #include "bcsc/registry.hpp"
@@ -43,5 +45,15 @@ class row_bound {
   static constexpr double unit_roundoff_of_c = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
   double gamma_, underflow_;
 };
+
+/// What a product may err whose sums of `num_terms` are kept in T itself (fp16, bf16) or whose factors are rounded to
+/// TF32 (fp32), and half of |A||B| at most: what errs more is wrong, not inaccurate.
+template <number T>
+error_bound coarse_bound(std::int64_t num_terms) {
+  constexpr double tf32 = 0x1p-11;
+  constexpr double u = std::is_same_v<T, float> ? tf32 : static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
+  // Rounding both factors by r errs by 2 r + r^2.
+  return {.rounding = std::min(gamma_bound(static_cast<double>(num_terms + 3), u), 0.5) / 2};
+}
 
 }  // namespace bcsc::bench

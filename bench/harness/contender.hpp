@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct prepared {
   double convert_seconds = 0;  ///< CSR on the host -> ready; 0 where CSR itself is multiplied
 };
 
+/// Whether the values of one column lie one behind the other, as products with a vector want them.
+template <class T>
+bool is_vector(dense_view<T> x) {
+  return x.cols == 1 && (x.order == layout::col_major || x.ld == 1);
+}
+
 /// Somebody else's way to compute C = op(A)*B on one matrix.
 template <number T>
 struct rival {
@@ -31,8 +38,11 @@ struct rival {
   std::string group;         ///< those that are compared as one: "cusparse", "cublas", "eigen", "reference"
   bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is told, not judged
   bool other_layout = true;  ///< also measured in the layout that was not asked for
+  std::optional<std::int64_t> only_cols = {};  ///< the one N that it computes; none: every N
   /// Makes it ready on these operands, which lie on the stage. Throws error{unsupported} if it cannot do that.
   std::function<prepared(dense_view<const T> b, dense_view<T> c)> prepare;
+
+  bool computes(std::int64_t cols) const { return cols == only_cols.value_or(cols); }
 };
 
 /// A matrix as rivals are given it.

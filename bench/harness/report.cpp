@@ -71,7 +71,10 @@ json to_json(const run_result& run, const case_result& c) {
             {"best_rival", name_or_null(v.rival)},
             {"best_row_ratio", value_or_null(v.row_ratio)},
             {"payback_products", value_or_null(v.payback)}};
-  for (const setting in : all_settings) j[key("ratio", in)] = value_or_null(v.ratios[in]);
+  for (const setting in : all_settings) {
+    j[key("ratio", in)] = value_or_null(v.ratios[in]);
+    j[key("ratio_any", in)] = value_or_null(v.any_ratios[in]);
+  }
   j["entries"] = std::move(entries);
   return j;
 }
@@ -79,7 +82,7 @@ json to_json(const run_result& run, const case_result& c) {
 // --- Ratios over all cases ------------------------------------------------------------------------------------------
 
 struct run_ratios {
-  per_setting<std::vector<named_ratio>> plan;
+  per_setting<std::vector<named_ratio>> plan, plan_any;
   std::vector<named_ratio> row;
 };
 
@@ -92,7 +95,10 @@ run_ratios collect_ratios(const run_result& run, Keep keep) {
     const auto add = [&](std::vector<named_ratio>& to, const std::optional<double>& ratio) {
       if (ratio) to.push_back({*ratio, name_of(run, c)});
     };
-    for (const setting in : all_settings) add(all.plan[in], v.ratios[in]);
+    for (const setting in : all_settings) {
+      add(all.plan[in], v.ratios[in]);
+      add(all.plan_any[in], v.any_ratios[in]);
+    }
     add(all.row, v.row_ratio);
   }
   return all;
@@ -150,6 +156,12 @@ std::string describe(const ratio_summary& s) {
                      s.worst, s.worst_case, 100 * s.share_of_losses, s.num_cases);
 }
 
+std::int64_t count_entries(const run_result& run, entry_status status) {
+  std::int64_t found = 0;
+  for (const case_result& c : run.cases) found += std::ranges::count(c.entries, status, &entry_result::status);
+  return found;
+}
+
 void print_ratios(std::ostream& out, const run_result& run) {
   const run_ratios all = collect_ratios(run);
   if (all.plan[setting::warm].empty()) {
@@ -162,6 +174,9 @@ void print_ratios(std::ostream& out, const run_result& run) {
   };
   for (const setting in : all_settings) line(fmt::format("plan, {}:", describe(in)), all.plan[in]);
   line("best row, back to back:", all.row);
+  if (count_entries(run, entry_status::inaccurate) > 0) {
+    line("and inaccurate rivals:", all.plan_any[setting::warm]);
+  }
   std::set<std::int64_t> widths;
   for (const case_result& c : run.cases) widths.insert(c.cols);
   if (widths.size() < 2) return;
@@ -190,13 +205,13 @@ void print_what_went_wrong(std::ostream& out, const run_result& run) {
   }
 }
 
-/// Which rivals could not be measured, once each.
-void print_unavailable(std::ostream& out, const run_result& run) {
+/// Rivals that could not be measured (unavailable), or were but do not count (inaccurate): each reason once.
+void print_rivals(std::ostream& out, const run_result& run, entry_status status) {
   std::set<std::string> told;
   for (const case_result& c : run.cases) {
     for (const entry_result& e : c.entries) {
-      if (e.status != entry_status::unavailable) continue;
-      const std::string line = fmt::format("unavailable: {} ({}): {}", e.name, to_string(e.order), e.message);
+      if (e.status != status) continue;
+      const std::string line = fmt::format("{}: {} ({}): {}", to_string(status), e.name, to_string(e.order), e.message);
       if (told.insert(line).second && told.size() <= 20) out << line << '\n';
     }
   }
@@ -220,6 +235,7 @@ std::string to_json_text(const run_result& run) {
   json summary = {{"best_row_warm", to_json(summarise_ratios(ratios.row))}, {"failures", count_failures(run)}};
   for (const setting in : all_settings) {
     summary[fmt::format("plan_{}", to_string(in))] = to_json(summarise_ratios(ratios.plan[in]));
+    summary[fmt::format("plan_{}_any", to_string(in))] = to_json(summarise_ratios(ratios.plan_any[in]));
   }
   const json all = {{"schema", json_schema},
                     {"machine", to_json(run.machine)},
@@ -314,7 +330,8 @@ void table_printer::print_summary(const run_result& run) {
   if (!header_done_) print_header(run);
   out_ << '\n';
   print_ratios(out_, run);
-  print_unavailable(out_, run);
+  print_rivals(out_, run, entry_status::unavailable);
+  print_rivals(out_, run, entry_status::inaccurate);
   print_what_went_wrong(out_, run);
   std::int64_t checked = 0, unsteady = 0;
   double worst_share = 0;

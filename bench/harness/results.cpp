@@ -22,6 +22,8 @@ std::string_view to_string(entry_status status) {
   switch (status) {
     case entry_status::ok:
       return "ok";
+    case entry_status::inaccurate:
+      return "inaccurate";
     case entry_status::failed:
       return "failed";
     case entry_status::unavailable:
@@ -49,6 +51,15 @@ const entry_result* fastest(const case_result& c, std::string_view group, layout
   const entry_result* best = nullptr;
   for (const entry_result& entry : c.entries) {
     if (entry.timed(in) && entry.group == group && entry.order == order) best = faster(best, entry, in);
+  }
+  return best;
+}
+
+const entry_result* fastest_of_any_accuracy(const case_result& c, std::string_view group, layout order, setting in) {
+  const entry_result* best = fastest(c, group, order, in);
+  for (const entry_result& entry : c.entries) {
+    const bool timed = entry.status == entry_status::inaccurate && entry.times[in].has_value();
+    if (timed && entry.group == group && entry.order == order) best = faster(best, entry, in);
   }
   return best;
 }
@@ -81,8 +92,12 @@ verdict judge(const case_result& c, std::string_view main_rival) {
   verdict v{.plan = fastest(c, "plan", c.order), .row = fastest_row(c), .rival = fastest(c, main_rival, c.order)};
   for (const setting in : all_settings) {
     const entry_result* plan = fastest(c, "plan", c.order, in);
-    const entry_result* rival = fastest(c, main_rival, c.order, in);
-    if (plan != nullptr && rival != nullptr) v.ratios[in] = rival->median(in) / plan->median(in);
+    const auto ratio_to = [&](const entry_result* rival) -> std::optional<double> {
+      if (plan == nullptr || rival == nullptr) return std::nullopt;
+      return rival->median(in) / plan->median(in);
+    };
+    v.ratios[in] = ratio_to(fastest(c, main_rival, c.order, in));
+    v.any_ratios[in] = ratio_to(fastest_of_any_accuracy(c, main_rival, c.order, in));
   }
   if (v.rival == nullptr) return v;
   if (v.row != nullptr) v.row_ratio = v.rival->median() / v.row->median();

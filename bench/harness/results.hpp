@@ -16,7 +16,8 @@
 /// What a run finds out, and what follows from it by arithmetic alone.
 namespace bcsc::bench {
 
-enum class entry_status { ok, failed, unavailable };
+/// Inaccurate: a rival's, beyond the bound of its type, but not beyond coarse_bound().
+enum class entry_status { ok, inaccurate, failed, unavailable };
 std::string_view to_string(entry_status status);
 
 /// One way to compute one product.
@@ -35,6 +36,7 @@ struct entry_result {
   per_setting<std::optional<time_statistics>> times;
   double gflops = 0;                    ///< 2 nnz N over the warm median
   per_setting<double> roofline_shares;  ///< least time possible over the median; 0 where that is not known
+  /// Right and timed.
   bool timed(setting in = setting::warm) const { return status == entry_status::ok && times[in].has_value(); }
   /// Seconds, of an entry that is timed.
   double median(setting in = setting::warm) const { return times[in]->median; }
@@ -84,6 +86,9 @@ struct run_result {
 
 /// The fastest timed entry of `group` in `order`, or null.
 const entry_result* fastest(const case_result& c, std::string_view group, layout order, setting in = setting::warm);
+/// The same among those that are right or inaccurate.
+const entry_result* fastest_of_any_accuracy(const case_result& c, std::string_view group, layout order,
+                                            setting in = setting::warm);
 /// The fastest of our table rows, whatever the algorithm, or null.
 const entry_result* fastest_row(const case_result& c);
 
@@ -103,8 +108,9 @@ struct verdict {
   const entry_result* rival = nullptr;  ///< the fastest, warm
   /// Rival's time over the plan's, above 1 we are faster; in each setting against the fastest there.
   per_setting<std::optional<double>> ratios;
-  std::optional<double> row_ratio;      ///< rival's time / our fastest row's, warm
-  std::optional<std::int64_t> payback;  ///< of the plan, warm; see payback()
+  per_setting<std::optional<double>> any_ratios;  ///< where inaccurate rivals count, too
+  std::optional<double> row_ratio;                ///< rival's time / our fastest row's, warm
+  std::optional<std::int64_t> payback;            ///< of the plan, warm; see payback()
 };
 verdict judge(const case_result& c, std::string_view main_rival);
 

@@ -75,10 +75,10 @@ def gpu_number(cases, timing):
 def cpu_number(run):
     cases = cpu.ratios_of(run)
     worst = {rival: cpu.worst_of(cases, rival) for rival in ["eigen", "mkl"]}
-    return (f"- **{cpu.mean(cases, 'eigen'):.2f}×** Eigen and **{cpu.mean(cases, 'mkl'):.2f}×** MKL's "
-            f"`mkl_sparse_?_mm` on {run['machine']['threads']} cores of an {run['machine']['cpu_model']} ({len(cases)} "
+    return (f"- **{cpu.mean(cases, 'eigen'):.2f}×** Eigen and **{cpu.mean(cases, 'mkl'):.2f}×** MKL (the faster of its "
+            f"`mm` and `mv`) on {run['machine']['threads']} cores of an {run['machine']['cpu_model']} ({len(cases)} "
             "products). Worst: "
-            + ", ".join(f"{case[rival]:.2f} against {cpu.RIVALS[rival].split()[0]} ({sets.name_of(case)}, {case['type']})"
+            + ", ".join(f"{case[rival]:.2f} against {cpu.RIVALS[rival]} ({sets.name_of(case)}, {case['type']})"
                         for rival, case in worst.items()) + ".")
 
 

@@ -5,8 +5,9 @@
     bench/report/sets.py --brief RESULTS...    # the lines of README's table
 
 RESULTS are files of `bcsc bench --out`, of one machine, one run of each set or three. A ratio is the time of the fastest cuSPARSE entry (every
-algorithm and BSR size that it was measured with, in the layout of the case) over the time of the plan. There is a column
-for each timing that a file holds, and one for the matrices that the choice was fitted to (seen), those left out of the
+algorithm and block size that it was measured with, in the layout of the case) over the time of the plan, and an entry
+counts if its result is within the bound of its type; where some are not, there is a column in which they count, too. There
+is a column for each timing that a file holds, and one for the matrices that the choice was fitted to (seen), those left out of the
 fit (unseen) and those that came later (fresh), as far as there are any: bench/report/fitted.py. Elasticity, bands,
 stencils, networks and R-MAT are the generated matrices of bench/large.json; the others are real or pattern matrices, those
 with more than 20000 non-zeros. Standard library only.
@@ -24,19 +25,22 @@ ORDER = ["elasticity, bands", "stencils", "networks", "R-MAT", "real"]
 MIN_NNZ = 20000  # of a real matrix
 WHERE = {"row-major": "", "col-major": ", column-major"}
 TIMINGS = {"warm": "back to back", "single": "one at a time", "cold": "cold"}  # an entry's key: the column's name
+ANY = "any accuracy"  # back to back, where a rival's inaccurate products count as well
 
 
 def ratios(case, rival):
     """For each timing: the fastest of the rival over the plan, both in the layout of the case."""
-    def fastest(group, timing):
+    def fastest(group, timing, *status):
         return min((e[timing]["median"] for e in case["entries"]
-                    if e["group"] == group and e["layout"] == case["layout"] and e["status"] == "ok" and e.get(timing)),
+                    if e["group"] == group and e["layout"] == case["layout"] and e["status"] in status and e.get(timing)),
                    default=None)
     found = {}
     for timing in TIMINGS:
-        plan, best = fastest("plan", timing), fastest(rival, timing)
+        plan, best = fastest("plan", timing, "ok"), fastest(rival, timing, "ok")
         if plan and best:
             found[timing] = best / plan
+    if "warm" in found:
+        found[ANY] = fastest(rival, "warm", "ok", "inaccurate") / fastest("plan", "warm", "ok")
     return found
 
 
@@ -60,7 +64,7 @@ def combine(runs):
     """One case from one run of its set, or from three: the median of each timing's ratio (docs/benchmark.md)."""
     if len(runs) not in (1, 3):
         sys.exit(f"{name_of(runs[0])} {runs[0]['type']} stands in {len(runs)} of the files: a set has one run or three")
-    timings = [t for t in TIMINGS if all(t in r["ratios"] for r in runs)]
+    timings = [t for t in [*TIMINGS, ANY] if all(t in r["ratios"] for r in runs)]
     return runs[0] | {"ratios": {t: statistics.median(r["ratios"][t] for r in runs) for t in timings}}
 
 
@@ -113,6 +117,8 @@ def table(sets):
     """The columns are those for which any case has something."""
     cases = [c for _, some in sets for c in some]
     timings = [t for t in TIMINGS if any(t in c["ratios"] for c in cases)]
+    if any(c["ratios"][ANY] != c["ratios"]["warm"] for c in cases):
+        timings.append(ANY)
     kinds = [k for k in KINDS if any(c["kind"] == k for c in cases)]
     rows = []
     for name, some in sets:
@@ -121,7 +127,7 @@ def table(sets):
         rows.append([name, str(len(some)), f"**{mean(some)}**", *[mean(some, t) for t in timings if t != "warm"],
                      *[mean([c for c in some if c["kind"] == k]) for k in kinds],
                      f"{worst['ratios']['warm']:.2f} ({name_of(worst)})", str(slower)])
-    header = ["set, type, N", "cases", *[TIMINGS[t] for t in timings], *kinds, "worst", "slower"]
+    header = ["set, type, N", "cases", *[TIMINGS.get(t, t) for t in timings], *kinds, "worst", "slower"]
     return markdown(header, rows)
 
 
@@ -129,8 +135,10 @@ def floor_sentence(cases, floor=0.97, low=0.9):
     slow = sorted((c for c in cases if c["ratios"]["warm"] < low), key=lambda c: c["ratios"]["warm"])
     names = [f"{name_of(c)}{WHERE[c['layout']]} {c['type']} ({c['ratios']['warm']:.2f})" for c in slow[:20]]
     reached = sum(c["ratios"]["warm"] >= floor for c in cases)
+    tf32 = (" TF32: the plan may round fp32 values to TF32; its rival is cuSPARSE in fp32."
+            if any(c["type"] == "TF32" for c in cases) else "")
     return (f"At least {floor} times the best cuSPARSE: {reached} of {len(cases)} cases; below {low} times: {len(slow)}"
-            f"{': ' if slow else ''}{', '.join(names)}{' ...' if len(slow) > 20 else ''}.")
+            f"{': ' if slow else ''}{', '.join(names)}{' ...' if len(slow) > 20 else ''}.{tf32}")
 
 
 def main():

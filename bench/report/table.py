@@ -144,10 +144,13 @@ def doubts(runs, cases):
     """What a reader must know before believing the tables."""
     failed = [f"{c['matrix']} N = {c['cols']} {c['type']}: {e['name']}" for c in cases for e in c["entries"]
               if e["status"] == "failed"]
+    inaccurate = sorted({e["name"] for c in cases for e in c["entries"] if e["status"] == "inaccurate"})
     unread = sorted({f"{p['name']} ({p['message'].split(': ', 1)[-1]})" for run in runs for p in run["problems"]})
     unsteady = sum(1 for c in cases for e in c["entries"] if e["warm"] and e["warm"]["p90"] > 2 * e["warm"]["p10"])
     lines = ["Every result was compared with a reference in higher precision before it was timed; "
              + (f"**{len(failed)} failed**: {', '.join(failed)}." if failed else "none failed.")]
+    if inaccurate:
+        lines.append(f"Inaccurate in some cases, and no rival there: {', '.join(inaccurate)}.")
     if unread:
         lines.append(f"Not measured: {', '.join(unread)}.")
     if unsteady:

@@ -283,17 +283,29 @@ class Sets(unittest.TestCase):
         case, = self.cases(bench_run(bench_case(
             "a-seen", entry("plan", warm=1, cold=2), entry("cusparse", "alg2", warm=2, cold=9),
             entry("cusparse", "alg3", warm=3, cold=3), entry("cublas", warm=0.1, cold=0.1))))
-        self.assertEqual(case["ratios"], {"warm": 2, "cold": 1.5})
+        self.assertEqual(case["ratios"], {"warm": 2, "cold": 1.5, sets.ANY: 2})
 
     def test_a_failed_rival_does_not_count(self):
         case, = self.cases(bench_run(bench_case(
             "a-seen", entry("plan", warm=1), entry("cusparse", warm=1) | {"status": "failed"}, entry("cusparse", warm=5))))
-        self.assertEqual(case["ratios"], {"warm": 5})
+        self.assertEqual(case["ratios"], {"warm": 5, sets.ANY: 5})
+
+    def test_an_inaccurate_rival_counts_in_a_column_of_its_own(self):
+        inaccurate = entry("cusparse", warm=2) | {"status": "inaccurate"}
+        cases = self.cases(bench_run(bench_case("a-seen", entry("plan", warm=1), inaccurate, entry("cusparse", warm=5)),
+                                     bench_case("b-seen", entry("plan", warm=1), entry("cusparse", warm=8))))
+        self.assertEqual(self.header(cases)[2:4], ["back to back", sets.ANY])
+        self.assertIn("| 2 | **6.32** | 4.00 |", sets.table(sets.sets_of(cases)))
+
+    def test_the_rival_of_tf32_is_named(self):
+        run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=5)))
+        self.assertNotIn("TF32", sets.floor_sentence(self.cases(run)))
+        self.assertIn("cuSPARSE in fp32", sets.floor_sentence(self.cases(run | {"compute": "tf32"})))
 
     def test_of_three_runs_the_median_counts(self):
         runs = [bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=r))) for r in [3, 1, 2]]
         case, = self.cases(*runs)
-        self.assertEqual(case["ratios"], {"warm": 2})
+        self.assertEqual(case["ratios"], {"warm": 2, sets.ANY: 2})
 
     def test_two_or_four_runs_are_refused(self):
         run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)))
@@ -417,7 +429,12 @@ class Peers(unittest.TestCase):
         text = cpu.report(self.run_of(plan=2, eigen=3))
         self.assertIn("| type | N | cases | Eigen | worst |", text)
         self.assertIn("| fp32 | 8 | 1 | **1.50** | 1.50 (a) |", text)
-        self.assertIn("MKL `mv`", cpu.report(self.run_of(**{"plan": 2, "eigen": 3, "mkl": 4, "mkl-mv": 1})))
+
+    def test_mkl_is_the_faster_of_its_two(self):
+        for mm, mv in [(4, 1), (1, 4)]:
+            text = cpu.report(self.run_of(**{"plan": 2, "eigen": 3, "mkl": mm, "mkl-mv": mv}))
+            self.assertIn("| fp32 | 8 | 1 | **1.50** | 1.50 (a) | **0.50** | 0.50 (a) |", text)
+        self.assertIn("**2.00**", cpu.report(self.run_of(plan=2, mkl=4)))
 
     def test_in_one_sentence(self):
         self.assertEqual(cpu.summary(self.run_of(plan=2, eigen=3)),

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -209,6 +210,32 @@ TYPED_TEST(checker, SubnormalResultsMayNotBeFlushed) {
   EXPECT_EQ(right.compare(c.view()).violations, 1);
 }
 
+template <class T>
+class coarse : public testing::Test {};
+using short_types = testing::Types<half, bfloat16>;
+TYPED_TEST_SUITE(coarse, short_types);
+
+TYPED_TEST(coarse, SumsKeptInTheTypeItselfAreInaccurateAndWrongOnesAreWrong) {
+  // Added up in T, the sum loses what fp32 keeps.
+  constexpr int terms = 200;
+  std::vector<std::int32_t> columns(terms);
+  std::iota(columns.begin(), columns.end(), 0);
+  const csr_matrix<TypeParam, std::int32_t> a{
+      1, terms, {0, terms}, columns, std::vector<TypeParam>(terms, TypeParam(0.7F))};
+  dense_matrix<TypeParam> b(terms, 1), c(1, 1);
+  TypeParam sum{};
+  for (int k = 0; k < terms; ++k) {
+    b(k, 0) = TypeParam(0.01F * static_cast<float>(k % 7 + 1));
+    sum = TypeParam(static_cast<float>(sum) + static_cast<float>(a.view().values[0]) * static_cast<float>(b(k, 0)));
+  }
+  const expectation<TypeParam> right(a.view(), b.view());
+  c(0, 0) = sum;
+  EXPECT_FALSE(right.compare(c.view()).passed());
+  EXPECT_TRUE(right.compare(c.view(), coarse_bound<TypeParam>(terms)).passed());
+  c(0, 0) = TypeParam(0.4F * static_cast<float>(sum));
+  EXPECT_FALSE(right.compare(c.view(), coarse_bound<TypeParam>(terms)).passed());
+}
+
 TEST(gamma, GrowsWithTheNumberOfTerms) {
   EXPECT_DOUBLE_EQ(gamma_bound(4, 0.125), 1.0);
   EXPECT_EQ(gamma_bound(8, 0.125), std::numeric_limits<double>::infinity());
@@ -330,6 +357,16 @@ TEST(verdicts, ComparesWithTheBestRivalInTheSameLayoutOnly) {
   v = judge(c, "cusparse");
   EXPECT_EQ(v.rival->name, "alg2");
   for (const setting in : all_settings) EXPECT_FALSE(judge(c, "eigen").ratios[in].has_value());
+
+  EXPECT_EQ(v.any_ratios[setting::warm], v.ratios[setting::warm]);
+  c.entries[4].status = entry_status::inaccurate;  // nor is an inaccurate one, but it is told
+  v = judge(c, "cusparse");
+  EXPECT_EQ(v.rival->name, "alg2");
+  EXPECT_DOUBLE_EQ(*v.ratios[setting::warm], 2.5);
+  EXPECT_DOUBLE_EQ(*v.any_ratios[setting::warm], 2);
+  EXPECT_DOUBLE_EQ(*v.any_ratios[setting::cold], 1.25);
+  c.entries[4].times = {};
+  EXPECT_DOUBLE_EQ(*judge(c, "cusparse").any_ratios[setting::warm], 2.5);
 
   for (entry_result& e : c.entries) e.times[setting::single].reset();
   v = judge(c, "cusparse");
