@@ -3,7 +3,7 @@
 
     bench/fresh_set.py FOLDER                # the whole set, NAME.mtx each, and FOLDER/manifest.json
     bench/fresh_set.py FOLDER --seed 7       # the same families and sizes, drawn anew
-    bench/fresh_set.py FOLDER --only arrow small_world
+    bench/fresh_set.py FOLDER --only arrow fresh1_hypercube_16
     bench/fresh_set.py --list
 
 Nearly all families are other than those of `bcsc generate`. The files hold patterns: `bcsc bench` draws the values. A matrix
@@ -308,7 +308,7 @@ SET = {
 def recipes(seed=1):
     """{name: (family, parameters, the matrix's own seed)}"""
     drawn = [(family, parameters) for family, variants in SET.items() for parameters in variants]
-    return {"_".join([family.__name__, *map(str, parameters)]): (family, parameters, 1000 * seed + k)
+    return {"_".join([f"fresh{seed}", family.__name__, *map(str, parameters)]): (family, parameters, 1000 * seed + k)
             for k, (family, parameters) in enumerate(drawn)}
 
 

@@ -14,6 +14,7 @@ import gzip
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 
@@ -88,9 +89,15 @@ def means(cases):
     return markdown(["type", "N", *COMPARISON_HEADER], rows)
 
 
+def fresh_family(matrix):
+    """Of a matrix that bench/fresh_set.py has drawn, or None."""
+    found = re.fullmatch(r"fresh\d+_([a-z_]+?)(_\d+)+", matrix)
+    return found and found[1]
+
+
 def means_by_kind(runs, cases):
-    """By the catalogue's kind where there is one, else the class of the pattern."""
-    kinds = {m["name"]: m["kind"] or m["pattern_class"] for run in runs for m in run["matrices"]}
+    """By the family of the fresh set or the catalogue's kind where there is one, else the class of the pattern."""
+    kinds = {m["name"]: fresh_family(m["name"]) or m["kind"] or m["pattern_class"] for run in runs for m in run["matrices"]}
     rows = [comparison([kind], [c for c in cases if kinds[c["matrix"]] == kind]) for kind in sorted(set(kinds.values()))
             if any(kinds[c["matrix"]] == kind for c in cases)]
     return markdown(["kind", *COMPARISON_HEADER], rows)

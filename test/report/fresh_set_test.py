@@ -18,8 +18,9 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "report")]
 import fresh_set  # noqa: E402
+from table import fresh_family  # noqa: E402
 
 # Every family, small: drawn in no time.
 SMALL = {
@@ -112,6 +113,7 @@ class Set(unittest.TestCase):
         self.assertGreaterEqual(len(recipes), 40)
         self.assertGreaterEqual(len({family for family, _, _ in recipes.values()}), 12)
         self.assertEqual(len({(family, parameters) for family, parameters, _ in recipes.values()}), len(recipes))
+        self.assertEqual([fresh_family(name) for name in recipes], [family.__name__ for family, _, _ in recipes.values()])
         seeds = [{seed for _, _, seed in fresh_set.recipes(k).values()} for k in (1, 2)]
         self.assertEqual([len(s) for s in seeds], [len(recipes)] * 2)
         self.assertFalse(seeds[0] & seeds[1])
@@ -125,8 +127,8 @@ class Program(unittest.TestCase):
     def test_files_are_as_the_manifest_says(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            done = self.call(folder, "--jobs", 2, "--only", "hypersparse_60000_60000_15000", "staircase_200_100_150_8",
-                             "hypersparse_300000_50000_100000")
+            done = self.call(folder, "--jobs", 2, "--only", "fresh1_hypersparse_60000_60000_15000",
+                             "fresh1_staircase_200_100_150_8", "fresh1_hypersparse_300000_50000_100000")
             self.assertEqual(done.returncode, 0, done.stderr)
             manifest = json.loads((folder / "manifest.json").read_text())["matrices"]
             self.assertEqual({m["name"] for m in manifest}, {path.stem for path in folder.glob("*.mtx")})

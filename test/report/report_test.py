@@ -297,6 +297,11 @@ class Sets(unittest.TestCase):
         self.assertEqual(self.header(cases)[2:4], ["back to back", sets.ANY])
         self.assertIn("| 2 | **6.32** | 4.00 |", sets.table(sets.sets_of(cases)))
 
+    def test_the_fresh_set_is_a_set_of_its_own(self):
+        names = ["fresh1_small_world_100_5_10", "bcsstk17", "rmat:17,16,seed=1", "rail_4284"]
+        self.assertEqual([sets.family_of(name) for name in names], ["fresh set", "real", "R-MAT", "real"])
+        self.assertEqual(table.fresh_family(names[0]), "small_world")
+
     def test_the_rival_of_tf32_is_named(self):
         run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=5)))
         self.assertNotIn("TF32", sets.floor_sentence(self.cases(run)))
