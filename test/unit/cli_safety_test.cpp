@@ -72,6 +72,8 @@ const std::map<std::string, std::string> something_to_do{
     {"fetch", "fetch --list HB/bcsstk16 --cache @cache"},
     {"devices", "devices"},
     {"kernels", "kernels"},
+    {"completion", "completion bash"},
+    {"man", "man"},
     {"bench", "bench stencil5:6,6 --device cpu --cols 2 --warm-only --seconds 0.001 --samples 1"}};
 
 std::string in_place(std::string arguments) {

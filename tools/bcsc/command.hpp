@@ -22,6 +22,11 @@ enum exit_code : int {
   exit_not_met = 3,  ///< it ran, but a check failed or a solver did not converge
 };
 
+inline constexpr const char* exit_codes =
+    "0 all is well, 1 an error, 2 a command line that makes no sense, 3 a check failed or a solver did not converge, "
+    "128 "
+    "+ signal if INT, TERM or HUP ended it";
+
 /// A subcommand: its parser, and what it does once its options are read.
 struct command {
   CLI::App* parser = nullptr;
@@ -96,10 +101,8 @@ command add_spmm(CLI::App& app);
 command add_solve(CLI::App& app);
 command add_devices(CLI::App& app);
 command add_kernels(CLI::App& app);
-#if BCSC_WITH_BENCHMARK
-inline constexpr const char* bench_description =
-    "Time the kernels on your matrices beside cuSPARSE and cuBLAS (GPU) or Eigen (CPU), each result checked first";
-command add_bench(CLI::App& app);
-#endif
+/// Of all that `app` has by the time they are run.
+command add_completion(CLI::App& app);
+command add_man(CLI::App& app);
 
 }  // namespace bcsc::cli

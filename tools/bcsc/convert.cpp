@@ -320,7 +320,7 @@ void add_container_output(CLI::App& parser, convert_options& options) {
                                            "Format of the matrix; else a container's own, or csr (dense: .mtx too)")
       ->group(group);
   parser.add_option("--m-block", options.m_block, "Height of the row blocks of bcsc and compact; 32")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->group(group);
   parser
       .add_option_function<std::string>(

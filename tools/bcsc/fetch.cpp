@@ -158,11 +158,12 @@ command add_fetch(CLI::App& app) {
   CLI::Option* list =
       parser.add_flag("--list", options->list, "Show the catalogue, or what of it the filters let through");
   add_filters(parser, list, *options);
-  parser.add_option("--cache", options->cache, "Folder of fetched matrices");
+  parser.add_option("--cache", options->cache, "Folder of fetched matrices")->type_name("FOLDER");
   parser.add_option("--url", fetch.url, "Where the collection is, else BCSC_COLLECTION_URL")
       ->default_str(std::string(suitesparse::default_url));
   parser.add_option("--sha256", fetch.sha256, "What the archive's SHA-256 must be");
-  parser.add_option("--ca-file", fetch.ca_file, "Certificate authorities to trust (PEM) instead of the system's");
+  parser.add_option("--ca-file", fetch.ca_file, "Certificate authorities to trust (PEM) instead of the system's")
+      ->type_name("FILE");
   parser.add_flag("--again", fetch.again, "Download it even if it is in the cache");
   parser.add_option("--max-bytes", fetch.max_bytes, "Take no more from the server; 0: what the matrix can need")
       ->check(at_least(0))

@@ -64,7 +64,8 @@ command add_kernels(CLI::App& app) {
       *cmd.parser, "--type", options->type,
       {{"fp32", value_type::fp32}, {"fp64", value_type::fp64}, {"fp16", value_type::fp16}, {"bf16", value_type::bf16}},
       "Only those of one value type");
-  cmd.parser->add_option("--algorithm", options->algorithm, "Only those of one algorithm (see the names)");
+  cmd.parser->add_option("--algorithm", options->algorithm, "Only those of one algorithm (see the names)")
+      ->type_name("ALGORITHM");
   return cmd;
 }
 

@@ -11,6 +11,9 @@
 #include "bcsc/version.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/run.hpp"
+#if BCSC_WITH_BENCHMARK
+#include "tools/bcsc/bench_options.hpp"
+#endif
 
 namespace {
 
@@ -31,20 +34,19 @@ int main(int argc, char** argv) {
 #if BCSC_WITH_BENCHMARK
   if (argc > 1 && std::string_view(argv[1]) == "bench") return become("bcsc-bench", argv);
 #endif
-  CLI::App app{"bcsc: sparse matrix times dense matrix around the block compressed sparse column format"};
+  CLI::App app{"sparse matrix times dense matrix around the block compressed sparse column format", "bcsc"};
   app.set_version_flag("--version", bcsc::version);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 all is well, 1 an error, 2 a command line that makes no sense, 3 a check failed or a solver did "
-      "not converge, 128 + signal if INT, TERM or HUP ended it.\n"
-      "`bcsc COMMAND --help` shows a command's options and examples.");
+  app.footer(fmt::format("Exit codes: {}.\n`bcsc COMMAND --help` shows a command's options and examples.", exit_codes));
 
   // Every command is one file beside this one; a new one is listed here.
-  const std::vector<command> commands{add_info(app),    add_spmm(app),    add_solve(app),
-                                      add_convert(app), add_formats(app), add_generate(app),
-                                      add_fetch(app),   add_devices(app), add_kernels(app)};
+  std::vector<command> commands{add_info(app),     add_spmm(app),  add_solve(app),   add_convert(app), add_formats(app),
+                                add_generate(app), add_fetch(app), add_devices(app), add_kernels(app)};
 #if BCSC_WITH_BENCHMARK
-  app.add_subcommand("bench", bench_description);
+  add_bench(app, nullptr);  // to be described: to run it is the other program's
 #endif
+  // Of all that are above.
+  commands.push_back(add_completion(app));
+  commands.push_back(add_man(app));
   return run_command(app, commands, argc, argv);
 }

@@ -238,13 +238,14 @@ command add_solve(CLI::App& app) {
       ->add_option("--b", options->b,
                    "Right-hand sides: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array), random, "
                    "ones, or xtrue: A times a random solution, which X is then compared with")
+      ->type_name("FILE")
       ->capture_default_str();
   CLI::Option* const rhs =
       cmd.parser->add_option("-k,--rhs", options->num_rhs, "How many right-hand sides, solved at once; of a file, all")
           ->check(at_least(1))
           ->capture_default_str();
   cmd.parser->callback([given = options, rhs] { given->num_rhs_given = rhs->count() > 0; });
-  cmd.parser->add_option("--x0", options->x0, "Where to begin, a dense file; else 0");
+  cmd.parser->add_option("--x0", options->x0, "Where to begin, a dense file; else 0")->type_name("FILE");
   cmd.parser->add_option("--tolerance", options->tolerance, "On each true residual |b - A x| / |b|")
       ->check(above_zero())
       ->capture_default_str();
@@ -255,7 +256,8 @@ command add_solve(CLI::App& app) {
                              {{"none", preconditioner::none}, {"jacobi", preconditioner::jacobi}}, "Preconditioner");
   add_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
-  cmd.parser->add_option("--solution", options->solution, "Write X there: .npy, .npz, .mtx or .bcsc");
+  cmd.parser->add_option("--solution", options->solution, "Write X there: .npy, .npz, .mtx or .bcsc")
+      ->type_name("FILE");
   return cmd;
 }
 

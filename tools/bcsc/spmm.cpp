@@ -504,15 +504,20 @@ command add_spmm(CLI::App& app) {
                                 ->check(at_least(1))
                                 ->capture_default_str();
   cmd.parser->callback([given = options, cols] { given->cols_given = cols->count() > 0; });
-  cmd.parser->add_option("--b", options->b,
-                         "B: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array); else random");
-  cmd.parser->add_option("--c0", options->c0, "With --beta: the C to begin with, such a file; else random");
-  cmd.parser->add_option("--c", options->c, "Write the product there, if it passes the check");
-  cmd.parser->add_option(
-      "--kernel", options->kernel,
-      "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
-      "each: the row a plan takes of every algorithm, and the references; all: every row. Default: the plan's "
-      "choice");
+  cmd.parser
+      ->add_option("--b", options->b,
+                   "B: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array); else random")
+      ->type_name("FILE");
+  cmd.parser->add_option("--c0", options->c0, "With --beta: the C to begin with, such a file; else random")
+      ->type_name("FILE");
+  cmd.parser->add_option("--c", options->c, "Write the product there, if it passes the check")->type_name("FILE");
+  cmd.parser
+      ->add_option(
+          "--kernel", options->kernel,
+          "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
+          "each: the row a plan takes of every algorithm, and the references; all: every row. Default: the plan's "
+          "choice")
+      ->type_name("KERNEL");
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
       ->check(at_least(0))
       ->capture_default_str();
