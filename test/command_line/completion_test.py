@@ -50,12 +50,13 @@ class Program:
             self.script[shell].write_text(output_of(path, "completion", shell))
 
     def in_bash(self, *words):
-        found = output_of("bash", "--norc", "-c", COMPLETE_IN_BASH, self.script["bash"], "bcsc", *words, cwd=self.folder)
+        found = output_of("bash", "--norc", "-c", COMPLETE_IN_BASH, self.script["bash"], "bcsc", *words,
+                          cwd=self.folder)
         return [word for word in found.split("\n") if word]
 
     def in_fish(self, line):
-        found = output_of("fish", "--no-config", "-c", 'source $argv[1]; complete -C $argv[2]', self.script["fish"], line,
-                          cwd=self.folder)
+        found = output_of("fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", self.script["fish"],
+                          line, cwd=self.folder)
         return [word.split("\t")[0] for word in found.split("\n") if word]
 
 
@@ -71,10 +72,12 @@ def in_bash(program):
             for line in ([option, ""], [option, "="], [option, "=", expected[0][:1]]):
                 begun = line[-1].replace("=", "")
                 wanted = [word for word in expected if word.startswith(begun)]
-                check(f"bash: {name} {line}", program.in_bash(name, *line) == wanted, program.in_bash(name, *line), wanted)
+                found = program.in_bash(name, *line)
+                check(f"bash: {name} {line}", found == wanted, found, wanted)
             if repeats:
                 listed = program.in_bash(name, option, f"{expected[1]},")
-                check(f"bash: list of {name} {option}", listed == [f"{expected[1]},{word}" for word in expected], listed)
+                wanted = [f"{expected[1]},{word}" for word in expected]
+                check(f"bash: list of {name} {option}", listed == wanted, listed)
     check("bash: no words for a number", program.in_bash("spmm", "--cols", "") == [])
 
 

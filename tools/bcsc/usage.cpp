@@ -1,10 +1,13 @@
 #include "tools/bcsc/usage.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
@@ -79,6 +82,43 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
   return problem.what();
 }
 
+/// Columns of what help is read in: COLUMNS, else the terminal that stdout is, else as many as most have.
+std::size_t help_width() {
+  constexpr std::size_t usual = 80, least = 20;
+  const char* const told = std::getenv("COLUMNS");
+  const std::string_view columns = told == nullptr ? "" : told;
+  std::size_t width = 0;
+  std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  winsize size{};
+  if (width == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return std::max(width == 0 ? usual : width, least);
+}
+
+/// Where the text of a line of help begins, and what continues it; npos: what is to be typed stays as it is.
+std::size_t text_begin(std::string_view line, std::size_t column) {
+  if (!line.starts_with(' ')) return 0;
+  return line.size() > column && line[column - 1] == ' ' ? column : std::string::npos;
+}
+
+/// Breaks lines of help between words.
+std::string wrapped(const std::string& help, std::size_t width, std::size_t column) {
+  std::istringstream lines(help);
+  std::string made;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = text_begin(line, column);
+    const bool is_example = line.starts_with("  bcsc ");
+    while (indent != std::string::npos && !is_example && line.size() > width) {
+      std::size_t end = line.rfind(' ', width);
+      if (end == std::string::npos || end <= indent) end = line.find(' ', width);
+      if (end == std::string::npos) break;
+      made.append(line, 0, end).append("\n");
+      line = std::string(indent, ' ') + line.substr(end + 1);
+    }
+    made += line + '\n';
+  }
+  return made;
+}
+
 bool is_asked_for_json(int argc, char** argv) {
   return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
@@ -138,9 +178,11 @@ int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char**
     }
   };
   if (problem.get_exit_code() == 0) {  // help, version
+    const std::size_t width = help_width(), column = width < 60 ? 8 : 30;
+    app.get_formatter()->column_width(column);
     std::ostringstream wanted, unused;
     (void)app.exit(problem, wanted, unused);
-    out.text(wanted.str());
+    out.text(wrapped(wanted.str(), width, column));
     return finish(exit_ok);
   }
   const std::string message = usage_message(app, problem);
