@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "converters/files/archives.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/source.hpp"
-#include "converters/files/tar.hpp"
 #include "core/fail.hpp"
 #include "matrices/fetch_cache.hpp"
 #include "matrices/sha256.hpp"
@@ -420,7 +420,8 @@ fetched from_network(const job& task, const cache_slot& slot) {
 }  // namespace
 
 std::string why_not_fetch() {
-  return files::can_read_tar() ? why_no_transfer() : "built without libarchive, so what came could not be checked";
+  const std::string missing = files::why_no_archives();
+  return missing.empty() ? why_no_transfer() : missing + ", so what came could not be checked";
 }
 
 fetched fetch(const entry& matrix, const fetch_options& options) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "matrices/run_time_library.hpp"
+#include "core/run_time_library.hpp"
 #include "matrices/sha256.hpp"
 
 namespace bcsc::suitesparse {
@@ -23,7 +23,7 @@ struct libcrypto {
   std::string why_not;
 
   libcrypto() {
-    run_time_library library(BCSC_LIBCRYPTO);
+    core::run_time_library library(BCSC_LIBCRYPTO);
     library.bind(md_ctx_new, "EVP_MD_CTX_new");
     library.bind(md_ctx_free, "EVP_MD_CTX_free");
     library.bind(sha256, "EVP_sha256");

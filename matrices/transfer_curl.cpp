@@ -11,7 +11,7 @@
 
 #include "bcsc/version.hpp"
 #include "core/fail.hpp"
-#include "matrices/run_time_library.hpp"
+#include "core/run_time_library.hpp"
 #include "matrices/transfer.hpp"
 
 namespace bcsc::suitesparse {
@@ -30,7 +30,7 @@ struct libcurl {
   std::string why_not;
 
   libcurl() {
-    run_time_library library("libcurl.so.4");
+    core::run_time_library library("libcurl.so.4");
     library.bind(global_init, "curl_global_init");
     library.bind(easy_init, "curl_easy_init");
     library.bind(easy_cleanup, "curl_easy_cleanup");

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "converters/files/archives.hpp"
 #include "converters/files/location.hpp"
 #include "core/memory.hpp"
 
@@ -182,8 +183,8 @@ auto source::with_archive(F&& use) {
 
 void source::choose_member() {
   if (!begins_as_tar(head(tar_block))) return;
-  if (!can_read_tar()) {
-    fail_at({.path = path_}, errc::unsupported, "a tar archive: this build reads none (it has no libarchive)");
+  if (const std::string missing = why_no_archives(); !missing.empty()) {
+    fail_at({.path = path_}, errc::unsupported, "a tar archive: {}", missing);
   }
   archive_head_ = std::exchange(head_, {});
   const auto open_archive = [&] {

@@ -20,7 +20,7 @@ class tar_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Whether this build can read them (libarchive).
+/// Whether they can be read: why_no_archives() says why not.
 bool can_read_tar();
 
 /// Goes through the regular files of an archive. By libarchive; without it the constructor throws tar_error.

@@ -1,11 +1,10 @@
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <array>
 #include <cerrno>
 #include <exception>
 #include <utility>
 
+#include "converters/files/archives.hpp"
+#include "converters/files/libarchive.hpp"
 #include "converters/files/tar.hpp"
 
 namespace bcsc::files {
@@ -13,41 +12,42 @@ namespace bcsc::files {
 /// libarchive's reader, whose callbacks must not let an exception through.
 class tar_reader::library {
  public:
-  explicit library(byte_source bytes) : bytes_(std::move(bytes)), archive_(archive_read_new()) {
+  explicit library(byte_source bytes) : bytes_(std::move(bytes)), archive_(libarchive::get().read_new()) {
     if (archive_ == nullptr) throw std::bad_alloc();
-    archive_read_support_format_tar(archive_);
+    libarchive::get().read_support_format_tar(archive_);
     const auto fetch = [](archive* a, void* self, const void** buffer) {
       return static_cast<library*>(self)->fetch(a, buffer);
     };
-    if (archive_read_open(archive_, this, nullptr, fetch, nullptr) != ARCHIVE_OK) {
+    if (libarchive::get().read_open(archive_, this, nullptr, fetch, nullptr) != ARCHIVE_OK) {
       // The destructor does not run for what its constructor has not finished.
       const std::string message = damage();
-      archive_read_free(archive_);
+      libarchive::get().read_free(archive_);
       if (failure_) std::rethrow_exception(failure_);
       throw tar_error(message);
     }
   }
-  ~library() { archive_read_free(archive_); }
+  ~library() { libarchive::get().read_free(archive_); }
   library(const library&) = delete;
   library& operator=(const library&) = delete;
 
   bool next(std::string& name) {
     for (;;) {
       archive_entry* entry = nullptr;
-      const int status = archive_read_next_header(archive_, &entry);
+      const int status = libarchive::get().read_next_header(archive_, &entry);
       if (status == ARCHIVE_EOF) return false;
       require(status);
-      if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr) continue;
+      if (libarchive::get().entry_filetype(entry) != AE_IFREG || libarchive::get().entry_hardlink(entry) != nullptr)
+        continue;
       // Neither, if the name cannot be told in this locale: then nobody can ask for it.
-      const char* path = archive_entry_pathname(entry);
-      if (path == nullptr) path = archive_entry_pathname_utf8(entry);
+      const char* path = libarchive::get().entry_pathname(entry);
+      if (path == nullptr) path = libarchive::get().entry_pathname_utf8(entry);
       name = path != nullptr ? path : "";
       return true;
     }
   }
 
   std::size_t read(char* to, std::size_t capacity) {
-    const la_ssize_t size = archive_read_data(archive_, to, capacity);
+    const la_ssize_t size = libarchive::get().read_data(archive_, to, capacity);
     require(size < 0 ? static_cast<int>(size) : ARCHIVE_OK);
     return static_cast<std::size_t>(size);
   }
@@ -59,7 +59,7 @@ class tar_reader::library {
       return static_cast<la_ssize_t>(bytes_(buffer_.data(), buffer_.size()));
     } catch (...) {
       failure_ = std::current_exception();
-      archive_set_error(a, EIO, "the archive's bytes cannot be had");
+      libarchive::get().set_error(a, EIO, "the archive's bytes cannot be had");
       return -1;
     }
   }
@@ -71,7 +71,7 @@ class tar_reader::library {
   }
 
   std::string damage() const {
-    const char* const message = archive_error_string(archive_);
+    const char* const message = libarchive::get().error_string(archive_);
     return message != nullptr ? message : "of an unknown kind";
   }
 
@@ -81,7 +81,7 @@ class tar_reader::library {
   archive* archive_;
 };
 
-bool can_read_tar() { return true; }
+bool can_read_tar() { return why_no_archives().empty(); }
 
 tar_reader::tar_reader(byte_source bytes) : library_(std::make_unique<library>(std::move(bytes))) {}
 tar_reader::~tar_reader() = default;

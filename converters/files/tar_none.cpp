@@ -1,3 +1,4 @@
+#include "converters/files/archives.hpp"
 #include "converters/files/tar.hpp"
 
 /// Builds without libarchive.
@@ -7,7 +8,7 @@ class tar_reader::library {};
 
 bool can_read_tar() { return false; }
 
-tar_reader::tar_reader(byte_source) { throw tar_error("this build reads no archives"); }
+tar_reader::tar_reader(byte_source) { throw tar_error(why_no_archives()); }
 tar_reader::~tar_reader() = default;
 bool tar_reader::next(std::string&) { return false; }
 std::size_t tar_reader::read(char*, std::size_t) { return 0; }

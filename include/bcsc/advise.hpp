@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 /// What a machine and a product look like to advise().
@@ -69,7 +71,7 @@ struct advice {
 /// does that. A pure function of its arguments, O(nnz) for each height.
 /// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory}.
 template <element T, index I>
-advice advise(const csr_view<T, I>& a, const advise_options& options = {});
+BCSC_EXPORT advice advise(const csr_view<T, I>& a, const advise_options& options = {});
 
 template <element T, index I>
 advice advise(const csr_matrix<T, I>& a, const advise_options& options = {}) {
@@ -77,3 +79,4 @@ advice advise(const csr_matrix<T, I>& a, const advise_options& options = {}) {
 }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -4,8 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 /// The pattern of a matrix in numbers.
@@ -22,7 +24,7 @@ struct pattern_statistics {
 };
 
 template <element T, index I>
-pattern_statistics analyse_pattern(const csr_view<T, I>& a);
+BCSC_EXPORT pattern_statistics analyse_pattern(const csr_view<T, I>& a);
 
 /// What BCSC makes of a matrix at one block height.
 struct block_statistics {
@@ -36,11 +38,12 @@ struct block_statistics {
 
 /// One entry for each of `m_blocks` (>= 1), O(nnz) each, parallel, without building the format.
 template <element T, index I>
-std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a, std::span<const std::int64_t> m_blocks);
+BCSC_EXPORT std::vector<block_statistics> analyse_blocks(const csr_view<T, I>& a,
+                                                         std::span<const std::int64_t> m_blocks);
 
 /// Counts of non-zeros on a grid of `height` x `width` cells over the matrix, row-major: the picture of the pattern.
 template <element T, index I>
-std::vector<std::int64_t> pattern_grid(const csr_view<T, I>& a, std::int64_t height, std::int64_t width);
+BCSC_EXPORT std::vector<std::int64_t> pattern_grid(const csr_view<T, I>& a, std::int64_t height, std::int64_t width);
 
 /// Time limits of C = A*B with every operand moved once: bytes, flops (2 * nnz * cols), intensity.
 struct roofline_model {
@@ -54,3 +57,4 @@ roofline_model model_spmm(std::int64_t rows, std::int64_t inner, std::int64_t co
                           std::int64_t format_bytes, value_type type, bool reads_c = false);
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "bcsc/types.hpp"
 #include "bcsc/values.hpp"
 
+#pragma GCC visibility push(default)
 /// Matrices whose format, element and index types are known when the program runs: what a file holds, or the command
 /// line asks for.
 namespace bcsc {
@@ -212,3 +213,4 @@ any_matrix convert(any_matrix a, matrix_format to, const conversion_options& opt
 any_matrix convert(const any_view& a, matrix_format to, const conversion_options& options = {});
 
 }  // namespace bcsc
+#pragma GCC visibility pop

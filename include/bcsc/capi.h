@@ -22,6 +22,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 typedef struct bcsc_context_s* bcsc_context;
 typedef struct bcsc_sparse_s* bcsc_sparse;
@@ -317,6 +320,9 @@ typedef struct bcsc_cg_result {
 int bcsc_solve_cg(bcsc_plan plan, int64_t k, const void* diagonal, const void* b, int64_t ldb, void* x, int64_t ldx,
                   int layout, bcsc_cg_result* result, const bcsc_cg_options* options);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 
 #include "bcsc/files.hpp"
 
+#pragma GCC visibility push(default)
 /// The SuiteSparse Matrix Collection: what is in it (here, compiled in, no network) and how to get it (bcsc/fetch.hpp).
 /// Source of the statistics: https://sparse.tamu.edu, CC-BY-4.0; T. A. Davis and Y. Hu, The University of Florida
 /// Sparse Matrix Collection, ACM Transactions on Mathematical Software 38(1), 2011.
@@ -66,3 +67,4 @@ std::vector<entry> search(const filter& wanted);
 entry find(std::string_view name);
 
 }  // namespace bcsc::suitesparse
+#pragma GCC visibility pop

@@ -7,8 +7,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "bcsc/export.hpp"
 #include "bcsc/plan.hpp"
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 enum class preconditioner : std::uint8_t { none, jacobi };
@@ -50,8 +52,8 @@ struct cg_result {
 /// b = 0 gives x = 0. Throws error{size_mismatch | invalid_argument | ...} for bad input; not converging is no error.
 /// Source: Hestenes and Stiefel 1952; true-residual restart as in van der Vorst and Ye 2000.
 template <value T, index I>
-cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
-                   const cg_options& options = {});
+BCSC_EXPORT cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
+                               const cg_options& options = {});
 template <value T, index I>
 cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options = {}) {
@@ -63,15 +65,16 @@ cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> 
 /// B, and its own workspace, if it has one, serves one solve at a time. options.plan is not looked at. Throws also
 /// error{layout_mismatch}, and error{size_mismatch} for a diagonal of another length.
 template <value T>
-cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<const T>> diagonal, input_view<T> b,
-                   output_view<T> x, const cg_options& options = {});
+BCSC_EXPORT cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<const T>> diagonal,
+                               input_view<T> b, output_view<T> x, const cg_options& options = {});
 
 /// The diagonal of A, brought to the host; 0 where no entry is stored. A is on the host or on the context's device.
 template <value T, index I>
-std::vector<T> diagonal_of(const context& ctx, const csr_view<T, I>& a);
+BCSC_EXPORT std::vector<T> diagonal_of(const context& ctx, const csr_view<T, I>& a);
 template <value T, index I>
 std::vector<T> diagonal_of(const context& ctx, const csr_matrix<T, I>& a) {
   return diagonal_of(ctx, a.view());
 }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/files.hpp"
 
+#pragma GCC visibility push(default)
 /// The .bcsc container: any matrix of this library in one file, checksummed, used where it is mapped.
 /// docs/container.md has its layout, byte for byte.
 namespace bcsc {
@@ -111,3 +112,4 @@ struct container_write_options {
 void write_container(const std::filesystem::path& path, const any_view& a, const container_write_options& options = {});
 
 }  // namespace bcsc
+#pragma GCC visibility pop

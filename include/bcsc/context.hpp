@@ -9,11 +9,12 @@
 
 #include "bcsc/types.hpp"
 
-namespace bcsc {
-
-namespace core {
+namespace bcsc::core {
 struct context_state;
 }
+
+#pragma GCC visibility push(default)
+namespace bcsc {
 
 /// A GPU as the library sees it, usable or not.
 struct device_info {
@@ -67,3 +68,4 @@ class context {
 };
 
 }  // namespace bcsc
+#pragma GCC visibility pop

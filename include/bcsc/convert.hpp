@@ -4,8 +4,10 @@
 #include <span>
 
 #include "bcsc/dense.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 /// Conversions between the host formats. CSR is the hub: every format converts to it and from it, so that a pair is at
 /// most two steps. All inputs are host views that hold their format's invariants; outputs do too. Explicit zeros are
 /// kept by COO, CSR, CSC, BCSC and its compact form; BSR, Blocked-ELL and dense store them as padding, so a round trip
@@ -15,37 +17,37 @@
 namespace bcsc {
 
 template <element T, index I>
-csr_matrix<T, I> to_csr(const coo_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const coo_view<T, I>& a);
 template <element T, index I>
-csr_matrix<T, I> to_csr(const csc_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const csc_view<T, I>& a);
 template <number T, index I>
-csr_matrix<T, I> to_csr(const bsr_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const bsr_view<T, I>& a);
 template <element T, index I>
-csr_matrix<T, I> to_csr(const bcsc_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const bcsc_view<T, I>& a);
 
 template <element T, index I>
-coo_matrix<T, I> to_coo(const csr_view<T, I>& a);
+BCSC_EXPORT coo_matrix<T, I> to_coo(const csr_view<T, I>& a);
 template <element T, index I>
-csc_matrix<T, I> to_csc(const csr_view<T, I>& a);
+BCSC_EXPORT csc_matrix<T, I> to_csc(const csr_view<T, I>& a);
 template <number T, index I>
-bsr_matrix<T, I> to_bsr(const csr_view<T, I>& a, std::int64_t row_block, std::int64_t col_block);
+BCSC_EXPORT bsr_matrix<T, I> to_bsr(const csr_view<T, I>& a, std::int64_t row_block, std::int64_t col_block);
 /// BCSC with row blocks of height `m_block` >= 1 (the last one may be shorter). O(nnz log nnz) at worst, parallel.
 template <element T, index I>
-bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block);
+BCSC_EXPORT bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block);
 
 /// Blocked ELL with square blocks of size `block` >= 1, as many in each block row as the fullest needs.
 template <number T, index I>
-ell_matrix<T, I> to_ell(const csr_view<T, I>& a, std::int64_t block);
+BCSC_EXPORT ell_matrix<T, I> to_ell(const csr_view<T, I>& a, std::int64_t block);
 /// Stored zeros of the blocks are padding, and are dropped.
 template <number T, index I>
-csr_matrix<T, I> to_csr(const ell_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const ell_view<T, I>& a);
 
 /// Row-major or column-major; throws error{size_overflow | out_of_memory} where rows * cols is too much.
 template <number T, index I>
-dense_matrix<T> to_dense(const csr_view<T, I>& a, layout order = layout::row_major);
+BCSC_EXPORT dense_matrix<T> to_dense(const csr_view<T, I>& a, layout order = layout::row_major);
 /// The entries that are not 0. Throws error{size_overflow}.
 template <index I, number T>
-csr_matrix<T, I> to_csr(const dense_view<const T>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const dense_view<const T>& a);
 
 /// How to_compact cuts and orders.
 struct compact_options {
@@ -60,9 +62,9 @@ struct compact_options {
   bool narrow_columns = false;
 };
 template <element T, index I>
-compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_options& options);
+BCSC_EXPORT compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_options& options);
 template <element T, index I>
-csr_matrix<T, I> to_csr(const compact_bcsc_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> to_csr(const compact_bcsc_view<T, I>& a);
 
 /// The same arrays read as the transpose, which they are without any work: CSC of A is CSR of A's transpose, and the
 /// other way round. So BCSC of the transpose is to_bcsc(transposed(csc), m_block) or to_bcsc(transpose(csr), m_block).
@@ -77,7 +79,7 @@ csc_view<T, I> transposed(const csr_view<T, I>& a) {
 
 /// The transpose, as CSR.
 template <element T, index I>
-csr_matrix<T, I> transpose(const csr_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T, I> transpose(const csr_view<T, I>& a);
 
 /// What the triangle that is not stored is to the one that is.
 enum class symmetry_kind : std::uint8_t { symmetric, skew_symmetric };
@@ -85,12 +87,13 @@ enum class symmetry_kind : std::uint8_t { symmetric, skew_symmetric };
 /// Throws error{size_mismatch} unless square, error{structure_violation} if both triangles have entries or a skew
 /// diagonal is not 0, error{unsupported} for a skew pattern, error{size_overflow} if I does not count the entries.
 template <element T, index I>
-csr_matrix<T, I> expand_symmetric(const csr_view<T, I>& triangle, symmetry_kind kind = symmetry_kind::symmetric);
+BCSC_EXPORT csr_matrix<T, I> expand_symmetric(const csr_view<T, I>& triangle,
+                                              symmetry_kind kind = symmetry_kind::symmetric);
 
 /// Another value or index type. Values are rounded to nearest, once; what is beyond a type's range becomes an infinity,
 /// NaN and the sign of 0 stay. A pattern becomes ones. Throws error{size_overflow} where a size does not fit `I2`.
 template <element T2, index I2, element T, index I>
-csr_matrix<T2, I2> cast(const csr_view<T, I>& a);
+BCSC_EXPORT csr_matrix<T2, I2> cast(const csr_view<T, I>& a);
 
 // Owning matrices convert like their views.
 template <element T, index I>
@@ -163,3 +166,4 @@ csr_matrix<T2, I2> cast(const csr_matrix<T, I>& a) {
 }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "bcsc/elements.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/types.hpp"
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 /// A dense matrix that somebody else owns: pointer, shape, leading dimension, layout. Element (i, j) is
@@ -47,7 +49,7 @@ struct dense_view {
 
 /// Checks the sizes and the leading dimension; error{invalid_argument | size_overflow | bad_leading_dimension}.
 template <number T>
-void validate(const dense_view<const T>& a);
+BCSC_EXPORT void validate(const dense_view<const T>& a);
 
 /// Operands of functions that take their value type from the sparse matrix: anything that converts to a view fits.
 template <number T>
@@ -105,3 +107,4 @@ class dense_matrix {
 };
 
 }  // namespace bcsc
+#pragma GCC visibility pop

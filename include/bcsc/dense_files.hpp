@@ -5,8 +5,10 @@
 #include <string>
 
 #include "bcsc/dense.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/files.hpp"
 
+#pragma GCC visibility push(default)
 /// Dense matrices and vectors as files: Matrix Market's array form, NumPy's .npy and .npz, this library's .bcsc.
 namespace bcsc {
 
@@ -36,7 +38,8 @@ struct write_dense_options {
 /// behind. Throws error{invalid_argument} where the name tells none of these, error{unsupported} for a .npz in a build
 /// without libarchive, error{value_out_of_range | io_error | cancelled}, and what validate() throws.
 template <number T>
-void write_dense(const std::filesystem::path& path, dense_view<const T> a, const write_dense_options& options = {});
+BCSC_EXPORT void write_dense(const std::filesystem::path& path, dense_view<const T> a,
+                             const write_dense_options& options = {});
 template <number T>
 void write_dense(const std::filesystem::path& path, const dense_matrix<T>& a, const write_dense_options& options = {}) {
   write_dense<T>(path, a.view(), options);
@@ -46,3 +49,4 @@ void write_dense(const std::filesystem::path& path, const dense_matrix<T>& a, co
 bool is_dense_file_name(const std::filesystem::path& path);
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -8,8 +8,10 @@
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 /// Matrices whose arrays lie on a GPU, and the conversions between all formats there. Only counts come to the host, and
 /// what is made is bit-equal to what the host's conversions (convert.hpp) make.
 ///
@@ -86,80 +88,82 @@ using host_matrix_of = typename detail::format_table<View>::matrix;
 /// throws what validate(a) throws; COO entries in any order are uploaded with trust::trusted, for
 /// sort_and_sum_on_device.
 template <sparse_view View>
-device_matrix<View> upload(const context& ctx, const View& a, trust check = trust::validate);
+BCSC_EXPORT device_matrix<View> upload(const context& ctx, const View& a, trust check = trust::validate);
 /// In the same order, packed. Throws error{invalid_argument | bad_leading_dimension | size_overflow}.
 template <number T>
-device_dense<T> upload(const context& ctx, const dense_view<const T>& a);
+BCSC_EXPORT device_dense<T> upload(const context& ctx, const dense_view<const T>& a);
 
 template <element T, index I>
-device_compact_bcsc<T, I> upload(const context& ctx, const compact_bcsc_view<T, I>& a, trust check = trust::validate);
+BCSC_EXPORT device_compact_bcsc<T, I> upload(const context& ctx, const compact_bcsc_view<T, I>& a,
+                                             trust check = trust::validate);
 
 /// A copy of a device matrix on the host.
 template <sparse_view View>
-host_matrix_of<View> download(const context& ctx, const View& a);
+BCSC_EXPORT host_matrix_of<View> download(const context& ctx, const View& a);
 template <element T, index I>
-compact_bcsc_matrix<T, I> download(const context& ctx, const compact_bcsc_view<T, I>& a);
+BCSC_EXPORT compact_bcsc_matrix<T, I> download(const context& ctx, const compact_bcsc_view<T, I>& a);
 /// In the same order, packed.
 template <number T>
-dense_matrix<T> download(const context& ctx, const dense_view<const T>& a);
+BCSC_EXPORT dense_matrix<T> download(const context& ctx, const dense_view<const T>& a);
 
 // --- To CSR ---------------------------------------------------------------------------------------------------------
 
 template <element T, index I>
-device_csr<T, I> to_csr_on_device(const context& ctx, const coo_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const coo_view<T, I>& a);
 template <element T, index I>
-device_csr<T, I> to_csr_on_device(const context& ctx, const csc_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const csc_view<T, I>& a);
 template <element T, index I>
-device_csr<T, I> to_csr_on_device(const context& ctx, const bcsc_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const bcsc_view<T, I>& a);
 template <element T, index I>
-device_csr<T, I> to_csr_on_device(const context& ctx, const compact_bcsc_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const compact_bcsc_view<T, I>& a);
 /// Zeros of the blocks (-0 too) are padding, and are dropped.
 template <number T, index I>
-device_csr<T, I> to_csr_on_device(const context& ctx, const bsr_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const bsr_view<T, I>& a);
 template <number T, index I>
-device_csr<T, I> to_csr_on_device(const context& ctx, const ell_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const ell_view<T, I>& a);
 /// The entries that are not 0.
 template <index I, number T>
-device_csr<T, I> to_csr_on_device(const context& ctx, const dense_view<const T>& a);
+BCSC_EXPORT device_csr<T, I> to_csr_on_device(const context& ctx, const dense_view<const T>& a);
 
 // --- From CSR -------------------------------------------------------------------------------------------------------
 
 template <element T, index I>
-device_coo<T, I> to_coo_on_device(const context& ctx, const csr_view<T, I>& a);
+BCSC_EXPORT device_coo<T, I> to_coo_on_device(const context& ctx, const csr_view<T, I>& a);
 template <element T, index I>
-device_csc<T, I> to_csc_on_device(const context& ctx, const csr_view<T, I>& a);
+BCSC_EXPORT device_csc<T, I> to_csc_on_device(const context& ctx, const csr_view<T, I>& a);
 /// Throws error{invalid_argument} for a block size < 1; so do the next two.
 template <number T, index I>
-device_bsr<T, I> to_bsr_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t row_block,
-                                  std::int64_t col_block);
+BCSC_EXPORT device_bsr<T, I> to_bsr_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t row_block,
+                                              std::int64_t col_block);
 template <number T, index I>
-device_ell<T, I> to_ell_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t block);
+BCSC_EXPORT device_ell<T, I> to_ell_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t block);
 template <element T, index I>
-device_bcsc<T, I> to_bcsc_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t m_block);
+BCSC_EXPORT device_bcsc<T, I> to_bcsc_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t m_block);
 /// Row blocks of `m_block` rows, 1 .. 65536; columns in two bytes if wanted and there are at most 65536. Each row block
 /// is ordered by itself in shared memory (converters/formats/compact_steps.cu).
 template <element T, index I>
-device_compact_bcsc<T, I> to_compact_on_device(const context& ctx, const csr_view<T, I>& a, std::int64_t m_block,
-                                               bool narrow_columns = false);
+BCSC_EXPORT device_compact_bcsc<T, I> to_compact_on_device(const context& ctx, const csr_view<T, I>& a,
+                                                           std::int64_t m_block, bool narrow_columns = false);
 /// Packed.
 template <number T, index I>
-device_dense<T> to_dense_on_device(const context& ctx, const csr_view<T, I>& a, layout order = layout::row_major);
+BCSC_EXPORT device_dense<T> to_dense_on_device(const context& ctx, const csr_view<T, I>& a,
+                                               layout order = layout::row_major);
 
 // --- Within a format ------------------------------------------------------------------------------------------------
 
 /// The transpose, as CSR.
 template <element T, index I>
-device_csr<T, I> transpose_on_device(const context& ctx, const csr_view<T, I>& a);
+BCSC_EXPORT device_csr<T, I> transpose_on_device(const context& ctx, const csr_view<T, I>& a);
 
 /// Another value or index type. Throws error{size_overflow} where a size does not fit `I2`.
 template <element T2, index I2, element T, index I>
-device_csr<T2, I2> cast_on_device(const context& ctx, const csr_view<T, I>& a);
+BCSC_EXPORT device_csr<T2, I2> cast_on_device(const context& ctx, const csr_view<T, I>& a);
 
 /// Entries in any order, sorted by row, then column, and duplicates summed in the order in which they were given: what
 /// coo_matrix's constructor makes of them. The sums are the host's bit for bit, but for which NaN a NaN is.
 /// Throws error{invalid_format | index_out_of_range | size_overflow}, naming array, position, value.
 template <element T, index I>
-device_coo<T, I> sort_and_sum_on_device(const context& ctx, const coo_view<T, I>& a);
+BCSC_EXPORT device_coo<T, I> sort_and_sum_on_device(const context& ctx, const coo_view<T, I>& a);
 
 // --- Owning matrices convert like their views -----------------------------------------------------------------------
 
@@ -243,3 +247,4 @@ device_coo<T, I> sort_and_sum_on_device(const context& ctx, const device_coo<T, 
 }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 
 #include "bcsc/types.hpp"
 
+#pragma GCC visibility push(default)
 /// The values that a sparse matrix may hold beside float and double: half, bfloat16, and none at all.
 namespace bcsc {
 
@@ -285,6 +286,7 @@ template <element T>
 using element_values = std::conditional_t<std::same_as<T, pattern>, pattern_span, std::span<T>>;
 
 }  // namespace bcsc
+#pragma GCC visibility pop
 
 /// @cond  doxygen does not find std's template
 /// What std::numeric_limits says of them, as of a float of fewer bits.

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 /// What went wrong. The numbers are part of the C ABI: new codes go to the end.
@@ -78,3 +79,4 @@ class error : public std::runtime_error {
 };
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "bcsc/catalogue.hpp"
 #include "bcsc/files.hpp"
 
+#pragma GCC visibility push(default)
 /// Downloads from the SuiteSparse collection into a cache: CACHE/GROUP/NAME.tar.gz, the Matrix Market form.
 /// libcurl and OpenSSL's libcrypto are looked for when they are first needed; a program that never fetches does not
 /// load them.
@@ -71,3 +72,4 @@ fetched fetch(const entry& matrix, const fetch_options& options = {});
 fetched fetch(std::string_view name, const fetch_options& options = {});
 
 }  // namespace bcsc::suitesparse
+#pragma GCC visibility pop

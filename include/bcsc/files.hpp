@@ -12,8 +12,10 @@
 
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 /// Readers and writers of matrix files.
 namespace bcsc {
 
@@ -102,15 +104,15 @@ file_info read_file_info(const std::filesystem::path& path, const read_options& 
 /// or the path) in where(); see errc's "Files" section. A file that is written while it is read is error{truncated |
 /// io_error}, or what its mixed content gives.
 template <value T, index I = std::int32_t>
-coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
+BCSC_EXPORT coo_matrix<T, I> read_coo(const std::filesystem::path& path, const read_options& options = {});
 
 /// The same, as CSR.
 template <value T, index I = std::int32_t>
-csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options = {});
+BCSC_EXPORT csr_matrix<T, I> read_csr(const std::filesystem::path& path, const read_options& options = {});
 
 /// A dense file as a matrix in the layout it is stored in: right-hand sides, say (bcsc/dense_files.hpp).
 template <value T>
-dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
+BCSC_EXPORT dense_matrix<T> read_dense(const std::filesystem::path& path, const read_options& options = {});
 
 /// Whatever the file holds: a container's matrix as it is stored, any other file's as CSR, its values read as `element`
 /// (fp32 or fp64), its indices as wide as they need be. Throws as read_csr.
@@ -126,7 +128,7 @@ struct labelled_matrix {
 
 /// A LIBSVM file with its labels (read_csr gives the matrix alone), whatever its name. Throws as read_csr.
 template <value T, index I = std::int32_t>
-labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path, const read_options& options = {});
+BCSC_EXPORT labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path, const read_options& options = {});
 
 struct write_options {
   file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
@@ -152,7 +154,8 @@ void write_matrix(const std::filesystem::path& path, const any_view& a, const wr
 /// failure leaves nothing behind. Values are printed to the shortest digits that read back equal.
 /// Throws error{io_error | structure_violation | value_out_of_range}.
 template <value T, index I>
-void write_matrix_market(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
+BCSC_EXPORT void write_matrix_market(const std::filesystem::path& path, const csr_view<T, I>& a,
+                                     const write_options& options = {});
 template <value T, index I>
 void write_matrix_market(const std::filesystem::path& path, const csr_matrix<T, I>& a,
                          const write_options& options = {}) {
@@ -160,14 +163,14 @@ void write_matrix_market(const std::filesystem::path& path, const csr_matrix<T, 
 }
 /// Array form of a dense matrix.
 template <value T>
-void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a,
-                         const write_options& options = {});
+BCSC_EXPORT void write_matrix_market(const std::filesystem::path& path, const dense_matrix<T>& a,
+                                     const write_options& options = {});
 
 /// Writes a Rutherford-Boeing file, its name's first eight letters as its key. Symmetric storage, values, gzip, safety
 /// and errors as write_matrix_market; error{size_overflow} for a size of more than 13 digits.
 template <value T, index I>
-void write_rutherford_boeing(const std::filesystem::path& path, const csr_view<T, I>& a,
-                             const write_options& options = {});
+BCSC_EXPORT void write_rutherford_boeing(const std::filesystem::path& path, const csr_view<T, I>& a,
+                                         const write_options& options = {});
 template <value T, index I>
 void write_rutherford_boeing(const std::filesystem::path& path, const csr_matrix<T, I>& a,
                              const write_options& options = {}) {
@@ -177,7 +180,8 @@ void write_rutherford_boeing(const std::filesystem::path& path, const csr_matrix
 /// Writes the pattern of `a` as a .smtx file: `rows, cols, nnz`, row offsets, column indices. The format has no values:
 /// those of `a` are left out. Of the options only `progress` counts. Throws error{io_error | cancelled}.
 template <value T, index I>
-void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
+BCSC_EXPORT void write_smtx(const std::filesystem::path& path, const csr_view<T, I>& a,
+                            const write_options& options = {});
 template <value T, index I>
 void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a, const write_options& options = {}) {
   write_smtx(path, a.view(), options);
@@ -187,8 +191,8 @@ void write_smtx(const std::filesystem::path& path, const csr_matrix<T, I>& a, co
 /// zeros included, indices from options.index_base. How many columns there are is not in the file: see
 /// read_options::cols. Throws error{size_mismatch | value_out_of_range | invalid_argument | io_error}.
 template <value T, index I>
-void write_libsvm(const std::filesystem::path& path, const csr_view<T, I>& a, std::span<const double> labels = {},
-                  const write_options& options = {});
+BCSC_EXPORT void write_libsvm(const std::filesystem::path& path, const csr_view<T, I>& a,
+                              std::span<const double> labels = {}, const write_options& options = {});
 template <value T, index I>
 void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, std::span<const double> labels = {},
                   const write_options& options = {}) {
@@ -200,7 +204,8 @@ void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, 
 /// tells 1 from 0 in every case only if they are from 1. Throws error{value_out_of_range | invalid_argument |
 /// io_error}.
 template <value T, index I>
-void write_edge_list(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options = {});
+BCSC_EXPORT void write_edge_list(const std::filesystem::path& path, const csr_view<T, I>& a,
+                                 const write_options& options = {});
 template <value T, index I>
 void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& a, const write_options& options = {}) {
   write_edge_list(path, a.view(), options);
@@ -210,8 +215,8 @@ void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& 
 /// `compressed` as in save_npz: deflated rather than stored. Equal matrices give equal files; the file is written
 /// beside and renamed. Throws error{io_error | cancelled | unsupported}, the last in a build without libarchive.
 template <value T, index I>
-void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true,
-               const progress_callback& progress = {});
+BCSC_EXPORT void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true,
+                           const progress_callback& progress = {});
 template <value T, index I>
 void write_npz(const std::filesystem::path& path, const csr_matrix<T, I>& a, bool compressed = true,
                const progress_callback& progress = {}) {
@@ -219,3 +224,4 @@ void write_npz(const std::filesystem::path& path, const csr_matrix<T, I>& a, boo
 }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

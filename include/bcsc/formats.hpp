@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "bcsc/elements.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/types.hpp"
 
+#pragma GCC visibility push(default)
 /// The sparse formats: a view (owns nothing, may lie on the device) and an owning matrix on the host for each.
 /// Indices are 0-based. An owning matrix always holds its format's invariants; see docs/formats.md.
 namespace bcsc {
@@ -442,19 +444,19 @@ class compact_bcsc_matrix {
 
 // Checks of a host view against its format's invariants, the same as the constructors make (order included).
 template <element T, index I>
-void validate(const coo_view<T, I>& a);
+BCSC_EXPORT void validate(const coo_view<T, I>& a);
 template <element T, index I>
-void validate(const csr_view<T, I>& a);
+BCSC_EXPORT void validate(const csr_view<T, I>& a);
 template <element T, index I>
-void validate(const csc_view<T, I>& a);
+BCSC_EXPORT void validate(const csc_view<T, I>& a);
 template <number T, index I>
-void validate(const bsr_view<T, I>& a);
+BCSC_EXPORT void validate(const bsr_view<T, I>& a);
 template <element T, index I>
-void validate(const bcsc_view<T, I>& a);
+BCSC_EXPORT void validate(const bcsc_view<T, I>& a);
 template <number T, index I>
-void validate(const ell_view<T, I>& a);
+BCSC_EXPORT void validate(const ell_view<T, I>& a);
 template <element T, index I>
-void validate(const compact_bcsc_view<T, I>& a);
+BCSC_EXPORT void validate(const compact_bcsc_view<T, I>& a);
 
 /// Bytes of each format's arrays, computed in 64 bits. `index_bytes` is 4 or 8, `type` gives the value's bytes.
 namespace footprint {
@@ -475,3 +477,4 @@ std::int64_t compact_bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t 
 }  // namespace footprint
 
 }  // namespace bcsc
+#pragma GCC visibility pop

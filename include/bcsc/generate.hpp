@@ -5,8 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 /// Matrices made on the spot, seeded and equal on every platform.
 /// Throw error{invalid_argument | size_overflow} that name the parameter and its value.
 namespace bcsc::generate {
@@ -21,39 +23,40 @@ namespace bcsc::generate {
 /// unknown a + 3 lying along the axis of unknown a: the strain energy is that of the sum of both displacements, and
 /// each body resists by itself, so that the matrix stays SPD.
 template <value T>
-csr_matrix<T> elasticity(std::int64_t nx, std::int64_t ny, std::int64_t nz, int dof = 3);
+BCSC_EXPORT csr_matrix<T> elasticity(std::int64_t nx, std::int64_t ny, std::int64_t nz, int dof = 3);
 
 /// Finite differences of -Laplace with Dirichlet borders on a grid, points = 5 or 9 (2-D, nz = 1), 7 or 27 (3-D). SPD.
 /// Scaled to points - 1 on the diagonal and -1 beside it. All sizes >= 1; x runs fastest.
 template <value T>
-csr_matrix<T> stencil(int points, std::int64_t nx, std::int64_t ny, std::int64_t nz = 1);
+BCSC_EXPORT csr_matrix<T> stencil(int points, std::int64_t nx, std::int64_t ny, std::int64_t nz = 1);
 
 /// Every entry with |i - j| <= half_width, uniform in [-1, 1), the diagonal made dominant (SPD): 1 + the sum of the
 /// row's other magnitudes. Both parameters >= 0; half_width may exceed the matrix.
 template <value T>
-csr_matrix<T> banded(std::int64_t rows, std::int64_t half_width, std::uint64_t seed);
+BCSC_EXPORT csr_matrix<T> banded(std::int64_t rows, std::int64_t half_width, std::uint64_t seed);
 
 /// Each entry kept with probability 1 - sparsity, values uniform in ±[0.5, 1.5): a pruned network layer.
 /// rows, cols >= 0, sparsity in [0, 1]. O(nnz): the gaps between entries are drawn, not the entries.
 template <value T>
-csr_matrix<T> uniform(std::int64_t rows, std::int64_t cols, double sparsity, std::uint64_t seed);
+BCSC_EXPORT csr_matrix<T> uniform(std::int64_t rows, std::int64_t cols, double sparsity, std::uint64_t seed);
 
 /// Recursive graph of 2^scale vertices and degree * 2^scale edges before duplicates are summed, probabilities
 /// (a, b, c, 1-a-b-c) as in Graph500 (0.57, 0.19, 0.19). An edge weighs ±[0.5, 1.5), each its own; vertices are not
 /// shuffled. 0 <= scale <= 30, degree >= 0.
 template <value T>
-csr_matrix<T> rmat(int scale, int degree, std::uint64_t seed, double a = 0.57, double b = 0.19, double c = 0.19);
+BCSC_EXPORT csr_matrix<T> rmat(int scale, int degree, std::uint64_t seed, double a = 0.57, double b = 0.19,
+                               double c = 0.19);
 
 /// N:M structured sparsity: of every m consecutive columns of a row exactly n are kept, each choice equally likely (2:4
 /// is what sparse tensor cores take); of a last, shorter group as many as there are, at most n. Values uniform in
 /// ±[0.5, 1.5). rows, cols >= 0, m >= 1, 0 <= n <= m.
 template <value T>
-csr_matrix<T> nm(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t m, std::uint64_t seed);
+BCSC_EXPORT csr_matrix<T> nm(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t m, std::uint64_t seed);
 
 /// Exactly nnz entries at places drawn uniformly, values uniform in ±[0.5, 1.5): most rows are empty if nnz is far
 /// below `rows`. O(nnz log nnz) time and O(nnz) memory apart from row_ptr. 0 <= nnz <= half of rows * cols.
 template <value T>
-csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::uint64_t seed);
+BCSC_EXPORT csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::uint64_t seed);
 
 /// Short rows, and a few rows and columns that link them all, as in a linear programme: rows of 1 to 2 degree - 1
 /// entries (as many as there are columns at most), each number equally likely, and linking_rows rows of linking_degree,
@@ -61,8 +64,8 @@ csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz
 /// entry in one of them. The others lie each in its share of the columns; values uniform in ±[0.5, 1.5). rows, cols >=
 /// 0, degree >= 1, 0 <= linking_rows <= rows, 0 <= linking_degree, linking_cols <= cols.
 template <value T>
-csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree, std::int64_t linking_rows,
-                      std::int64_t linking_degree, std::uint64_t seed, std::int64_t linking_cols = 0);
+BCSC_EXPORT csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree, std::int64_t linking_rows,
+                                  std::int64_t linking_degree, std::uint64_t seed, std::int64_t linking_cols = 0);
 
 /// Symmetric positive definite with a condition that is known: in fp64 the least eigenvalue is exactly 1 and the
 /// greatest exactly `condition`, rounded to a multiple of 2^-10; the others fill the octaves between evenly. At most 22
@@ -71,21 +74,22 @@ csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree,
 /// conditions near 10^6 and beyond are lost in that. rows >= 1 (the last of an odd number stands alone), condition in
 /// [1, 2^40].
 template <value T>
-csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed);
+BCSC_EXPORT csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed);
 
 /// Nodes of `least` to `most` unknowns each (the last one may have fewer), every node coupled with itself and with some
 /// others: `degree` drawn for each, in both directions. Coupled nodes have a dense block; the values are uniform in
 /// [-1, 1), symmetric, the diagonal dominant (SPD) as in banded(). So row blocks of equal column sets, but of unequal
 /// heights. rows, degree >= 0, 1 <= least <= most.
 template <value T>
-csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int64_t most, std::int64_t degree, std::uint64_t seed);
+BCSC_EXPORT csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int64_t most, std::int64_t degree,
+                                 std::uint64_t seed);
 
 /// A matrix by its specification: "elasticity:30,30,30", "stencil7:80,80,80", "banded:20000,20,seed=1",
 /// "uniform:2048,2048,0.9,seed=1", "rmat:17,16,seed=1", "nm:4096,4096,2,4", "hypersparse:1000000,1000000,5000",
 /// "spd:10000,1e6", "blocks:10000,2,9,3"; or by its name in the catalogue. The seed is 1 if not given; rmat takes a=,
 /// b=, c= too, elasticity dof=. Throws error{invalid_argument} that lists the forms.
 template <value T>
-csr_matrix<T> from_specification(std::string_view specification);
+BCSC_EXPORT csr_matrix<T> from_specification(std::string_view specification);
 
 /// What from_specification takes, e.g. "banded:rows,half_width[,seed=]": one for each family.
 std::vector<std::string> forms();
@@ -99,3 +103,4 @@ struct catalogue_entry {
 const std::vector<catalogue_entry>& catalogue();
 
 }  // namespace bcsc::generate
+#pragma GCC visibility pop

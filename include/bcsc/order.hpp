@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "bcsc/analysis.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
+#pragma GCC visibility push(default)
 /// Orders of the rows, and heights of the row blocks, that let BCSC share more rows of B or balance its work. Neither
 /// is a gain by itself: compare_orders() and analyse_blocks() say what an order did. Everything here reads only the
 /// pattern of a host CSR that holds its invariants, and does not depend on the number of threads.
@@ -30,11 +32,12 @@ struct order_options {
 /// greedy chains are those of the travelling salesman's greedy-edge heuristic.
 /// About num_hashes * (nnz + rows log rows) steps.
 template <element T, index I>
-std::vector<std::int64_t> order_rows_by_similarity(const csr_view<T, I>& a, const order_options& options = {});
+BCSC_EXPORT std::vector<std::int64_t> order_rows_by_similarity(const csr_view<T, I>& a,
+                                                               const order_options& options = {});
 
 /// Row i of the result is row order[i] of `a`. Throws error{invalid_argument} where `order` is no permutation.
 template <element T, index I>
-csr_matrix<T, I> permute_rows(const csr_view<T, I>& a, std::span<const std::int64_t> order);
+BCSC_EXPORT csr_matrix<T, I> permute_rows(const csr_view<T, I>& a, std::span<const std::int64_t> order);
 
 /// BCSC's statistics at one height in the given order and in another.
 struct order_comparison {
@@ -43,7 +46,8 @@ struct order_comparison {
   double gain() const { return before.reuse > 0 ? after.reuse / before.reuse : 1.0; }
 };
 template <element T, index I>
-order_comparison compare_orders(const csr_view<T, I>& a, std::span<const std::int64_t> order, std::int64_t m_block);
+BCSC_EXPORT order_comparison compare_orders(const csr_view<T, I>& a, std::span<const std::int64_t> order,
+                                            std::int64_t m_block);
 
 struct balance_options {
   double factor = 2;  ///< a row block may hold so many times the non-zeros of the mean one; >= 1
@@ -52,15 +56,15 @@ struct balance_options {
 /// Where row blocks begin, [num_row_blocks + 1] from 0 to rows, as compact_options::boundaries takes it: every m_block
 /// rows, and a row block with more than factor * (mean non-zeros) is cut until none holds more or it is a single row.
 template <element T, index I>
-std::vector<std::int64_t> balanced_boundaries(const csr_view<T, I>& a, std::int64_t m_block,
-                                              const balance_options& options = {});
+BCSC_EXPORT std::vector<std::int64_t> balanced_boundaries(const csr_view<T, I>& a, std::int64_t m_block,
+                                                          const balance_options& options = {});
 
 /// The same, cut where neighbouring rows share the fewest columns (between nodes of a mesh, supernodes, diagonal
 /// blocks): of all ways to cut into row blocks of at most m_block rows, the one whose cuts part the fewest shared
 /// columns, each row block counted like some columns too. Exact for that measure, O(nnz + rows), by dynamic programming
 /// with a sliding minimum.
 template <element T, index I>
-std::vector<std::int64_t> structural_boundaries(const csr_view<T, I>& a, std::int64_t m_block);
+BCSC_EXPORT std::vector<std::int64_t> structural_boundaries(const csr_view<T, I>& a, std::int64_t m_block);
 
 template <element T, index I>
 std::vector<std::int64_t> order_rows_by_similarity(const csr_matrix<T, I>& a, const order_options& options = {}) {
@@ -72,3 +76,4 @@ csr_matrix<T, I> permute_rows(const csr_matrix<T, I>& a, std::span<const std::in
 }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -13,12 +13,13 @@
 #include "bcsc/formats.hpp"
 #include "bcsc/registry.hpp"
 
-namespace bcsc {
-
-namespace plan {
+namespace bcsc::plan {
 template <number T>
 class body;
 }
+
+#pragma GCC visibility push(default)
+namespace bcsc {
 
 /// How a plan cuts the rows into row blocks (bcsc/order.hpp says how each is found).
 enum class row_blocks {
@@ -232,3 +233,4 @@ template <number T, index I>
 spmm_plan(const context&, const bcsc_matrix<T, I>&, const plan_options& = {}) -> spmm_plan<T>;
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "bcsc/types.hpp"
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 /// How far an entry of a product may lie from the exact one: within gamma_{n+more_terms}(u) |A||B| for n terms, and
@@ -55,3 +56,4 @@ const std::vector<kernel_info>& transposing_kernel_table();
 std::vector<kernel_info> kernel_table(backend where, value_type type);
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "bcsc/export.hpp"
 #include "bcsc/plan.hpp"
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 struct tune_options {
@@ -26,6 +28,8 @@ struct tune_timing {
 /// A lies on the host, its rows in order. Throws what spmm_plan throws; error{io_error} if the cache file cannot be
 /// written.
 template <number T>
-std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a, const tune_options& options = {});
+BCSC_EXPORT std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a,
+                                          const tune_options& options = {});
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 /// CUDA's own stream type, named without any CUDA header: a `cudaStream_t` is a `CUstream_st*`.
 struct CUstream_st;
 
+#pragma GCC visibility push(default)
 namespace bcsc {
 
 /// A `cudaStream_t`. Null is the default stream; CPU contexts ignore it.
@@ -76,3 +77,4 @@ constexpr std::int64_t size_of(value_type type) noexcept {
 constexpr std::int64_t size_of(index_type type) noexcept { return type == index_type::int32 ? 4 : 8; }
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 
 #include "bcsc/types.hpp"
 
+#pragma GCC visibility push(default)
 /// The values of a matrix in numbers, and what a narrower type makes of them.
 namespace bcsc {
 
@@ -39,3 +40,4 @@ struct narrowing_statistics {
 narrowing_statistics analyse_narrowing(const any_view& a, value_type element);
 
 }  // namespace bcsc
+#pragma GCC visibility pop

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace bcsc::suitesparse {
+namespace bcsc::core {
 
 /// A shared library that is loaded when it is first needed, so that programs which never need it neither load it
 /// (libcurl brings thirty others) nor require it to be installed. It stays loaded.
@@ -31,4 +31,4 @@ class run_time_library {
   std::string why_not_;
 };
 
-}  // namespace bcsc::suitesparse
+}  // namespace bcsc::core
