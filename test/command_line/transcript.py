@@ -92,8 +92,11 @@ def said(line, program, folder):
 def require_help_within(width, command, program):
     """But for what is to be typed and the names of options no line is wider."""
     text = said(f"COLUMNS={width} bcsc {command} --help", program, program.parent)
-    for line in text.splitlines()[1:]:
-        assert len(line) <= width or re.match(r"  (bcsc |-)", line), (width, line)
+    options, _, examples = text.partition("\nExamples:\n")
+    for line in options.splitlines()[1:]:
+        assert len(line) <= width or re.match(r"  (-|\w+ \w+:)", line), (width, line)
+    for line in examples.splitlines():
+        assert len(line) <= width or line.startswith("  "), (width, line)
 
 
 def transcript(program):
