@@ -206,19 +206,20 @@ template <class Algorithm>
 struct named_algorithm {
   const char* name;
   Algorithm algorithm;
+  bool thorough = false;  ///< rival::thorough
 };
 constexpr std::array<named_algorithm<cusparseSpMMAlg_t>, 4> csr_algorithms{
     {{"cusparse-csr-default", CUSPARSE_SPMM_ALG_DEFAULT},
-     {"cusparse-csr-alg1", CUSPARSE_SPMM_CSR_ALG1},
+     {"cusparse-csr-alg1", CUSPARSE_SPMM_CSR_ALG1, true},
      {"cusparse-csr-alg2", CUSPARSE_SPMM_CSR_ALG2},
      {"cusparse-csr-alg3", CUSPARSE_SPMM_CSR_ALG3}}};
 constexpr std::array<named_algorithm<cusparseSpMVAlg_t>, 2> vector_algorithms{
     {{"cusparse-spmv-alg1", CUSPARSE_SPMV_CSR_ALG1}, {"cusparse-spmv-alg2", CUSPARSE_SPMV_CSR_ALG2}}};
 constexpr std::array<named_algorithm<cusparseSpMMAlg_t>, 4> coo_algorithms{
-    {{"cusparse-coo-alg1", CUSPARSE_SPMM_COO_ALG1},
-     {"cusparse-coo-alg2", CUSPARSE_SPMM_COO_ALG2},
-     {"cusparse-coo-alg3", CUSPARSE_SPMM_COO_ALG3},
-     {"cusparse-coo-alg4", CUSPARSE_SPMM_COO_ALG4}}};
+    {{"cusparse-coo-alg1", CUSPARSE_SPMM_COO_ALG1, true},
+     {"cusparse-coo-alg2", CUSPARSE_SPMM_COO_ALG2, true},
+     {"cusparse-coo-alg3", CUSPARSE_SPMM_COO_ALG3, true},
+     {"cusparse-coo-alg4", CUSPARSE_SPMM_COO_ALG4, true}}};
 
 template <number T>
 void describe_csr(const csr_view<T, std::int32_t>& a, cusparseSpMatDescr_t* to) {
@@ -234,6 +235,7 @@ rival<T> cusparse_csr(const std::shared_ptr<handles>& library, stage& where, con
   const auto operation = p.transpose == op::none ? CUSPARSE_OPERATION_NON_TRANSPOSE : CUSPARSE_OPERATION_TRANSPOSE;
   return {.name = which.name,
           .group = "cusparse",
+          .thorough = which.thorough,
           .prepare = [=, &where, a = p.placed](dense_view<const T> b, dense_view<T> c) {
             const auto describe = [&a](cusparseSpMatDescr_t* to) { describe_csr(a, to); };
             return make_ready<cusparse_product<T>>(library, where, describe, b, c, which.algorithm, operation);
@@ -295,6 +297,7 @@ void add_cusparse_coo(const std::shared_ptr<handles>& library, stage& where, con
   for (const auto& which : coo_algorithms) {
     to.push_back({.name = which.name,
                   .group = "cusparse",
+                  .thorough = which.thorough,
                   .prepare = [=, &where, host = p.host, a = p.placed](dense_view<const T> b, dense_view<T> c) {
                     const auto rows = shared->get(where, host);
                     const auto describe = [&](cusparseSpMatDescr_t* at) {

@@ -10,8 +10,10 @@
 
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/convert.hpp"
+#include "bcsc/fetch.hpp"
 #include "bench/harness/bound.hpp"
 #include "bench/harness/own_kernels.hpp"
+#include "bench/harness/remembered.hpp"
 #include "bench/harness/report.hpp"
 #include "core/checked.hpp"
 #include "core/fail.hpp"
@@ -53,12 +55,30 @@ struct bench_room {
     machine = describe_machine(ctx);
     where->describe(machine);
     say("measuring the copy bandwidth");
-    machine.copy_bandwidth = where->measure_copy_bandwidth();
+    machine.copy_bandwidth = copy_bandwidth();
 #if BCSC_BENCH_WITH_CUSPARSE
     if (ctx.kind() == backend::cuda) others = open_cuda_rivals(*where);
 #endif
     if (!others && ctx.kind() == backend::cpu) others = open_cpu_rivals(ctx.threads());
     if (others) others->describe(machine);
+  }
+
+  /// A GPU's is a constant of the device; that of a CPU depends on who else is at work.
+  double copy_bandwidth() const {
+    const auto measure = [&] { return where->measure_copy_bandwidth(); };
+    std::filesystem::path folder;
+    try {
+      if (ctx.kind() == backend::cuda) folder = suitesparse::cache_folder();
+    } catch (const error&) {
+      // There is none to remember it in.
+    }
+    if (folder.empty()) return measure();
+    const auto driver = machine.versions.find("cuda_driver");
+    return remembered(
+        folder / "bench.json",
+        fmt::format("copy bandwidth of {}, driver {}, bcsc {}", machine.gpu_name,
+                    driver != machine.versions.end() ? driver->second : "unknown", machine.library_version),
+        measure);
   }
 
   /// What comes next: `of_case` of the present case is behind.
@@ -72,6 +92,9 @@ struct bench_room {
 
 /// Trying the entries and timing those that are right each count as half of a case.
 constexpr double share_of_trying = 0.5;
+
+/// A product that took this long needs no second look to be planned for.
+constexpr double long_seconds = 0.05;
 
 /// An entry, and what starts it if it may be timed.
 struct candidate {
@@ -128,25 +151,47 @@ class matrix_bench {
     const operands<T> same(*room_.where, host_b.view(), host_.rows);
 
     candidates_.clear();
+    const auto rows = rows_to_try();
+    const auto rivals = rivals_to_try(cols);
     num_tried_ = 0;
-    num_to_try_ = 1 + static_cast<std::int64_t>(rivals_.size());
-    for (const auto& rows : own_.rows_by_algorithm(room_.options.full)) {
-      num_to_try_ += static_cast<std::int64_t>(rows.size());
-    }
-    add_own(expected, same);
-    for (const rival<T>& r : rivals_) {
-      if (r.computes(cols)) add_rival(r, expected, same);
-    }
-    if (std::ranges::any_of(rivals_, &rival<T>::other_layout)) {
+    num_to_try_ = 1 + static_cast<std::int64_t>(rivals.size());
+    for (const auto& algorithm : rows) num_to_try_ += static_cast<std::int64_t>(algorithm.size());
+    add_own(rows, expected, same);
+    for (const rival<T>* r : rivals) add_rival(*r, expected, same);
+    if (is_thorough() && std::ranges::any_of(rivals, &rival<T>::other_layout)) {
       dense_matrix<T> turned(host_.cols, cols, other);
       copy_elements<T>(host_b.view(), turned.view());
       const operands<T> opposite(*room_.where, turned.view(), host_.rows);
-      for (const rival<T>& r : rivals_) {
-        if (r.other_layout && r.computes(cols)) add_rival(r, expected, opposite);
+      for (const rival<T>* r : rivals) {
+        if (r->other_layout) add_rival(*r, expected, opposite);
       }
       return time_candidates(cols);  // while `opposite` lives
     }
     return time_candidates(cols);
+  }
+
+  bool is_thorough() const { return room_.options.thorough || room_.options.full; }
+
+  /// Of the library's own, beside the plan, by algorithm.
+  std::vector<std::vector<kernel_info>> rows_to_try() const {
+    const auto& named = room_.options.kernels;
+    if (named.empty() && !is_thorough()) return {};
+    auto rows = own_.rows_by_algorithm(room_.options.full || !named.empty());
+    if (named.empty()) return rows;
+    for (auto& algorithm : rows) {
+      std::erase_if(algorithm, [&](const kernel_info& row) {
+        return std::ranges::count(named, row.name) + std::ranges::count(named, row.algorithm) == 0;
+      });
+    }
+    return rows;
+  }
+
+  std::vector<const rival<T>*> rivals_to_try(std::int64_t cols) const {
+    std::vector<const rival<T>*> some;
+    for (const rival<T>& r : rivals_) {
+      if (r.computes(cols) && (is_thorough() || !r.thorough)) some.push_back(&r);
+    }
+    return some;
   }
 
   /// The reference walks rows of B.
@@ -157,16 +202,11 @@ class matrix_bench {
     return row_major_b_.view();
   }
 
-  void add_own(const expectation<T>& expected, const operands<T>& on) {
-    const auto& named = room_.options.kernels;
-    const auto wanted = [&](const kernel_info& row) {
-      return std::ranges::count(named, row.name) + std::ranges::count(named, row.algorithm) > 0;
-    };
-    for (const auto& rows : own_.rows_by_algorithm(room_.options.full || !named.empty())) {
-      if (!named.empty()) {
-        for (const kernel_info& row : rows) {
-          if (wanted(row)) add_shared_row(row, expected, on);
-        }
+  void add_own(const std::vector<std::vector<kernel_info>>& by_algorithm, const expectation<T>& expected,
+               const operands<T>& on) {
+    for (const auto& rows : by_algorithm) {
+      if (!room_.options.kernels.empty()) {
+        for (const kernel_info& row : rows) add_shared_row(row, expected, on);
       } else if (room_.options.full) {
         for (const kernel_info& row : rows) add_row(row, expected, on);
       } else {
@@ -239,7 +279,9 @@ class matrix_bench {
       r.status = judged(r, expected, on);
       if (r.status != entry_status::ok) r.message = r.error.describe(expected.rows() * expected.cols());
       if (r.status != entry_status::failed) {
-        entry.estimate = quick_seconds(*room_.where, ready.start, entry.estimate);
+        if (entry.estimate < long_seconds) {
+          entry.estimate = quick_seconds(*room_.where, ready.start, entry.estimate);
+        }
         entry.start = std::move(ready.start);
       }
     } catch (const error& e) {
@@ -397,11 +439,17 @@ void run_input(bench_room& room, run_result& run, const input& from,
   }
 }
 
-/// Our algorithms here, in the tables' order.
-std::vector<std::string> algorithms_of(backend where) {
+/// Our algorithms of which rows are measured, in the tables' order.
+std::vector<std::string> algorithms_of(backend where, const bench_options& options) {
+  const auto& named = options.kernels;
   std::vector<std::string> names;
   for (const kernel_info& row : kernel_table()) {
-    if (row.where == where && row.built && !std::ranges::count(names, row.algorithm)) names.push_back(row.algorithm);
+    const bool measured = named.empty()
+                              ? options.thorough || options.full
+                              : std::ranges::count(named, row.name) + std::ranges::count(named, row.algorithm);
+    if (measured && row.where == where && row.built && !std::ranges::count(names, row.algorithm)) {
+      names.push_back(row.algorithm);
+    }
   }
   return names;
 }
@@ -413,7 +461,7 @@ run_result measure_all(const context& ctx, const bench_options& options,
   require_valid(options);
   for (const std::string& name : options.kernels) {
     const auto called_so = [&](const kernel_info& row) { return row.name == name || row.algorithm == name; };
-    if (std::ranges::any_of(kernel_table(), called_so)) continue;
+    if (name == "plan" || std::ranges::any_of(kernel_table(), called_so)) continue;
     core::fail(errc::no_such_kernel, "bench: kernels holds \"{}\": no kernel and no algorithm is called so", name);
   }
   const auto inputs = expand_inputs(options.matrices);
@@ -421,10 +469,11 @@ run_result measure_all(const context& ctx, const bench_options& options,
   bench_room room(ctx, options);
   run_result run{.machine = room.machine,
                  .main_rival = room.others ? room.others->main_group() : "",
-                 .algorithms = algorithms_of(ctx.kind()),
+                 .algorithms = algorithms_of(ctx.kind(), options),
                  .timing = options.timing,
                  .seed = options.seed,
-                 .compute = options.compute};
+                 .compute = options.compute,
+                 .thorough = options.thorough || options.full};
   for (const input& from : inputs) {
     room.done = static_cast<double>(&from - inputs.data()) / static_cast<double>(inputs.size());
     room.case_share = 1.0 / static_cast<double>(inputs.size() * options.types.size() * options.cols.size());

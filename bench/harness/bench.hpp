@@ -24,9 +24,13 @@ struct bench_options {
   std::vector<value_type> types = {value_type::fp32};
   layout order = layout::row_major;             ///< of B and C
   compute_class compute = compute_class::full;  ///< that the plan may choose
-  bool full = false;                            ///< every row of every table, not only each algorithm's best
-  /// Rows, or algorithms with all their rows: only these of the library's own, beside the plan. Their times of
-  /// conversion are not measured: rows that read A in the same form share it. Empty: as `full` says.
+  /// Each algorithm's best row and every rival in both layouts; otherwise the plan alone, and the rivals that are the
+  /// fastest nearly everywhere, in the layout that is asked for.
+  bool thorough = false;
+  bool full = false;  ///< thorough, and every row of every table
+  /// Rows, or algorithms with all their rows: only these of the library's own, beside the plan ("plan" names nothing
+  /// but it). Their times of conversion are not measured: rows that read A in the same form share it. Empty: as
+  /// `thorough` and `full` say.
   std::vector<std::string> kernels;
   timing_options timing;
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files

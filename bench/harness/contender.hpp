@@ -37,8 +37,9 @@ struct rival {
   std::string name;          ///< "cusparse-csr-alg3"
   std::string group;         ///< those that are compared as one: "cusparse", "cublas", "eigen", "reference"
   bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is told, not judged
-  bool other_layout = true;  ///< also measured in the layout that was not asked for
+  bool other_layout = true;  ///< thorough runs measure it in the layout that was not asked for, too
   std::optional<std::int64_t> only_cols = {};  ///< the one N that it computes; none: every N
+  bool thorough = false;                       ///< hardly ever the fastest: measured in thorough runs only
   /// Makes it ready on these operands, which lie on the stage. Throws error{unsupported} if it cannot do that.
   std::function<prepared(dense_view<const T> b, dense_view<T> c)> prepare;
 

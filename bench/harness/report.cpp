@@ -243,6 +243,7 @@ std::string to_json_text(const run_result& run) {
                     {"algorithms", run.algorithms},
                     {"seed", run.seed},
                     {"compute", to_string(run.compute)},
+                    {"thorough", run.thorough},
                     {"seconds", run.seconds},
                     {"matrices", matrices},
                     {"cases", cases},

@@ -81,6 +81,7 @@ struct run_result {
   timing_options timing;
   std::uint64_t seed = 0;
   compute_class compute = compute_class::full;  ///< that the plan might choose
+  bool thorough = false;                        ///< every rival was measured
   double seconds = 0;
 };
 

@@ -380,7 +380,7 @@ def on_terminal(arguments, width, term="xterm"):
     return shown.getvalue().decode()
 
 
-LONG = ["bench", "stencil5:300,300", "--cols", "32", "--device", "cpu", "--seconds", "0.1"]
+LONG = ["bench", "stencil5:300,300", "--cols", "32", "--device", "cpu", "--seconds", "0.1", "--thorough"]
 
 
 @case("40", 40)
@@ -434,6 +434,17 @@ def bench_exits_with(arguments, code):
     (HERE.folder / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1\n")
     done = run("bench", *arguments, "--device", "cpu", "--cols", "4", "--warm-only", "--seconds", "0.001")
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+
+
+@case("dash", "-")
+@case("pipe", "/dev/stdin")
+def bench_reads_standard_input(name):
+    matrix = "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1.5\n3 2 -2\n"
+    done = subprocess.run([*PROGRAM, "bench", name, "--device", "cpu", "--cols", "4", "--warm-only", "--seconds", "0.001",
+                           "--json"], cwd=HERE.folder, input=matrix, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    found, = json.loads(done.stdout)["matrices"]
+    assert (found["rows"], found["nnz"]) == (3, 2), found
 
 
 def is_left_out(name, arguments, given):

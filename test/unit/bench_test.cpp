@@ -24,6 +24,7 @@
 #include "bench/harness/check.hpp"
 #include "bench/harness/inputs.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/remembered.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -717,6 +718,7 @@ TEST_P(whole_run, ChecksAndTimesEveryAlgorithmOnTheCpu) {
   options.types = {std::get<0>(GetParam())};
   options.order = std::get<1>(GetParam());
   options.json_to_stdout = true;
+  options.thorough = true;
   options.timing.settings = {all_settings.begin(), all_settings.end()};
   std::ostringstream out;
   ASSERT_EQ(run_bench(context::cpu(2), options, out), 0) << out.str();
@@ -782,6 +784,7 @@ INSTANTIATE_TEST_SUITE_P(types_and_layouts, whole_run,
 TEST(whole_runs, MeasureNarrowTypesBesideTheReference) {
   bench_options options = tiny_options();
   options.types = {value_type::fp16, value_type::bf16};
+  options.thorough = true;
   const run_result run = measure_all(context::cpu(1), options);
   ASSERT_EQ(run.cases.size(), 2u);
   for (const case_result& c : run.cases) {
@@ -793,6 +796,32 @@ TEST(whole_runs, MeasureNarrowTypesBesideTheReference) {
     EXPECT_EQ(groups, (std::set<std::string>{"rows", "plan", "reference"}));
   }
   EXPECT_EQ(count_failures(run), 0);
+}
+
+std::multiset<std::string> groups_of(const bench_options& options) {
+  const run_result run = measure_all(context::cpu(1), options);
+  std::multiset<std::string> groups;
+  for (const entry_result& e : run.cases.at(0).entries) groups.insert(e.group);
+  return groups;
+}
+
+TEST(whole_runs, AreOfThePlanAndItsRivalUnlessMoreIsAskedFor) {
+  bench_options options = tiny_options();
+  const std::string rival = measure_all(context::cpu(1), options).main_rival;
+  EXPECT_EQ(groups_of(options), (std::multiset<std::string>{"plan", rival}));
+  options.kernels = {"columns"};
+  EXPECT_GT(groups_of(options).count("columns"), 1u);
+  EXPECT_EQ(groups_of(options).count("rows"), 0u);
+
+  options.thorough = true;
+  options.kernels = {"plan"};
+  const auto all_rivals = groups_of(options);
+  EXPECT_EQ(all_rivals.count("plan"), 1u);
+  EXPECT_EQ(all_rivals.count("reference"), 1u);
+  EXPECT_EQ(all_rivals.count("columns") + all_rivals.count("rows") + all_rivals.count("blocks"), 0u);
+  EXPECT_EQ(all_rivals.count("eigen"), rival == "eigen" ? 2u : 0u);  // both layouts
+  options.kernels.clear();
+  EXPECT_EQ(groups_of(options).count("columns"), 1u);
 }
 
 TEST(whole_runs, FullSweepHasEveryRowOfTheTables) {
@@ -864,6 +893,38 @@ TEST(whole_runs, BadOptionsAreTypedErrors) {
   EXPECT_EQ(code_of(zero), errc::invalid_argument);
   EXPECT_EQ(code_of(instant), errc::invalid_argument);
   EXPECT_EQ(code_of(cold), errc::invalid_argument);
+}
+
+TEST(remembering, WhatIsMeasuredOnceIsNotMeasuredAgain) {
+  const temporary_folder folder;
+  const fs::path file = folder / "below" / "bench.json";
+  int measured = 0;
+  const auto value = [&](const std::string& what, double found) {
+    return remembered(file, what, [&] {
+      ++measured;
+      return found;
+    });
+  };
+  EXPECT_EQ(value("one", 2.5), 2.5);
+  EXPECT_EQ(value("one", 3.5), 2.5);
+  EXPECT_EQ(value("two", 4.5), 4.5);
+  EXPECT_EQ(value("one", 3.5), 2.5);  // beside the other
+  EXPECT_EQ(measured, 2);
+}
+
+TEST(remembering, ABrokenFileIsWrittenAnew) {
+  const temporary_folder folder;
+  for (const char* text : {"", "{", "[1, 2]", R"({"one": "fast"})", R"({"one": 0})", R"({"one": -1})", "\xff\xfe"}) {
+    const fs::path file = folder.write("bench.json", text);
+    EXPECT_EQ(remembered(file, "one", [] { return 2.5; }), 2.5) << text;
+    EXPECT_EQ(remembered(file, "one", []() -> double { throw std::logic_error("measured again"); }), 2.5) << text;
+  }
+}
+
+TEST(remembering, AFileThatCannotBeWrittenIsNoError) {
+  const temporary_folder folder;
+  const fs::path below_a_file = folder.write("file", "") / "bench.json";
+  for (const double found : {2.5, 3.5}) EXPECT_EQ(remembered(below_a_file, "one", [&] { return found; }), found);
 }
 
 TEST(machine, TheEnvironmentNamesTheVersionOfACopiedTree) {

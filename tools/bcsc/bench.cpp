@@ -12,6 +12,7 @@
 #include "tools/bcsc/bench_options.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/process.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -51,6 +52,9 @@ int run_bench_command(const bench_command_options& options, output& out) {
   }
   if (options.warm_only) measured.timing.settings = {bench::setting::warm};
 
+  for (std::string& name : measured.matrices) {
+    if (is_readable(name)) name = rereadable_path(name);
+  }
   require_sensible(measured);
 
   progress_bar bar = out.progress("bench");

@@ -12,7 +12,7 @@ command add_bench(CLI::App& app, int (*run)(const bench_command_options&, output
       app, "bench",
       "Time the kernels on your matrices beside cuSPARSE and cuBLAS (GPU) or Eigen (CPU), each result checked first",
       "  bcsc bench bcsstk17.mtx.gz\n"
-      "  bcsc bench elasticity:30,30,30 rmat:17,16,seed=1 --cols 8,128 --type fp32,fp64\n"
+      "  bcsc bench elasticity:30,30,30 rmat:17,16,seed=1 --cols 8,128 --type fp32,fp64 --thorough\n"
       "  bcsc bench folder/of/matrices --out results.json\n"
       "  bcsc bench catalogue --full --layout col\n"
       "  bcsc bench rmat:17,16,seed=1 --kernel rowwise,tiled --warm-only",
@@ -21,8 +21,8 @@ command add_bench(CLI::App& app, int (*run)(const bench_command_options&, output
   bench::bench_options& measured = options->measured;
   parser
       .add_option("MATRIX", measured.matrices,
-                  "Matrix files, folders of Matrix Market files, generator specifications, names of the catalogue, or "
-                  "'catalogue'")
+                  "Matrix files ('-': standard input), folders of Matrix Market files, generator specifications, names "
+                  "of the catalogue, or 'catalogue'")
       ->required();
   add_reading(parser, measured.reading);
   add_device(parser, options->device);
@@ -37,14 +37,18 @@ command add_bench(CLI::App& app, int (*run)(const bench_command_options&, output
       ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
       ->capture_default_str();
   add_choice<layout>(parser, "--layout", measured.order, {{"row", layout::row_major}, {"col", layout::col_major}},
-                     "Layout of B and C; the libraries compared with are measured in both");
+                     "Layout of B and C");
   add_choice<compute_class>(parser, "--compute", measured.compute,
                             {{"full", compute_class::full}, {"tf32", compute_class::tf32}},
                             "tf32: the plan may round fp32 values to TF32 before it multiplies");
-  parser.add_flag("--full", measured.full, "Every row of every table, not only each algorithm's best");
+  parser.add_flag("--thorough", measured.thorough,
+                  "Also the best config of each of our kernels, and every rival, in both layouts");
+  parser.add_flag("--full", measured.full, "Like --thorough, with every config of every kernel");
   parser
-      .add_option("--kernel", measured.kernels,
-                  "Of our own only these rows, or all rows of these algorithms, beside the plan (see bcsc kernels)")
+      .add_option(
+          "--kernel", measured.kernels,
+          "Of our own these configs, or all configs of these kernels, beside the plan (see bcsc kernels); 'plan': "
+          "only the plan")
       ->type_name("KERNEL")
       ->delimiter(',')
       ->allow_extra_args(false);
