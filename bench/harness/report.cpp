@@ -295,7 +295,8 @@ void table_printer::print_header(const run_result& run) {
   out_ << "GFLOP/s on true non-zeros, back to back; ratios: plan to best rival (ratio: back to back; single: one "
           "product "
           "at a time; cold: after a flush of the cache), above 1 bcsc is faster\n";
-  out_ << fmt::format("{:<{}} {:>6} {:>4} |", "matrix", name_width, "N", "type");
+  out_ << fmt::format("{:<{}} {:>6} {:>4}", "matrix", name_width, "N", "type");
+  if (!run.algorithms.empty()) out_ << " |";
   for (const std::string& algorithm : run.algorithms) out_ << fmt::format(" {:>8}", algorithm);
   out_ << fmt::format(" | {:>8} {:<28} | {:>8} {:<20} | {:>6} {:>6} {:>6} {:>6} | {:>9} {:>8}\n", "plan", "kernel",
                       run.main_rival.empty() ? "rival" : run.main_rival, "its best", "ratio", "single", "cold", "roof%",
@@ -306,8 +307,9 @@ void table_printer::print_header(const run_result& run) {
 void table_printer::print_case(const run_result& run, const case_result& c) {
   if (!header_done_) print_header(run);
   const verdict v = judge(c, run.main_rival);
-  out_ << fmt::format("{:<{}} {:>6} {:>4} |", shortened(run.matrices[c.matrix].name, name_width), name_width, c.cols,
+  out_ << fmt::format("{:<{}} {:>6} {:>4}", shortened(run.matrices[c.matrix].name, name_width), name_width, c.cols,
                       to_string(c.type));
+  if (!run.algorithms.empty()) out_ << " |";
   for (const std::string& algorithm : run.algorithms) {
     out_ << fmt::format(" {:>8}", gflops_or_dash(fastest(c, algorithm, c.order)));
   }
