@@ -15,6 +15,7 @@ MATRIX = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n2 2 -2\
 
 
 def main() -> None:
+    program = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "lib").mkdir()
@@ -27,7 +28,7 @@ def main() -> None:
         def run(*arguments: str, missing: bool = True) -> tuple[int, dict]:
             before = os.environ.get("LD_LIBRARY_PATH", "")
             path = f"{folder / 'lib'}:{before}" if missing else before
-            done = subprocess.run([sys.argv[1], *arguments, "--json"], cwd=folder, capture_output=True, text=True,
+            done = subprocess.run([program, *arguments, "--json"], cwd=folder, capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=120, env=os.environ | {"LD_LIBRARY_PATH": path})
             return done.returncode, json.loads(done.stdout)
 
