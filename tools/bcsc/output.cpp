@@ -253,6 +253,7 @@ void output::finish() const {
 }
 
 void output::fail(const std::exception& problem) const {
+  std::fflush(stdout);  // in a log of both streams the reason stands last
   fmt::print(stderr, "bcsc: error: {}\n", full_message(problem));
   if (options_.json) fmt::print("{}\n", dump({{"error", describe(problem)}}));
 }

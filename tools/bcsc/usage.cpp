@@ -104,9 +104,11 @@ std::size_t text_begin(std::string_view line, std::size_t column) {
 std::string wrapped(const std::string& help, std::size_t width, std::size_t column) {
   std::istringstream lines(help);
   std::string made;
+  bool in_examples = false;
   for (std::string line; std::getline(lines, line);) {
+    in_examples = in_examples || line == "Examples:";
     const std::size_t indent = text_begin(line, column);
-    const bool is_example = line.starts_with("  bcsc ");
+    const bool is_example = in_examples && line.starts_with("  ");
     while (indent != std::string::npos && !is_example && line.size() > width) {
       std::size_t end = line.rfind(' ', width);
       if (end == std::string::npos || end <= indent) end = line.find(' ', width);
