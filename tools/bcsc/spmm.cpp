@@ -276,8 +276,8 @@ std::vector<std::string> references() {
   return names;
 }
 
-/// The kernels that --kernel stands for. "each": the row a plan takes of every algorithm, and the references; "all":
-/// every row.
+/// The kernels that --kernel stands for. "each": the config a plan takes of every kernel, and the references;
+/// "all": every config.
 std::vector<std::string> chosen_kernels(const std::string& kernel, const context& ctx, value_type type) {
   if (kernel == "reference") return references();
   if (kernel != "each" && kernel != "all") return {kernel};
@@ -512,11 +512,10 @@ command add_spmm(CLI::App& app) {
       ->type_name("FILE");
   cmd.parser->add_option("--c", options->c, "Write the product there, if it passes the check")->type_name("FILE");
   cmd.parser
-      ->add_option(
-          "--kernel", options->kernel,
-          "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
-          "each: the row a plan takes of every algorithm, and the references; all: every row. Default: the plan's "
-          "choice")
+      ->add_option("--kernel", options->kernel,
+                   "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
+                   "each: the config a plan takes of every kernel, and the references; all: every config. Default: the "
+                   "plan's choice")
       ->type_name("KERNEL");
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
       ->check(at_least(0))
