@@ -31,7 +31,7 @@ template <class T>
 class partial_sums {
  public:
   explicit partial_sums(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)) {
-    EXPECT_EQ(bytes % 16, 0);
+    EXPECT_EQ(bytes_ % 16, 0u);
     vector unwritten;
     std::ranges::fill(unwritten.at, std::numeric_limits<T>::quiet_NaN());
     vectors_.assign(bytes_ / sizeof(vector) + 1, unwritten);
