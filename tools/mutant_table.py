@@ -403,8 +403,7 @@ MUTANTS = [
            "        __syncthreads();  // this stage", EMULATED_TILED),
     Mutant("emulated-tiled-zeros", TILED, "    __syncwarp();\n", "", EMULATED_TILED),
     # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
-    Mutant("early-rowwise", ROWWISE, "kernel before has written\n      wait_for_previous();\n",
-           "kernel before has written\n", EMULATED_ROWWISE),
+    Mutant("early-rowwise", ROWWISE, "leads around it.\n    wait_for_previous();\n", "leads around it.\n", EMULATED_ROWWISE),
     Mutant("early-partials", PARTIALS,
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
            "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_ROWWISE),

@@ -106,11 +106,11 @@ __global__ void __launch_bounds__(Warps * 32,
     const int rounds = static_cast<int>(
         min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - begin + grid.stride - 1) / grid.stride));
     piece_cursor<S, group_pairs, Groups> a(args.a, args.a.pieces + begin + team, grid.stride, rounds, group);
-    if (index == blockIdx.x) {  // all else may be what the kernel before has written
-      wait_for_previous();
-      let_next_begin();
-      result.by = read_scalars(args);
-    }
+    // All else may be what the kernel before has written. Waiting again at a second turn, if there ever is one, costs
+    // nothing, and no path leads around it.
+    wait_for_previous();
+    let_next_begin();
+    result.by = read_scalars(args);
     const bool reads_a = result.by.alpha != S{0};
     const auto pairs_of = [&](const fetched_piece& piece) { return reads_a ? piece.num_pairs() : 0; };
     for (int round = 0; round < rounds; ++round, a.advance()) {

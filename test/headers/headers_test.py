@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 SKIPPED = 77
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only"]
-NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace (bcsc[\w:]*) \{$", re.MULTILINE)
 OPTIONS = re.compile(r"^struct (\w+_options|filter|strided_batch) \{$(.*?)^\};$", re.MULTILINE | re.DOTALL)
 FUNCTION_TYPE = re.compile(r"\([^()]*\)")
 MEMBERS = re.compile(r"^  (?:[\w:<>,*& ]+?) (\w+(?: = [^;]+)?(?:, \w+(?: = [^;]+)?)*);", re.MULTILINE)
@@ -33,9 +33,9 @@ def option_uses(headers: list[pathlib.Path]) -> str:
     lines, structs = ["#include <bcsc/bcsc.hpp>"], 0
     for header in headers:
         text = header.read_text()
-        scope = NAMESPACE.search(text)
         for struct in OPTIONS.finditer(text):
             structs += 1
+            *_, scope = NAMESPACE.finditer(text, 0, struct.start())
             names = members(struct[2])
             if not names:
                 raise SystemExit(f"{header.name}: no member of {struct[1]} was found")
