@@ -63,12 +63,12 @@ void context::set_log(log_callback log) { state_->log = std::move(log); }
 
 std::string context::describe() const {
   if (kind() == backend::cpu) {
-    return fmt::format("cpu: {} thread{}, {}", threads(), threads() == 1 ? "" : "s",
-                       core::to_string(core::best_cpu_isa()));
+    return core::format("cpu: {} thread{}, {}", threads(), threads() == 1 ? "" : "s",
+                        core::to_string(core::best_cpu_isa()));
   }
   const device_info& d = device();
-  return fmt::format("cuda: {} (sm_{}{}, {} SMs, {:.1f} GiB)", d.name, d.compute_major, d.compute_minor,
-                     d.num_multiprocessors, static_cast<double>(d.memory_bytes) / (1 << 30));
+  return core::format("cuda: {} (sm_{}{}, {} SMs, {:.1f} GiB)", d.name, d.compute_major, d.compute_minor,
+                      d.num_multiprocessors, static_cast<double>(d.memory_bytes) / (1 << 30));
 }
 
 namespace core {

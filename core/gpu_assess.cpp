@@ -1,14 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "core/format.hpp"
 #include "core/gpu.hpp"
 
 namespace bcsc::core::gpu {
 
 namespace {
 
-std::string version_name(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+std::string version_name(int version) { return core::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 }  // namespace
 
@@ -23,8 +22,8 @@ errc assess_absence(const platform& machine, std::string& why) {
   }
   // Minor versions of one major release are compatible with each other; an older major release is not.
   if (machine.driver_version / 1000 < machine.runtime_version / 1000) {
-    why = fmt::format("the NVIDIA driver supports CUDA {}, this build needs CUDA {}.0 or later",
-                      version_name(machine.driver_version), machine.runtime_version / 1000);
+    why = core::format("the NVIDIA driver supports CUDA {}, this build needs CUDA {}.0 or later",
+                       version_name(machine.driver_version), machine.runtime_version / 1000);
     return errc::driver_too_old;
   }
   why = "no GPU is visible (see CUDA_VISIBLE_DEVICES)";
@@ -43,8 +42,9 @@ errc assess(const platform& machine, device_info& device) {
                                 [&](int arch) { return arch / 10 == device.compute_major && arch <= capability; }) ||
                     (!machine.built_archs.empty() && capability >= machine.built_archs.back());
   if (!runs) {
-    device.why_not = fmt::format("{} has compute capability {}.{}, this build holds kernels for sm_{}", device.name,
-                                 device.compute_major, device.compute_minor, fmt::join(machine.built_archs, ", sm_"));
+    device.why_not =
+        core::format("{} has compute capability {}.{}, this build holds kernels for sm_{}", device.name,
+                     device.compute_major, device.compute_minor, core::joined(machine.built_archs, ", sm_"));
     return errc::device_too_old;
   }
   device.usable = true;

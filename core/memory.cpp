@@ -1,6 +1,6 @@
 #include "core/memory.hpp"
+#include "core/format.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -117,12 +117,12 @@ memory_limits measure_memory(const fs::path& root, std::optional<std::int64_t> a
 }
 
 std::string bytes_text(std::int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024) return core::format("{} B", bytes);
   double scaled = static_cast<double>(bytes);
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   for (; scaled >= 1024 && unit + 1 < std::size(units); ++unit) scaled /= 1024;
-  return fmt::format("{:.1f} {}", scaled, units[unit]);
+  return core::format("{:.1f} {}", scaled, units[unit]);
 }
 
 std::string count_text(std::int64_t count) {

@@ -1,7 +1,6 @@
 #include "bcsc/fetch.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/source.hpp"
 #include "core/fail.hpp"
+#include "core/format.hpp"
 #include "matrices/fetch_cache.hpp"
 #include "matrices/sha256.hpp"
 #include "matrices/transfer.hpp"
@@ -234,10 +234,10 @@ class download {
     if (head.status != 200 && head.status != 206) {
       const auto again = {408L, 425L, 429L, 500L, 502L, 503L, 504L};
       const bool hopeless = std::find(again.begin(), again.end(), head.status) == again.end();
-      return failure{fmt::format("HTTP status {}", head.status), hopeless, head.retry_after_seconds};
+      return failure{core::format("HTTP status {}", head.status), hopeless, head.retry_after_seconds};
     }
     if (total_ >= 0 && received_ != total_) {
-      return failure{fmt::format("{} of {} bytes came", received_, total_)};
+      return failure{core::format("{} of {} bytes came", received_, total_)};
     }
     return std::nullopt;
   }
@@ -252,13 +252,13 @@ class download {
     if (failed.hopeless || failures_ > job_.options.retries) {
       if (slot_.resume(job_.url).offset == 0) slot_.discard_partial();  // of no use to anybody
       core::fail(errc::network_error, "{}: {}{}", job_.url, failed.why,
-                 attempts_ > 1 ? fmt::format(" (attempt {})", attempts_) : "");
+                 attempts_ > 1 ? core::format(" (attempt {})", attempts_) : "");
     }
     const double own =
         std::min(longest_delay, job_.options.retry_delay_seconds * std::ldexp(1.0, std::min(failures_ - 1, 16)));
     const double seconds = std::max(own, std::min(failed.wait_seconds, longest_wish));
-    job_.log(fmt::format("{}: attempt {} failed: {}; the next one in {:.1f} s", job_.matrix.full_name(), attempts_,
-                         failed.why, seconds));
+    job_.log(core::format("{}: attempt {} failed: {}; the next one in {:.1f} s", job_.matrix.full_name(), attempts_,
+                          failed.why, seconds));
     pause(seconds);
   }
 
@@ -281,7 +281,7 @@ class download {
   }
   [[noreturn]] void refuse_size(std::int64_t announced) const {
     core::fail(errc::network_error, "{}: {} than max_bytes = {}", job_.url,
-               announced >= 0 ? fmt::format("{} bytes are announced, more", announced) : "more bytes come",
+               announced >= 0 ? core::format("{} bytes are announced, more", announced) : "more bytes come",
                job_.max_bytes);
   }
 
@@ -326,7 +326,7 @@ void require_archive(const fs::path& path, const job& task) {
   const auto fail = [&](errc code, const std::string& what) {
     core::fail(code, "{}: what was loaded {}", task.url, what);
   };
-  read_options options{.member = fmt::format("{0}/{0}.mtx", task.matrix.name), .real_part = true};
+  read_options options{.member = core::format("{0}/{0}.mtx", task.matrix.name), .real_part = true};
   options.max_expanded_bytes = std::max(options.max_expanded_bytes, reasonable_bytes(task.matrix));
   options.progress = task.options.progress;
   try {
@@ -334,7 +334,7 @@ void require_archive(const fs::path& path, const job& task) {
     if (!content.compressed()) {
       const std::string_view head = content.head();
       fail(errc::corrupt_compression,
-           head.empty() ? "is empty" : fmt::format("is no gzip file: it begins with {}", files::quoted(head)));
+           head.empty() ? "is empty" : core::format("is no gzip file: it begins with {}", files::quoted(head)));
     }
     if (content.member().empty()) fail(errc::parse_error, "is no tar archive");
     std::vector<char> chunk(std::size_t{256} << 10);
@@ -342,7 +342,7 @@ void require_archive(const fs::path& path, const job& task) {
     }
   } catch (const error& bad) {
     if (bad.code() != errc::invalid_argument) throw;
-    fail(errc::parse_error, fmt::format("is another archive: {}", bad.what()));  // it holds no such member
+    fail(errc::parse_error, core::format("is another archive: {}", bad.what()));  // it holds no such member
   }
   // Whoever vouches for the content knows it better than the catalogue.
   options.progress = nullptr;
@@ -375,7 +375,7 @@ fetched from_cache(const job& task, const cache_slot& slot) {
     try {
       slot.record_sha256(sum);
     } catch (const error& problem) {  // a cache that may only be read is as good as any
-      task.log(fmt::format("{}: its SHA-256 is not recorded: {}", task.matrix.full_name(), problem.what()));
+      task.log(core::format("{}: its SHA-256 is not recorded: {}", task.matrix.full_name(), problem.what()));
     }
   }
   return {.path = slot.archive(), .bytes = bytes_of(slot.archive()), .sha256 = sum, .from_cache = true};
@@ -402,8 +402,8 @@ fetched from_network(const job& task, const cache_slot& slot) {
     require_sha256(sum, task.sha256, slot.part(), "demanded is");
     require_sha256(
         sum, recorded, slot.part(),
-        fmt::format("so the server's file is not that of the first fetch (to accept it, remove {}); recorded is",
-                    slot.record().string()));
+        core::format("so the server's file is not that of the first fetch (to accept it, remove {}); recorded is",
+                     slot.record().string()));
   } catch (const error&) {
     slot.discard_partial();
     throw;
@@ -428,7 +428,7 @@ fetched fetch(const entry& matrix, const fetch_options& options) {
   require_options(options);
   const job task{.matrix = matrix,
                  .options = options,
-                 .url = fmt::format("{}/MM/{}/{}.tar.gz", base_url(options), matrix.group, matrix.name),
+                 .url = core::format("{}/MM/{}/{}.tar.gz", base_url(options), matrix.group, matrix.name),
                  .sha256 = demanded_sha256(options),
                  .max_bytes = options.max_bytes > 0 ? options.max_bytes : reasonable_bytes(matrix)};
   const cache_slot slot(matrix, options.cache.empty() ? cache_folder() : options.cache);

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/format.hpp"
 #include "core/run_time_library.hpp"
 #include "matrices/sha256.hpp"
 
@@ -64,7 +64,7 @@ std::string sha256_of(const std::filesystem::path& path) {
   unsigned int size = 0;
   require(crypto().digest_final(digest.get(), sum.data(), &size));
   std::string text;
-  for (unsigned int k = 0; k < size; ++k) text += fmt::format("{:02x}", sum[k]);
+  for (unsigned int k = 0; k < size; ++k) text += core::format("{:02x}", sum[k]);
   return text;
 }
 

@@ -1,5 +1,4 @@
 #include <curl/curl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "bcsc/version.hpp"
 #include "core/fail.hpp"
+#include "core/format.hpp"
 #include "core/run_time_library.hpp"
 #include "matrices/transfer.hpp"
 
@@ -217,7 +217,7 @@ transfer_outcome transfer(const transfer_request& request, const transfer_events
   easy_handle easy;
   easy.set(CURLOPT_ERRORBUFFER, message.data());
   easy.set(CURLOPT_URL, request.url.c_str());
-  easy.set(CURLOPT_USERAGENT, fmt::format("bcsc/{}", version).c_str());
+  easy.set(CURLOPT_USERAGENT, core::format("bcsc/{}", version).c_str());
   easy.set(CURLOPT_NOSIGNAL, 1L);
   restrict_protocols(easy, request.url.starts_with("https:"));
   if (!request.ca_file.empty()) easy.set(CURLOPT_CAINFO, request.ca_file.c_str());
@@ -225,7 +225,7 @@ transfer_outcome transfer(const transfer_request& request, const transfer_events
   easy.set(CURLOPT_LOW_SPEED_LIMIT, min_bytes_per_second);
   easy.set(CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(std::ceil(request.timeout_seconds))));
   if (request.offset > 0) {
-    easy.set(CURLOPT_RANGE, fmt::format("{}-", request.offset).c_str());
+    easy.set(CURLOPT_RANGE, core::format("{}-", request.offset).c_str());
     easy.add_header("If-Range: " + request.validator);
   }
   easy.set(CURLOPT_HEADERFUNCTION, &on_header);

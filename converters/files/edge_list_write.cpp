@@ -20,9 +20,9 @@ void write_edges(const std::filesystem::path& path, const csr_view<T, I>& a, con
   put_comment(out, "# ", options.comment);
   // Last of the comments, so that none of the caller's is taken for the sizes.
   if (a.rows == a.cols) {
-    out.put(fmt::format("# Nodes: {} Edges: {}\n", a.rows, a.nnz()));
+    out.put(core::format("# Nodes: {} Edges: {}\n", a.rows, a.nnz()));
   } else {
-    out.put(fmt::format("# Rows: {} Cols: {} Edges: {}\n", a.rows, a.cols, a.nnz()));
+    out.put(core::format("# Rows: {} Cols: {} Edges: {}\n", a.rows, a.cols, a.nnz()));
   }
   write_progress progress(options, a.rows, out.path());
   for (std::int64_t row = 0; row < a.rows; ++row) {

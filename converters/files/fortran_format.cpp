@@ -63,7 +63,7 @@ class format_parser {
 
   template <class... Args>
   [[noreturn]] void fail(errc code, fmt::format_string<Args...> message, Args&&... args) const {
-    fail_at(where_, code, "format {}: {}", quoted(text_), fmt::format(message, std::forward<Args>(args)...));
+    fail_at(where_, code, "format {}: {}", quoted(text_), core::format(message, std::forward<Args>(args)...));
   }
 
   std::string_view text_;
@@ -175,7 +175,7 @@ std::string_view plain_number(std::string_view field, const field_run& run, std:
   if (sign != std::string_view::npos) {
     scratch.insert(sign, 1, 'e');
   } else {
-    scratch += fmt::format("e{}", -run.scale);
+    scratch += core::format("e{}", -run.scale);
   }
   return scratch;
 }

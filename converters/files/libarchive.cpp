@@ -1,8 +1,7 @@
 #include "converters/files/libarchive.hpp"
 
-#include <fmt/format.h>
-
 #include "converters/files/archives.hpp"
+#include "core/format.hpp"
 
 namespace bcsc::files {
 
@@ -14,7 +13,7 @@ const libarchive& libarchive::get() {
 std::string why_no_archives() {
   const std::string& missing = libarchive::get().why_not();
   if (missing.empty()) return {};
-  return fmt::format(
+  return core::format(
       "libarchive cannot be loaded ({}): install it, on Debian and Ubuntu the package libarchive13 or "
       "libarchive13t64, elsewhere libarchive",
       missing);

@@ -55,7 +55,7 @@ struct stretch {
   /// Throws with the place of byte `at`.
   template <class... Args>
   [[noreturn]] void fail(std::size_t at, errc code, fmt::format_string<Args...> message, Args&&... args) const {
-    const std::string text = fmt::format(message, std::forward<Args>(args)...);
+    const std::string text = core::format(message, std::forward<Args>(args)...);
     if (!compressed) fail_at(where(at), code, "{}", text);
     fail_at(where(at), code, "byte {} of a variable as expanded: {}", offset + static_cast<std::int64_t>(at), text);
   }

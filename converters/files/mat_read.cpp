@@ -211,9 +211,9 @@ void search::look_into(const stretch& content, const std::string& path, const ar
     if (inner.data.bytes.empty()) continue;  // MATLAB's way to write []
     std::string inner_path = path;
     if (!is_struct) {
-      inner_path += fmt::format("{{{}}}", k + 1);
+      inner_path += core::format("{{{}}}", k + 1);
     } else {
-      if (count > per_element) inner_path += fmt::format("({})", k / per_element + 1);
+      if (count > per_element) inner_path += core::format("({})", k / per_element + 1);
       inner_path.append(".").append(fields.name(k % per_element));
     }
     if (!wanted_.may_hold_wanted(inner_path)) continue;

@@ -247,7 +247,7 @@ template <value T, index I>
 void body_reader<T, I>::reserve_credible() {
   const std::int64_t bytes_each = info_.array ? sizeof(T) : stored_entries<T, I>::bytes_each;
   in_.require_memory(0, core::saturating_product(in_.holdable(info_.stored_entries, min_line(info_)), bytes_each),
-                     fmt::format("the list of {} entries", info_.stored_entries),
+                     core::format("the list of {} entries", info_.stored_entries),
                      {.path = in_.path(), .line = num_lines_});
   const std::int64_t entries = std::min(info_.stored_entries, in_.credible_bytes() / min_line(info_) + 1);
   make_room(stored_.values, static_cast<std::size_t>(entries));

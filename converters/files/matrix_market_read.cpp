@@ -75,7 +75,7 @@ csr_matrix<T, I> read_csr(source& in, std::size_t chunk_bytes) {
   file_info info;
   auto stored = read_entries<T, I>(in, chunk_bytes, info);
   in.require_memory(0, core::saturating_product(info.rows + 1, sizeof(I)),
-                    fmt::format("the pointers of {} rows", info.rows), {.path = in.path()});
+                    core::format("the pointers of {} rows", info.rows), {.path = in.path()});
   return assemble_csr(info.rows, info.cols, std::move(stored), info.symmetry, in.path());
 }
 

@@ -212,11 +212,11 @@ npy_header parse_npy_header(std::string_view text, const file_location& where) {
 
 std::string make_npy_header(std::string_view descr, const std::vector<std::int64_t>& shape, bool fortran_order) {
   std::string sizes;
-  for (const std::int64_t size : shape) sizes += fmt::format("{}, ", size);
+  for (const std::int64_t size : shape) sizes += core::format("{}, ", size);
   if (shape.size() > 1) sizes.resize(sizes.size() - 2);  // only a tuple of one keeps its comma
   if (shape.size() == 1) sizes.pop_back();
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr,
-                                 fortran_order ? "True" : "False", sizes);
+  std::string text = core::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}", descr,
+                                  fortran_order ? "True" : "False", sizes);
 
   constexpr std::size_t alignment = 64;
   const std::size_t before = magic.size() + version_bytes + sizeof(std::uint16_t);

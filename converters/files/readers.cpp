@@ -85,7 +85,7 @@ csr_matrix<T, I> read_as_csr(source& in) {
   if (reader.read_csr != nullptr) return reader.read_csr(in);
   const coo_matrix<T, I> a = reader.read_matrix(in);
   in.require_memory(0, core::saturating_product(a.rows() + 1, sizeof(I)),
-                    fmt::format("the pointers of {} rows", a.rows()), {.path = in.path()});
+                    core::format("the pointers of {} rows", a.rows()), {.path = in.path()});
   return to_csr(a);
 }
 

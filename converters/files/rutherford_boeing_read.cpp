@@ -366,7 +366,7 @@ std::size_t rutherford_boeing_reader::credible(std::int64_t count, const fortran
 std::vector<std::int64_t> rutherford_boeing_reader::read_pointers() {
   std::vector<std::int64_t> pointers;
   in_.require_memory(0, core::saturating_product(in_.holdable(info_.cols + 1, 1), sizeof(std::int64_t)),
-                     fmt::format("the pointers of {} columns", info_.cols), here());
+                     core::format("the pointers of {} columns", info_.cols), here());
   pointers.reserve(credible(info_.cols + 1, pointer_format_));
   fields_.begin(pointer_format_, "column pointer", info_.cols + 1);
   const std::int64_t end = info_.stored_entries + 1;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -32,7 +33,7 @@ struct column_layout {
 
 column_layout integer_layout(std::int64_t longest) {
   column_layout layout{.width = longest + 1};
-  layout.format = fmt::format("({}I{})", layout.per_line(), layout.width);
+  layout.format = core::format("({}I{})", layout.per_line(), layout.width);
   return layout;
 }
 
@@ -72,8 +73,8 @@ struct real_layout : column_layout {
   void settle() {
     constexpr std::size_t blank_sign_digit_point_letter_sign = 6;
     width = static_cast<std::int64_t>(blank_sign_digit_point_letter_sign + decimals + exponent_digits);
-    format = fmt::format("({}E{}.{}", per_line(), width, decimals);
-    if (exponent_digits > 2) format += fmt::format("E{}", exponent_digits);
+    format = core::format("({}E{}.{}", per_line(), width, decimals);
+    if (exponent_digits > 2) format += core::format("E{}", exponent_digits);
     format += ")";
   }
   template <value T>
@@ -92,7 +93,7 @@ struct real_layout : column_layout {
 };
 
 std::int64_t num_characters(std::int64_t number) {
-  return static_cast<std::int64_t>(fmt::formatted_size("{}", number));
+  return static_cast<std::int64_t>(core::format("{}", number).size());
 }
 
 /// Puts `count` numbers of put_one(line, k), `per_line` in a line.
@@ -108,7 +109,11 @@ void put_lines(sink& out, std::int64_t count, std::int64_t per_line, F&& put_one
 }
 
 void append_integer(std::string& line, std::int64_t number, std::int64_t width) {
-  fmt::format_to(std::back_inserter(line), "{:>{}}", number, width);
+  std::array<char, 20> digits;  // -2^63
+  const char* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+  const auto size = static_cast<std::size_t>(end - digits.begin());
+  if (size < static_cast<std::size_t>(width)) line.append(static_cast<std::size_t>(width) - size, ' ');
+  line.append(digits.begin(), size);
 }
 
 /// Exactly `size` printable characters of the first line of `text`.
@@ -217,10 +222,10 @@ void write_columns(const std::filesystem::path& path, const csr_view<T, I>& a, c
   std::filesystem::path name = path.filename();
   if (name.extension() == ".gz") name.replace_extension();
   out.put(cut_to_columns(options.comment, 72) + cut_to_columns(name.stem().string(), 8) + "\n");
-  out.put(fmt::format("{:14} {:13} {:13} {:13}\n", pointer_lines + index_lines + value_lines, pointer_lines,
-                      index_lines, value_lines));
-  out.put(fmt::format("{}{:11} {:13} {:13} {:13} {:13}\n", type, "", a.rows, a.cols, num_stored, 0));
-  out.put(fmt::format("{:16}{:16}{:20}\n", pointers.format, indices.format, has_values ? values.format : ""));
+  out.put(core::format("{:14} {:13} {:13} {:13}\n", pointer_lines + index_lines + value_lines, pointer_lines,
+                       index_lines, value_lines));
+  out.put(core::format("{}{:11} {:13} {:13} {:13} {:13}\n", type, "", a.rows, a.cols, num_stored, 0));
+  out.put(core::format("{:16}{:16}{:20}\n", pointers.format, indices.format, has_values ? values.format : ""));
 
   write_progress progress(options, a.cols + 1 + num_stored * (has_values ? 2 : 1), out.path());
   put_lines(out, a.cols + 1, pointers.per_line(), [&](std::string& line, std::int64_t k) {

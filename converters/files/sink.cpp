@@ -23,7 +23,7 @@ constexpr mode_t read_write_by_umask = 0666;
 /// The open descriptor that a path such as /dev/stdout or /dev/fd/3 stands for.
 std::optional<int> descriptor_named_by(fs::path path) {
   constexpr int max_links = 16;
-  const fs::path own = fmt::format("/proc/{}/fd", ::getpid());
+  const fs::path own = core::format("/proc/{}/fd", ::getpid());
   for (int links = 0; links < max_links; ++links) {
     const fs::path folder = path.parent_path();
     if (folder == "/proc/self/fd" || folder == "/dev/fd" || folder == own) {
@@ -40,7 +40,7 @@ std::optional<int> descriptor_named_by(fs::path path) {
   return std::nullopt;
 }
 
-std::string path_of(const descriptor& file) { return fmt::format("/proc/self/fd/{}", file.get()); }
+std::string path_of(const descriptor& file) { return core::format("/proc/self/fd/{}", file.get()); }
 
 }  // namespace
 
@@ -114,7 +114,7 @@ bool sink::with_fresh_name(Create&& create) {
   std::random_device random;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     fs::path name = target_;
-    name += fmt::format(".{:08x}.tmp", random());
+    name += core::format(".{:08x}.tmp", random());
     if (create(name)) {
       temporary_ = std::move(name);
       return true;

@@ -99,7 +99,7 @@ void smtx_reader::require_sizes_fit() const {
 std::vector<std::int64_t> smtx_reader::read_offsets() {
   std::vector<std::int64_t> offsets;
   in_.require_memory(0, core::saturating_product(in_.holdable(info_.rows + 1, 2), sizeof(std::int64_t)),
-                     fmt::format("the offsets of {} rows", info_.rows), {.path = in_.path(), .line = 1});
+                     core::format("the offsets of {} rows", info_.rows), {.path = in_.path(), .line = 1});
   offsets.reserve(credible(info_.rows + 1));
   begin_line("row offset", info_.rows + 1);
   std::int64_t last = 0;

@@ -26,7 +26,7 @@ template <value T, index I>
 void write_pattern(const std::filesystem::path& path, const csr_view<T, I>& a, const write_options& options) {
   require_valid_on_host(a);
   sink out(path);
-  out.put(fmt::format("{}, {}, {}\n", a.rows, a.cols, a.nnz()));
+  out.put(core::format("{}, {}, {}\n", a.rows, a.cols, a.nnz()));
   write_progress progress(options, a.rows + 1 + a.nnz(), out.path());
   put_line(out, a.row_ptr, progress);
   put_line(out, a.col_ind, progress);

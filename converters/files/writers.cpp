@@ -98,7 +98,7 @@ const writer_row* find_writer(file_format format) {
 std::string writable_extensions() {
   std::string list;
   for (const file_format_info& info : file_formats()) {
-    if (info.can_write) list += fmt::format("{}.{}", list.empty() ? "" : ", ", info.extensions.front());
+    if (info.can_write) list += core::format("{}.{}", list.empty() ? "" : ", ", info.extensions.front());
   }
   return list;
 }

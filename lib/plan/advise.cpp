@@ -97,33 +97,33 @@ void judge(const subject<I>& s, const advise_options& options, advice& out) {
   if (flops < negligible_flops) {
     out.verdict = format_verdict::negligible;
     out.reasons.push_back(
-        fmt::format("A product with N = {} is {:.3g} Mflop: starting it costs more than any format saves.",
-                    options.cols, flops * 1e-6));
+        core::format("A product with N = {} is {:.3g} Mflop: starting it costs more than any format saves.",
+                     options.cols, flops * 1e-6));
   } else if (out.density > dense_from) {
     out.verdict = format_verdict::dense;
     out.reasons.push_back(
-        fmt::format("{:.0f} % of the entries are stored: a dense product moves {} bytes of A where CSR moves {}, and "
-                    "needs no indices.",
-                    100 * out.density, out.dense_bytes, out.csr_bytes));
+        core::format("{:.0f} % of the entries are stored: a dense product moves {} bytes of A where CSR moves {}, and "
+                     "needs no indices.",
+                     100 * out.density, out.dense_bytes, out.csr_bytes));
   } else if (best_reuse->reuse < worthwhile) {
     out.verdict = format_verdict::csr;
     out.m_block = 1;
     out.reasons.push_back(
-        fmt::format("Rows share next to no columns (nnz/nnzc is at most {:.2f}, at m_block {}): m_block 1, which is "
-                    "CSR, reads next to no more of B.",
-                    best_reuse->reuse, best_reuse->m_block));
+        core::format("Rows share next to no columns (nnz/nnzc is at most {:.2f}, at m_block {}): m_block 1, which is "
+                     "CSR, reads next to no more of B.",
+                     best_reuse->reuse, best_reuse->m_block));
   } else if (out.m_block == 1) {
     out.verdict = format_verdict::csr;
     out.reasons.push_back(
-        fmt::format("Higher row blocks share columns (nnz/nnzc {:.2f} at m_block {}), but one product's traffic falls "
-                    "by less than a tenth: m_block 1, which is CSR.",
-                    best_reuse->reuse, best_reuse->m_block));
+        core::format("Higher row blocks share columns (nnz/nnzc {:.2f} at m_block {}), but one product's traffic falls "
+                     "by less than a tenth: m_block 1, which is CSR.",
+                     best_reuse->reuse, best_reuse->m_block));
   } else {
     out.reasons.push_back(
-        fmt::format("A row of B serves {:.2f} non-zeros at m_block {}: one product moves {:.3g} MB, and the format "
-                    "takes {:.2f} of CSR's bytes.",
-                    taken->reuse, taken->m_block, taken->traffic.total() * 1e-6,
-                    static_cast<double>(taken->bytes) / static_cast<double>(out.csr_bytes)));
+        core::format("A row of B serves {:.2f} non-zeros at m_block {}: one product moves {:.3g} MB, and the format "
+                     "takes {:.2f} of CSR's bytes.",
+                     taken->reuse, taken->m_block, taken->traffic.total() * 1e-6,
+                     static_cast<double>(taken->bytes) / static_cast<double>(out.csr_bytes)));
   }
 }
 
@@ -153,7 +153,7 @@ void refine(const subject<I>& s, const advise_options& options, advice& out) {
   const height_advice& h = *found;
   if (h.skew > uneven_from && h.m_block > 1) {
     out.balance = true;
-    out.reasons.push_back(fmt::format(
+    out.reasons.push_back(core::format(
         "The heaviest row block holds {:.1f} times the mean: boundaries by work (balanced) even it out.", h.skew));
   }
   if (h.m_block > 1) {
@@ -161,9 +161,9 @@ void refine(const subject<I>& s, const advise_options& options, advice& out) {
     if (out.dense_column_share > 0.1 && out.dense_column_share < 0.9) {
       out.dense_first = true;
       out.reasons.push_back(
-          fmt::format("Columns that fill half of their row block hold {:.0f} % of the non-zeros, thin ones the rest: "
-                      "dense columns first lets a kernel treat each in its way.",
-                      100 * out.dense_column_share));
+          core::format("Columns that fill half of their row block hold {:.0f} % of the non-zeros, thin ones the rest: "
+                       "dense columns first lets a kernel treat each in its way.",
+                       100 * out.dense_column_share));
     }
   }
   if (!options.try_orders) return;
@@ -175,9 +175,9 @@ void refine(const subject<I>& s, const advise_options& options, advice& out) {
     if (out.structural_reuse > worthwhile * h.reuse) {
       out.follow_structure = true;
       out.reasons.push_back(
-          fmt::format("Boundaries where rows stop sharing columns (structural) raise nnz/nnzc from "
-                      "{:.2f} to {:.2f}.",
-                      h.reuse, out.structural_reuse));
+          core::format("Boundaries where rows stop sharing columns (structural) raise nnz/nnzc from "
+                       "{:.2f} to {:.2f}.",
+                       h.reuse, out.structural_reuse));
     }
   }
   // CSR is indifferent to row order; whether reordered BCSC beats it is not.
@@ -186,7 +186,7 @@ void refine(const subject<I>& s, const advise_options& options, advice& out) {
   out.reordered_reuse = orders.after.reuse;
   if (orders.gain() > worthwhile) {
     out.reorder = true;
-    out.reasons.push_back(fmt::format(
+    out.reasons.push_back(core::format(
         "Rows ordered by similarity raise nnz/nnzc from {:.2f} to {:.2f} at m_block {}{}.", orders.before.reuse,
         orders.after.reuse, height, h.m_block == 1 ? ", where BCSC may then be the better format" : ""));
   }

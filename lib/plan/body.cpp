@@ -103,7 +103,7 @@ std::unique_ptr<body<T>> transpose_of(std::shared_ptr<const recipe> stored_by,
   auto how = std::make_shared<recipe>(*stored_by);
   how->take(*choose_transposing(p, kernels), cols);
   how->options.transpose = how->options.transpose == op::none ? op::transpose : op::none;
-  how->facts.reason = fmt::format("reads the matrix that another plan stores for {}", stored_by->facts.kernel.name);
+  how->facts.reason = core::format("reads the matrix that another plan stores for {}", stored_by->facts.kernel.name);
   std::swap(how->facts.rows, how->facts.cols);
   how->statistics = {};  // they are of the other product
   how->in_place = {};

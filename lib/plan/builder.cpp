@@ -122,8 +122,8 @@ class builder {
     facts.cols = inner;
     facts.nnz = nnz;
     open_->settle_reading();
-    how_.ctx.state().say(fmt::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block,
-                                     how_.options.cols, d.reason));
+    how_.ctx.state().say(core::format("plan: {} with m_block {} for N = {}: {}", d.kernel->info.name, d.m_block,
+                                      how_.options.cols, d.reason));
   }
 
   template <class View>

@@ -255,9 +255,9 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
              p.b_is_col_major && options.expert.reading == col_major_b::in_place
                  ? " that reads a column-major B in place"
                  : "",
-             options.expert.m_block > 0 ? fmt::format(" and m_block = {}", options.expert.m_block) : "",
+             options.expert.m_block > 0 ? core::format(" and m_block = {}", options.expert.m_block) : "",
              options.transposable ? " from whose matrix transposed() multiplies" : "",
-             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+             names.empty() ? "none" : core::joined(names, ", "));
 }
 
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options) {
@@ -318,14 +318,14 @@ decision choose(const problem& given, const plan_options& options, const std::ve
     }
   }
   if (best.kernel == nullptr) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
-  const std::string measure = fmt::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", taken->reuse,
-                                          taken->m_block, taken->skew, p.cols);
+  const std::string measure = core::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", taken->reuse,
+                                           taken->m_block, taken->skew, p.cols);
   if (kernels.size() == 1) {
-    best.reason = fmt::format("asked for by name ({})", measure);
+    best.reason = core::format("asked for by name ({})", measure);
   } else {
-    best.reason =
-        fmt::format("least predicted time of {} kernels{}: {:.1f} us ({})", kernels.size(),
-                    options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"", least * 1e6, measure);
+    best.reason = core::format("least predicted time of {} kernels{}: {:.1f} us ({})", kernels.size(),
+                               options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"",
+                               least * 1e6, measure);
   }
   return best;
 }

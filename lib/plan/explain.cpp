@@ -1,8 +1,7 @@
 #include "lib/plan/explain.hpp"
 
-#include <fmt/format.h>
-
 #include "bcsc/analysis.hpp"
+#include "core/format.hpp"
 #include "core/memory.hpp"
 
 namespace bcsc::plan {
@@ -12,17 +11,17 @@ namespace {
 /// The form that A is stored in.
 std::string explain_form(const recipe& how) {
   const plan_facts& facts = how.facts;
-  const std::string blocks = fmt::format("m_block {}, {} non-empty columns, nnz/nnzc {:.2f}", facts.m_block,
-                                         core::count_text(facts.nnzc), facts.reuse);
+  const std::string blocks = core::format("m_block {}, {} non-empty columns, nnz/nnzc {:.2f}", facts.m_block,
+                                          core::count_text(facts.nnzc), facts.reuse);
   switch (how.kernel->form) {
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
     case kernels::operand_form::mma_tiles:
-      return fmt::format("MMA tiles of 8 x 8, made from BCSC of {}", blocks);
+      return core::format("MMA tiles of 8 x 8, made from BCSC of {}", blocks);
     case kernels::operand_form::compact:
       break;
   }
-  return fmt::format("compact BCSC, {}", blocks);
+  return core::format("compact BCSC, {}", blocks);
 }
 
 /// What was done with the rows, and what it gained.
@@ -34,13 +33,13 @@ std::string explain_rows(const recipe& how) {
   if (facts.reordered) {
     text += "ordered by similarity";
   } else if (how.options.expert.reorder_rows && how.refused_reuse > 0) {
-    text += fmt::format("in their order (by similarity nnz/nnzc would be {:.2f})", how.refused_reuse);
+    text += core::format("in their order (by similarity nnz/nnzc would be {:.2f})", how.refused_reuse);
   } else {
     text += "in their order";
   }
-  return text + fmt::format(", {} {} row blocks: nnz/nnzc {:.2f}, was {:.2f} as given",
-                            core::count_text(facts.num_row_blocks), to_string(facts.boundaries), facts.reuse,
-                            facts.reuse_given);
+  return text + core::format(", {} {} row blocks: nnz/nnzc {:.2f}, was {:.2f} as given",
+                             core::count_text(facts.num_row_blocks), to_string(facts.boundaries), facts.reuse,
+                             facts.reuse_given);
 }
 
 /// The width of A's indices, where CSR needs 64 bits.
@@ -48,13 +47,13 @@ std::string explain_indices(const recipe& how) {
   const plan_facts& facts = how.facts;
   if (index_bits_for(facts.rows, facts.cols, facts.nnz) == 32) return {};
   const bool streamed = how.kernel->form == kernels::operand_form::row_stream;
-  return fmt::format("\nindices: {} bits{}", facts.kernel.index_bits,
-                     streamed ? ", since a row stream counts pairs of non-zeros" : "");
+  return core::format("\nindices: {} bits{}", facts.kernel.index_bits,
+                      streamed ? ", since a row stream counts pairs of non-zeros" : "");
 }
 
 std::string explain_layouts(const recipe& how, bool turns_c) {
   if (!how.packs_b() || how.options.cols == 1) return {};
-  return fmt::format(
+  return core::format(
       "\nB: column-major, {}{}",
       how.reads_in_place(how.options.cols) ? "read where it lies" : "made row-major in the workspace first",
       turns_c ? "\nC: if column-major, made row-major in the workspace and turned at the end" : "");
@@ -64,8 +63,8 @@ std::string explain_roofline(const recipe& how, const roofline_model& model) {
   const double bandwidth = how.ctx.device().peak_bandwidth;
   if (bandwidth <= 0) return {};
   const double seconds = model.bytes / bandwidth;
-  return fmt::format("\nroofline: {:.1f} us at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
-                     seconds * 1e6, bandwidth * 1e-12, model.flops / seconds * 1e-9);
+  return core::format("\nroofline: {:.1f} us at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
+                      seconds * 1e6, bandwidth * 1e-12, model.flops / seconds * 1e-9);
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ std::string explain(const recipe& how, bool turns_c) {
   const plan_facts& facts = how.facts;
   const std::int64_t n = how.options.cols;
   const roofline_model model = model_spmm(facts.rows, facts.cols, n, facts.nnz, facts.format_bytes, how.type);
-  return fmt::format(
+  return core::format(
              "op(A): {} x {}, {} non-zeros, {}{}\n"
              "where: {}\n"
              "kernel: {} ({}, {}deterministic), tile {} x {}\n"
@@ -86,7 +85,7 @@ std::string explain(const recipe& how, bool turns_c) {
              facts.kernel.m_tile, facts.kernel.n_tile, facts.reason, explain_form(how),
              core::bytes_text(facts.format_bytes), facts.reblocked ? ", re-blocked from the height given" : "") +
          explain_rows(how) + explain_indices(how) + explain_layouts(how, turns_c) +
-         fmt::format(
+         core::format(
              "\nready after: {:.2f} ms (analysis, conversion{})\n"
              "N = {}: {:.3g} Gflop, at least {} moved, {:.2f} flop/byte",
              facts.convert_seconds * 1e3, how.on_gpu() ? ", upload" : "", n, model.flops * 1e-9,

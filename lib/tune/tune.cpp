@@ -33,7 +33,7 @@ template <class T>
 std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options& options) {
   const std::int64_t heights[] = {8, 64};
   const auto blocks = analyse_blocks(a, std::span<const std::int64_t>(heights));
-  return fmt::format(
+  return core::format(
       "{}|{}|{}x{}|nnz {}|nnzc {} {}|N {}|m_block {}|B {}|{}|{}{}{}{}{}{}{}", ctx.describe(),
       to_string(value_type_of<T>), a.rows, a.cols, a.nnz(), blocks[0].nnzc, blocks[1].nnzc, options.plan.cols,
       options.plan.expert.m_block, to_string(options.plan.b_layout),
@@ -43,10 +43,10 @@ std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options&
       options.plan.expert.reorder_rows ? "|reordered" : "", options.plan.transposable ? "|transposable" : "",
       options.plan.expert.boundaries == row_blocks::uniform
           ? ""
-          : fmt::format("|{}", to_string(options.plan.expert.boundaries)),
+          : core::format("|{}", to_string(options.plan.expert.boundaries)),
       options.plan.expert.reading == col_major_b::as_predicted
           ? ""
-          : fmt::format("|{}", to_string(options.plan.expert.reading)));
+          : core::format("|{}", to_string(options.plan.expert.reading)));
 }
 
 /// One line a winner: key, kernel, m_block, seconds, separated by tabs. Lines of another shape are passed over: a cache
@@ -72,7 +72,7 @@ void save(const std::string& file, const std::map<std::string, tune_timing>& win
   const std::string beside = file + ".new";
   {
     std::ofstream out(beside, std::ios::trunc);
-    for (const auto& [key, t] : winners) out << fmt::format("{}\t{}\t{}\t{}\n", key, t.kernel, t.m_block, t.seconds);
+    for (const auto& [key, t] : winners) out << core::format("{}\t{}\t{}\t{}\n", key, t.kernel, t.m_block, t.seconds);
     out.flush();
     if (!out) throw error(errc::io_error, "tune_options::cache_file: cannot write " + beside, {beside});
   }
