@@ -90,6 +90,8 @@ PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 MMA = "kernels/cuda/mma.cuh"
+MMA_SOURCE = "kernels/cuda/mma/source.cuh"
+MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
@@ -419,17 +421,17 @@ MUTANTS = [
     Mutant("early-far-rows", MMA, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
            "  let_next_begin();\n  const std::int64_t step", EMULATED_MMA),
     Mutant("incoherent-b", VECTORS, "const auto some = load_global(", "const auto some = __ldg(", EMULATED_ROWWISE),
-    Mutant("incoherent-copy-of-b", MMA, "present > 0 ? load_global(&row[n].bits)", "present > 0 ? __ldg(&row[n].bits)",
-           EMULATED_MMA),
+    Mutant("incoherent-copy-of-b", MMA_SOURCE, "present > 0 ? load_global(&row[n].bits)",
+           "present > 0 ? __ldg(&row[n].bits)", EMULATED_MMA),
     # --- what is not finite in B, and rows of B that lie far apart ---
     Mutant("mma-no-vote", MMA, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
            EMULATED_MMA),
-    Mutant("mma-vote-of-one-half", MMA, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
+    Mutant("mma-vote-of-one-half", MMA_STORED, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
            "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_MMA),
     Mutant("mma-stored-zeros", MMA_TILES, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",
            "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_MMA),
-    Mutant("mma-pieces-whole", MMA, "  if (item.slot < 0) {\n    deliver_stored(", "  if (true) {\n    deliver_stored(",
-           EMULATED_MMA),
+    Mutant("mma-pieces-whole", MMA_STORED, "  if (item.slot < 0) {\n    deliver_stored(",
+           "  if (true) {\n    deliver_stored(", EMULATED_MMA),
     Mutant("mma-far-rows", MMA, "std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T>",
            "std::max(spmm.ldb, spmm.b_col_stride) > 4 * max_mma_ld<T>", EMULATED_MMA),
     Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
