@@ -79,6 +79,7 @@ CHOICE_CPP = "lib/plan/choice.cpp"
 GPU_CUDA = "core/gpu_cuda.cpp"
 GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
+BLOCK_CG = "lib/solvers/block_cg.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
@@ -334,16 +335,16 @@ MUTANTS = [
            "if (best.kernel == nullptr || seconds > least) {", CHOICE),
 
     # --- CG ---
-    Mutant("cg-tolerance", CG_CPP, "options_.tolerance * options_.tolerance * squares[j]",
+    Mutant("cg-tolerance", BLOCK_CG, "options_.tolerance * options_.tolerance * squares[j]",
            "options_.tolerance * squares[j]", CG),
-    Mutant("cg-true-residual", CG_CPP, "if (from_product) multiply(x_, q_);", "if (from_product) multiply(p_, q_);",
+    Mutant("cg-true-residual", BLOCK_CG, "if (from_product) multiply(x_, q_);", "if (from_product) multiply(p_, q_);",
            CG),
     Mutant("cg-zero-diagonal", CG_CPP, "if (entry <= 0) return", "if (entry < 0) return", CG),
     Mutant("cg-jacobi", CG_CPP, "entry = T{1} / entry;", "entry = T{1};", CG),
-    Mutant("cg-zero-right-hand-side", CG_CPP, "sizes[j] == 0 ? column_state::resting",
+    Mutant("cg-zero-right-hand-side", BLOCK_CG, "sizes[j] == 0 ? column_state::resting",
            "sizes[j] < 0 ? column_state::resting", CG),
-    Mutant("cg-start-vector", CG_CPP, "x_.clear();", "load(dense_view<const T>(x), x_space, x_);", CG),
-    Mutant("cg-count-products", CG_CPP, "++result_.num_products;", "result_.num_products = result_.iterations;", CG),
+    Mutant("cg-start-vector", BLOCK_CG, "x_.clear();", "load(dense_view<const T>(x), x_space, x_);", CG),
+    Mutant("cg-count-products", BLOCK_CG, "++result_.num_products;", "result_.num_products = result_.iterations;", CG),
     Mutant("cg-direction-factor", STEPS, "s.beta[j] = rz / s.rz[j];", "s.beta[j] = s.rz[j] / rz;", CG),
     Mutant("cg-indefinite", STEPS, "} else if (pq <= 0) {", "} else if (pq < -1e300) {", CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
