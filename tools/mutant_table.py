@@ -79,6 +79,7 @@ CHOICE_CPP = "lib/plan/choice.cpp"
 GPU_CUDA = "core/gpu_cuda.cpp"
 GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
+BLOCK_CG = "lib/solvers/block_cg.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
@@ -90,6 +91,8 @@ PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 MMA = "kernels/cuda/mma.cuh"
+MMA_SOURCE = "kernels/cuda/mma/source.cuh"
+MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
@@ -332,16 +335,16 @@ MUTANTS = [
            "if (best.kernel == nullptr || seconds > least) {", CHOICE),
 
     # --- CG ---
-    Mutant("cg-tolerance", CG_CPP, "options_.tolerance * options_.tolerance * squares[j]",
+    Mutant("cg-tolerance", BLOCK_CG, "options_.tolerance * options_.tolerance * squares[j]",
            "options_.tolerance * squares[j]", CG),
-    Mutant("cg-true-residual", CG_CPP, "if (from_product) multiply(x_, q_);", "if (from_product) multiply(p_, q_);",
+    Mutant("cg-true-residual", BLOCK_CG, "if (from_product) multiply(x_, q_);", "if (from_product) multiply(p_, q_);",
            CG),
     Mutant("cg-zero-diagonal", CG_CPP, "if (entry <= 0) return", "if (entry < 0) return", CG),
     Mutant("cg-jacobi", CG_CPP, "entry = T{1} / entry;", "entry = T{1};", CG),
-    Mutant("cg-zero-right-hand-side", CG_CPP, "sizes[j] == 0 ? column_state::resting",
+    Mutant("cg-zero-right-hand-side", BLOCK_CG, "sizes[j] == 0 ? column_state::resting",
            "sizes[j] < 0 ? column_state::resting", CG),
-    Mutant("cg-start-vector", CG_CPP, "x_.clear();", "load(dense_view<const T>(x), x_space, x_);", CG),
-    Mutant("cg-count-products", CG_CPP, "++result_.num_products;", "result_.num_products = result_.iterations;", CG),
+    Mutant("cg-start-vector", BLOCK_CG, "x_.clear();", "load(dense_view<const T>(x), x_space, x_);", CG),
+    Mutant("cg-count-products", BLOCK_CG, "++result_.num_products;", "result_.num_products = result_.iterations;", CG),
     Mutant("cg-direction-factor", STEPS, "s.beta[j] = rz / s.rz[j];", "s.beta[j] = s.rz[j] / rz;", CG),
     Mutant("cg-indefinite", STEPS, "} else if (pq <= 0) {", "} else if (pq < -1e300) {", CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
@@ -419,17 +422,17 @@ MUTANTS = [
     Mutant("early-far-rows", MMA, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
            "  let_next_begin();\n  const std::int64_t step", EMULATED_MMA),
     Mutant("incoherent-b", VECTORS, "const auto some = load_global(", "const auto some = __ldg(", EMULATED_ROWWISE),
-    Mutant("incoherent-copy-of-b", MMA, "present > 0 ? load_global(&row[n].bits)", "present > 0 ? __ldg(&row[n].bits)",
-           EMULATED_MMA),
+    Mutant("incoherent-copy-of-b", MMA_SOURCE, "present > 0 ? load_global(&row[n].bits)",
+           "present > 0 ? __ldg(&row[n].bits)", EMULATED_MMA),
     # --- what is not finite in B, and rows of B that lie far apart ---
     Mutant("mma-no-vote", MMA, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
            EMULATED_MMA),
-    Mutant("mma-vote-of-one-half", MMA, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
+    Mutant("mma-vote-of-one-half", MMA_STORED, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
            "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_MMA),
     Mutant("mma-stored-zeros", MMA_TILES, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",
            "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_MMA),
-    Mutant("mma-pieces-whole", MMA, "  if (item.slot < 0) {\n    deliver_stored(", "  if (true) {\n    deliver_stored(",
-           EMULATED_MMA),
+    Mutant("mma-pieces-whole", MMA_STORED, "  if (item.slot < 0) {\n    deliver_stored(",
+           "  if (true) {\n    deliver_stored(", EMULATED_MMA),
     Mutant("mma-far-rows", MMA, "std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T>",
            "std::max(spmm.ldb, spmm.b_col_stride) > 4 * max_mma_ld<T>", EMULATED_MMA),
     Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",

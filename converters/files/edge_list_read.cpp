@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converters/files/coo_assembly.hpp"
+#include "converters/files/line_reader.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/numbers.hpp"
 #include "converters/files/pattern_values.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "converters/files/line_reader.hpp"
 #include "converters/files/scan.hpp"
 
 namespace bcsc::files {

@@ -13,6 +13,7 @@
 
 #include "converters/files/coo_assembly.hpp"
 #include "converters/files/line_blocks.hpp"
+#include "converters/files/line_reader.hpp"
 #include "converters/files/matrix_market_header.hpp"
 #include "converters/files/matrix_market_lines.hpp"
 #include "converters/files/matrix_market_read.hpp"

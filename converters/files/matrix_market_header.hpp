@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "converters/files/line_reader.hpp"
 #include "converters/files/source.hpp"
 
 /// The head of a Matrix Market file: banner, comments, sizes.

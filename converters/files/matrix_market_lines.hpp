@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "converters/files/line_reader.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
 #include "converters/files/numbers.hpp"
-#include "converters/files/source.hpp"
 
 /// Lines of a Matrix Market file taken one by one, with every rule of the format and every word of its errors.
 namespace bcsc::files::matrix_market {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "converters/files/coo_assembly.hpp"
+#include "converters/files/line_reader.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_body.hpp"
 #include "converters/files/matrix_market_header.hpp"

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "converters/files/coo_assembly.hpp"
+#include "converters/files/fortran_fields.hpp"
 #include "converters/files/fortran_format.hpp"
+#include "converters/files/line_reader.hpp"
 #include "converters/files/location.hpp"
 #include "converters/files/numbers.hpp"
 #include "converters/files/pattern_values.hpp"
@@ -19,137 +20,7 @@
 namespace bcsc::files {
 namespace {
 
-constexpr std::string_view blanks = " \t\r\v\f";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
-  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-}
-
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// Gives out the fields of one list of numbers after the other; each list begins on a line of its own.
-///
-/// Columns tell numbers that touch apart. But a line that has a blank between any two of the numbers it should have is
-/// read by its blanks: that is the same where the columns are right, and much-used writers (SciPy's hb_write) make
-/// columns narrower than their format says, where a column could end inside a number.
-class field_reader {
- public:
-  field_reader(line_reader& lines, const std::string& path) : lines_(lines), path_(path) {}
-
-  /// The list at hand: `count` numbers, called `what` in errors. `format` must outlive it.
-  void begin(const fortran_format& format, const char* what, std::int64_t count) {
-    format_ = &format;
-    what_ = what;
-    count_ = count;
-    done_ = 0;
-    run_ = format.size();  // as if a line had been used up
-    per_line_ = 0;
-    skips_ = false;
-    for (const field_run& run : format) {
-      if (run.kind == field_kind::skip) {
-        skips_ = true;
-      } else {
-        per_line_ = run.repeat < count - per_line_ ? per_line_ + run.repeat : count;
-      }
-    }
-    column_ = 0;
-    line_ = {};
-    by_blanks_ = false;
-  }
-  /// The next number's columns without the blanks around it, valid until the next call.
-  std::string_view next();
-  /// Nothing but what the format skips may stand behind the last number on its line.
-  void end();
-
-  /// What next() took its field for.
-  const field_run& kind() const { return *kind_; }
-  number_place place() const { return {path_, lines_.number(), what_}; }
-
- private:
-  /// Goes to the next run of the format, which may lie at the front of the next line.
-  void advance() {
-    used_ = 0;
-    if (++run_ >= format_->size()) begin_line();
-  }
-  void begin_line();
-  void require_blank_rest() const;
-
-  line_reader& lines_;
-  const std::string& path_;
-  const fortran_format* format_ = nullptr;
-  const field_run* kind_ = nullptr;
-  const char* what_ = "";
-  std::int64_t count_ = 0, done_ = 0;
-  std::int64_t per_line_ = 0;  ///< numbers that a line holds, but for the last one
-  bool skips_ = false;         ///< what the format skips may be anything, so blanks tell nothing
-  std::string_view line_;
-  line_cursor tokens_;
-  bool by_blanks_ = false;  ///< this line: by tokens_ rather than by columns
-  std::size_t column_ = 0;
-  std::size_t run_ = 0;
-  std::int64_t used_ = 0;  ///< fields of this run that are read
-};
-
-std::string_view field_reader::next() {
-  if (run_ == format_->size()) begin_line();
-  while ((*format_)[run_].kind == field_kind::skip || used_ == (*format_)[run_].repeat) {
-    if ((*format_)[run_].kind == field_kind::skip) column_ += static_cast<std::size_t>((*format_)[run_].width);
-    advance();
-  }
-  kind_ = &(*format_)[run_];
-  const std::size_t first = std::min(column_, line_.size());
-  column_ += static_cast<std::size_t>(kind_->width);
-  ++used_;
-  ++done_;
-  const std::string_view field = by_blanks_ ? tokens_.take() : trimmed(line_.substr(first, column_ - first));
-  // At the end of the file a field that is not whole is a number that has lost digits.
-  if (lines_.unterminated() && column_ > line_.size()) {
-    fail_at(place().where(), errc::truncated, "the file ends inside {} {} of {}", what_, done_, count_);
-  }
-  if (field.empty()) {
-    fail_at(place().where(), errc::parse_error, "columns {} .. {} are blank: {} {} of {} is missing", first + 1,
-            column_, what_, done_, count_);
-  }
-  return field;
-}
-
-void field_reader::end() {
-  for (std::size_t k = run_ + 1; k < format_->size() && (*format_)[k].kind == field_kind::skip; ++k) {
-    column_ += static_cast<std::size_t>((*format_)[k].width);
-  }
-  require_blank_rest();
-}
-
-void field_reader::begin_line() {
-  require_blank_rest();
-  do {
-    if (!lines_.next(line_)) {
-      fail_at({.path = path_, .line = lines_.number() + 1}, errc::truncated, "the file ends after {} of {}: {}", done_,
-              count_, what_);
-    }
-    if (lines_.cut()) {
-      fail_at(place().where(), errc::parse_error, "the line is longer than {} bytes", line_reader::max_line);
-    }
-    if (line_.ends_with('\r')) line_.remove_suffix(1);
-  } while (trimmed(line_).empty());
-  column_ = 0;
-  run_ = 0;
-  used_ = 0;
-  const std::int64_t wanted = std::min(per_line_, count_ - done_);
-  std::int64_t num_tokens = 0;
-  for (line_cursor at(line_); num_tokens <= wanted && !at.take().empty();) ++num_tokens;
-  by_blanks_ = !skips_ && num_tokens == wanted;
-  tokens_ = line_cursor(line_);
-}
-
-void field_reader::require_blank_rest() const {
-  if (by_blanks_) return;
-  const std::string_view rest = trimmed(line_.substr(std::min(column_, line_.size())));
-  if (rest.empty()) return;
-  fail_at(place().where(), errc::trailing_data, "{}: stands behind the {} columns of the format", quoted(rest),
-          column_);
-}
 
 /// A file's header, read; then entries() once.
 class rutherford_boeing_reader {

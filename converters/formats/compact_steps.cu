@@ -5,7 +5,9 @@
 #include <cub/device/device_scan.cuh>
 #include <utility>
 
+#include "converters/formats/compact_classes.cuh"
 #include "converters/formats/compact_order.cuh"
+#include "converters/formats/compact_team.cuh"
 #include "converters/formats/device_loops.cuh"
 #include "converters/formats/device_steps.hpp"
 
