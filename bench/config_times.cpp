@@ -31,7 +31,7 @@ using namespace bcsc;
 using json = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "bcsc-config-times-1";
-constexpr std::int64_t heights[] = {1, 2, 4, 8, 16, 32, 64, 128};
+constexpr std::int64_t heights[] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128};
 
 struct options {
   std::string device = "cuda", out = "config-times.json.gz";

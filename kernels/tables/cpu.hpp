@@ -62,12 +62,15 @@ struct cpu_columns_config : cpu_config {
   }
 };
 
-/// Every pair of an m_tile and an n_tile, for 32- and for 64-bit indices.
-template <class Row, std::size_t Ms, std::size_t Ns>
-consteval auto cpu_grid(const std::array<int, Ms>& m_tiles, const std::array<int, Ns>& n_tiles) {
-  std::array<Row, 2 * Ms * Ns> grid{};
+inline constexpr std::array any_indices{32, 64};
+
+/// Every pair of an m_tile and an n_tile, for indices of so many bits.
+template <class Row, std::size_t Ms, std::size_t Ns, std::size_t Bits = 2>
+consteval auto cpu_grid(const std::array<int, Ms>& m_tiles, const std::array<int, Ns>& n_tiles,
+                        const std::array<int, Bits>& widths = any_indices) {
+  std::array<Row, Bits * Ms * Ns> grid{};
   std::size_t at = 0;
-  for (int index_bits : {32, 64}) {
+  for (int index_bits : widths) {
     for (int m : m_tiles) {
       for (int n : n_tiles) grid[at++] = Row{{m, n, index_bits, {}}};
     }
@@ -94,11 +97,14 @@ consteval auto cpu_narrow_rows_configs() {
   }
 }
 
+/// For 32-bit indices alone: a third of the CPU kernels' code would be for matrices of 2^31 entries and more, where
+/// rows and columns serve.
 consteval auto cpu_blocks_configs() {
+  using bits = std::array<int, 1>;
   if constexpr (built_space == space::few) {
-    return cpu_grid<cpu_blocks_config>(std::array{3, 4}, std::array{128});
+    return cpu_grid<cpu_blocks_config>(std::array{3, 4}, std::array{128}, bits{32});
   } else {
-    return cpu_grid<cpu_blocks_config>(std::array{2, 3, 4, 6, 8}, std::array{32, 64, 128, 512});
+    return cpu_grid<cpu_blocks_config>(std::array{2, 3, 4, 6, 8}, std::array{32, 64, 128, 512}, bits{32});
   }
 }
 

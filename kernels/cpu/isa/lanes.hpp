@@ -16,12 +16,15 @@ namespace bcsc::kernels::cpu::BCSC_ISA {
 #if defined(__AVX512F__)
 inline constexpr int vector_bytes = 64;
 inline constexpr int num_registers = 32;
+inline constexpr bool masked_loads = true;  ///< which cost what others do
 #elif defined(__AVX2__)
 inline constexpr int vector_bytes = 32;
 inline constexpr int num_registers = 16;
+inline constexpr bool masked_loads = false;
 #else
 inline constexpr int vector_bytes = 16;
 inline constexpr int num_registers = 16;
+inline constexpr bool masked_loads = false;
 #endif
 
 /// A vector of T that takes `Bytes`: the whole register, or for a few columns of C a half or a quarter of it, which

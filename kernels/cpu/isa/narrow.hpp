@@ -109,7 +109,7 @@ void run_narrow(const job<T, I>& work, int64_t n_tile, int threads) {
   for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
     const pass_list<max_pass, float> passes(from, to);
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<max_pass, float, I>(columns, [&](auto pass, auto edge) {
+      with_pass<max_pass, float, whole_passes<I>>(columns, [&](auto pass, auto edge) {
         narrow_rows<pass.vectors, pass.bytes, edge.part>(work, first, last, column, columns);
       });
     });

@@ -25,17 +25,21 @@ struct pass_edge {
   static constexpr bool part = Part;
 };
 
+/// With 64-bit indices memory is what takes time.
+template <class I>
+inline constexpr bool whole_passes = sizeof(I) == 4;
+
 /// Calls body(pass_width<vectors, their bytes>, pass_edge<whether the last vector is a part>): as few vectors as hold
-/// the columns, and a single one no wider than need be. With 64-bit indices I, where memory is what takes time, a last
-/// vector that is whole is done as a part, too: half as many passes to compile.
-template <int Most, class T, class I, int Bytes = vector_bytes, class Body>
+/// the columns, and a single one no wider than need be. Without Whole, a last vector that is whole is done as a part,
+/// too: half as many passes to compile.
+template <int Most, class T, bool Whole, int Bytes = vector_bytes, class Body>
 [[gnu::always_inline]] inline void with_pass(int64_t columns, const Body& body) {
   if constexpr (Most > 1) {
-    if (columns <= (Most - 1) * width<T>) return with_pass<Most - 1, T, I>(columns, body);
+    if (columns <= (Most - 1) * width<T>) return with_pass<Most - 1, T, Whole>(columns, body);
   } else if constexpr (Bytes > min_bytes) {
-    if (columns <= width<T, Bytes / 2>) return with_pass<1, T, I, Bytes / 2>(columns, body);
+    if (columns <= width<T, Bytes / 2>) return with_pass<1, T, Whole, Bytes / 2>(columns, body);
   }
-  if constexpr (sizeof(I) == 4) {
+  if constexpr (Whole) {
     if (columns % width<T, Bytes> == 0) return body(pass_width<Most, Bytes>{}, pass_edge<false>{});
   }
   body(pass_width<Most, Bytes>{}, pass_edge<true>{});
@@ -66,7 +70,7 @@ void share_of_contiguous(const job<T, I>& work, int64_t block, int64_t end, int6
   const int64_t step = passes.count == 1 ? end - block : 1;
   for (; block < end; block += step) {
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<most, T, I>(columns, [&](auto pass, auto edge) {
+      with_pass<most, T, whole_passes<I>>(columns, [&](auto pass, auto edge) {
         work.far
             ? rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, block + step, column, columns)
             : rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, block + step, column,
@@ -89,7 +93,7 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
       const int64_t rows = least(m_tile, height - row);
       for (int64_t i = 0; i < rows * ld; i += width<T>) store(tile + i, vec<T>{});
       passes.for_each([&](int64_t column, int64_t columns) {
-        with_pass<max_pass, T, I>(columns, [&](auto pass, auto edge) {
+        with_pass<max_pass, T, whole_passes<I>>(columns, [&](auto pass, auto edge) {
           const part<T, pass.bytes> lanes(columns - (pass.vectors - 1) * width<T, pass.bytes>);
           pass_in_scratch<pass.vectors, pass.bytes, edge.part>(a, block, row, rows, work.b + column, work.ldb, lanes,
                                                                tile + (column - from), ld);
@@ -104,6 +108,7 @@ void share_in_scratch(const job<T, I>& work, int64_t m_tile, int64_t block, int6
 template <int Rows, class T, class I>
 void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
   constexpr int most = widest_pass(Rows) < max_pass ? widest_pass(Rows) : max_pass;
+  constexpr bool whole = !masked_loads && whole_passes<I>;  // one load in `Rows` operations
   const pass_list<most, T> passes(from, to);
   const bool contiguous = Rows > 1 && work.out.col_stride == 1;
   // A contiguous C is written as it comes; of a strided one some rows are gathered, to fill its cache lines.
@@ -111,7 +116,7 @@ void share_in_registers(const job<T, I>& work, int64_t block, int64_t end, int64
   for (; block < end; block += step) {
     const int64_t group_end = least(block + step, end);
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<most, T, I>(columns, [&](auto pass, auto edge) {
+      with_pass<most, T, whole>(columns, [&](auto pass, auto edge) {
         const int64_t next = group_end - block > 1 ? column : column + columns < to ? column + columns : from;
         for (int64_t first = block; first < group_end;) {
           first = pass_in_registers<Rows, pass.vectors, pass.bytes, edge.part>(work, first, group_end, column, columns,
