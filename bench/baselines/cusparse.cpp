@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,12 +39,21 @@ struct vector_descriptor {
 
 constexpr cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
+/// A function of cuSPARSE, with the name that its errors are reported under.
+template <class Function>
+struct library_function {
+  Function call;
+  const char* name;
+};
+template <class Function>
+library_function(Function, const char*) -> library_function<Function>;
+
 /// SpMM's steps. SpMV's take the same arguments, but for the operation on B.
 struct spmm {
   using operand = dense_descriptor;
-  static constexpr auto buffer_size = cusparseSpMM_bufferSize;
-  static constexpr auto preprocess = cusparseSpMM_preprocess;
-  static constexpr auto multiply = cusparseSpMM;
+  static constexpr library_function buffer_size{cusparseSpMM_bufferSize, "cusparseSpMM_bufferSize"};
+  static constexpr library_function preprocess{cusparseSpMM_preprocess, "cusparseSpMM_preprocess"};
+  static constexpr library_function multiply{cusparseSpMM, "cusparseSpMM"};
   cusparseSpMMAlg_t algorithm;
   cusparseOperation_t op = plain;
 
@@ -55,9 +65,9 @@ struct spmm {
 };
 struct spmv {
   using operand = vector_descriptor;
-  static constexpr auto buffer_size = cusparseSpMV_bufferSize;
-  static constexpr auto preprocess = cusparseSpMV_preprocess;
-  static constexpr auto multiply = cusparseSpMV;
+  static constexpr library_function buffer_size{cusparseSpMV_bufferSize, "cusparseSpMV_bufferSize"};
+  static constexpr library_function preprocess{cusparseSpMV_preprocess, "cusparseSpMV_preprocess"};
+  static constexpr library_function multiply{cusparseSpMV, "cusparseSpMV"};
   cusparseSpMVAlg_t algorithm;
 
   template <class Step, class Last>
@@ -77,18 +87,18 @@ class product {
       : library_(library), b_(b), c_(c), call_(call) {
     describe_a(&a_.handle);
     std::size_t bytes = 0;
-    check(step(Call::buffer_size, &bytes), "cuSPARSE's buffer size");
+    step(Call::buffer_size, &bytes);
     workspace_ = stage_array<char>(where, static_cast<std::int64_t>(bytes));
-    check(step(Call::preprocess, workspace_.data()), "cuSPARSE's preprocessing");
+    step(Call::preprocess, workspace_.data());
     where.wait();
   }
 
-  void start() const { check(step(Call::multiply, workspace_.data()), "cuSPARSE's product"); }
+  void start() const { step(Call::multiply, workspace_.data()); }
 
  private:
-  template <class Step, class Last>
-  cusparseStatus_t step(Step which, Last last) const {
-    return call_.call(which, library_.sparse, &one_, a_, b_, &zero_, c_, compute_type<T>, last);
+  template <class Function, class Last>
+  void step(const library_function<Function>& which, Last last) const {
+    check(call_.call(which.call, library_.sparse, &one_, a_, b_, &zero_, c_, compute_type<T>, last), which.name);
   }
 
   handles& library_;
@@ -185,7 +195,8 @@ rival<T> cusparse_spmv(const std::shared_ptr<handles>& library, stage& where, co
 
 // --- COO ------------------------------------------------------------------------------------------------------------
 
-/// The row of each non-zero, on the device.
+/// The row of each non-zero, on the device. By hand, since to_coo also copies columns and values, which lie on the
+/// device already: that time would count as cuSPARSE's conversion.
 struct placed_rows {
   stage_array<std::int32_t> indices;
   double convert_seconds = 0;
@@ -193,8 +204,12 @@ struct placed_rows {
   template <number T>
   placed_rows(stage& where, const csr_view<T, std::int32_t>& a) {
     const auto begin = std::chrono::steady_clock::now();
-    const coo_matrix<T, std::int32_t> host = to_coo(a);
-    indices = stage_array<std::int32_t>(where, host.row_ind());
+    std::vector<std::int32_t> host;
+    host.reserve(static_cast<std::size_t>(a.nnz()));
+    for (std::size_t i = 0; i + 1 < a.row_ptr.size(); ++i) {
+      host.insert(host.end(), static_cast<std::size_t>(a.row_ptr[i + 1] - a.row_ptr[i]), static_cast<std::int32_t>(i));
+    }
+    indices = stage_array<std::int32_t>(where, std::span<const std::int32_t>(host));
     convert_seconds = seconds_since(begin);
   }
 };
