@@ -28,6 +28,7 @@ struct bench_options {
   /// fastest nearly everywhere, in the layout that is asked for.
   bool thorough = false;
   bool full = false;  ///< thorough, and every row of every table
+  bool is_thorough() const { return thorough || full; }
   /// Rows, or algorithms with all their rows: only these of the library's own, beside the plan ("plan" names nothing
   /// but it). Their times of conversion are not measured: rows that read A in the same form share it. Empty: as
   /// `thorough` and `full` say.
