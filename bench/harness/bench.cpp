@@ -66,16 +66,16 @@ void run_input(bench_room& room, run_result& run, const input& from,
   }
 }
 
-/// Our algorithms of which rows are measured, in the tables' order.
+/// Our algorithms of which configs are measured, in the tables' order.
 std::vector<std::string> algorithms_of(backend where, const bench_options& options) {
   const auto& named = options.kernels;
   std::vector<std::string> names;
-  for (const kernel_info& row : kernel_table()) {
+  for (const kernel_info& config : kernel_table()) {
     const bool measured = named.empty()
                               ? options.is_thorough()
-                              : std::ranges::count(named, row.name) + std::ranges::count(named, row.algorithm);
-    if (measured && row.where == where && row.built && !std::ranges::count(names, row.algorithm)) {
-      names.push_back(row.algorithm);
+                              : std::ranges::count(named, config.name) + std::ranges::count(named, config.algorithm);
+    if (measured && config.where == where && config.built && !std::ranges::count(names, config.algorithm)) {
+      names.push_back(config.algorithm);
     }
   }
   return names;
@@ -87,7 +87,7 @@ run_result measure_all(const context& ctx, const bench_options& options,
                        const std::function<void(const run_result&)>& on_case) {
   require_valid(options);
   for (const std::string& name : options.kernels) {
-    const auto called_so = [&](const kernel_info& row) { return row.name == name || row.algorithm == name; };
+    const auto called_so = [&](const kernel_info& config) { return config.name == name || config.algorithm == name; };
     if (name == "plan" || std::ranges::any_of(kernel_table(), called_so)) continue;
     core::fail(errc::no_such_kernel, "bench: kernels holds \"{}\": no kernel and no algorithm is called so", name);
   }

@@ -104,12 +104,12 @@ class matrix_bench {
     const operands<T> same(*room_.where, host_b.view(), host_.rows);
 
     candidates_.clear();
-    const auto rows = rows_to_try();
+    const auto configs = configs_to_try();
     const auto rivals = rivals_to_try(cols);
     num_tried_ = 0;
     num_to_try_ = 1 + static_cast<std::int64_t>(rivals.size());
-    for (const auto& algorithm : rows) num_to_try_ += static_cast<std::int64_t>(algorithm.size());
-    add_own(rows, expected, same);
+    for (const auto& algorithm : configs) num_to_try_ += static_cast<std::int64_t>(algorithm.size());
+    add_own(configs, expected, same);
     for (const rival<T>* r : rivals) add_rival(*r, expected, same);
     std::optional<operands<T>> opposite;  // lives until all are timed
     if (room_.options.is_thorough() && std::ranges::any_of(rivals, &rival<T>::other_layout)) {
@@ -124,17 +124,17 @@ class matrix_bench {
   }
 
   /// Of the library's own, beside the plan, by algorithm.
-  std::vector<std::vector<kernel_info>> rows_to_try() const {
+  std::vector<std::vector<kernel_info>> configs_to_try() const {
     const auto& named = room_.options.kernels;
     if (named.empty() && !room_.options.is_thorough()) return {};
-    auto rows = own_.rows_by_algorithm(room_.options.full || !named.empty());
-    if (named.empty()) return rows;
-    for (auto& algorithm : rows) {
-      std::erase_if(algorithm, [&](const kernel_info& row) {
-        return std::ranges::count(named, row.name) + std::ranges::count(named, row.algorithm) == 0;
+    auto configs = own_.configs_by_algorithm(room_.options.full || !named.empty());
+    if (named.empty()) return configs;
+    for (auto& algorithm : configs) {
+      std::erase_if(algorithm, [&](const kernel_info& config) {
+        return std::ranges::count(named, config.name) + std::ranges::count(named, config.algorithm) == 0;
       });
     }
-    return rows;
+    return configs;
   }
 
   std::vector<const rival<T>*> rivals_to_try(std::int64_t cols) const {
@@ -155,50 +155,50 @@ class matrix_bench {
 
   void add_own(const std::vector<std::vector<kernel_info>>& by_algorithm, const expectation<T>& expected,
                const operands<T>& on) {
-    for (const auto& rows : by_algorithm) {
+    for (const auto& configs : by_algorithm) {
       if (!room_.options.kernels.empty()) {
-        for (const kernel_info& row : rows) add_shared_row(row, expected, on);
+        for (const kernel_info& config : configs) add_shared_config(config, expected, on);
       } else if (room_.options.full) {
-        for (const kernel_info& row : rows) add_row(row, expected, on);
+        for (const kernel_info& config : configs) add_config(config, expected, on);
       } else {
-        add_best_row(rows, expected, on);
+        add_best_config(configs, expected, on);
       }
     }
     candidate plan{.result = {.name = "plan", .group = "plan", .ours = true, .order = on.order()}};
     add(std::move(plan), expected, on, [&] { return own_.chosen(on.b(), on.c()); });
   }
 
-  static candidate entry_of(const kernel_info& row, const operands<T>& on) {
-    return {.result = {.name = row.name, .group = row.algorithm, .ours = true, .order = on.order()}};
+  static candidate entry_of(const kernel_info& config, const operands<T>& on) {
+    return {.result = {.name = config.name, .group = config.algorithm, .ours = true, .order = on.order()}};
   }
 
-  void add_shared_row(const kernel_info& row, const expectation<T>& expected, const operands<T>& on) {
-    add(entry_of(row, on), expected, on, [&] { return own_.row_prepared(row.name, on.b(), on.c()); });
+  void add_shared_config(const kernel_info& config, const expectation<T>& expected, const operands<T>& on) {
+    add(entry_of(config, on), expected, on, [&] { return own_.config_prepared(config.name, on.b(), on.c()); });
   }
 
-  bool add_row(const kernel_info& row, const expectation<T>& expected, const operands<T>& on) {
-    return add(entry_of(row, on), expected, on, [&] { return own_.row_from_host(row.name, on.b(), on.c()); });
+  bool add_config(const kernel_info& config, const expectation<T>& expected, const operands<T>& on) {
+    return add(entry_of(config, on), expected, on, [&] { return own_.config_from_host(config.name, on.b(), on.c()); });
   }
 
-  /// Times all rows quickly and takes the fastest; should its result be wrong, that is kept as a failure and the next
-  /// one takes its place.
-  void add_best_row(const std::vector<kernel_info>& rows, const expectation<T>& expected, const operands<T>& on) {
+  /// Times all configs quickly and takes the fastest; should its result be wrong, that is kept as a failure and the
+  /// next one takes its place.
+  void add_best_config(const std::vector<kernel_info>& configs, const expectation<T>& expected, const operands<T>& on) {
     std::vector<std::pair<double, const kernel_info*>> ranking;
     double best = std::numeric_limits<double>::infinity();
-    for (const kernel_info& row : rows) {
+    for (const kernel_info& config : configs) {
       try {
-        tell_of_trying(row.name);
-        const double seconds = quick_seconds(*room_.where, own_.row(row.name, on.b(), on.c()), best);
+        tell_of_trying(config.name);
+        const double seconds = quick_seconds(*room_.where, own_.config(config.name, on.b(), on.c()), best);
         best = std::min(best, seconds);
-        ranking.emplace_back(seconds, &row);
+        ranking.emplace_back(seconds, &config);
       } catch (const error& e) {
         if (is_fatal(e)) throw;
-        note_failure(row.name, row.algorithm, on.order(), e);
+        note_failure(config.name, config.algorithm, on.order(), e);
       }
     }
     std::ranges::sort(ranking);
-    for (const auto& [seconds, row] : ranking) {
-      if (add_row(*row, expected, on)) break;
+    for (const auto& [seconds, config] : ranking) {
+      if (add_config(*config, expected, on)) break;
     }
   }
 
