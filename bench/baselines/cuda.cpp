@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <vector>

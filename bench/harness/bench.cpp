@@ -1,5 +1,7 @@
 #include "bench/harness/bench.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ostream>

@@ -1,5 +1,7 @@
 #include "bench/harness/matrix_bench.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
