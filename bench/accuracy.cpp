@@ -16,8 +16,8 @@
 #include "bench/harness/stage.hpp"
 
 /// How far products are from a reference in higher precision (fp64; long double for fp64), and how near to the bound
-/// that is promised (bench/harness/bound.hpp): the plan's choice in every precision, and all rows of every algorithm.
-/// Nothing is timed. B is uniform in [-1, 1).
+/// that is promised (bench/harness/bound.hpp): the plan's choice in every precision, and all configs of every
+/// algorithm. Nothing is timed. B is uniform in [-1, 1).
 namespace {
 
 using namespace bcsc;
@@ -33,24 +33,24 @@ struct options {
   double max_seconds = 1e9;
 };
 
-/// Who computed: the plan in a precision, or the rows of an algorithm that promise the same.
+/// Who computed: the plan in a precision, or the configs of an algorithm that promise the same.
 struct group {
   std::string name;  ///< "plan", or the algorithm
   compute_class compute = compute_class::full;
   error_bound bound;
 };
 
-/// What the rows of one group do on one matrix.
+/// What the configs of one group do on one matrix.
 struct group_accuracy {
   group who;
-  std::int64_t num_rows = 0, violations = 0, compared = 0;
+  std::int64_t num_configs = 0, violations = 0, compared = 0;
   double max_error = 0, max_share = 0;
-  double sum_error = 0, sum_share = 0;  ///< of the rows' means
-  std::string worst;                    ///< the row with the greatest share of its bound
+  double sum_error = 0, sum_share = 0;  ///< of the configs' means
+  std::string worst;                    ///< the config with the greatest share of its bound
   std::vector<std::string> failures;
 
-  void add(const std::string& row, const bench::accuracy& found) {
-    ++num_rows;
+  void add(const std::string& config, const bench::accuracy& found) {
+    ++num_configs;
     violations += found.violations;
     compared += found.compared;
     max_error = std::max(max_error, found.max_error);
@@ -58,23 +58,25 @@ struct group_accuracy {
     sum_share += found.mean_bound_share;
     if (worst.empty() || found.max_bound_share > max_share) {
       max_share = found.max_bound_share;
-      worst = row;
+      worst = config;
     }
   }
-  double mean_error() const { return num_rows > 0 ? sum_error / static_cast<double>(num_rows) : 0; }
-  double mean_share() const { return num_rows > 0 ? sum_share / static_cast<double>(num_rows) : 0; }
+  double mean_error() const { return num_configs > 0 ? sum_error / static_cast<double>(num_configs) : 0; }
+  double mean_share() const { return num_configs > 0 ? sum_share / static_cast<double>(num_configs) : 0; }
 };
 
 /// 2^-24 where sums are fp32, 2^-53 where they are fp64: what errors are told in.
 double unit_roundoff_of(value_type type) { return std::ldexp(1.0, type == value_type::fp64 ? -53 : -24); }
 
-bool same_promise(const group& a, const kernel_info& row) {
-  return a.name == row.algorithm && a.bound.more_terms == row.bound.more_terms &&
-         a.bound.rounding == row.bound.rounding;
+bool same_promise(const group& a, const kernel_info& config) {
+  return a.name == config.algorithm && a.bound.more_terms == config.bound.more_terms &&
+         a.bound.rounding == config.bound.rounding;
 }
 
-/// TF32 is a class of its own: the plan may then choose rows that round.
-compute_class class_of(const kernel_info& row) { return row.rounds_values ? compute_class::tf32 : compute_class::full; }
+/// TF32 is a class of its own: the plan may then choose configs that round.
+compute_class class_of(const kernel_info& config) {
+  return config.rounds_values ? compute_class::tf32 : compute_class::full;
+}
 
 /// One matrix in one type.
 template <class T>
@@ -97,24 +99,26 @@ class matrix_accuracy {
   std::vector<group_accuracy> run() {
     std::vector<group_accuracy> groups;
     bench::own_kernels<T> own(here_.ctx, where_, a_, placed_.view());
-    const auto algorithms = own.rows_by_algorithm(false);
+    const auto algorithms = own.configs_by_algorithm(false);
     std::vector<compute_class> classes{compute_class::full};
-    for (const auto& rows : algorithms) {
-      if (std::ranges::any_of(rows, &kernel_info::rounds_values)) classes = {compute_class::full, compute_class::tf32};
+    for (const auto& configs : algorithms) {
+      if (std::ranges::any_of(configs, &kernel_info::rounds_values)) {
+        classes = {compute_class::full, compute_class::tf32};
+      }
     }
     for (const compute_class compute : classes) {
       const bench::own_kernels<T> of_class(here_.ctx, where_, a_, placed_.view(), compute);
       groups.push_back({.who = {.name = "plan", .compute = compute}});
       add(groups.back(), "plan", [&] { return of_class.planned({}, b_view_, c_view_); });
     }
-    for (const auto& rows : algorithms) {
-      for (const kernel_info& row : rows) {
-        auto to = std::ranges::find_if(groups, [&](const auto& g) { return same_promise(g.who, row); });
+    for (const auto& configs : algorithms) {
+      for (const kernel_info& config : configs) {
+        auto to = std::ranges::find_if(groups, [&](const auto& g) { return same_promise(g.who, config); });
         if (to == groups.end()) {
-          groups.push_back({.who = {row.algorithm, class_of(row), row.bound}});
+          groups.push_back({.who = {config.algorithm, class_of(config), config.bound}});
           to = std::prev(groups.end());
         }
-        add(*to, row.name, [&] { return own.row_prepared(row.name, b_view_, c_view_); });
+        add(*to, config.name, [&] { return own.config_prepared(config.name, b_view_, c_view_); });
       }
     }
     return groups;
@@ -164,7 +168,7 @@ json to_json(const std::string& matrix, value_type type, const group_accuracy& g
           {"group", g.who.name},
           {"more_terms", g.who.bound.more_terms},
           {"rounding", g.who.bound.rounding},
-          {"rows", g.num_rows},
+          {"rows", g.num_configs},
           {"unit_roundoff", unit_roundoff_of(type)},
           {"max_error", bench::finite_or_null(g.max_error)},
           {"mean_error", bench::finite_or_null(g.mean_error())},
@@ -178,9 +182,9 @@ json to_json(const std::string& matrix, value_type type, const group_accuracy& g
 
 void print(const std::string& matrix, value_type type, const group_accuracy& g) {
   const double u = unit_roundoff_of(type);
-  fmt::print("{:<34.34} {:<5} {:<5} {:<9} {:>3} {:>8.0e} {:>5} | {:>10.3g} {:>10.3g} | {:>9.3g} {:>9.3g}  {}{}\n",
+  fmt::print("{:<34.34} {:<5} {:<5} {:<9} {:>3} {:>8.0e} {:>7} | {:>10.3g} {:>10.3g} | {:>9.3g} {:>9.3g}  {}{}\n",
              matrix, to_string(type), to_string(g.who.compute), g.who.name, g.who.bound.more_terms,
-             g.who.bound.rounding, g.num_rows, g.max_error / u, g.mean_error() / u, g.max_share, g.mean_share(),
+             g.who.bound.rounding, g.num_configs, g.max_error / u, g.mean_error() / u, g.max_share, g.mean_share(),
              g.worst, g.violations > 0 ? "  BEYOND THE BOUND" : "");
   for (const std::string& failure : g.failures) fmt::print("  FAILED: {}\n", failure);
 }
@@ -195,8 +199,8 @@ int run(const options& wanted) {
   document["matrices"] = document["results"] = json::array();
   fmt::print("{}; {}; N = {}; errors in u |A||B|, u = 2^-24 (fp64: 2^-53)\n", here.machine.context,
              here.machine.git_hash, wanted.cols);
-  fmt::print("{:<34} {:<5} {:<5} {:<9} {:>3} {:>8} {:>5} | {:>10} {:>10} | {:>9} {:>9}  {}\n", "matrix", "type",
-             "class", "who", "c", "rounding", "rows", "max error", "mean", "of bound", "mean", "worst row");
+  fmt::print("{:<34} {:<5} {:<5} {:<9} {:>3} {:>8} {:>7} | {:>10} {:>10} | {:>9} {:>9}  {}\n", "matrix", "type",
+             "class", "who", "c", "rounding", "configs", "max error", "mean", "of bound", "mean", "worst config");
 
   bool all_well = true;
   results.for_each_matrix(wanted.matrices, seed, wanted.max_seconds, [&](const bench::loaded_matrix& m) {

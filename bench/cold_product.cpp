@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
   app.add_option("--cols", wanted.cols, "N")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--kernel", wanted.kernel, "A row or an algorithm instead of the plan's choice");
+  app.add_option("--kernel", wanted.kernel, "A config or an algorithm instead of the plan's choice");
   app.add_option("--samples", wanted.samples, "Cold products timed; 0: bytes are counted, nothing is timed")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -22,9 +22,9 @@
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
 
-/// What the plan's choice is fitted to: the time of every row of the kernel tables on each matrix, taken quickly (the
-/// least of few runs, warm), with the matrix's statistics at every height. Not for claims: nothing is checked here but
-/// that it runs; `bcsc bench` checks, and times with care.
+/// What the plan's choice is fitted to: the time of every config on each matrix, taken quickly (the least of few runs,
+/// warm), with the matrix's statistics at every height. Not for claims: nothing is checked here but that it runs; `bcsc
+/// bench` checks, and times with care.
 namespace {
 
 using namespace bcsc;
@@ -88,17 +88,19 @@ class matrix_times {
         to[name] = e.what();
       }
     };
-    const auto start_of = [&](const std::string& row) {
-      if (!wanted_.in_place) return own_.row(row, b_view, c_view);
-      return own_.planned({.expert = {.kernel = row, .reading = col_major_b::in_place}}, b_view, c_view).start;
+    const auto start_of = [&](const std::string& config) {
+      if (!wanted_.in_place) return own_.config(config, b_view, c_view);
+      return own_.planned({.expert = {.kernel = config, .reading = col_major_b::in_place}}, b_view, c_view).start;
     };
     for (const bench::rival<T>& r : rivals_) {
       if (r.bounded && r.computes(n)) note(other, r.name, [&] { return r.prepare(b_view, c_view).start; });
     }
-    for (const auto& rows : own_.rows_by_algorithm(false)) {
-      if (!wanted_.algorithms.empty() && std::ranges::count(wanted_.algorithms, rows.front().algorithm) == 0) continue;
-      for (const kernel_info& row : rows) {
-        note(entries, row.name, [&] { return start_of(row.name); });
+    for (const auto& configs : own_.configs_by_algorithm(false)) {
+      const bool wanted =
+          wanted_.algorithms.empty() || std::ranges::count(wanted_.algorithms, configs.front().algorithm) > 0;
+      if (!wanted) continue;
+      for (const kernel_info& config : configs) {
+        note(entries, config.name, [&] { return start_of(config.name); });
       }
     }
     return {{"cols", n}, {"rows", std::move(entries)}, {"rivals", std::move(other)}};
@@ -195,11 +197,11 @@ int run(const options& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"The time of every row of the kernel tables, quickly: what the plan's choice is fitted to"};
+  CLI::App app{"The time of every config, quickly: what the plan's choice is fitted to"};
   options wanted;
   app.add_option("MATRIX", wanted.matrices, "Files, folders, names of the catalogue, specifications")->required();
   app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
-  app.add_option("--algorithm", wanted.algorithms, "Only the rows of these (all)")->delimiter(',');
+  app.add_option("--algorithm", wanted.algorithms, "Only the configs of these (all)")->delimiter(',');
   app.add_option("--cols", wanted.cols, "Values of N")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
@@ -210,7 +212,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--least-nnz", wanted.min_nnz, "Passes over files with fewer non-zeros")->capture_default_str();
   app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds")->capture_default_str();
-  app.add_flag("--in-place", wanted.in_place, "B and C column-major, B read where it lies, by the rows that can");
+  app.add_flag("--in-place", wanted.in_place, "B and C column-major, B read where it lies, by the configs that can");
   app.add_flag("--rivals", wanted.rivals, "cuSPARSE and cuBLAS too");
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

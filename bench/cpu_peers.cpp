@@ -51,7 +51,7 @@ struct options {
   std::string mkl, out;
   int threads = 0, rounds = 11;
   double max_seconds = std::numeric_limits<double>::infinity();
-  bool rows = false;
+  bool configs = false;
   std::int64_t min_nnz = 20000;
   std::vector<std::int64_t> cols = {1, 8, 32, 128};
   std::vector<std::string> types = {"fp32", "fp64"}, matrices;
@@ -125,7 +125,7 @@ struct peers {
 /// Non-empty columns at the block heights of the kernel tables.
 json non_empty_columns(const csr_matrix<double>& a) {
   std::set<std::int64_t> heights;
-  for (const kernel_info& row : kernel_table(backend::cpu, value_type::fp64)) heights.insert(row.m_tile);
+  for (const kernel_info& config : kernel_table(backend::cpu, value_type::fp64)) heights.insert(config.m_tile);
   const std::vector<std::int64_t> m_blocks(heights.begin(), heights.end());
   json counts = json::object();
   for (const block_statistics& s : analyse_blocks(a.view(), m_blocks)) counts[std::to_string(s.m_block)] = s.nnzc;
@@ -171,7 +171,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
   };
 
   bench::own_kernels<T> ours(ctx, where, a, a);
-  std::vector<contender> contenders, rows;
+  std::vector<contender> contenders, configs;
   admit(contenders, {.name = "plan", .group = "plan"}, [&] { return ours.chosen(b, c); });
   const bench::problem<T> task{a, a};
   for (const auto& library : others.libraries) {
@@ -181,24 +181,24 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
     }
   }
   take_turns(contenders, o.rounds, seconds);
-  if (o.rows) {
-    for (const auto& algorithm : ours.rows_by_algorithm(false)) {
-      for (const kernel_info& row : algorithm) {
+  if (o.configs) {
+    for (const auto& algorithm : ours.configs_by_algorithm(false)) {
+      for (const kernel_info& config : algorithm) {
         // Wider tiles than the least that holds all columns do the same.
         const bool is_wide = std::ranges::any_of(algorithm, [&](const kernel_info& other) {
-          return other.m_tile == row.m_tile && other.n_tile < row.n_tile && other.n_tile >= cols;
+          return other.m_tile == config.m_tile && other.n_tile < config.n_tile && other.n_tile >= cols;
         });
         if (is_wide) continue;
-        admit(rows, {.name = row.name, .group = "row"}, [&] { return ours.row_from_host(row.name, b, c); });
+        admit(configs, {.name = config.name, .group = "row"}, [&] { return ours.config_from_host(config.name, b, c); });
       }
     }
-    take_turns(rows, min_rounds, seconds);
+    take_turns(configs, min_rounds, seconds);
   }
 
   json result = {{"matrix", name}, {"cols", cols}, {"type", to_string(value_type_of<T>)}, {"nnz", a.nnz()}};
   json entries = json::array();
   for (const contender& it : contenders) entries.push_back(to_json(it));
-  for (const contender& it : rows) entries.push_back(to_json(it));
+  for (const contender& it : configs) entries.push_back(to_json(it));
   result["entries"] = std::move(entries);
   result["failures"] = std::move(failures);
   for (const char* group : rival_groups) {
@@ -222,18 +222,18 @@ void print_case(const json& c) {
   const auto ratio = [&](const char* key) {
     return c.contains(key) ? fmt::format("{:6.2f}", c[key].get<double>()) : fmt::format("{:>6}", "-");
   };
-  std::string kernel, best_row;
+  std::string kernel, best_config;
   double least = 0;
   for (const json& e : c["entries"]) {
     if (e["group"] == "plan") kernel = e["kernel"];
     if (e["group"] == "row" && (least == 0 || e["median"] < least)) {
       least = e["median"];
-      best_row = fmt::format("  best {} {:.2f}", e["name"].get<std::string>(), best_of(c, "plan") / least);
+      best_config = fmt::format("  best {} {:.2f}", e["name"].get<std::string>(), best_of(c, "plan") / least);
     }
   }
   fmt::print("{:<34.34} {:>4} {} | {} {:<18} | {} {} | {} {}{}\n", c["matrix"].get<std::string>(),
              c["cols"].get<std::int64_t>(), c["type"].get<std::string>(), gflops("plan"), kernel, gflops("eigen"),
-             ratio("eigen_over_plan"), gflops("mkl"), ratio("mkl_over_plan"), best_row);
+             ratio("eigen_over_plan"), gflops("mkl"), ratio("mkl_over_plan"), best_config);
   for (const json& f : c["failures"]) {
     fmt::print("  FAILED: {}: {}\n", f["name"].get<std::string>(), f["message"].get<std::string>());
   }
@@ -466,7 +466,7 @@ int main(int argc, char** argv) {
          "Of the whole run: where they are scarce, fewer samples, never under 3; cases that cannot begin in time "
          "are left out, and told")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--rows", o.rows, "Times every row of the kernel tables too, in 3 rounds of their own");
+  app.add_flag("--rows", o.configs, "Times every config of the kernel tables too, in 3 rounds of their own");
   app.add_option("--out", o.out, "JSON; what it holds of the same build stays, cases of the same name are replaced");
   app.footer(
       "Exit status: 0, 3 a result was wrong, 1 an error.\nExamples:\n"

@@ -27,38 +27,39 @@
 #include "lib/plan/measured_costs.hpp"
 #include "lib/plan/registry.hpp"
 
-/// Fits what each row of the tables costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of
-/// the matrices, says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Rows of a
-/// value type that none of the files holds keep the costs that they have.
+/// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
+/// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Configs of a value type that
+/// none of the files holds keep the costs that they have.
 ///
-/// For each row the costs, none negative, with the least sum of squares of relative errors. A case counts less the
-/// slower the row is beside the fastest: how much a row loses that would not be chosen does not matter. How far the
-/// costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
+/// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
+/// slower the config is beside the fastest: how much a config loses that would not be chosen does not matter. How far
+/// the costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
 namespace {
 
 using namespace bcsc;
 using json = nlohmann::json;
 
 struct timing {
-  const kernel_info* row;
+  const kernel_info* config;
   plan::cost_terms terms;
   double us;
 };
 
-/// All rows on one matrix at one N.
+/// All configs on one matrix at one N.
 struct measured_case {
   std::string matrix;
   std::int64_t cols;
   value_type type;
   plan::product_shape shape;
-  std::vector<timing> rows;
+  std::vector<timing> timings;
   double fastest = 0;                                      ///< us
   double rival = std::numeric_limits<double>::infinity();  ///< us; infinite: none
 };
 
 /// Of those that a plan may choose unasked.
-const timing& fastest_row(const measured_case& c) {
-  return *std::ranges::min_element(c.rows, {}, [](const timing& t) { return std::pair(t.row->rounds_values, t.us); });
+const timing& fastest_config(const measured_case& c) {
+  return *std::ranges::min_element(c.timings, {},
+                                   [](const timing& t) { return std::pair(t.config->rounds_values, t.us); });
 }
 
 constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
@@ -69,12 +70,12 @@ value_type type_of(const std::string& name) {
   return *found;
 }
 
-using row_key = std::pair<value_type, std::string>;
-using cost_table = std::map<row_key, plan::cost_terms>;
+using config_key = std::pair<value_type, std::string>;
+using cost_table = std::map<config_key, plan::cost_terms>;
 
 /// What lib/plan/measured_costs.hpp holds of one way to read B.
 struct fitted {
-  std::vector<plan::measured_config> rows;  ///< by type, then by name
+  std::vector<plan::measured_config> configs;  ///< by type, then by name
   std::vector<plan::measured_case> cases;
   std::deque<std::string> texts;  ///< that they point to
 };
@@ -120,25 +121,25 @@ void add_times(measured_case& known, const measured_case& again) {
   if (same(known.shape) != same(again.shape)) {
     core::fail(errc::invalid_argument, "{}: two documents have different matrices or GPUs of this name", known.matrix);
   }
-  for (const timing& t : again.rows) {
-    const auto before = std::ranges::find(known.rows, t.row, &timing::row);
-    if (before == known.rows.end()) {
-      known.rows.push_back(t);
+  for (const timing& t : again.timings) {
+    const auto before = std::ranges::find(known.timings, t.config, &timing::config);
+    if (before == known.timings.end()) {
+      known.timings.push_back(t);
     } else {
       before->us = std::min(before->us, t.us);
     }
   }
-  known.fastest = fastest_row(known).us;
+  known.fastest = fastest_config(known).us;
   known.rival = std::min(known.rival, again.rival);
 }
 
 /// Those with B so, from all documents.
 std::vector<measured_case> read_cases(const std::vector<json>& documents, const std::vector<std::string>& algorithms,
                                       operand b) {
-  std::map<row_key, const plan::registered_kernel*> known;
-  for (const plan::registered_kernel& row : plan::registry()) {
-    if (row.info.where == backend::cuda && std::ranges::count(algorithms, row.info.algorithm) > 0) {
-      known[{row.info.type, row.info.name}] = &row;
+  std::map<config_key, const plan::registered_kernel*> known;
+  for (const plan::registered_kernel& config : plan::registry()) {
+    if (config.info.where == backend::cuda && std::ranges::count(algorithms, config.info.algorithm) > 0) {
+      known[{config.info.type, config.info.name}] = &config;
     }
   }
   std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
@@ -155,7 +156,7 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, const 
       }
       for (const json& c : m.at("cases")) {
         measured_case one{
-            .matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .shape = {}, .rows = {}};
+            .matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .shape = {}, .timings = {}};
         const auto value_bytes = static_cast<std::int64_t>(size_of(one.type));
         one.shape = {m.at("rows"),
                      m.at("cols"),
@@ -167,15 +168,16 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, const 
                      /*pads_b=*/b == operand::in_place,
                      multiprocessors};
         for (const auto& [name, us] : c.at("rows").items()) {
-          const auto row = known.find({one.type, name});
-          if (row == known.end() || !us.is_number()) continue;
-          const kernel_info& kernel = row->second->info;
+          const auto config = known.find({one.type, name});
+          if (config == known.end() || !us.is_number()) continue;
+          const kernel_info& kernel = config->second->info;
           const int tile_cols = b == operand::in_place ? kernel.strided_cols : kernel.n_tile;
           if (tile_cols == 0) continue;  // it could when that was measured
-          one.rows.push_back({&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
+          one.timings.push_back(
+              {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }
-        if (one.rows.empty()) continue;
-        one.fastest = fastest_row(one).us;
+        if (one.timings.empty()) continue;
+        one.fastest = fastest_config(one).us;
         for (const auto& [name, us] : c.at("rivals").items()) {
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
           one.rival = std::min(one.rival, us.get<double>());
@@ -223,25 +225,25 @@ plan::cost_terms solve(const std::vector<plan::cost_terms>& a, const std::vector
 }
 
 cost_table fit(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
-  std::map<row_key, std::pair<std::vector<plan::cost_terms>, std::vector<double>>> systems;
+  std::map<config_key, std::pair<std::vector<plan::cost_terms>, std::vector<double>>> systems;
   for (const measured_case& c : cases) {
     // The terms know nothing of loads of less than 16 bytes: what odd N cost more is left to the cases that are alike.
-    // N = 1 and 2 have rows that are made for such loads.
+    // N = 1 and 2 have configs that are made for such loads.
     const bool odd = c.cols > 2 && c.shape.bytes_at_once() < 16;
     if (!matrices.contains(c.matrix) || odd) continue;
-    for (const timing& t : c.rows) {
+    for (const timing& t : c.timings) {
       const double behind = t.us / c.fastest;
       const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
-      auto& [a, y] = systems[{c.type, t.row->name}];
+      auto& [a, y] = systems[{c.type, t.config->name}];
       a.push_back(t.terms);
       for (double& term : a.back()) term *= weight;
       y.push_back(t.us * weight);
     }
   }
   cost_table costs;
-  for (const auto& [row, system] : systems) {
+  for (const auto& [config, system] : systems) {
     constexpr std::size_t fewest = 2 * plan::num_cost_terms;
-    if (system.second.size() >= fewest) costs[row] = solve(system.first, system.second);
+    if (system.second.size() >= fewest) costs[config] = solve(system.first, system.second);
   }
   return costs;
 }
@@ -249,32 +251,32 @@ cost_table fit(const std::vector<measured_case>& cases, const std::set<std::stri
 /// The costs with the least times, and how far they are off in the cases that they are fitted to.
 fitted learn(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
   fitted known;
-  for (const auto& [row, us] : fit(cases, matrices)) {
-    known.rows.push_back({row.first, known.texts.emplace_back(row.second), 0, us});
+  for (const auto& [config, us] : fit(cases, matrices)) {
+    known.configs.push_back({config.first, known.texts.emplace_back(config.second), 0, us});
   }
   const auto each_inside = [&](const auto& body) {
     for (const measured_case& c : cases) {
       if (!matrices.contains(c.matrix)) continue;
       std::map<std::string_view, const timing*> by_name;
-      for (const timing& t : c.rows) by_name[t.row->name] = &t;
+      for (const timing& t : c.timings) by_name[t.config->name] = &t;
       body(c, by_name);
     }
   };
   each_inside([&](const measured_case& c, const auto& by_name) {
-    for (plan::measured_config& row : known.rows) {
-      const auto timed = by_name.find(row.name);
-      if (row.type != c.type || timed == by_name.end()) continue;
-      row.min_us = row.min_us > 0 ? std::min(row.min_us, timed->second->us) : timed->second->us;
+    for (plan::measured_config& config : known.configs) {
+      const auto timed = by_name.find(config.name);
+      if (config.type != c.type || timed == by_name.end()) continue;
+      config.min_us = config.min_us > 0 ? std::min(config.min_us, timed->second->us) : timed->second->us;
     }
   });
   each_inside([&](const measured_case& c, const auto& by_name) {
     std::string& off = known.texts.emplace_back();
-    for (const plan::measured_config& row : known.rows) {
-      if (row.type != c.type) continue;
-      const auto timed = by_name.find(row.name);
+    for (const plan::measured_config& config : known.configs) {
+      if (config.type != c.type) continue;
+      const auto timed = by_name.find(config.name);
       off += timed == by_name.end()
                  ? plan::no_residual
-                 : plan::residual_of(timed->second->us / plan::us_by_terms(row, timed->second->terms));
+                 : plan::residual_of(timed->second->us / plan::us_by_terms(config, timed->second->terms));
     }
     known.cases.push_back({c.type, plan::features_of(c.shape), off});
   });
@@ -288,9 +290,9 @@ struct quality {
 
 quality judge(const std::vector<measured_case>& cases, const fitted& known, const std::set<std::string>& matrices,
               bool inside, value_type type, bool tell) {
-  std::map<std::string_view, std::pair<const plan::measured_config*, std::size_t>> rows;
-  for (const plan::measured_config& row : known.rows) {
-    if (row.type == type) rows.emplace(row.name, std::pair(&row, rows.size()));
+  std::map<std::string_view, std::pair<const plan::measured_config*, std::size_t>> configs;
+  for (const plan::measured_config& config : known.configs) {
+    if (config.type == type) configs.emplace(config.name, std::pair(&config, configs.size()));
   }
   quality q;
   for (const measured_case& c : cases) {
@@ -298,10 +300,10 @@ quality judge(const std::vector<measured_case>& cases, const fitted& known, cons
     const plan::neighbours near(known.cases, type, c.shape);
     const timing* chosen = nullptr;
     double least = 0;
-    for (const timing& t : c.rows) {
-      const auto row = rows.find(t.row->name);
-      if (row == rows.end() || t.row->rounds_values) continue;
-      const double us = plan::us_by_terms(*row->second.first, t.terms) * near.factor(row->second.second);
+    for (const timing& t : c.timings) {
+      const auto config = configs.find(t.config->name);
+      if (config == configs.end() || t.config->rounds_values) continue;
+      const double us = plan::us_by_terms(*config->second.first, t.terms) * near.factor(config->second.second);
       if (chosen != nullptr && us >= least) continue;
       chosen = &t;
       least = us;
@@ -314,7 +316,7 @@ quality judge(const std::vector<measured_case>& cases, const fitted& known, cons
     const bool is_behind = c.rival < 0.97 * chosen->us;
     if (tell && (loss > 1.15 || is_behind)) {
       fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}{}\n", loss, c.matrix, c.cols, to_string(c.type),
-                 chosen->row->name, chosen->us, fastest_row(c).row->name,
+                 chosen->config->name, chosen->us, fastest_config(c).config->name,
                  is_behind ? fmt::format(", cuSPARSE {:.1f}", c.rival) : "");
     }
     if (std::isinf(c.rival)) continue;
@@ -328,7 +330,7 @@ quality judge(const std::vector<measured_case>& cases, const fitted& known, cons
 
 void print(value_type type, const char* what, const quality& q) {
   if (q.cases == 0) return;
-  fmt::print("{}, {}: {} cases, {:.3f} times the fastest row (worst {:.2f})", to_string(type), what, q.cases,
+  fmt::print("{}, {}: {} cases, {:.3f} times the fastest config (worst {:.2f})", to_string(type), what, q.cases,
              std::exp(q.log_loss / q.cases), q.worst);
   if (q.ratios > 0) {
     fmt::print("; cuSPARSE {:.3f} times ours (worst {:.2f}, below 0.97: {})", std::exp(q.log_ratio / q.ratios),
@@ -338,12 +340,12 @@ void print(value_type type, const char* what, const quality& q) {
 }
 
 /// What is known of the types that nothing was fitted to, as it is.
-void keep_the_others(fitted& known, std::span<const plan::measured_config> rows,
+void keep_the_others(fitted& known, std::span<const plan::measured_config> configs,
                      std::span<const plan::measured_case> cases) {
   std::set<value_type> of;
-  for (const plan::measured_config& row : known.rows) of.insert(row.type);
+  for (const plan::measured_config& config : known.configs) of.insert(config.type);
   const auto is_left = [&](const auto& one) { return !of.contains(one.type); };
-  std::ranges::copy_if(rows, std::back_inserter(known.rows), is_left);
+  std::ranges::copy_if(configs, std::back_inserter(known.configs), is_left);
   std::ranges::copy_if(cases, std::back_inserter(known.cases), is_left);
 }
 
@@ -351,7 +353,7 @@ void keep_the_others(fitted& known, std::span<const plan::measured_config> rows,
 std::string origin(const fitted& known, const std::vector<std::string>& files, unsigned seed) {
   std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
   std::set<value_type> of;
-  for (const plan::measured_config& row : known.rows) of.insert(row.type);
+  for (const plan::measured_config& config : known.configs) of.insert(config.type);
   for (const value_type type : of) words.push_back(fmt::format("{},", to_string(type)));
   words.emplace_back("from");
   for (const std::string& file : files) words.push_back(std::filesystem::path(file).filename().string() + ",");
@@ -384,11 +386,11 @@ std::string quoted(std::string_view text) {
 }
 
 /// As two arrays of these names.
-std::string arrays(const fitted& known, const std::string& rows, const std::string& cases) {
-  std::string text = fmt::format("inline constexpr measured_config {}[] = {{\n", rows);
-  for (const plan::measured_config& row : known.rows) {
-    text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(row.type), row.name,
-                        row.min_us, fmt::join(row.us, ", "));
+std::string arrays(const fitted& known, const std::string& configs, const std::string& cases) {
+  std::string text = fmt::format("inline constexpr measured_config {}[] = {{\n", configs);
+  for (const plan::measured_config& config : known.configs) {
+    text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(config.type), config.name,
+                        config.min_us, fmt::join(config.us, ", "));
   }
   text += fmt::format("}};\n\ninline constexpr measured_case {}[] = {{\n", cases);
   for (const plan::measured_case& c : known.cases) {
@@ -407,7 +409,7 @@ std::string header(const fitted& row_major, const fitted& in_place, const std::s
 namespace bcsc::plan {{
 
 // clang-format off
-/// Rows that do not stand here have not been measured.
+/// Configs that do not stand here have not been measured.
 {}
 /// The same with a column-major B, read where it lies.
 {}// clang-format on
@@ -421,7 +423,7 @@ namespace bcsc::plan {{
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Fits the costs of the rows of the tables to what config_times has measured"};
+  CLI::App app{"Fits what each config costs to what config_times has measured"};
   std::vector<std::string> files, to_learn, algorithms = {"rowwise", "mma"};
   std::string out;
   unsigned seed = 1;
@@ -430,7 +432,7 @@ int main(int argc, char** argv) {
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
       ->check(CLI::ExistingFile);
-  app.add_option("--algorithm", algorithms, "Whose rows")->delimiter(',')->capture_default_str();
+  app.add_option("--algorithm", algorithms, "Whose configs")->delimiter(',')->capture_default_str();
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
@@ -459,7 +461,7 @@ int main(int argc, char** argv) {
     fitted known = learn(cases, half), measured_cases_in_place = learn(cases_in_place, half);
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<measured_case>& some, const fitted& fit) {
-      fmt::print("B {}: {} cases, {} rows\n", b, some.size(), fit.rows.size());
+      fmt::print("B {}: {} cases, {} configs\n", b, some.size(), fit.configs.size());
       for (const value_type type : types) {
         print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, half, true, type, tell));
         print(type, "the other half", judge(some, fit, half, false, type, tell));

@@ -19,9 +19,9 @@
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
 
-/// C = A' * B in three ways: by a plan that stores A', by one that reads A as another plan stores it (every row of its
-/// table), and by cuSPARSE from CSR of A. Times are those of config_times: the least of few runs, warm, not for claims.
-/// The first two results are compared, and how far they lie apart is told.
+/// C = A' * B in three ways: by a plan that stores A', by one that reads A as another plan stores it (every config of
+/// its table), and by cuSPARSE from CSR of A. Times are those of config_times: the least of few runs, warm, not for
+/// claims. The first two results are compared, and how far they lie apart is told.
 namespace {
 
 using namespace bcsc;
@@ -77,15 +77,15 @@ json one_case(const context& ctx, bench::stage& where, bench::rivals* others, co
   const spmm_plan<T> shared = std::move(forward.transposed().value());
   const double stored_seconds = seconds_of(stored), shared_seconds = seconds_of(shared);
   json scatter = json::object(), other = json::object();
-  std::string best_row = shared.facts().kernel.name, best_rival = "none";
+  std::string best_config = shared.facts().kernel.name, best_rival = "none";
   double best_seconds = shared_seconds, rival_seconds = none;
-  for (const kernel_info& row : transposing_kernel_table()) {
-    if (row.where != ctx.kind() || row.type != value_type_of<T> || !row.built) continue;
-    const auto plan = shared.sharing(row.name);
+  for (const kernel_info& config : transposing_kernel_table()) {
+    if (config.where != ctx.kind() || config.type != value_type_of<T> || !config.built) continue;
+    const auto plan = shared.sharing(config.name);
     if (!plan) continue;
     const double seconds = seconds_of(*plan);
-    scatter[row.name] = as_us(seconds);
-    if (seconds < best_seconds) best_seconds = seconds, best_row = row.name;
+    scatter[config.name] = as_us(seconds);
+    if (seconds < best_seconds) best_seconds = seconds, best_config = config.name;
   }
   if (others != nullptr) {
     for (const bench::rival<T>& r : others->on(a)) {
@@ -105,7 +105,7 @@ json one_case(const context& ctx, bench::stage& where, bench::rivals* others, co
       "  N = {:>4} {}: stored {:>9.1f} us ({}), scatter {:>9.1f} us ({}), best {:>9.1f} us ({}), cuSPARSE {} us ({}); "
       "scatter/stored {:.2f}, cuSPARSE/scatter {}, apart {:.1e}\n",
       n, to_string(value_type_of<T>), stored_seconds * 1e6, stored.facts().kernel.name, shared_seconds * 1e6,
-      shared.facts().kernel.name, best_seconds * 1e6, best_row,
+      shared.facts().kernel.name, best_seconds * 1e6, best_config,
       has_rival ? fmt::format("{:.1f}", rival_seconds * 1e6) : "-", best_rival, shared_seconds / stored_seconds,
       has_rival ? fmt::format("{:.2f}", rival_seconds / shared_seconds) : "-", apart);
   std::fflush(stdout);

@@ -24,13 +24,14 @@ struct bench_options {
   std::vector<value_type> types = {value_type::fp32};
   layout order = layout::row_major;             ///< of B and C
   compute_class compute = compute_class::full;  ///< that the plan may choose
-  /// Each algorithm's best row and every rival in both layouts; otherwise the plan alone, and the rivals that are the
-  /// fastest nearly everywhere, in the layout that is asked for.
+  /// Each algorithm's best config and every rival in both layouts; otherwise the plan alone, and the rivals that are
+  /// the fastest nearly everywhere, in the layout that is asked for.
   bool thorough = false;
-  bool full = false;  ///< thorough, and every row of every table
-  /// Rows, or algorithms with all their rows: only these of the library's own, beside the plan ("plan" names nothing
-  /// but it). Their times of conversion are not measured: rows that read A in the same form share it. Empty: as
-  /// `thorough` and `full` say.
+  bool full = false;  ///< thorough, and every config of every kernel
+  bool is_thorough() const { return thorough || full; }
+  /// Configs, or algorithms with all their configs: only these of the library's own, beside the plan ("plan" names
+  /// nothing but it). Their times of conversion are not measured: configs that read A in the same form share it. Empty:
+  /// as `thorough` and `full` say.
   std::vector<std::string> kernels;
   timing_options timing;
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files

@@ -8,22 +8,22 @@ namespace bcsc::bench {
 
 namespace {
 
-/// Plans of all rows together may take this much memory before they are dropped and made again.
+/// Plans of all configs together may take this much memory before they are dropped and made again.
 constexpr std::int64_t keep_bytes = std::int64_t{8} << 30;
 
 }  // namespace
 
 template <number T>
-std::vector<std::vector<kernel_info>> own_kernels<T>::rows_by_algorithm(bool all) const {
+std::vector<std::vector<kernel_info>> own_kernels<T>::configs_by_algorithm(bool all) const {
   std::vector<std::vector<kernel_info>> algorithms;
-  for (const kernel_info& row : kernel_table(ctx_.kind(), value_type_of<T>)) {
-    if (!row.built || (row.index_bits != 32 && !all)) continue;
-    if (ctx_.kind() == backend::cuda && row.shared_bytes > ctx_.device().shared_bytes_per_block) continue;
-    const auto same = [&](const auto& rows) { return rows.front().algorithm == row.algorithm; };
+  for (const kernel_info& config : kernel_table(ctx_.kind(), value_type_of<T>)) {
+    if (!config.built || (config.index_bits != 32 && !all)) continue;
+    if (ctx_.kind() == backend::cuda && config.shared_bytes > ctx_.device().shared_bytes_per_block) continue;
+    const auto same = [&](const auto& configs) { return configs.front().algorithm == config.algorithm; };
     if (const auto found = std::ranges::find_if(algorithms, same); found != algorithms.end()) {
-      found->push_back(row);
+      found->push_back(config);
     } else {
-      algorithms.push_back({row});
+      algorithms.push_back({config});
     }
   }
   return algorithms;
@@ -75,17 +75,17 @@ prepared own_kernels<T>::prepare(const shared_plan& plan, dense_view<const T> b,
 }
 
 template <number T>
-launch own_kernels<T>::row(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
+launch own_kernels<T>::config(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
   return start(plan_of(kernel, b), b, c);
 }
 
 template <number T>
-prepared own_kernels<T>::row_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
+prepared own_kernels<T>::config_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c) {
   return prepare(plan_of(kernel, b), b, c);
 }
 
 template <number T>
-prepared own_kernels<T>::row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const {
+prepared own_kernels<T>::config_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const {
   return prepare(make(host_, kernel, b.cols, b.order, trust::validate), b, c);
 }
 

@@ -19,22 +19,22 @@ class own_kernels {
               const csr_view<T, std::int32_t>& placed, compute_class compute = compute_class::full)
       : ctx_(ctx), where_(where), host_(host), placed_(placed), compute_(compute) {}
 
-  /// The rows of the tables that can run here, by algorithm, in the tables' order. `all`: also those with wider indices
-  /// than the matrix needs.
-  std::vector<std::vector<kernel_info>> rows_by_algorithm(bool all) const;
+  /// The configs that can run here, by algorithm, in the tables' order. `all`: also those with wider indices than the
+  /// matrix needs.
+  std::vector<std::vector<kernel_info>> configs_by_algorithm(bool all) const;
 
-  /// The named row on these operands, from CSR where the stage is. Throws what spmm_plan throws.
-  launch row(const std::string& kernel, dense_view<const T> b, dense_view<T> c);
+  /// The named config on these operands, from CSR where the stage is. Throws what spmm_plan throws.
+  launch config(const std::string& kernel, dense_view<const T> b, dense_view<T> c);
 
   /// The same, with what the plan is.
-  prepared row_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c);
+  prepared config_prepared(const std::string& kernel, dense_view<const T> b, dense_view<T> c);
 
   /// The same with the time of its conversion, from CSR on the host.
-  prepared row_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const;
+  prepared config_from_host(const std::string& kernel, dense_view<const T> b, dense_view<T> c) const;
   /// A plan with these options for B's columns and layout, from CSR where the stage is.
   prepared planned(plan_options options, dense_view<const T> b, dense_view<T> c) const;
   /// The plan's own choice, from CSR on the host.
-  prepared chosen(dense_view<const T> b, dense_view<T> c) const { return row_from_host("", b, c); }
+  prepared chosen(dense_view<const T> b, dense_view<T> c) const { return config_from_host("", b, c); }
 
  private:
   using shared_plan = std::shared_ptr<const spmm_plan<T>>;

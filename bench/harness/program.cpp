@@ -22,8 +22,8 @@ place open_place(const std::string& device) {
 std::vector<std::string> multiplied_types(backend where) {
   std::vector<std::string> names;
   for (const value_type type : all_value_types) {
-    const auto rows = kernel_table(where, type);
-    if (std::ranges::any_of(rows, &kernel_info::built)) names.emplace_back(to_string(type));
+    const auto configs = kernel_table(where, type);
+    if (std::ranges::any_of(configs, &kernel_info::built)) names.emplace_back(to_string(type));
   }
   return names;
 }

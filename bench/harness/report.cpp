@@ -67,9 +67,9 @@ json to_json(const run_result& run, const case_result& c) {
             {"layout", to_string(c.order)},
             {"roofline_seconds", c.roofline_seconds},
             {"skipped", c.skipped},
-            {"best_row", name_or_null(v.row)},
+            {"best_row", name_or_null(v.config)},
             {"best_rival", name_or_null(v.rival)},
-            {"best_row_ratio", value_or_null(v.row_ratio)},
+            {"best_row_ratio", value_or_null(v.config_ratio)},
             {"payback_products", value_or_null(v.payback)}};
   for (const setting in : all_settings) {
     j[key("ratio", in)] = value_or_null(v.ratios[in]);
@@ -83,7 +83,7 @@ json to_json(const run_result& run, const case_result& c) {
 
 struct run_ratios {
   per_setting<std::vector<named_ratio>> plan, plan_any;
-  std::vector<named_ratio> row;
+  std::vector<named_ratio> config;
 };
 
 template <class Keep>
@@ -99,7 +99,7 @@ run_ratios collect_ratios(const run_result& run, Keep keep) {
       add(all.plan[in], v.ratios[in]);
       add(all.plan_any[in], v.any_ratios[in]);
     }
-    add(all.row, v.row_ratio);
+    add(all.config, v.config_ratio);
   }
   return all;
 }
@@ -170,10 +170,10 @@ void print_ratios(std::ostream& out, const run_result& run) {
   }
   out << fmt::format("speed relative to the best {} in the same layout (above 1: bcsc is faster)\n", run.main_rival);
   const auto line = [&](std::string_view what, const std::vector<named_ratio>& ratios) {
-    if (!ratios.empty()) out << fmt::format("  {:<24}{}\n", what, describe(summarise_ratios(ratios)));
+    if (!ratios.empty()) out << fmt::format("  {:<27}{}\n", what, describe(summarise_ratios(ratios)));
   };
   for (const setting in : all_settings) line(fmt::format("plan, {}:", describe(in)), all.plan[in]);
-  line("best row, back to back:", all.row);
+  line("best config, back to back:", all.config);
   if (count_entries(run, entry_status::inaccurate) > 0) {
     line("and inaccurate rivals:", all.plan_any[setting::warm]);
   }
@@ -232,7 +232,7 @@ std::string to_json_text(const run_result& run) {
     problems.push_back({{"name", p.name}, {"message", p.message}, {"fatal", p.fatal}});
   }
   const run_ratios ratios = collect_ratios(run);
-  json summary = {{"best_row_warm", to_json(summarise_ratios(ratios.row))}, {"failures", count_failures(run)}};
+  json summary = {{"best_row_warm", to_json(summarise_ratios(ratios.config))}, {"failures", count_failures(run)}};
   for (const setting in : all_settings) {
     summary[fmt::format("plan_{}", to_string(in))] = to_json(summarise_ratios(ratios.plan[in]));
     summary[fmt::format("plan_{}_any", to_string(in))] = to_json(summarise_ratios(ratios.plan_any[in]));

@@ -64,7 +64,7 @@ const entry_result* fastest_of_any_accuracy(const case_result& c, std::string_vi
   return best;
 }
 
-const entry_result* fastest_row(const case_result& c) {
+const entry_result* fastest_config(const case_result& c) {
   const entry_result* best = nullptr;
   for (const entry_result& entry : c.entries) {
     if (entry.timed() && entry.ours && entry.group != "plan") best = faster(best, entry);
@@ -89,7 +89,7 @@ std::optional<std::int64_t> payback(double convert_seconds, double ours, double 
 }
 
 verdict judge(const case_result& c, std::string_view main_rival) {
-  verdict v{.plan = fastest(c, "plan", c.order), .row = fastest_row(c), .rival = fastest(c, main_rival, c.order)};
+  verdict v{.plan = fastest(c, "plan", c.order), .config = fastest_config(c), .rival = fastest(c, main_rival, c.order)};
   for (const setting in : all_settings) {
     const entry_result* plan = fastest(c, "plan", c.order, in);
     const auto ratio_to = [&](const entry_result* rival) -> std::optional<double> {
@@ -100,7 +100,7 @@ verdict judge(const case_result& c, std::string_view main_rival) {
     v.any_ratios[in] = ratio_to(fastest_of_any_accuracy(c, main_rival, c.order, in));
   }
   if (v.rival == nullptr) return v;
-  if (v.row != nullptr) v.row_ratio = v.rival->median() / v.row->median();
+  if (v.config != nullptr) v.config_ratio = v.rival->median() / v.config->median();
   if (v.plan != nullptr) v.payback = payback(v.plan->convert_seconds, v.plan->median(), v.rival->median());
   return v;
 }

@@ -90,8 +90,8 @@ const entry_result* fastest(const case_result& c, std::string_view group, layout
 /// The same among those that are right or inaccurate.
 const entry_result* fastest_of_any_accuracy(const case_result& c, std::string_view group, layout order,
                                             setting in = setting::warm);
-/// The fastest of our table rows, whatever the algorithm, or null.
-const entry_result* fastest_row(const case_result& c);
+/// The fastest of our configs, whatever the algorithm, or null.
+const entry_result* fastest_config(const case_result& c);
 
 /// The least time of C = A*B: A as CSR, B and C moved once at `bandwidth`, and the flops at `peak` (0: unknown, no
 /// bound).
@@ -105,12 +105,12 @@ std::optional<std::int64_t> payback(double convert_seconds, double ours, double 
 /// Our plan beside the best of the main rival in the same layout.
 struct verdict {
   const entry_result* plan = nullptr;
-  const entry_result* row = nullptr;    ///< our fastest row, warm
-  const entry_result* rival = nullptr;  ///< the fastest, warm
+  const entry_result* config = nullptr;  ///< our fastest config, warm
+  const entry_result* rival = nullptr;   ///< the fastest, warm
   /// Rival's time over the plan's, above 1 we are faster; in each setting against the fastest there.
   per_setting<std::optional<double>> ratios;
   per_setting<std::optional<double>> any_ratios;  ///< where inaccurate rivals count, too
-  std::optional<double> row_ratio;                ///< rival's time / our fastest row's, warm
+  std::optional<double> config_ratio;             ///< rival's time / our fastest config's, warm
   std::optional<std::int64_t> payback;            ///< of the plan, warm; see payback()
 };
 verdict judge(const case_result& c, std::string_view main_rival);

@@ -16,7 +16,7 @@
 namespace bcsc::plan {
 
 // clang-format off
-/// Rows that do not stand here have not been measured.
+/// Configs that do not stand here have not been measured.
 inline constexpr measured_config measured_costs[] = {
     {value_type::fp32, "rowwise-l1-i1-g1-u4-w4-d4", 3.112, {2.154, 0.3559, 0.2979, 0.9637, 0, 0.3651, 0, 3.03e-06, 0.1844, 4.915, 0, 0}},
     {value_type::fp32, "rowwise-l1-i1-g32-u4-w4-d2", 3.125, {2.684, 0.2145, 0.1378, 0.2628, 0, 6.51, 0.2187, 0.0002407, 0, 2.648, 0, 0}},

@@ -348,7 +348,7 @@ TEST(verdicts, ComparesWithTheBestRivalInTheSameLayoutOnly) {
   c.entries[2].convert_seconds = 7;
   verdict v = judge(c, "cusparse");
   EXPECT_EQ(v.rival->name, "alg3");
-  EXPECT_EQ(v.row->name, "warp-1");
+  EXPECT_EQ(v.config->name, "warp-1");
   EXPECT_DOUBLE_EQ(*v.ratios[setting::warm], 2);
   EXPECT_DOUBLE_EQ(*v.ratios[setting::single], 5.0 / 3);
   EXPECT_DOUBLE_EQ(*v.ratios[setting::cold], 1.25);  // alg2 is the fastest there
