@@ -323,7 +323,7 @@ json describe(const bench::machine_facts& m) {
   return {{"git_hash", m.git_hash},   {"library_version", m.library_version},
           {"compiler", m.compiler},   {"context", m.context},
           {"cpu_model", m.cpu_model}, {"num_cpus", m.num_cpus},
-          {"threads", m.threads},     {"last_level_cache_bytes", m.last_level_cache_bytes},
+          {"threads", m.threads},     {"last_level_cache_bytes", m.caches.l3},
           {"versions", m.versions}};
 }
 

@@ -7,6 +7,7 @@
 
 #include "bcsc_config.h"
 #include "bench/harness/stage.hpp"
+#include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 
 namespace bcsc::bench {
@@ -48,7 +49,7 @@ class cpu_stage final : public stage {
 
   void flush() override {
     if (flush_buffer_.empty()) {
-      flush_buffer_.resize(static_cast<std::size_t>(2 * last_level_cache_bytes()) / sizeof(std::int64_t) + 1);
+      flush_buffer_.resize(static_cast<std::size_t>(2 * core::find_cpu_caches().l3) / sizeof(std::int64_t) + 1);
     }
     ++num_flushes_;
     add_one(flush_buffer_);
@@ -58,7 +59,7 @@ class cpu_stage final : public stage {
 
   void foreign_work() override {
     if (foreign_buffer_.empty()) {
-      foreign_buffer_.resize(static_cast<std::size_t>(foreign_bytes_beside(last_level_cache_bytes())) /
+      foreign_buffer_.resize(static_cast<std::size_t>(foreign_bytes_beside(core::find_cpu_caches().l3)) /
                              sizeof(std::int64_t));
     }
     add_one(foreign_buffer_);
@@ -66,7 +67,7 @@ class cpu_stage final : public stage {
   std::int64_t foreign_bytes() const override { return bytes_of(foreign_buffer_); }
 
   double measure_copy_bandwidth() override {
-    const std::int64_t size = std::max<std::int64_t>(4 * last_level_cache_bytes(), std::int64_t{64} << 20) / 8;
+    const std::int64_t size = std::max<std::int64_t>(4 * core::find_cpu_caches().l3, std::int64_t{64} << 20) / 8;
     std::vector<double> from(static_cast<std::size_t>(size), 1.0), to(static_cast<std::size_t>(size), 0.0);
     double best = std::numeric_limits<double>::infinity();
     for (int run = 0; run < 4; ++run) {

@@ -16,7 +16,7 @@ json to_json(const machine_facts& m) {
           {"cpu_model", m.cpu_model},
           {"num_cpus", m.num_cpus},
           {"threads", m.threads},
-          {"last_level_cache_bytes", m.last_level_cache_bytes},
+          {"last_level_cache_bytes", m.caches.l3},
           {"gpu_name", m.gpu_name},
           {"compute_capability", m.compute_capability},
           {"gpu_memory_bytes", m.gpu_memory_bytes},

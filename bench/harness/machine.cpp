@@ -1,7 +1,5 @@
 #include "bench/harness/machine.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -44,13 +42,6 @@ std::string cpu_model() {
 
 }  // namespace
 
-std::int64_t last_level_cache_bytes() {
-  for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
-    if (const long bytes = sysconf(level); bytes > 0) return bytes;
-  }
-  return std::int64_t{32} << 20;
-}
-
 std::string first_line_of(const char* command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), pclose);
   std::array<char, 512> buffer{};
@@ -73,7 +64,7 @@ machine_facts describe_machine(const context& ctx) {
   facts.cpu_model = cpu_model();
   facts.num_cpus = static_cast<int>(std::thread::hardware_concurrency());
   facts.threads = ctx.kind() == backend::cpu ? ctx.threads() : facts.num_cpus;
-  facts.last_level_cache_bytes = last_level_cache_bytes();
+  facts.caches = core::find_cpu_caches();
   return facts;
 }
 

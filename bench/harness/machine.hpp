@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bcsc/context.hpp"
+#include "core/cpu_caches.hpp"
 
 namespace bcsc::bench {
 
@@ -20,7 +21,7 @@ struct machine_facts {
   std::string cpu_model;
   int num_cpus = 0;
   int threads = 0;  ///< that the CPU contenders use
-  std::int64_t last_level_cache_bytes = 0;
+  core::cpu_caches caches;
 
   std::string gpu_name;
   int compute_capability = 0;  ///< 90 for 9.0
@@ -36,9 +37,6 @@ struct machine_facts {
 
 /// What can be said without asking the stage.
 machine_facts describe_machine(const context& ctx);
-
-/// Bytes of the CPU's last-level cache; 32 MiB if the system does not say.
-std::int64_t last_level_cache_bytes();
 
 /// The first line a command prints, or nothing if it cannot be run.
 std::string first_line_of(const char* command);

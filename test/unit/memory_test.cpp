@@ -1,4 +1,5 @@
 #include "core/memory.hpp"
+#include "core/cpu_caches.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 
 #include "bcsc/container.hpp"
 #include "bcsc/error.hpp"
+#include "core/cpu_caches.hpp"
 #include "test/unit/file_samples.hpp"
 
 /// What memory there is, from files that the test writes, and what the readers do where it is too little.
@@ -247,6 +249,44 @@ TEST(announced_rows, need_memory_for_their_pointers) {
   EXPECT_EQ(failure->code(), errc::out_of_memory);
   EXPECT_NE(std::string(failure->what()).find("needs 7.5 GiB of memory, 1.0 GiB are"), std::string::npos);
   EXPECT_EQ(read_coo<double>(path, {.max_memory_bytes = 1 << 20}).nnz(), 1);
+}
+
+/// One cache of cpu0, as Linux describes it.
+void tell_cache(const temporary_folder& root, int index, const std::string& level, const std::string& type,
+                const std::string& size) {
+  const std::string folder = "sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+  std::filesystem::create_directories(root.path() / folder);
+  root.file(folder + "level", level + "\n");
+  root.file(folder + "type", type + "\n");
+  root.file(folder + "size", size + "\n");
+}
+
+TEST(cpu_caches, are_those_that_the_system_tells) {
+  const temporary_folder root;
+  tell_cache(root, 0, "1", "Data", "48K");
+  tell_cache(root, 1, "1", "Instruction", "64K");
+  tell_cache(root, 2, "2", "Unified", "2048K");
+  tell_cache(root, 3, "3", "Unified", "98304K");
+  const core::cpu_caches found = core::find_cpu_caches(root.path());
+  EXPECT_EQ(found.l1, 48 << 10);
+  EXPECT_EQ(found.l2, 2 << 20);
+  EXPECT_EQ(found.l3, 96 << 20);
+}
+
+TEST(cpu_caches, are_the_usual_ones_where_nothing_sensible_is_told) {
+  const core::cpu_caches usual;
+  const temporary_folder nothing, nonsense, two_levels;
+  tell_cache(nonsense, 0, "1", "Data", "lots");
+  tell_cache(nonsense, 1, "2", "Unified", "-512K");
+  tell_cache(nonsense, 2, "", "", "");
+  tell_cache(two_levels, 0, "2", "Unified", "4096K");
+  for (const auto* root : {&nothing, &nonsense}) {
+    const core::cpu_caches found = core::find_cpu_caches(root->path());
+    EXPECT_EQ(found.l1, usual.l1);
+    EXPECT_EQ(found.l2, usual.l2);
+    EXPECT_EQ(found.l3, usual.l3);
+  }
+  EXPECT_EQ(core::find_cpu_caches(two_levels.path()).l3, 4 << 20);  // the last one there is
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ void share_of_scatter(const job<T, I>& work, int64_t first, int64_t end, int64_t
       continue;
     }
     passes.for_each([&](int64_t column, int64_t columns) {
-      with_pass<max_pass, T, I>(columns, [&](auto pass, auto edge) {
+      with_pass<max_pass, T, whole_passes<I>>(columns, [&](auto pass, auto edge) {
         const part<T, pass.bytes> lanes(columns - (pass.vectors - 1) * width<T, pass.bytes>);
         pass_of_scatter<pass.vectors, pass.bytes, edge.part>(work, block, range, column, lanes);
       });
