@@ -107,36 +107,28 @@ consteval auto mma_table() {
                                       {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
                                       {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
   } else {
-    return std::array<mma_config, 25>{{//           parts slab m  n  k  ahead
+    return std::array<mma_config, 18>{{//           parts slab m  n  k  ahead
                                        // N up to 32: many warps, A's bytes count, so low parts
                                        {fp32, full, 1, 32, 4, 1, 1, 2, false},
                                        {fp32, full, 2, 32, 4, 1, 1, 2, false},
-                                       {fp32, full, 2, 32, 4, 1, 1, 3, true},
                                        {fp32, full, 4, 32, 2, 1, 2, 2, false},
                                        // 64 columns: B's slab stays in L2 where 128 would not
                                        {fp32, full, 1, 64, 4, 1, 1, 2, false},
                                        {fp32, full, 2, 64, 4, 1, 1, 1, false},
-                                       {fp32, full, 2, 64, 4, 1, 1, 2, false},
-                                       {fp32, full, 2, 64, 2, 2, 1, 1, false},  // two slabs share A
                                        {fp32, full, 4, 64, 4, 1, 1, 1, false},
                                        // 128 columns
                                        {fp32, full, 1, 128, 4, 1, 1, 1, false},
                                        {fp32, full, 2, 128, 1, 1, 1, 1, false},
-                                       {fp32, full, 2, 128, 4, 1, 1, 1, false},
-                                       // four slabs share A: N = 512
-                                       {fp32, full, 2, 128, 1, 4, 1, 1, false},
                                        // one product
                                        {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
                                        {fp32, tf32, 2, 64, 4, 1, 1, 1, false, 5},
                                        {fp32, tf32, 4, 64, 4, 1, 1, 1, false},
                                        {fp32, tf32, 2, 128, 4, 1, 1, 1, false},
-                                       {fp32, tf32, 2, 128, 2, 1, 1, 2, true},
                                        // fp64
                                        {fp64, full, 1, 32, 4, 1, 1, 2, false},
                                        {fp64, full, 2, 32, 2, 1, 2, 1, false},
                                        {fp64, full, 2, 32, 4, 1, 1, 1, false},
                                        {fp64, full, 2, 64, 4, 1, 1, 1, false},
-                                       {fp64, full, 2, 64, 2, 1, 1, 2, true},
                                        {fp64, full, 4, 32, 2, 1, 1, 1, false},
                                        {fp64, full, 4, 64, 2, 1, 1, 2, true}}};
   }
@@ -151,20 +143,16 @@ consteval auto narrow_mma_table(value_type type) {
                                       {type, full, 4, 64, 2, 1, 1, 2, true},
                                       {type, full, 2, 32, 2, 1, 1, 1, true}}};
   } else {
-    return std::array<mma_config, 14>{{//          parts slab m  n  k  ahead
+    return std::array<mma_config, 10>{{//          parts slab m  n  k  ahead
                                        {type, full, 1, 32, 4, 1, 1, 2, false},
                                        {type, full, 2, 32, 4, 1, 1, 2, false},
                                        {type, full, 2, 32, 2, 1, 2, 2, false},
                                        {type, full, 4, 32, 2, 1, 2, 2, false},
                                        {type, full, 1, 64, 4, 1, 1, 2, false},
-                                       {type, full, 2, 64, 4, 1, 1, 2, false},
-                                       {type, full, 2, 64, 2, 1, 1, 2, true},
                                        {type, full, 4, 64, 4, 1, 1, 2, false},
                                        {type, full, 1, 128, 4, 1, 1, 2, false},
                                        {type, full, 2, 128, 4, 1, 1, 1, false},
-                                       {type, full, 2, 128, 4, 1, 1, 2, false},
                                        {type, full, 2, 128, 2, 1, 1, 3, true},
-                                       {type, full, 4, 128, 2, 1, 1, 1, false},
                                        {type, full, 2, 128, 1, 4, 1, 1, false}}};  // four slabs share A
   }
 }

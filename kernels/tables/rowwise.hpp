@@ -77,7 +77,7 @@ consteval auto rowwise_configs() {
                                           {16, 1, 2, 4, 4, 1, {}},
                                           {8, 3, 1, 4, 4, 2, {}}}};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_config, 45>{{
+    return std::array<rowwise_config, 44>{{
         // lanes, items, groups, unroll, warps, depth, type, blocks
         // N = 1: rows of a few entries, short, medium, long ones
         {1, 1, 1, 4, 4, 4, {}},
@@ -107,7 +107,6 @@ consteval auto rowwise_configs() {
         {4, 8, 1, 2, 4, 8, {}, 9},
         // odd N, where loads of B are of one value: many lanes side by side, and tiles a little above 32, 64, 128, 256
         {8, 1, 4, 4, 4, 4, {}},
-        {32, 1, 1, 8, 4, 4, {}},
         {16, 2, 1, 8, 4, 4, {}, 8},
         {16, 3, 1, 8, 4, 4, {}, 6},
         {32, 2, 1, 8, 4, 4, {}, 8},
@@ -155,22 +154,20 @@ consteval auto rowwise_narrow_configs() {
     return std::array<rowwise_config, 4>{
         {{1, 2, 8, 2, 4, 4, {}}, {2, 8, 4, 4, 4, 4, {}}, {16, 8, 1, 4, 4, 2, {}}, {8, 4, 2, 4, 4, 2, {}}}};
   } else {
-    return std::array<rowwise_config, 13>{{
+    return std::array<rowwise_config, 11>{{
         // lanes, items, groups, unroll, warps, depth
         // N = 1, 2: rows of a few entries, short, long ones; up to 8
         {1, 2, 1, 4, 4, 4, {}},
         {1, 2, 4, 4, 4, 4, {}},
         {1, 2, 8, 4, 4, 4, {}},
         {1, 8, 8, 4, 4, 4, {}},
-        // N = 16: short, long
-        {2, 8, 4, 4, 4, 4, {}},
+        // N = 16: long
         {2, 8, 16, 4, 4, 2, {}},
         // N = 32: short, long
         {4, 8, 2, 8, 4, 4, {}},
         {4, 8, 8, 4, 4, 2, {}},
         // N = 64
         {8, 8, 1, 8, 4, 4, {}},
-        {8, 8, 4, 4, 4, 2, {}},
         // N = 128
         {16, 8, 1, 8, 4, 4, {}},
         {16, 8, 2, 8, 4, 2, {}},
