@@ -48,6 +48,9 @@ class operands {
 /// Trying the entries and timing those that are right each count as half of a case.
 constexpr double share_of_trying = 0.5;
 
+/// Unless --thorough is given. Trying takes about as long again.
+constexpr double timing_seconds_per_matrix = 8;
+
 /// A product that took this long needs no second look to be planned for.
 constexpr double long_seconds = 0.05;
 
@@ -280,6 +283,18 @@ class matrix_bench {
                                       .message = e.what()}});
   }
 
+  /// Fewer samples of what takes long, so that a first answer does not take minutes.
+  timing_options affordable_timing(std::size_t num_requests) const {
+    timing_options timing = room_.options.timing;
+    if (room_.options.is_thorough()) return timing;
+    const std::size_t shares =
+        room_.options.cols.size() * room_.options.types.size() * num_requests * timing.settings.size();
+    timing.max_seconds =
+        std::min(timing.max_seconds, timing_seconds_per_matrix / static_cast<double>(std::max<std::size_t>(shares, 1)));
+    timing.fewest_samples = 1;
+    return timing;
+  }
+
   std::vector<entry_result> time_candidates(std::int64_t cols) {
     std::vector<timing_request> requests;
     std::vector<std::size_t> who;
@@ -291,7 +306,7 @@ class matrix_bench {
                           c.start, c.estimate});
       who.push_back(i);
     }
-    const auto timings = measure(*room_.where, requests, room_.options.timing, [&](double done) {
+    const auto timings = measure(*room_.where, requests, affordable_timing(requests.size()), [&](double done) {
       room_.say(fmt::format("{}: N = {}, {}, timing", facts_.name, cols, to_string(value_type_of<T>)),
                 share_of_trying + (1 - share_of_trying) * std::min(1.0, done));
     });

@@ -72,12 +72,15 @@ void register_samples(const std::string& name, std::int64_t num_samples, std::fu
       ->Repetitions(static_cast<int>(num_samples));
 }
 
+/// Of a product that reads far more than caches hold.
+constexpr double long_seconds = 0.1;
+
 std::int64_t clamp_samples(double seconds_each, const timing_options& options) {
   const double each = std::max(seconds_each, 1e-9);
   auto wanted = static_cast<std::int64_t>(std::min(options.seconds / each, 1e6));
   wanted = std::clamp(wanted, options.min_samples, std::max(options.min_samples, options.max_samples));
   const auto affordable = static_cast<std::int64_t>(std::min(options.max_seconds / each, 1e6));
-  return std::min(wanted, std::max<std::int64_t>(affordable, 3));
+  return std::min(wanted, std::max(affordable, options.fewest_samples));
 }
 
 /// What comes before the products of a sample, behind which a GPU finds them enqueued.
@@ -166,14 +169,14 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
     for (const setting in : options.settings) {
       const sampling plan = plan_samples(in, request.estimate, before[in], options);
       launches[in].push_back(plan.launches);
-      register_samples(
-          benchmark_name(request, in), plan.num_samples,
-          [&where, in, work = request.work, count = plan.launches, warmed = in == setting::cold]() mutable {
-            // Others have used the cache since this one last ran.
-            if (!std::exchange(warmed, true)) where.seconds(work, std::min<std::int64_t>(count, 3));
-            start_before(where, in);
-            return where.seconds(work, count) / static_cast<double>(count);
-          });
+      register_samples(benchmark_name(request, in), plan.num_samples,
+                       [&where, in, work = request.work, count = plan.launches,
+                        warmed = in == setting::cold || request.estimate > long_seconds]() mutable {
+                         // Others have used the cache since this one last ran, which a long product hardly feels.
+                         if (!std::exchange(warmed, true)) where.seconds(work, std::min<std::int64_t>(count, 3));
+                         start_before(where, in);
+                         return where.seconds(work, count) / static_cast<double>(count);
+                       });
     }
   }
 

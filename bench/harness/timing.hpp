@@ -52,8 +52,9 @@ struct timing_options {
   double seconds = 0.02;  ///< aimed at for the samples of one entry in one setting
   std::int64_t min_samples = 10;
   std::int64_t max_samples = 20;
-  double sample_seconds = 3e-4;  ///< a warm sample is as many products as last this long
-  double max_seconds = 1.0;      ///< beyond this, fewer samples than min_samples are taken, but never under 3
+  double sample_seconds = 3e-4;     ///< a warm sample is as many products as last this long
+  double max_seconds = 1.0;         ///< beyond this, fewer samples than min_samples are taken
+  std::int64_t fewest_samples = 3;  ///< however long they take
   std::vector<setting> settings{all_settings.begin(), all_settings.end()};  ///< in which products are timed
 };
 

@@ -28,6 +28,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
+#include "core/cpu_caches.hpp"
 #include "test/support/viewed.hpp"
 
 namespace bcsc::bench {
@@ -293,6 +294,10 @@ TEST(sampling_plan, ShortWorkIsRepeatedAndLongWorkIsSampledLess) {
   EXPECT_EQ(warm(0.05).num_samples, 10);
   EXPECT_EQ(warm(0.2).num_samples, 5);
   EXPECT_EQ(warm(30.0).num_samples, 3);
+  timing_options hurried = options;
+  hurried.fewest_samples = 1;
+  EXPECT_EQ(plan_samples(setting::warm, 30.0, 0, hurried).num_samples, 1);
+  EXPECT_EQ(plan_samples(setting::warm, 0.2, 0, hurried).num_samples, 5);
   for (const setting in : {setting::single, setting::cold}) {
     EXPECT_EQ(plan_samples(in, 1e-3, 1e-3, options).num_samples, 10);
     EXPECT_EQ(plan_samples(in, 1e-5, 0, options).launches, 1);
@@ -394,14 +399,14 @@ TEST(cpu_stage, FlushWritesTwiceTheCacheEachTime) {
   where->flush();
   where->flush();
   EXPECT_EQ(where->num_flushes(), 2);
-  EXPECT_GE(where->flush_bytes(), 2 * last_level_cache_bytes());
+  EXPECT_GE(where->flush_bytes(), 2 * core::find_cpu_caches().l3);
 }
 
 TEST(cpu_stage, ForeignWorkLeavesMostOfTheCacheAsItWas) {
   const auto where = make_cpu_stage(2);
   where->foreign_work();
   EXPECT_GT(where->foreign_bytes(), 0);
-  EXPECT_LE(where->foreign_bytes(), last_level_cache_bytes() / 8);
+  EXPECT_LE(where->foreign_bytes(), core::find_cpu_caches().l3 / 8);
   EXPECT_LE(where->foreign_bytes(), 8 << 20);
   EXPECT_EQ(where->num_flushes(), 0);
 }
@@ -933,7 +938,7 @@ TEST(machine, TheEnvironmentNamesTheVersionOfACopiedTree) {
   unsetenv("BCSC_GIT_HASH");
   EXPECT_EQ(facts.git_hash, "0123456789ab");
   EXPECT_EQ(facts.threads, 3);
-  EXPECT_GT(facts.last_level_cache_bytes, 0);
+  EXPECT_GT(facts.caches.l3, 0);
   EXPECT_EQ(first_line_of("printf 'one\\ntwo\\n'"), "one");
   EXPECT_EQ(first_line_of("exit 3"), "");
 }
