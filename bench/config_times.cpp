@@ -38,7 +38,7 @@ struct options {
   std::vector<std::string> algorithms, matrices, types = {"fp32"};
   std::vector<std::int64_t> cols = {1, 8, 32, 128, 512};
   std::int64_t min_nnz = 20000;
-  double max_seconds = 1e9;
+  double max_seconds = 1e9, max_products = 1e18;
   bool rivals = false;
   bool in_place = false;
 };
@@ -121,6 +121,7 @@ json times_of(const context& ctx, bench::stage& where, bench::rivals* others, co
   matrix_times<T> times(ctx, where, others, a, wanted);
   json cases = json::array();
   for (const std::int64_t n : wanted.cols) {
+    if (static_cast<double>(a.nnz()) * static_cast<double>(n) > wanted.max_products) continue;
     try {
       json one = times.run(n);
       one["type"] = to_string(value_type_of<T>);
@@ -150,6 +151,7 @@ int run(const options& wanted) {
                 {"clocks", machine.gpu_clocks},
                 {"versions", machine.versions},
                 {"date", machine.date},
+                {"cpu_caches", {{"l1", machine.caches.l1}, {"l2", machine.caches.l2}, {"l3", machine.caches.l3}}},
                 {"in_place", wanted.in_place},
                 {"matrices", json::array()}};
   int status = 0;
@@ -211,6 +213,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
       ->capture_default_str();
   app.add_option("--least-nnz", wanted.min_nnz, "Passes over files with fewer non-zeros")->capture_default_str();
+  app.add_option("--max-products", wanted.max_products, "Passes over an N of which non-zeros times N are more");
   app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds")->capture_default_str();
   app.add_flag("--in-place", wanted.in_place, "B and C column-major, B read where it lies, by the configs that can");
   app.add_flag("--rivals", wanted.rivals, "cuSPARSE and cuBLAS too");

@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -22,14 +23,15 @@
 
 #include "bcsc/registry.hpp"
 #include "bench/harness/report.hpp"
+#include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "lib/plan/registry.hpp"
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
-/// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp. Configs of a value type that
-/// none of the files holds keep the costs that they have.
+/// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp, or with --device cpu
+/// lib/plan/cpu_costs.hpp. Configs of a value type that none of the files holds keep the costs that they have.
 ///
 /// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
 /// slower the config is beside the fastest: how much a config loses that would not be chosen does not matter. How far
@@ -71,6 +73,12 @@ value_type type_of(const std::string& name) {
 }
 
 using config_key = std::pair<value_type, std::string>;
+/// Configs with the same key share their costs.
+config_key cost_key(value_type type, const kernel_info& config, std::int64_t cols) {
+  if (config.where == backend::cuda) return {type, config.name};
+  const std::string family = config.algorithm == "rows" && cols == 1 ? "vector" : config.algorithm;
+  return {value_type::fp32, fmt::format("{}-m{}", family, config.m_tile)};
+}
 using cost_table = std::map<config_key, plan::cost_terms>;
 
 /// What lib/plan/measured_costs.hpp holds of one way to read B.
@@ -133,19 +141,42 @@ void add_times(measured_case& known, const measured_case& again) {
   known.rival = std::min(known.rival, again.rival);
 }
 
+/// On a CPU configs that hold all N columns in a tile do the same: they get the least time of theirs.
+void share_times_of_equals(measured_case& c) {
+  const auto holds_all = [&](const timing& t) { return t.config->n_tile >= c.cols; };
+  const auto family = [](const timing& t) { return std::tuple(t.config->algorithm, t.config->m_tile); };
+  std::map<std::tuple<std::string, int>, double> least;
+  for (const timing& t : c.timings) {
+    if (!holds_all(t)) continue;
+    const auto [known, is_new] = least.try_emplace(family(t), t.us);
+    if (!is_new) known->second = std::min(known->second, t.us);
+  }
+  for (timing& t : c.timings) {
+    if (holds_all(t)) t.us = least.at(family(t));
+  }
+}
+
+/// Plans for a CPU do not count the columns of higher blocks.
+constexpr std::int64_t highest_analysed = 64;
+
 /// Those with B so, from all documents.
-std::vector<measured_case> read_cases(const std::vector<json>& documents, const std::vector<std::string>& algorithms,
-                                      operand b) {
+std::vector<measured_case> read_cases(const std::vector<json>& documents, backend where,
+                                      const std::vector<std::string>& algorithms, operand b) {
   std::map<config_key, const plan::registered_kernel*> known;
   for (const plan::registered_kernel& config : plan::registry()) {
-    if (config.info.where == backend::cuda && std::ranges::count(algorithms, config.info.algorithm) > 0) {
+    if (config.info.where == where && std::ranges::count(algorithms, config.info.algorithm) > 0) {
       known[{config.info.type, config.info.name}] = &config;
     }
   }
   std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
   for (const json& document : documents) {
     if (document.value("in_place", false) != (b == operand::in_place)) continue;
-    const int multiprocessors = multiprocessors_of(document);
+    const int multiprocessors = where == backend::cuda ? multiprocessors_of(document) : 0;
+    core::cpu_caches caches;
+    if (where == backend::cpu) {
+      const json& c = document.at("cpu_caches");
+      caches = {c.at("l1"), c.at("l2"), c.at("l3")};
+    }
     for (const json& m : document.at("matrices")) {
       std::map<std::int64_t, block_statistics> by_height;
       for (const json& s : m.at("statistics").at("blocks")) {
@@ -166,7 +197,14 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, const 
                      by_height.at(16).nnzc,
                      by_height.at(1).max_block_nnz,
                      /*pads_b=*/b == operand::in_place,
-                     multiprocessors};
+                     multiprocessors,
+                     {},
+                     caches};
+        if (where == backend::cpu) {
+          for (const auto& [height, s] : by_height) {
+            if (height <= highest_analysed) one.shape.read_by_height.push_back({height, s.nnzc});
+          }
+        }
         for (const auto& [name, us] : c.at("rows").items()) {
           const auto config = known.find({one.type, name});
           if (config == known.end() || !us.is_number()) continue;
@@ -177,6 +215,7 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, const 
               {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }
         if (one.timings.empty()) continue;
+        if (where == backend::cpu) share_times_of_equals(one);
         one.fastest = fastest_config(one).us;
         for (const auto& [name, us] : c.at("rivals").items()) {
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
@@ -234,7 +273,7 @@ cost_table fit(const std::vector<measured_case>& cases, const std::set<std::stri
     for (const timing& t : c.timings) {
       const double behind = t.us / c.fastest;
       const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
-      auto& [a, y] = systems[{c.type, t.config->name}];
+      auto& [a, y] = systems[cost_key(c.type, *t.config, c.cols)];
       a.push_back(t.terms);
       for (double& term : a.back()) term *= weight;
       y.push_back(t.us * weight);
@@ -274,9 +313,9 @@ fitted learn(const std::vector<measured_case>& cases, const std::set<std::string
     for (const plan::measured_config& config : known.configs) {
       if (config.type != c.type) continue;
       const auto timed = by_name.find(config.name);
-      off += timed == by_name.end()
-                 ? plan::no_residual
-                 : plan::residual_of(timed->second->us / plan::us_by_terms(config, timed->second->terms));
+      off += timed == by_name.end() ? plan::no_residual
+                                    : plan::residual_of(timed->second->us / plan::us_by_terms(config.min_us, config.us,
+                                                                                              timed->second->terms));
     }
     known.cases.push_back({c.type, plan::features_of(c.shape), off});
   });
@@ -288,23 +327,71 @@ struct quality {
   int cases = 0, ratios = 0, losses = 0;
 };
 
-quality judge(const std::vector<measured_case>& cases, const fitted& known, const std::set<std::string>& matrices,
-              bool inside, value_type type, bool tell) {
-  std::map<std::string_view, std::pair<const plan::measured_config*, std::size_t>> configs;
-  for (const plan::measured_config& config : known.configs) {
-    if (config.type == type) configs.emplace(config.name, std::pair(&config, configs.size()));
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+struct family_costs {
+  double min_us = unknown;  ///< none of its configs ever took less
+  plan::cost_terms us{};
+};
+using family_table = std::map<config_key, family_costs>;
+
+/// What a CPU's families cost.
+family_table learn_families(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
+  family_table known;
+  for (const auto& [key, us] : fit(cases, matrices)) known[key].us = us;
+  for (const measured_case& c : cases) {
+    if (!matrices.contains(c.matrix)) continue;
+    for (const timing& t : c.timings) {
+      const auto family = known.find(cost_key(c.type, *t.config, c.cols));
+      if (family != known.end()) family->second.min_us = std::min(family->second.min_us, t.us);
+    }
   }
+  return known;
+}
+
+/// us of a config in a case; infinite where it has no costs.
+using prediction = std::function<double(const timing&)>;
+using predictor = std::function<prediction(const measured_case&)>;
+
+predictor by_config(const fitted& known) {
+  std::map<config_key, std::pair<const plan::measured_config*, std::size_t>> configs;
+  std::map<value_type, std::size_t> of_type;
+  for (const plan::measured_config& config : known.configs) {
+    configs.emplace(config_key{config.type, config.name}, std::pair(&config, of_type[config.type]++));
+  }
+  return [&known, configs](const measured_case& c) {
+    const plan::neighbours near(known.cases, c.type, c.shape);
+    return [&configs, near, type = c.type](const timing& t) {
+      const auto config = configs.find({type, t.config->name});
+      if (config == configs.end()) return unknown;
+      const auto& [costs, index] = config->second;
+      return plan::us_by_terms(costs->min_us, costs->us, t.terms) * near.factor(index);
+    };
+  };
+}
+
+predictor by_family(const family_table& costs) {
+  return [&costs](const measured_case& c) {
+    return [&costs, &c](const timing& t) {
+      const auto family = costs.find(cost_key(c.type, *t.config, c.cols));
+      if (family == costs.end()) return unknown;
+      return plan::us_by_terms(family->second.min_us, family->second.us, t.terms);
+    };
+  };
+}
+
+quality judge(const std::vector<measured_case>& cases, const predictor& predict, const std::set<std::string>& matrices,
+              bool inside, value_type type, bool tell) {
   quality q;
   for (const measured_case& c : cases) {
     if (c.type != type || matrices.contains(c.matrix) != inside) continue;
-    const plan::neighbours near(known.cases, type, c.shape);
+    const prediction us_of = predict(c);
     const timing* chosen = nullptr;
-    double least = 0;
+    double least = unknown;
     for (const timing& t : c.timings) {
-      const auto config = configs.find(t.config->name);
-      if (config == configs.end() || t.config->rounds_values) continue;
-      const double us = plan::us_by_terms(*config->second.first, t.terms) * near.factor(config->second.second);
-      if (chosen != nullptr && us >= least) continue;
+      if (t.config->rounds_values) continue;
+      const double us = us_of(t);
+      if (us >= least) continue;
       chosen = &t;
       least = us;
     }
@@ -350,10 +437,8 @@ void keep_the_others(fitted& known, std::span<const plan::measured_config> confi
 }
 
 /// "Made by", in lines that clang-format leaves as they are.
-std::string origin(const fitted& known, const std::vector<std::string>& files, unsigned seed) {
+std::string origin(const std::set<value_type>& of, const std::vector<std::string>& files, unsigned seed) {
   std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
-  std::set<value_type> of;
-  for (const plan::measured_config& config : known.configs) of.insert(config.type);
   for (const value_type type : of) words.push_back(fmt::format("{},", to_string(type)));
   words.emplace_back("from");
   for (const std::string& file : files) words.push_back(std::filesystem::path(file).filename().string() + ",");
@@ -400,44 +485,66 @@ std::string arrays(const fitted& known, const std::string& configs, const std::s
   return text + "};\n";
 }
 
-std::string header(const fitted& row_major, const fitted& in_place, const std::string& made_by) {
+std::string header(const std::string& needs, const std::string& made_by, const std::string& content) {
   return fmt::format(R"(#pragma once
 
-#include "lib/plan/neighbours.hpp"
+{}
 
 {}
 namespace bcsc::plan {{
 
 // clang-format off
-/// Configs that do not stand here have not been measured.
-{}
-/// The same with a column-major B, read where it lies.
 {}// clang-format on
 
 }}  // namespace bcsc::plan
 )",
-                     made_by, arrays(row_major, "measured_costs", "measured_cases"),
-                     arrays(in_place, "measured_in_place", "measured_cases_in_place"));
+                     fmt::format("#include \"lib/plan/{}.hpp\"", needs), made_by, content);
+}
+
+std::string gpu_header(const fitted& row_major, const fitted& in_place, const std::string& made_by) {
+  return header("neighbours", made_by,
+                "/// Configs that do not stand here have not been measured.\n" +
+                    arrays(row_major, "measured_costs", "measured_cases") +
+                    "\n/// The same with a column-major B, read where it lies.\n" +
+                    arrays(in_place, "measured_in_place", "measured_cases_in_place"));
+}
+
+std::string cpu_header(const family_table& families, const std::string& made_by) {
+  std::string text = "inline constexpr cpu_family cpu_families[] = {\n";
+  for (const auto& [key, costs] : families) {
+    const std::size_t dash = key.second.find("-m");
+    text += fmt::format("    {{\"{}\", {}, {:.4g}, {{{:.4g}}}}},\n", key.second.substr(0, dash),
+                        key.second.substr(dash + 2), costs.min_us, fmt::join(costs.us, ", "));
+  }
+  return header("cost_terms", made_by, text + "};\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Fits what each config costs to what config_times has measured"};
-  std::vector<std::string> files, to_learn, algorithms = {"rowwise", "mma"};
-  std::string out;
+  std::vector<std::string> files, to_learn, algorithms;
+  std::string out, device = "cuda";
   unsigned seed = 1;
   bool tell = false;
   app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
       ->check(CLI::ExistingFile);
-  app.add_option("--algorithm", algorithms, "Whose configs")->delimiter(',')->capture_default_str();
+  app.add_option("--device", device, "Where it was measured")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--algorithm", algorithms, "Whose configs (rowwise,mma or rows,blocks,columns)")->delimiter(',');
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
   CLI11_PARSE(app, argc, argv);
   try {
+    const backend where = device == "cpu" ? backend::cpu : backend::cuda;
+    if (algorithms.empty()) {
+      algorithms = where == backend::cpu ? std::vector<std::string>{"rows", "blocks", "columns"}
+                                         : std::vector<std::string>{"rowwise", "mma"};
+    }
     std::set<std::string> learned, judged;
     std::vector<json> documents = read_documents(files);
     for (json& document : read_documents(to_learn)) {
@@ -445,8 +552,8 @@ int main(int argc, char** argv) {
       documents.push_back(std::move(document));
     }
     files.insert(files.end(), to_learn.begin(), to_learn.end());
-    const std::vector<measured_case> cases = read_cases(documents, algorithms, operand::row_major);
-    const std::vector<measured_case> cases_in_place = read_cases(documents, algorithms, operand::in_place);
+    const std::vector<measured_case> cases = read_cases(documents, where, algorithms, operand::row_major);
+    const std::vector<measured_case> cases_in_place = read_cases(documents, where, algorithms, operand::in_place);
     for (const auto* some : {&cases, &cases_in_place}) {
       for (const measured_case& c : *some) {
         if (!learned.contains(c.matrix)) judged.insert(c.matrix);
@@ -458,22 +565,30 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
-    fitted known = learn(cases, half), measured_cases_in_place = learn(cases_in_place, half);
+    const family_table families = where == backend::cpu ? learn_families(cases, half) : family_table{};
+    fitted known = where == backend::cpu ? fitted{} : learn(cases, half);
+    fitted measured_cases_in_place = learn(cases_in_place, half);
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
-    const auto tell_of = [&](const char* b, const std::vector<measured_case>& some, const fitted& fit) {
-      fmt::print("B {}: {} cases, {} configs\n", b, some.size(), fit.configs.size());
+    const auto tell_of = [&](const char* b, const std::vector<measured_case>& some, const predictor& fit) {
+      fmt::print("B {}: {} cases\n", b, some.size());
       for (const value_type type : types) {
         print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, half, true, type, tell));
         print(type, "the other half", judge(some, fit, half, false, type, tell));
       }
     };
-    tell_of("row-major", cases, known);
-    tell_of("column-major, in place", cases_in_place, measured_cases_in_place);
+    tell_of("row-major", cases, where == backend::cpu ? by_family(families) : by_config(known));
+    if (where == backend::cuda) tell_of("column-major, in place", cases_in_place, by_config(measured_cases_in_place));
     if (out.empty()) return 0;
-    const std::string made_by = origin(known, files, seed);
+    std::set<value_type> of;
+    for (const measured_case& c : cases) of.insert(c.type);
+    const std::string made_by = origin(of, files, seed);
+    if (where == backend::cpu) {
+      fmt::print("written: {}\n", bench::write_text(cpu_header(families, made_by), out).string());
+      return 0;
+    }
     keep_the_others(known, plan::measured_costs, plan::measured_cases);
     keep_the_others(measured_cases_in_place, plan::measured_in_place, plan::measured_cases_in_place);
-    fmt::print("written: {}\n", bench::write_text(header(known, measured_cases_in_place, made_by), out).string());
+    fmt::print("written: {}\n", bench::write_text(gpu_header(known, measured_cases_in_place, made_by), out).string());
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fit_choice: {}\n", e.what());

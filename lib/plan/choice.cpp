@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <set>
 
 #include "core/checked.hpp"
@@ -77,41 +76,6 @@ double predict_gpu(const problem& p, const kernel_info& kernel, const block_stat
   return 1e-6 * (2.0 + std::max({full, in_turn, heaviest}));
 }
 
-/// Registers of 64 bytes that hold `bytes` of a row of C; a single one counts by the half or quarter that is used.
-double vectors_for(double bytes) { return bytes <= 16 ? 0.25 : bytes <= 32 ? 0.5 : std::ceil(bytes / 64); }
-
-/// What a CPU kernel's time is made of, in ns of two threads: for each entry, non-empty column, row block and row, once
-/// a pass over the columns of C and once for each vector of a row of C. Fitted to measurements on two cores
-/// (docs/performance.md says how well); the number of threads does not change the order.
-double predict_cpu(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  const double n = static_cast<double>(p.cols), value_bytes = static_cast<double>(size_of(p.type));
-  const double rows = static_cast<double>(p.rows), nnz = static_cast<double>(p.nnz);
-  const double columns = static_cast<double>(s.nnzc), blocks = static_cast<double>(s.num_row_blocks);
-  const double passes = std::ceil(n / kernel.n_tile), vectors = vectors_for(n * value_bytes);
-  constexpr double near_cache_bytes = 1 << 20;
-  const double far = static_cast<double>(p.inner) * n * value_bytes > near_cache_bytes ? vectors : 0;
-
-  double ns = 0;
-  if (kernel.algorithm == "rows" && s.m_block == 1 && p.cols == 1) {
-    ns = nnz * (0.14 + 0.016 * value_bytes) + 1.04 * rows;
-  } else if (kernel.algorithm == "rows" && s.m_block == 1) {
-    ns = nnz * (0.0915 * passes + 0.262 * vectors + 0.0546 * far) + rows * (1.94 * vectors);
-  } else if (kernel.algorithm == "blocks" && s.m_block == kernel.m_tile) {
-    // Columns with fewer entries than rows have to be expanded.
-    const double expanded = columns * kernel.m_tile > nnz ? nnz : 0;
-    ns =
-        columns * (1.57 * passes + 0.158 * kernel.m_tile * vectors) + 0.077 * expanded * passes + 2.51 * rows * vectors;
-  } else {
-    // C is read and written in L1 for each non-zero; every slice walks all columns of its block.
-    const double slices = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
-    ns =
-        slices * (nnz * (0.413 * passes + 0.265 * vectors) + columns * (0.972 * passes + 0.278 * vectors + 0.2 * far)) +
-        3.12 * (rows * vectors + blocks * passes);
-  }
-  // Columns of a tile beyond N are wasted work.
-  return 1e-9 * (ns * (1 + 1e-5 * kernel.n_tile) + 1);
-}
-
 product_shape shape_of(const problem& p) {
   return {p.rows,
           p.inner,
@@ -121,12 +85,25 @@ product_shape shape_of(const problem& p) {
           p.shared_nnzc,
           p.longest_row,
           /*pads_b=*/p.b_is_col_major && p.cols > 1,
-          p.num_multiprocessors};
+          p.num_multiprocessors,
+          p.read_by_height,
+          p.caches};
 }
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
-  return 1e-6 * us_by_terms(*kernel.measured.costs, terms) * p.near.factor(kernel.measured.index);
+  return 1e-6 * us_by_terms(kernel.measured.costs->min_us, kernel.measured.costs->us, terms) *
+         p.near.factor(kernel.measured.index);
+}
+
+double predict_cpu(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
+  const cpu_family& costs = p.cols == 1 ? *kernel.cpu_costs_of_vector : *kernel.cpu_costs;
+  const double us = us_by_terms(costs.min_us, costs.us, terms);
+  // What rows and blocks are not made for they do as columns does, in narrow tiles.
+  const bool detour = kernel.info.algorithm != "columns" && s.m_block != kernel.info.m_tile;
+  // Of equals the narrower.
+  return (detour ? 2e-6 : 1e-6) * us * (1 + 1e-6 * kernel.info.n_tile);
 }
 
 /// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
@@ -142,7 +119,7 @@ double in_place_seconds(const problem& p, const registered_kernel& kernel, const
     return std::numeric_limits<double>::infinity();
   }
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
-  return 1e-6 * us_by_terms(*kernel.measured_in_place.costs, terms) *
+  return 1e-6 * us_by_terms(kernel.measured_in_place.costs->min_us, kernel.measured_in_place.costs->us, terms) *
          p.near_in_place.factor(kernel.measured_in_place.index);
 }
 
@@ -165,6 +142,7 @@ problem described(problem p, std::span<const block_statistics> statistics) {
   for (const block_statistics& s : statistics) {
     if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
     if (s.m_block == 1) p.longest_row = s.max_block_nnz;
+    if (p.where == backend::cpu) p.read_by_height.push_back({s.m_block, s.nnzc});
   }
   return p;
 }
@@ -295,8 +273,8 @@ bool turns_c(const problem& p) {
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (kernel.measured) return predict_measured(p, kernel, s);
-  return p.where == backend::cuda ? predict_gpu(p, kernel.info, s) : predict_cpu(p, kernel.info, s);
+  if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
+  return kernel.measured ? predict_measured(p, kernel, s) : predict_gpu(p, kernel.info, s);
 }
 
 decision choose(const problem& given, const plan_options& options, const std::vector<const registered_kernel*>& kernels,

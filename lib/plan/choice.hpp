@@ -10,6 +10,8 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/plan.hpp"
+#include "lib/plan/cost_terms.hpp"
+#include "lib/plan/neighbours.hpp"
 #include "lib/plan/registry.hpp"
 
 /// Which kernel, and which m_block, for a matrix: pure functions of its statistics.
@@ -26,7 +28,9 @@ struct problem {
   bool b_is_col_major = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
   int num_multiprocessors = 0;
+  core::cpu_caches caches = {};
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
+  std::vector<rows_read> read_by_height = {};
   neighbours near = {}, near_in_place = {};
 };
 

@@ -4,17 +4,27 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <vector>
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/registry.hpp"
 #include "core/checked.hpp"
+#include "core/cpu_caches.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/operand.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
-/// What the time of a product on a GPU is made of. A config has a cost for each term, in us, fitted to
-/// measurements (bench/fit_choice, measured_costs.hpp); its time is their sum. One definition for the plan and the fit.
+/// What the time of a product is made of. A config has a cost for each term, in us, fitted to measurements
+/// (bench/fit_choice, measured_costs.hpp, cpu_costs.hpp); its time is their sum. One definition for the plan and the
+/// fit.
 namespace bcsc::plan {
+
+/// Rows of B that all blocks of so many rows of A read, each its own: BCSC's non-empty columns.
+struct rows_read {
+  std::int64_t height = 0, of_b = 0;
+};
 
 /// A product, as far as its time goes.
 struct product_shape {
@@ -25,6 +35,8 @@ struct product_shape {
   std::int64_t longest_row = 0;  ///< entries
   bool pads_b = false;           ///< rows of B begin on 16 bytes whatever N is
   int multiprocessors = 0;       ///< 0: not known
+  std::vector<rows_read> read_by_height = {};  ///< by height; for a CPU
+  core::cpu_caches caches = {};
 
   /// Bytes of a row of B that move at once: a power of two, at most 16.
   std::int64_t bytes_at_once() const {
@@ -34,6 +46,7 @@ struct product_shape {
   }
 };
 
+/// On a GPU.
 enum class cost_term {
   once,        ///< 1: starting
   gathered,    ///< MB of B that row blocks read
@@ -51,6 +64,11 @@ enum class cost_term {
 inline constexpr std::size_t num_cost_terms = 12;
 using cost_terms = std::array<double, num_cost_terms>;
 
+/// us, as the terms say, but never less than `min_us`.
+inline double us_by_terms(double min_us, const cost_terms& us, const cost_terms& terms) {
+  return std::max(min_us, std::inner_product(terms.begin(), terms.end(), us.begin(), 0.0));
+}
+
 /// What the last wave of thread blocks leaves empty, as a share of the work; 0 where all find a place at once, and
 /// where `kernel` does not tell. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
 inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles) {
@@ -63,9 +81,8 @@ inline double idle_share(const kernel_info& kernel, int multiprocessors, std::in
   return static_cast<double>(core::ceil_div(blocks, places) * places) / static_cast<double>(blocks) - 1;
 }
 
-/// `s`: A at the kernel's height. `tile_cols`: of its tiles; fewer where it reads B in place.
-inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kernel, int tile_cols,
-                                const block_statistics& s) {
+inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& kernel, int tile_cols,
+                                    const block_statistics& s) {
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double tiles = std::ceil(number(p.cols) / tile_cols);
   const double row_mb = 1e-6 * number(p.cols * p.value_bytes);
@@ -106,6 +123,116 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   set(cost_term::idle, idle * gathered);
   set(cost_term::idle_steps, idle * 1e-3 * number(s.nnzc) * tiles);
   return terms;
+}
+
+/// On a CPU. Vectors are 64 bytes of a row of B or C. A pass is one of the kernel's tiles of columns: A is read in
+/// each.
+enum class cpu_cost_term {
+  once,         ///< 1: starting
+  entries,      ///< thousands of non-zeros, in each pass
+  products,     ///< thousands of vectors that non-zeros multiply
+  columns,      ///< thousands of non-empty columns of row blocks, in each pass
+  gathered,     ///< thousands of vectors of B that row blocks read
+  from_l2,      ///< thousands of cache lines of B that L1 does not hold
+  from_l3,      ///< that L2 does not hold
+  from_memory,  ///< that L3 does not hold
+  rows,         ///< thousands of vectors of C
+  blocks,       ///< thousands of row blocks, in each pass
+  streamed,     ///< MB of A in each pass, if L2 does not hold it
+  written,      ///< MB of C, if L3 does not hold it
+};
+static_assert(static_cast<std::size_t>(cpu_cost_term::written) < num_cost_terms);
+
+/// The costs that the configs of one algorithm and height share on a CPU, whatever their n_tile and type: those differ
+/// in the terms. "vector": rows at N = 1, where it is another kernel.
+struct cpu_family {
+  std::string_view algorithm;
+  int m_tile;
+  double min_us;  ///< it never took less
+  cost_terms us;
+};
+
+/// Vectors for `bytes` of a row; of a single one a half or a quarter is loaded where that is enough.
+inline double vectors_for(double bytes) { return bytes <= 16 ? 0.25 : bytes <= 32 ? 0.5 : std::ceil(bytes / 64); }
+
+/// How many rows of B, of `row_bytes` each, a cache has to fetch while A is walked through once. It keeps what rows of
+/// A beside each other read, for as many of them as it has room for; p.read_by_height says how much that is up to some
+/// height, and beyond it goes on as it did last.
+inline double fetched_rows(const product_shape& p, double row_bytes, double cache_bytes) {
+  const double rows = std::max(1.0, static_cast<double>(p.rows));
+  const double once = static_cast<double>(std::min(p.inner, p.nnz));
+  const auto fits = [&](double height, double of_all) { return of_all * height / rows * row_bytes <= cache_bytes; };
+  double height = 1, fetched = static_cast<double>(p.nnz), growth = 1;  // growth: of `fetched` by twice the height
+  for (const rows_read& read : p.read_by_height) {
+    const auto next_height = static_cast<double>(read.height), next = static_cast<double>(read.of_b);
+    if (next_height <= height) continue;
+    if (!fits(next_height, next)) return std::max(once, fetched);
+    growth = std::pow(next / std::max(1.0, fetched), 1 / std::log2(next_height / height));
+    height = next_height;
+    fetched = next;
+  }
+  for (; height < rows && fetched > once; height *= 2, fetched *= growth) {
+    constexpr double nothing_in_common = 0.99;
+    if (growth > nothing_in_common || !fits(2 * height, fetched * growth)) return std::max(once, fetched);
+  }
+  // All that a pass reads stays; whether it is there from the start depends on what the other passes leave of it.
+  return static_cast<double>(p.inner * p.cols * p.value_bytes) <= cache_bytes ? 0 : once;
+}
+
+/// What a pass reads of B: slices of its rows.
+struct cpu_slices {
+  double bytes = 0;   ///< of whole cache lines, of each
+  double lines = 0;   ///< of a row of B, over all passes
+  double usable = 1;  ///< the share of a cache's sets that they can lie in
+
+  cpu_slices(const product_shape& p, double n_tile, double passes) {
+    constexpr std::int64_t line = 64, page = 4096;
+    const std::int64_t stride = p.cols * p.value_bytes;
+    const double slice = std::min(static_cast<double>(p.cols), n_tile) * static_cast<double>(p.value_bytes);
+    // One that begins within a line ends within one.
+    const double cut_lines = stride % line != 0 && stride >= line ? 0.75 : 0;
+    bytes = slice + cut_lines * line;
+    lines = stride < line ? 1 : static_cast<double>(stride) / line + cut_lines * passes;
+    // Rows a multiple of a power of two apart begin in few of the sets.
+    const auto apart = static_cast<double>(std::min(stride & -stride, page));
+    usable = std::min(1.0, slice / apart);
+  }
+};
+
+inline cost_terms cpu_cost_terms_of(const product_shape& p, const kernel_info& kernel, const block_statistics& s) {
+  const auto thousands = [](auto n) { return 1e-3 * static_cast<double>(n); };
+  const auto value_bytes = static_cast<double>(p.value_bytes), n = static_cast<double>(p.cols);
+  const double passes = std::ceil(n / kernel.n_tile), vectors = vectors_for(n * value_bytes);
+  const cpu_slices slices(p, kernel.n_tile, passes);
+  // A tile lower than a row block walks through all of the block's columns for its share of the rows.
+  const double walks = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
+  const double a_bytes = static_cast<double>(p.nnz) * (value_bytes + 4);
+  const double c_bytes = static_cast<double>(p.rows) * n * value_bytes;
+  const auto fetched_lines = [&](std::int64_t cache_bytes) {
+    return 1e-3 * slices.lines * fetched_rows(p, slices.bytes, static_cast<double>(cache_bytes) * slices.usable);
+  };
+
+  cost_terms terms{};
+  const auto set = [&](cpu_cost_term term, double value) { terms[static_cast<std::size_t>(term)] = value; };
+  set(cpu_cost_term::once, 1);
+  set(cpu_cost_term::entries, thousands(p.nnz) * passes * walks);
+  set(cpu_cost_term::products, thousands(p.nnz) * vectors);
+  set(cpu_cost_term::columns, thousands(s.nnzc) * passes * walks);
+  set(cpu_cost_term::gathered, thousands(s.nnzc) * vectors * walks);
+  set(cpu_cost_term::from_l2, fetched_lines(p.caches.l1));
+  set(cpu_cost_term::from_l3, fetched_lines(p.caches.l2));
+  set(cpu_cost_term::from_memory, fetched_lines(p.caches.l3));
+  set(cpu_cost_term::rows, thousands(p.rows) * vectors);
+  set(cpu_cost_term::blocks, thousands(s.num_row_blocks) * passes);
+  set(cpu_cost_term::streamed, a_bytes > static_cast<double>(p.caches.l2) ? 1e-6 * a_bytes * passes : 0);
+  set(cpu_cost_term::written, c_bytes > static_cast<double>(p.caches.l3) ? 1e-6 * c_bytes : 0);
+  return terms;
+}
+
+/// `s`: A at the kernel's height. `tile_cols`: of its tiles; fewer where it reads B in place.
+inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kernel, int tile_cols,
+                                const block_statistics& s) {
+  return kernel.where == backend::cpu ? cpu_cost_terms_of(p, kernel, s) : gpu_cost_terms_of(p, kernel, tile_cols, s);
 }
 
 }  // namespace bcsc::plan

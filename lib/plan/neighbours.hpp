@@ -23,11 +23,6 @@ struct measured_config {
   cost_terms us;  ///< the cost of each term
 };
 
-/// us, as the terms say.
-inline double us_by_terms(const measured_config& config, const cost_terms& terms) {
-  return std::max(config.min_us, std::inner_product(terms.begin(), terms.end(), config.us.begin(), 0.0));
-}
-
 /// Where a product lies among others: logarithms to base 2, each scaled by its weight in the distance of two products.
 using features = std::array<float, 7>;
 

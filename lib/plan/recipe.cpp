@@ -1,5 +1,6 @@
 #include "lib/plan/recipe.hpp"
 
+#include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 
 namespace bcsc::plan {
@@ -20,6 +21,7 @@ recipe::recipe(const context& where, const plan_options& wanted, value_type of)
 }
 
 problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
+  static const core::cpu_caches caches = core::find_cpu_caches();
   return {.where = ctx.kind(),
           .type = type,
           .rows = rows,
@@ -30,7 +32,8 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
           .deterministic = options.deterministic,
           .b_is_col_major = options.b_layout == layout::col_major,
           .max_shared_bytes = ctx.device().shared_bytes_per_block,
-          .num_multiprocessors = ctx.device().num_multiprocessors};
+          .num_multiprocessors = ctx.device().num_multiprocessors,
+          .caches = caches};
 }
 
 bool recipe::reads_in_place(std::int64_t n) const {

@@ -1,13 +1,16 @@
 #include "lib/plan/registry.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <string_view>
 
 #include "bcsc_config.h"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda_tables.h"
 #include "kernels/tables/cpu.hpp"
+#include "lib/plan/cpu_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 
 namespace bcsc::plan {
@@ -22,6 +25,12 @@ measurement find_measured(const kernel_info& kernel, std::span<const measured_co
     ++index;
   }
   return {};
+}
+
+const cpu_family* find_family(std::string_view algorithm, int m_tile) {
+  const auto found = std::ranges::find_if(
+      cpu_families, [&](const cpu_family& f) { return f.algorithm == algorithm && f.m_tile == m_tile; });
+  return found != std::end(cpu_families) ? &*found : nullptr;
 }
 
 template <class Algorithm, class Launcher>
@@ -59,6 +68,10 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.form = Algorithm::form;
     entry.measured = find_measured(entry.info, measured_costs);
     entry.measured_in_place = find_measured(entry.info, measured_in_place);
+    if (where == backend::cpu) {
+      entry.cpu_costs = find_family(Algorithm::name, entry.info.m_tile);
+      entry.cpu_costs_of_vector = entry.info.algorithm == "rows" ? find_family("vector", 1) : entry.cpu_costs;
+    }
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
   }

@@ -22,6 +22,8 @@ struct registered_kernel {
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
   measurement measured, measured_in_place;  ///< with a row-major B; with a column-major B that it reads where it lies
+  const cpu_family* cpu_costs = nullptr;    ///< on a CPU
+  const cpu_family* cpu_costs_of_vector = nullptr;  ///< at N = 1
 };
 
 /// All tables of kernels that compute C = alpha * A * B + beta * C, concatenated.

@@ -417,6 +417,62 @@ TEST(cost_terms, of_a_row_that_tells_how_it_takes_pieces_hold_what_is_left_empty
   EXPECT_GT(with_idle, 0);
 }
 
+TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {
+  // A band of 33 entries a row: blocks of h rows read h + 32 rows of B.
+  plan::product_shape band{.rows = 10000, .inner = 10000, .nnz = 330000, .cols = 64};
+  for (const std::int64_t height : {1, 2, 4, 8, 16, 32, 64}) {
+    band.read_by_height.push_back({height, (height + 32) * band.rows / height});
+  }
+  const double row_bytes = 256;
+  EXPECT_EQ(plan::fetched_rows(band, row_bytes, 20 * row_bytes), 330000);           // not even a row's
+  EXPECT_EQ(plan::fetched_rows(band, row_bytes, 50 * row_bytes), 30000);            // those of 16 rows
+  EXPECT_NEAR(plan::fetched_rows(band, row_bytes, 1000 * row_bytes), 10000, 1500);  // nearly each once
+  EXPECT_EQ(plan::fetched_rows(band, row_bytes, 10000 * row_bytes), 0);             // all of B
+  // Of a matrix whose rows have nothing in common a cache keeps nothing until it holds all.
+  plan::product_shape scattered{.rows = 10000, .inner = 10000000, .nnz = 330000, .cols = 64};
+  for (const std::int64_t height : {1, 2, 4, 8}) scattered.read_by_height.push_back({height, 330000});
+  for (const double rows : {10, 1000, 100000}) {
+    EXPECT_EQ(plan::fetched_rows(scattered, row_bytes, rows * row_bytes), 330000);
+  }
+  // Nothing to read; no statistics.
+  EXPECT_EQ(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 0, .cols = 1}, 4, 100), 0);
+  EXPECT_EQ(plan::fetched_rows({.rows = 0, .inner = 0, .nnz = 0, .cols = 1}, 4, 100), 0);
+  EXPECT_LE(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 20, .cols = 1}, 4, 1), 20);
+}
+
+TEST(choice, every_cpu_config_has_measured_costs) {
+  for (const plan::registered_kernel& k : plan::registry()) {
+    EXPECT_EQ(k.cpu_costs != nullptr, k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
+    EXPECT_EQ(k.cpu_costs_of_vector != nullptr, k.info.where == backend::cpu) << k.info.name;
+  }
+}
+
+/// What a plan takes on a CPU with the caches of the machine that its choice was measured on.
+std::string chosen_on_cpu(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
+  const plan::problem p{.where = backend::cpu,
+                        .type = type,
+                        .rows = a.rows(),
+                        .inner = a.cols(),
+                        .nnz = a.nnz(),
+                        .cols = cols,
+                        .caches = {.l1 = 32 << 10, .l2 = 512 << 10, .l3 = 32 << 20}};
+  const auto kernels = plan::candidates(p, {});
+  const auto heights = plan::heights(kernels, {});
+  return plan::choose(p, {}, kernels, analyse_blocks(a.view(), std::span(heights))).kernel->info.name;
+}
+
+TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
+  const auto network = generate::from_specification<float>("uniform:512,2048,0.7,seed=1");
+  const auto graph = generate::from_specification<float>("rmat:14,8,seed=1");
+  for (const value_type type : {value_type::fp32, value_type::fp64}) {
+    SCOPED_TRACE(to_string(type));
+    // A slice of B in L2 for many rows of A, not all columns of B for two.
+    EXPECT_TRUE(chosen_on_cpu(type, network, 512).starts_with("columns")) << chosen_on_cpu(type, network, 512);
+    for (const std::int64_t n : {1, 8}) EXPECT_TRUE(chosen_on_cpu(type, graph, n).starts_with("rows")) << n;
+  }
+}
+
 TEST(neighbours, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
     EXPECT_NEAR(std::exp(plan::log_of(plan::residual_of(ratio))), ratio, 0.012 * ratio);
