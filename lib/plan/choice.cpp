@@ -77,10 +77,11 @@ double predict_gpu(const problem& p, const kernel_info& kernel, const block_stat
 }
 
 product_shape shape_of(const problem& p) {
+  constexpr std::int64_t max_cols = std::int64_t{1} << 50;  // whose bytes can be counted
   return {p.rows,
           p.inner,
           p.nnz,
-          p.cols,
+          std::min(p.cols, max_cols),
           static_cast<std::int64_t>(size_of(p.type)),
           p.shared_nnzc,
           p.longest_row,
@@ -109,7 +110,8 @@ double predict_cpu(const problem& p, const registered_kernel& kernel, const bloc
 /// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
 double packing_seconds(const problem& p) {
   if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
-  const double mb = 1e-6 * static_cast<double>(p.inner * p.cols * static_cast<std::int64_t>(size_of(p.type)));
+  const double mb =
+      1e-6 * static_cast<double>(p.inner) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
   return 1e-6 * (3.3 + 0.5 * mb);
 }
 

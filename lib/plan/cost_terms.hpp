@@ -176,7 +176,8 @@ inline double fetched_rows(const product_shape& p, double row_bytes, double cach
     if (growth > nothing_in_common || !fits(2 * height, fetched * growth)) return std::max(once, fetched);
   }
   // All that a pass reads stays; whether it is there from the start depends on what the other passes leave of it.
-  return static_cast<double>(p.inner * p.cols * p.value_bytes) <= cache_bytes ? 0 : once;
+  const double b_bytes = static_cast<double>(p.inner) * static_cast<double>(p.cols * p.value_bytes);
+  return b_bytes <= cache_bytes ? 0 : once;
 }
 
 /// What a pass reads of B: slices of its rows.

@@ -32,7 +32,7 @@ inline features features_of(const product_shape& p) {
   const double mean = number(p.nnz) / std::max(1.0, number(p.rows));
   return {scaled(1.0, number(p.cols)),
           scaled(0.5, number(p.nnz)),
-          scaled(0.5, 1e-6 * number(p.inner * p.cols * p.value_bytes)),
+          scaled(0.5, 1e-6 * number(p.inner) * number(p.cols * p.value_bytes)),
           scaled(0.7, mean),
           scaled(0.5, number(p.longest_row) / std::max(0.1, mean)),
           scaled(1.5, number(p.nnz) / std::max(1.0, number(p.shared_nnzc))),

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include "bcsc/error.hpp"
@@ -440,13 +441,6 @@ TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {
   EXPECT_LE(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 20, .cols = 1}, 4, 1), 20);
 }
 
-TEST(choice, every_cpu_config_has_measured_costs) {
-  for (const plan::registered_kernel& k : plan::registry()) {
-    EXPECT_EQ(k.cpu_costs != nullptr, k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
-    EXPECT_EQ(k.cpu_costs_of_vector != nullptr, k.info.where == backend::cpu) << k.info.name;
-  }
-}
-
 /// What a plan takes on a CPU with the caches of the machine that its choice was measured on.
 std::string chosen_on_cpu(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
   const plan::problem p{.where = backend::cpu,
@@ -459,6 +453,19 @@ std::string chosen_on_cpu(value_type type, const csr_matrix<float>& a, std::int6
   const auto kernels = plan::candidates(p, {});
   const auto heights = plan::heights(kernels, {});
   return plan::choose(p, {}, kernels, analyse_blocks(a.view(), std::span(heights))).kernel->info.name;
+}
+
+TEST(choice, takes_any_number_of_columns) {
+  for (const std::int64_t n : {std::int64_t{1} << 31, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_FALSE(chosen_on_cpu(value_type::fp64, generate::from_specification<float>("stencil5:5,5"), n).empty());
+  }
+}
+
+TEST(choice, every_cpu_config_has_measured_costs) {
+  for (const plan::registered_kernel& k : plan::registry()) {
+    EXPECT_EQ(k.cpu_costs != nullptr, k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
+    EXPECT_EQ(k.cpu_costs_of_vector != nullptr, k.info.where == backend::cpu) << k.info.name;
+  }
 }
 
 TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
