@@ -139,16 +139,6 @@ double seconds_of(const problem& p, const registered_kernel& kernel, const block
   return std::min(packed, in_place);
 }
 
-/// `p` with what the statistics say of it.
-problem described(problem p, std::span<const block_statistics> statistics) {
-  for (const block_statistics& s : statistics) {
-    if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
-    if (s.m_block == 1) p.longest_row = s.max_block_nnz;
-    if (p.where == backend::cpu) p.read_by_height.push_back({s.m_block, s.nnzc});
-  }
-  return p;
-}
-
 /// `p` with its nearest measured products.
 problem with_experience(problem p) {
   if (p.where != backend::cuda) return p;
@@ -255,7 +245,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   columns_in_place chosen;
   const auto s = std::ranges::find(statistics, kernel.info.m_tile, &block_statistics::m_block);
   if (s == statistics.end() || !kernel.measured_in_place) return chosen;
-  problem one = described(p, statistics);
+  problem one = with_statistics(p, statistics);
   for (std::int64_t n = 2; n <= columns_in_place::max; n *= 2) {
     // The range that holds the plan's own N is judged at that N.
     one.cols = columns_in_place::same_range(p.cols, n) ? p.cols : n;
@@ -274,6 +264,15 @@ bool turns_c(const problem& p) {
   return p.where == backend::cuda && p.b_is_col_major && p.cols >= min_turned_cols && p.rows > min_values / p.cols;
 }
 
+problem with_statistics(problem p, std::span<const block_statistics> statistics) {
+  for (const block_statistics& s : statistics) {
+    if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
+    if (s.m_block == 1) p.longest_row = s.max_block_nnz;
+    if (p.where == backend::cpu) p.read_by_height.push_back({s.m_block, s.nnzc});
+  }
+  return p;
+}
+
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
   return kernel.measured ? predict_measured(p, kernel, s) : predict_gpu(p, kernel.info, s);
@@ -281,7 +280,7 @@ double predict(const problem& p, const registered_kernel& kernel, const block_st
 
 decision choose(const problem& given, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics) {
-  const problem p = with_experience(described(given, statistics));
+  const problem p = with_experience(with_statistics(given, statistics));
   decision best;
   double least = 0;
   const block_statistics* taken = nullptr;

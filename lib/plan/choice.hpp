@@ -95,7 +95,10 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
 bool turns_c(const problem& p);
 inline constexpr std::int64_t min_turned_cols = 128;
 
-/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height.
+/// `p` with what the statistics say of it.
+problem with_statistics(problem p, std::span<const block_statistics> statistics);
+
+/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height. `p`: with_statistics().
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);
 
 }  // namespace bcsc::plan
