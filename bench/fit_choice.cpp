@@ -141,7 +141,8 @@ void add_times(measured_case& known, const measured_case& again) {
   known.rival = std::min(known.rival, again.rival);
 }
 
-/// On a CPU configs that hold all N columns in a tile do the same: they get the least time of theirs.
+/// CPU configs of one algorithm and height whose tiles hold all N columns do the same work, so what their times differ
+/// in is noise: each gets the least of them.
 void share_times_of_equals(measured_case& c) {
   const auto holds_all = [&](const timing& t) { return t.config->n_tile >= c.cols; };
   const auto family = [](const timing& t) { return std::tuple(t.config->algorithm, t.config->m_tile); };

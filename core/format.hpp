@@ -20,8 +20,10 @@ std::string format(fmt::format_string<Args...> message, Args&&... args) {
 template <class Range>
 std::string joined(const Range& elements, fmt::string_view separator) {
   std::string text;
+  bool is_first = true;
   for (const auto& element : elements) {
-    if (!text.empty()) text.append(separator.data(), separator.size());
+    if (!is_first) text.append(separator.data(), separator.size());
+    is_first = false;
     text += core::format("{}", element);
   }
   return text;

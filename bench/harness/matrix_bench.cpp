@@ -48,7 +48,7 @@ class operands {
 /// Trying the entries and timing those that are right each count as half of a case.
 constexpr double share_of_trying = 0.5;
 
-/// Unless --thorough is given. Trying takes about as long again.
+/// Aimed at for all samples of one matrix; preparing and checking take about as long again. --thorough knows no limit.
 constexpr double timing_seconds_per_matrix = 8;
 
 /// A product that took this long needs no second look to be planned for.

@@ -103,7 +103,7 @@ double predict_cpu(const problem& p, const registered_kernel& kernel, const bloc
   const double us = us_by_terms(costs.min_us, costs.us, terms);
   // What rows and blocks are not made for they do as columns does, in narrow tiles.
   const bool detour = kernel.info.algorithm != "columns" && s.m_block != kernel.info.m_tile;
-  // Of equals the narrower.
+  // Tiles that hold all N columns do the same work; the narrowest wins the tie.
   return (detour ? 2e-6 : 1e-6) * us * (1 + 1e-6 * kernel.info.n_tile);
 }
 

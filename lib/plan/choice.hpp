@@ -98,7 +98,8 @@ inline constexpr std::int64_t min_turned_cols = 128;
 /// `p` with what the statistics say of it.
 problem with_statistics(problem p, std::span<const block_statistics> statistics);
 
-/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height. `p`: with_statistics().
+/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height. `p` comes from
+/// with_statistics(), without which it knows nothing of what rows of A share.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);
 
 }  // namespace bcsc::plan
