@@ -1,0 +1,177 @@
+#include "bench/fit_cases.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <regex>
+#include <tuple>
+#include <utility>
+
+#include "core/cpu_caches.hpp"
+#include "core/fail.hpp"
+#include "lib/plan/registry.hpp"
+
+namespace bcsc::bench {
+
+using json = nlohmann::json;
+
+const timing& fastest_config(const measured_case& c) {
+  return *std::ranges::min_element(c.timings, {},
+                                   [](const timing& t) { return std::pair(t.config->rounds_values, t.us); });
+}
+
+namespace {
+
+constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
+
+value_type type_of(const std::string& name) {
+  const auto* const found = std::ranges::find(types, name, [](value_type type) { return to_string(type); });
+  if (found == std::end(types)) core::fail(errc::invalid_argument, "\"{}\" is no type that products have", name);
+  return *found;
+}
+
+std::string read_text(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");  // reads plain text too
+  if (file == nullptr) core::fail(errc::io_error, "{}: cannot be opened", path);
+  std::string text;
+  std::array<char, 1 << 16> part;
+  int count = 0;
+  while ((count = gzread(file, part.data(), part.size())) > 0)
+    text.append(part.data(), static_cast<std::size_t>(count));
+  gzclose(file);
+  return text;
+}
+
+/// Of the GPU that the document was measured on, as its machine is described: "cuda: NVIDIA H200 (sm_90, 132 SMs,
+/// ...)".
+int multiprocessors_of(const json& document) {
+  const auto machine = document.at("machine").get<std::string>();
+  std::smatch found;
+  if (!std::regex_search(machine, found, std::regex("\\b([1-9][0-9]{0,5}) SMs\\b"))) {
+    core::fail(errc::invalid_argument, "\"machine\": \"{}\" does not say how many SMs", machine);
+  }
+  return std::stoi(found[1]);
+}
+
+/// `known`, measured once more. What else a machine does only ever adds to a time: the least one counts. So documents
+/// of kernels that have been replaced by slower ones have to go.
+void add_times(measured_case& known, const measured_case& again) {
+  const auto same = [](const plan::product_shape& p) {
+    return std::tuple(p.rows, p.inner, p.nnz, p.shared_nnzc, p.longest_row, p.multiprocessors);
+  };
+  if (same(known.shape) != same(again.shape)) {
+    core::fail(errc::invalid_argument, "{}: two documents have different matrices or GPUs of this name", known.matrix);
+  }
+  for (const timing& t : again.timings) {
+    const auto before = std::ranges::find(known.timings, t.config, &timing::config);
+    if (before == known.timings.end()) {
+      known.timings.push_back(t);
+    } else {
+      before->us = std::min(before->us, t.us);
+    }
+  }
+  known.fastest = fastest_config(known).us;
+  known.rival = std::min(known.rival, again.rival);
+}
+
+/// CPU configs of one algorithm and height whose tiles hold all N columns do the same work, so what their times differ
+/// in is noise: each gets the least of them.
+void share_times_of_equals(measured_case& c) {
+  const auto holds_all = [&](const timing& t) { return t.config->n_tile >= c.cols; };
+  const auto family = [](const timing& t) { return std::tuple(t.config->algorithm, t.config->m_tile); };
+  std::map<std::tuple<std::string, int>, double> least;
+  for (const timing& t : c.timings) {
+    if (!holds_all(t)) continue;
+    const auto [known, is_new] = least.try_emplace(family(t), t.us);
+    if (!is_new) known->second = std::min(known->second, t.us);
+  }
+  for (timing& t : c.timings) {
+    if (holds_all(t)) t.us = least.at(family(t));
+  }
+}
+
+/// Plans for a CPU do not count the columns of higher blocks.
+constexpr std::int64_t highest_analysed = 64;
+
+}  // namespace
+
+std::vector<json> read_documents(const std::vector<std::string>& files) {
+  std::vector<json> documents;
+  for (const std::string& file : files) documents.push_back(json::parse(read_text(file)));
+  return documents;
+}
+
+std::vector<measured_case> read_cases(const std::vector<json>& documents, backend where,
+                                      const std::vector<std::string>& algorithms, operand b) {
+  std::map<std::pair<value_type, std::string>, const plan::registered_kernel*> known;
+  for (const plan::registered_kernel& config : plan::registry()) {
+    if (config.info.where == where && std::ranges::count(algorithms, config.info.algorithm) > 0) {
+      known[{config.info.type, config.info.name}] = &config;
+    }
+  }
+  std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
+  for (const json& document : documents) {
+    if (document.value("in_place", false) != (b == operand::in_place)) continue;
+    const int multiprocessors = where == backend::cuda ? multiprocessors_of(document) : 0;
+    core::cpu_caches caches;
+    if (where == backend::cpu) {
+      const json& c = document.at("cpu_caches");
+      caches = {c.at("l1"), c.at("l2"), c.at("l3")};
+    }
+    for (const json& m : document.at("matrices")) {
+      std::map<std::int64_t, block_statistics> by_height;
+      for (const json& s : m.at("statistics").at("blocks")) {
+        block_statistics b{.m_block = s.at("m_block"), .num_row_blocks = s.at("num_row_blocks"), .nnzc = s.at("nnzc")};
+        b.max_block_nnz = s.at("max_block_nnz");
+        b.skew = s.at("skew");
+        by_height[b.m_block] = b;
+      }
+      for (const json& c : m.at("cases")) {
+        measured_case one{
+            .matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .shape = {}, .timings = {}};
+        const auto value_bytes = static_cast<std::int64_t>(size_of(one.type));
+        one.shape = {m.at("rows"),
+                     m.at("cols"),
+                     m.at("nnz"),
+                     one.cols,
+                     value_bytes,
+                     by_height.at(16).nnzc,
+                     by_height.at(1).max_block_nnz,
+                     /*pads_b=*/b == operand::in_place,
+                     multiprocessors,
+                     {},
+                     caches};
+        if (where == backend::cpu) {
+          for (const auto& [height, s] : by_height) {
+            if (height <= highest_analysed) one.shape.read_by_height.push_back({height, s.nnzc});
+          }
+        }
+        for (const auto& [name, us] : c.at("rows").items()) {
+          const auto config = known.find({one.type, name});
+          if (config == known.end() || !us.is_number()) continue;
+          const kernel_info& kernel = config->second->info;
+          const int tile_cols = b == operand::in_place ? kernel.strided_cols : kernel.n_tile;
+          if (tile_cols == 0) continue;  // it could when that was measured
+          one.timings.push_back(
+              {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
+        }
+        if (one.timings.empty()) continue;
+        if (where == backend::cpu) share_times_of_equals(one);
+        one.fastest = fastest_config(one).us;
+        for (const auto& [name, us] : c.at("rivals").items()) {
+          if (!name.starts_with("cusparse") || !us.is_number()) continue;
+          one.rival = std::min(one.rival, us.get<double>());
+        }
+        const auto [place, is_new] = cases.try_emplace({one.matrix, one.type, one.cols}, one);
+        if (!is_new) add_times(place->second, one);
+      }
+    }
+  }
+  std::vector<measured_case> all;
+  for (auto& [key, one] : cases) all.push_back(std::move(one));
+  return all;
+}
+
+}  // namespace bcsc::bench

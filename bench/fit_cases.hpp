@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bcsc/registry.hpp"
+#include "lib/plan/cost_terms.hpp"
+
+/// What config_times has measured, as fit_choice fits to it.
+namespace bcsc::bench {
+
+struct timing {
+  const kernel_info* config;
+  plan::cost_terms terms;
+  double us;
+};
+
+/// All configs on one matrix at one N.
+struct measured_case {
+  std::string matrix;
+  std::int64_t cols;
+  value_type type;
+  plan::product_shape shape;
+  std::vector<timing> timings;
+  double fastest = 0;                                      ///< us
+  double rival = std::numeric_limits<double>::infinity();  ///< us; infinite: none
+};
+
+/// Of those that a plan may choose unasked.
+const timing& fastest_config(const measured_case& c);
+
+/// How B lies.
+enum class operand { row_major, in_place };
+
+/// Throws error{io_error}, and nlohmann's for what is no JSON.
+std::vector<nlohmann::json> read_documents(const std::vector<std::string>& files);
+
+/// The cases with B so from all documents, by matrix, type and N, with the times of the configs of `algorithms`.
+std::vector<measured_case> read_cases(const std::vector<nlohmann::json>& documents, backend where,
+                                      const std::vector<std::string>& algorithms, operand b);
+
+}  // namespace bcsc::bench
