@@ -37,7 +37,7 @@ HEADER = "converters/files/matrix_market_header.cpp"
 PATTERN = "converters/files/pattern_values.hpp"
 EXPANSION = "converters/files/expansion.hpp"
 WRITING = "converters/files/writing.hpp"
-STORED_COMPACT = "kernels/forms/compact/stored.cpp"
+PATTERN_HASH = "converters/formats/pattern_hash.hpp"
 STORED_ROW_STREAM = "kernels/forms/row_stream/stored.cpp"
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
@@ -300,7 +300,7 @@ MUTANTS = [
     Mutant("plan-slab-of-c", EXECUTOR, "(c.data + j * c.col_stride(), c.rows, width",
            "(c.data + j * c.ld, c.rows, width", PLAN),
     Mutant("plan-transpose", BUILDER, "if (how_.options.transpose == op::transpose) {", "if (false) {", PLAN),
-    Mutant("plan-other-pattern", STORED_COMPACT, "equal(v.col_ind, w.col_ind) &&", "true &&", PLAN),
+    Mutant("plan-other-pattern", PATTERN_HASH, "row_ptr[i] : col_ind[i - rows - 1]", "row_ptr[i] : I{0}", PLAN),
     Mutant("plan-update-forgotten", EXECUTOR_HPP, "a_.swap(renewed);", "(void)renewed;", PLAN),
     Mutant("plan-update-under-a-run", EXECUTOR_HPP,
            "    const std::shared_lock reading(updating_);\n    use(*a_);", "    use(*a_);",

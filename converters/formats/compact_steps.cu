@@ -295,24 +295,6 @@ struct narrow_body {
   __device__ void operator()(std::int64_t k) const { to[k] = static_cast<std::uint16_t>(from[k]); }
 };
 
-/// Eight bytes of each array, or what is left at their end.
-struct compare_body {
-  array_pair arrays;
-  unsigned long long* differ;
-  __device__ void operator()(std::int64_t word) const {
-    const auto first = static_cast<std::size_t>(word) * 8;
-    bool same = true;
-    if (first + 8 <= arrays.bytes) {
-      same = static_cast<const std::uint64_t*>(arrays.a)[word] == static_cast<const std::uint64_t*>(arrays.b)[word];
-    } else {
-      for (std::size_t k = first; k < arrays.bytes; ++k) {
-        same = same && static_cast<const std::uint8_t*>(arrays.a)[k] == static_cast<const std::uint8_t*>(arrays.b)[k];
-      }
-    }
-    if (!same) atomicMax(differ, 1ull);
-  }
-};
-
 template <class I>
 struct shrink_columns_body {
   const I* col_ptr;
@@ -429,14 +411,6 @@ void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* c
   core::gpu::check_launch(
       core::start(&close_kernel<I>, grid_for(32 * warps), block_threads, 0, nullptr, at, job.num_blocks, columns.nnzc),
       "closing of ranks");
-}
-
-bool same_arrays(int device, std::span<const array_pair> pairs) {
-  const device_number differ(device, 0);
-  for (const array_pair& arrays : pairs) {
-    for_each(static_cast<std::int64_t>((arrays.bytes + 7) / 8), compare_body{arrays, differ.data()}, "comparison");
-  }
-  return differ.get() == 0;
 }
 
 template <index I>

@@ -47,14 +47,6 @@ void close_ranks(const compaction<I>& job, const loose_columns<I>& columns, I* c
 template <index I>
 void narrow(const I* from, std::int64_t n, std::uint16_t* to);
 
-/// Two arrays of so many bytes on the device, each at the beginning of an allocation.
-struct array_pair {
-  const void *a, *b;
-  std::size_t bytes;
-};
-/// Whether in each pair the arrays hold the same. Waits.
-bool same_arrays(int device, std::span<const array_pair> pairs);
-
 /// What tells where the entries of a compact BCSC matrix lie; device pointers.
 template <index I>
 struct compact_places {

@@ -16,7 +16,6 @@ template <index I>
 void narrow(const I*, std::int64_t, std::uint16_t*) {
   no_cuda();
 }
-bool same_arrays(int, std::span<const array_pair>) { no_cuda(); }
 template <index I>
 void expand_places(int, const compact_places<I>&, I*, I*) {
   no_cuda();

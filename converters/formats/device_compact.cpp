@@ -98,24 +98,6 @@ compact_bcsc_matrix<T, I> download(const device_compact<T, I>& a) {
 }
 
 template <element T, index I>
-bool same_pattern(const device_compact<T, I>& a, const device_compact<T, I>& b) {
-  if (a.rows != b.rows || a.cols != b.cols || a.m_block != b.m_block || a.values.count != b.values.count) return false;
-  std::vector<steps::array_pair> pairs;
-  const auto same_size = [&](const auto& x, const auto& y) {
-    if (x.size() == y.size()) pairs.push_back({x.data(), y.data(), x.bytes()});
-    return x.size() == y.size();
-  };
-  if (!same_size(a.block_row, b.block_row) || !same_size(a.brow_ptr, b.brow_ptr) ||
-      !same_size(a.entry_ptr, b.entry_ptr) || !same_size(a.dense_end, b.dense_end) ||
-      !same_size(a.col_ind, b.col_ind) || !same_size(a.col_ind16, b.col_ind16) ||
-      !same_size(a.col_count, b.col_count) || !same_size(a.row_in_block, b.row_in_block)) {
-    return false;
-  }
-  const gpu::device_guard guard(a.brow_ptr.device());
-  return steps::same_arrays(a.brow_ptr.device(), pairs);
-}
-
-template <element T, index I>
 device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block,
                                           bool narrow_columns) {
   require_on_device(a.space, "csr");
@@ -193,7 +175,6 @@ device_compact<T, I> to_compact_on_device(int device, const bcsc_view<T, I>& a, 
 #define BCSC_INSTANTIATE(T, I)                                                                        \
   template device_compact<T, I> upload(int, const compact_bcsc_view<T, I>&);                          \
   template compact_bcsc_matrix<T, I> download(const device_compact<T, I>&);                           \
-  template bool same_pattern(const device_compact<T, I>&, const device_compact<T, I>&);               \
   template device_compact<T, I> to_compact_on_device(int, const csr_view<T, I>&, std::int64_t, bool); \
   template device_compact<T, I> to_compact_on_device(int, const bcsc_view<T, I>&, bool);
 BCSC_FOR_ELEMENTS(BCSC_INSTANTIATE)

@@ -69,10 +69,6 @@ device_compact<T, I> upload(int device, const compact_bcsc_view<T, I>& a);
 template <element T, index I>
 compact_bcsc_matrix<T, I> download(const device_compact<T, I>& a);
 
-/// Whether two matrices on one GPU have the same shape, row blocks and index arrays.
-template <element T, index I>
-bool same_pattern(const device_compact<T, I>& a, const device_compact<T, I>& b);
-
 /// CSR -> compact BCSC with row blocks of `m_block` rows, 1 .. 65536. `a` lies on the device and holds its invariants.
 ///
 /// Method: the entries of a row block lie together in CSR, so each block is sorted by itself, in shared memory, as keys

@@ -1,6 +1,7 @@
 #include "converters/formats/device_convert.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/no_cuda.hpp"
+#include "converters/formats/pattern_hash.hpp"
 
 /// A build without CUDA: there is no device matrix to work on.
 namespace bcsc::converters {
@@ -29,6 +30,13 @@ template <number T, index I>
 std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<T, I>&, std::span<const std::int64_t>) {
   no_cuda();
 }
+
+template <index I>
+pattern_hash hash_pattern_on_device(int, const csr_pattern<I>&) {
+  no_cuda();
+}
+template pattern_hash hash_pattern_on_device(int, const csr_pattern<std::int32_t>&);
+template pattern_hash hash_pattern_on_device(int, const csr_pattern<std::int64_t>&);
 
 #define BCSC_INSTANTIATE(T, I)                                                                    \
   template void validate_on_device(int, const csr_view<T, I>&);                                   \

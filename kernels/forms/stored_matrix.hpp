@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "converters/formats/pattern_hash.hpp"
 #include "kernels/forms/compact/stored.hpp"
 #include "kernels/forms/mma_tiles/stored.hpp"
 #include "kernels/forms/row_stream/stored.hpp"
@@ -17,20 +18,15 @@ class stored_matrix {
  public:
   stored_matrix() = default;
   /// From CSR, its rows in their final order: on the host, or, if how.index_bits is 32 and there are no boundaries, on
-  /// the device, where its non-zeros can be counted in 32 bits. Throws what the converters throw.
+  /// the device. Throws what the converters throw.
   template <index I>
   stored_matrix(const csr_view<T, I>& csr, const storing& how);
 
   stored_facts facts() const {
     return std::visit([](const auto& form) { return form.facts(); }, form_);
   }
-  bool same_pattern(const stored_matrix& other) const {
-    const auto same = [&]<class Form>(const Form& form) {
-      const auto* const its = std::get_if<Form>(&other.form_);
-      return its != nullptr && form.same_pattern(*its);
-    };
-    return std::visit(same, form_);
-  }
+  /// Whether both were made from equal patterns, whatever their forms.
+  bool same_pattern(const stored_matrix& other) const { return pattern_ == other.pattern_; }
   /// What a product needs of workspace, in values of scalar_of<T>.
   partial_sums partials() const {
     return std::visit([](const auto& form) { return form.partials(); }, form_);
@@ -41,6 +37,10 @@ class stored_matrix {
   }
 
  private:
+  template <index I>
+  void take(const csr_view<T, I>& csr, const storing& how);
+
+  converters::pattern_hash pattern_;
   std::variant<host_compact<T, std::int32_t>, host_compact<T, std::int64_t>, device_compact<T, std::int32_t>,
                device_compact<T, std::int64_t>, stored_row_stream<T>, stored_mma_tiles<T>>
       form_;

@@ -11,8 +11,8 @@
 #include "kernels/forms/product_args.hpp"
 
 /// What the stored forms of A have in common. A form is a folder here: its layout in memory, the operand that kernels
-/// read, how it is made on the host and on a GPU, and `stored.hpp`, which tells what it is, whether another has its
-/// pattern, what workspace a product needs, and starts a kernel on it.
+/// read, how it is made on the host and on a GPU, and `stored.hpp`, which tells what it is and what workspace a product
+/// needs, and starts a kernel on it.
 namespace bcsc::forms {
 
 struct stored_facts {
@@ -90,24 +90,5 @@ class row_permutation {
   std::vector<I> on_host_;
   core::device_buffer<I> on_device_;
 };
-
-/// Calls use(csr) with 32-bit indices and its arrays on `device`: those given, or copies for the time of the call.
-template <number T, class I, class Use>
-void use_on_device(int device, const csr_view<T, I>& csr, Use use) {
-  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
-    use_on_device<T, std::int32_t>(device, cast<T, std::int32_t>(csr), use);
-  } else if (csr.space == memory_space::device) {
-    use(csr);
-  } else {
-    const core::device_buffer<I> row_ptr(device, csr.row_ptr), col_ind(device, csr.col_ind);
-    const core::device_buffer<T> values(device, csr.values);
-    use(csr_view<T, I>{csr.rows,
-                       csr.cols,
-                       {row_ptr.data(), csr.row_ptr.size()},
-                       {col_ind.data(), csr.col_ind.size()},
-                       {values.data(), csr.values.size()},
-                       memory_space::device});
-  }
-}
 
 }  // namespace bcsc::forms

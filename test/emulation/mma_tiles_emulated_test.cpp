@@ -1,5 +1,5 @@
 // MMA tiles as the device makes them, on the emulated GPU: bit-equal to the host's, whatever the order of threads, with
-// grids too small for all groups, and no access beyond an array. And the hash that tells patterns apart.
+// grids too small for all groups, and no access beyond an array.
 #include <gtest/gtest.h>
 
 #include "bcsc/convert.hpp"
@@ -56,35 +56,6 @@ TEST_P(mma_tiles_emulated, are_equal_to_the_hosts) {
 
 INSTANTIATE_TEST_SUITE_P(battery, mma_tiles_emulated, ::testing::ValuesIn(battery(values::real)),
                          [](const auto& c) { return "m" + c.param.name; });
-
-TEST(pattern_hash, tells_patterns_apart) {
-  const auto hash_of = [&]<class T>(const sparse_case& c, T, unsigned largest_grid) {
-    set_order(emulation::run_order::random, 3, largest_grid);
-    const auto there = converters::upload(0, viewed(to_compact(csr_of<T>(c), {.m_block = 16})));
-    return forms::hash_pattern_on_device(0, there.view());
-  };
-  std::vector<forms::pattern_hash> seen;
-  for (const sparse_case& c : battery(values::real)) {
-    const auto hash = hash_of(c, float{}, 2147483647u);
-    EXPECT_EQ(hash_of(c, float{}, 2), hash) << c.name << ": the threads do not matter";
-    EXPECT_EQ(hash_of(c, double{}, 2), hash) << c.name << ": the values do not matter";
-    EXPECT_EQ(std::ranges::count(seen, hash), 0) << c.name;
-    seen.push_back(hash);
-  }
-  // One entry moved by a column, and by a row within its block.
-  sparse_case c{"three", 20, 9, {{0, 1, 1.0}, {0, 4, 2.0}, {7, 4, 3.0}}};
-  const auto hash = hash_of(c, float{}, 2);
-  c.entries[0].col = 2;
-  EXPECT_NE(hash_of(c, float{}, 2), hash);
-  c.entries[0].col = 1;
-  c.entries[2].row = 8;
-  EXPECT_NE(hash_of(c, float{}, 2), hash);
-  c.entries[2].row = 7;
-  c.cols = 10;
-  EXPECT_NE(hash_of(c, float{}, 2), hash);
-  c.cols = 9;
-  EXPECT_EQ(hash_of(c, float{}, 2), hash);
-}
 
 }  // namespace
 }  // namespace bcsc::test

@@ -60,27 +60,6 @@ std::vector<sparse_case> cases() {
 INSTANTIATE_TEST_SUITE_P(battery, row_stream_emulated, ::testing::ValuesIn(cases()),
                          [](const auto& c) { return "m" + c.param.name; });
 
-TEST(row_stream_comparison, finds_every_difference) {
-  set_order(emulation::run_order::random, 1, 2147483647u);
-  const auto csr = csr_of<double>(uneven_rows()[2]);
-  const auto host = to_row_stream(csr.view(), {8, 2});
-  const auto a = forms::upload(0, host);
-  const auto same_as = [&](auto change) {
-    auto other = host;
-    change(other);
-    return forms::same_pattern(0, a, forms::upload(0, other));
-  };
-  EXPECT_TRUE(same_as([](auto&) {}));
-  EXPECT_TRUE(same_as([](auto& other) {
-    for (auto& pair : other.pairs) pair.value[0] += 1;
-  })) << "values are no pattern";
-  EXPECT_FALSE(same_as([](auto& other) { other.pairs.front().col[1] += 1; }));
-  EXPECT_FALSE(same_as([](auto& other) { other.pairs[other.pairs.size() - 2].col[0] += 1; }));
-  EXPECT_FALSE(same_as([](auto& other) { other.pieces.front().row_and_odd ^= 1; }));
-  EXPECT_FALSE(same_as([](auto& other) { other.pieces.back().first_pair += 1; }));
-  EXPECT_FALSE(same_as([](auto& other) { other.cols += 1; }));
-}
-
 TEST(row_stream_renaming, moves_rows_alone) {
   set_order(emulation::run_order::random, 1, 2147483647u);
   const auto csr = csr_of<float>(uneven_rows()[2]);

@@ -93,34 +93,6 @@ TEST(device_compact_weights, goes_there_and_back) {
   expect_same(viewed(download(converters::upload(device, host.view()))), host.view());
 }
 
-TEST(device_compact_weights, tells_patterns_apart) {
-  const int device = usable_device();
-  if (device < 0) GTEST_SKIP() << "no usable GPU";
-  const csr_matrix<double> a = of_all_weights(3000);
-  const auto there = [&](const csr_matrix<double>& of, bool narrow) {
-    return converters::upload(device, viewed(to_compact(of.view(), {.m_block = 16, .narrow_columns = narrow})));
-  };
-  const auto copy = [](auto span) { return std::vector(span.begin(), span.end()); };
-  const auto v = a.view();
-  auto values = copy(v.values);
-  for (double& x : values) x += 1;
-  const csr_matrix<double> other_values(v.rows, v.cols, copy(v.row_ptr), copy(v.col_ind), values);
-  for (const bool narrow : {false, true}) {
-    const auto compact = there(a, narrow);
-    EXPECT_TRUE(same_pattern(compact, there(a, narrow)));
-    EXPECT_TRUE(same_pattern(compact, there(other_values, narrow))) << "values are no pattern";
-    EXPECT_FALSE(same_pattern(compact, there(a, !narrow)));
-    // The last column of the last row, and the first of another, are others.
-    for (const std::size_t k : {v.col_ind.size() - 1, static_cast<std::size_t>(v.row_ptr[3])}) {
-      auto col_ind = copy(v.col_ind);
-      col_ind[k] += k == v.col_ind.size() - 1 ? (col_ind[k] + 1 < v.cols ? 1 : -1) : col_ind[k] > 0 ? -1 : 1;
-      const csr_matrix<double> other(v.rows, v.cols, copy(v.row_ptr), col_ind, values);
-      ASSERT_EQ(other.nnz(), a.nnz());
-      EXPECT_FALSE(same_pattern(compact, there(other, narrow))) << k;
-    }
-  }
-}
-
 TEST(device_compact_weights, becomes_csr_again) {
   if (usable_device() < 0) GTEST_SKIP() << "no usable GPU";
   const context ctx = context::cuda(usable_device());

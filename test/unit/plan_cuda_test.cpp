@@ -525,11 +525,15 @@ TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
   const auto c = on_c.view();
   plan.run(1.0f, b, 0.0f, c);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  // What is free is free to all processes: others, the suite's among them, may take some meanwhile. A run that took
+  // memory would show each time.
   std::size_t before = 0, after = 0, total = 0;
-  ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
-  for (int k = 0; k < 100; ++k) plan.run(1.0f, b, 0.0f, c);
-  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
+  for (int attempt = 0; attempt == 0 || (attempt < 20 && after < before); ++attempt) {
+    ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
+    for (int k = 0; k < 100; ++k) plan.run(1.0f, b, 0.0f, c);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
+  }
   EXPECT_GE(after, before);  // the driver may give back what it held, a run may take nothing
 }
 

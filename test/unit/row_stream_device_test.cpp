@@ -64,39 +64,6 @@ std::vector<sparse_case> cases() {
 INSTANTIATE_TEST_SUITE_P(battery, row_stream_device, ::testing::ValuesIn(cases()),
                          [](const auto& c) { return "m" + c.param.name; });
 
-TEST(row_stream_on_device, tells_patterns_apart) {
-  const int device = usable_device();
-  if (device < 0) GTEST_SKIP() << "no usable GPU";
-  constexpr row_stream_options options{8, 2};
-  const sparse_case c = uneven_rows()[2];
-  const auto stream_of = [&](const sparse_case& a) {
-    const csr_matrix<float> host = csr_of<float>(a);
-    return to_row_stream_on_device(device, viewed(device_csr<float, std::int32_t>(device, host.view())), options);
-  };
-  const auto a = stream_of(c);
-  sparse_case other = c;
-  for (triplet& e : other.entries) e.value = -e.value;
-  EXPECT_TRUE(forms::same_pattern(device, a, stream_of(other))) << "values are no pattern";
-  EXPECT_TRUE(forms::same_pattern(device, a, upload(device, to_row_stream(viewed(csr_of<float>(c)), options))));
-  // One entry of a long row, of the first and of the last stands a column further.
-  for (const std::size_t k : {c.entries.size() / 2, std::size_t{0}, c.entries.size() - 1}) {
-    other = c;
-    const std::int64_t row = other.entries[k].row;
-    std::size_t last = k;
-    while (last + 1 < other.entries.size() && other.entries[last + 1].row == row) ++last;
-    other.entries[last].col = other.entries[last].col + 1 < other.cols ? other.entries[last].col + 1 : 0;
-    std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
-    EXPECT_FALSE(forms::same_pattern(device, a, stream_of(other))) << "entry " << last;
-  }
-  // Rows of equal length that have changed places.
-  other = c;
-  for (triplet& e : other.entries) {
-    if (e.row == 11 || e.row == 12) e.row = 23 - e.row;
-  }
-  std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
-  EXPECT_FALSE(forms::same_pattern(device, a, stream_of(other)));
-}
-
 TEST(row_stream_on_device, renames_rows) {
   const int device = usable_device();
   if (device < 0) GTEST_SKIP() << "no usable GPU";

@@ -1,9 +1,5 @@
 #include "kernels/forms/compact/stored.hpp"
 
-#include <algorithm>
-#include <concepts>
-#include <cstddef>
-#include <span>
 #include <utility>
 
 #include "kernels/forms/compact/locality.hpp"
@@ -13,11 +9,9 @@ namespace bcsc::forms {
 template <number T, index I>
 stored_compact<T> make_compact(const csr_view<T, I>& csr, const storing& how) {
   stored_compact<T> made;
-  if (how.device && how.index_bits == 32 && how.boundaries.empty()) {
-    use_on_device(*how.device, csr, [&](const csr_view<T, std::int32_t>& there) {
-      made = device_compact<T, std::int32_t>{converters::to_compact_on_device(*how.device, there, how.m_block, true),
-                                             row_permutation<std::int32_t>(how)};
-    });
+  if (csr.space == memory_space::device) {
+    made = device_compact<T, I>{converters::to_compact_on_device(*how.device, csr, how.m_block, true),
+                                row_permutation<I>(how)};
     return made;
   }
   const auto place = [&]<class I2>(const csr_view<T, I2>& a) {
@@ -45,22 +39,6 @@ template <class T, class I, class Matrix>
 stored_facts compact_form<T, I, Matrix>::facts() const {
   const auto v = matrix.view();
   return {v.nnzc(), v.bytes() + row_of.bytes(), v.num_row_blocks()};
-}
-
-template <class T, class I, class Matrix>
-bool compact_form<T, I, Matrix>::same_pattern(const compact_form& other) const {
-  if constexpr (std::same_as<Matrix, converters::device_compact<T, I>>) {
-    return converters::same_pattern(matrix, other.matrix);
-  } else {
-    const auto v = matrix.view(), w = other.matrix.view();
-    const auto bytes = [](const small_indices& array) {
-      return std::span(static_cast<const std::byte*>(array.data()), array.size_bytes());
-    };
-    const auto equal = [](const auto& x, const auto& y) { return std::ranges::equal(x, y); };
-    return v.rows == w.rows && v.cols == w.cols && equal(v.block_row, w.block_row) && equal(v.brow_ptr, w.brow_ptr) &&
-           equal(v.entry_ptr, w.entry_ptr) && equal(v.col_ind, w.col_ind) && equal(v.col_ind16, w.col_ind16) &&
-           equal(bytes(v.col_count), bytes(w.col_count)) && equal(bytes(v.row_in_block), bytes(w.row_in_block));
-  }
 }
 
 template <class T, class I, class Matrix>

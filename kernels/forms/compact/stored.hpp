@@ -17,7 +17,6 @@ struct compact_form {
   bool scattered = false;  ///< is_scattered(); only known, and needed, on the CPU
 
   stored_facts facts() const;
-  bool same_pattern(const compact_form& other) const;
   partial_sums partials() const { return {}; }
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };
@@ -30,8 +29,7 @@ template <class T>
 using stored_compact = std::variant<host_compact<T, std::int32_t>, host_compact<T, std::int64_t>,
                                     device_compact<T, std::int32_t>, device_compact<T, std::int64_t>>;
 
-/// From CSR, its rows in their final order. On the device where its indices have 32 bits and its row blocks are
-/// uniform.
+/// Made where A lies.
 template <number T, index I>
 stored_compact<T> make_compact(const csr_view<T, I>& csr, const storing& how);
 

@@ -105,14 +105,4 @@ template <number T>
 device_mma_tiles<T> to_mma_tiles_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
                                            const mma_tiles_options& options = {});
 
-/// 128 bits that are equal for matrices of equal pattern in equal row blocks, and differ for others but by chance: for
-/// MMA tiles, from which the pattern cannot be read back.
-struct pattern_hash {
-  std::uint64_t low = 0, high = 0;
-  friend bool operator==(const pattern_hash&, const pattern_hash&) = default;
-};
-/// Of a matrix on the device.
-template <number T>
-pattern_hash hash_pattern_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a);
-
 }  // namespace bcsc::forms

@@ -66,21 +66,9 @@ device_mma_tiles<T> to_mma_tiles_on_device(int device, const compact_bcsc_view<T
   return out;
 }
 
-template <number T>
-pattern_hash hash_pattern_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a) {
-  require_on_device(a.space);
-  const gpu::device_guard guard(device);
-  const device_buffer<unsigned long long> sums(device, 2);
-  gpu::fill_zero(sums.data(), sums.bytes());
-  steps::add_pattern_hash(job_of(a, {}), sums.data());
-  const auto both = sums.download();
-  return {both[0], both[1]};
-}
-
 #define BCSC_INSTANTIATE(T)                                                                           \
   template device_mma_tiles<T> to_mma_tiles_on_device(int, const compact_bcsc_view<T, std::int32_t>&, \
-                                                      const mma_tiles_options&);                      \
-  template pattern_hash hash_pattern_on_device(int, const compact_bcsc_view<T, std::int32_t>&);
+                                                      const mma_tiles_options&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
 BCSC_INSTANTIATE(half)

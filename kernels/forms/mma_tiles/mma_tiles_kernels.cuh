@@ -215,47 +215,4 @@ __global__ void __launch_bounds__(32 * fill_warps)
   }
 }
 
-__host__ __device__ inline std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-/// What is hashed: the shape, then the index arrays, one after the other.
-struct pattern_elements {
-  mma_tiles_job job;
-
-  __host__ __device__ std::int64_t size() const { return 2 + (job.num_blocks + 1) + 2 * job.nnzc + job.nnz; }
-  __host__ __device__ std::uint64_t operator[](std::int64_t i) const {
-    if (i < 2) return static_cast<std::uint64_t>(i == 0 ? job.rows : job.cols);
-    i -= 2;
-    if (i <= job.num_blocks) return static_cast<std::uint64_t>(job.brow_ptr[i]);
-    i -= job.num_blocks + 1;
-    if (i < job.nnzc) {
-      return job.col_ind16 != nullptr ? job.col_ind16[i] : static_cast<std::uint64_t>(job.col_ind[i]);
-    }
-    i -= job.nnzc;
-    if (i < job.nnzc) return static_cast<std::uint64_t>(small_at(job.col_count, job.index_bytes, i));
-    return static_cast<std::uint64_t>(small_at(job.row_in_block, job.index_bytes, i - job.nnzc));
-  }
-};
-
-/// Adds the hashes of (position, element) to the two sums.
-template <class Elements>
-__global__ void pattern_hash_kernel(std::int64_t n, Elements elements, unsigned long long* sums) {
-  std::uint64_t low = 0, high = 0;
-  for (std::int64_t i = thread_number(); i < n; i += num_grid_threads()) {
-    const std::uint64_t hash = mix(mix(static_cast<std::uint64_t>(i) + 0x9e3779b97f4a7c15u) + elements[i]);
-    low += hash;
-    high += mix(hash + 0x9e3779b97f4a7c15u);
-  }
-  for (int distance = 16; distance > 0; distance /= 2) {
-    low += __shfl_down_sync(0xffffffffu, low, distance);
-    high += __shfl_down_sync(0xffffffffu, high, distance);
-  }
-  if (threadIdx.x % 32 != 0) return;
-  atomicAdd(sums, static_cast<unsigned long long>(low));
-  atomicAdd(sums + 1, static_cast<unsigned long long>(high));
-}
-
 }  // namespace bcsc::forms::steps

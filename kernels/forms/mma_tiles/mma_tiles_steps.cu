@@ -13,7 +13,6 @@ namespace bcsc::forms::steps {
 
 using converters::steps::for_each;
 using converters::steps::sort_pairs;
-using converters::steps::start_over;
 using converters::steps::with_cub;
 
 namespace {
@@ -118,11 +117,6 @@ void fill_mma_tiles(const mma_tiles_job& job, const planned_mma_tiles& planned, 
   } else {
     start(&fill_tiles_kernel<std::uint64_t>);
   }
-}
-
-void add_pattern_hash(const mma_tiles_job& job, unsigned long long* sums) {
-  const pattern_elements elements{job};
-  start_over("hash of a pattern", &pattern_hash_kernel<pattern_elements>, elements.size(), elements, sums);
 }
 
 }  // namespace bcsc::forms::steps

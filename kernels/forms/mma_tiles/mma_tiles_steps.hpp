@@ -61,12 +61,4 @@ struct mma_tiles_arrays {
 /// Does not wait.
 void fill_mma_tiles(const mma_tiles_job& job, const planned_mma_tiles& planned, const mma_tiles_arrays& to);
 
-/// A hash of the index arrays, two sums of 64 bits to be added to `sums`: equal for equal patterns in equal row blocks,
-/// and for others with no more than chance. Does not wait.
-///
-/// Source: sums of hashes of (position, element): Bellare and Micciancio, "A new paradigm for collision-free hashing:
-/// incrementality at reduced cost", EUROCRYPT 1997; the mixing steps are those of Steele, Lea and Flood's splitmix64,
-/// OOPSLA 2014.
-void add_pattern_hash(const mma_tiles_job& job, unsigned long long* sums);
-
 }  // namespace bcsc::forms::steps

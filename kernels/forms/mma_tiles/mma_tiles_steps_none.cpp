@@ -8,6 +8,5 @@ using converters::no_cuda;
 
 planned_mma_tiles plan_mma_tiles(int, const mma_tiles_job&) { no_cuda(); }
 void fill_mma_tiles(const mma_tiles_job&, const planned_mma_tiles&, const mma_tiles_arrays&) { no_cuda(); }
-void add_pattern_hash(const mma_tiles_job&, unsigned long long*) { no_cuda(); }
 
 }  // namespace bcsc::forms::steps

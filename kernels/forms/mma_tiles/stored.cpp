@@ -1,8 +1,5 @@
 #include "kernels/forms/mma_tiles/stored.hpp"
 
-#include <optional>
-#include <utility>
-
 #include "converters/formats/device_compact.hpp"
 
 namespace bcsc::forms {
@@ -14,8 +11,7 @@ stored_mma_tiles<T> tiles_of(const compact_bcsc_view<T, std::int32_t>& blocks, c
   return {.tiles = to_mma_tiles_on_device(*how.device, blocks, {.max_groups = max_groups_for(blocks.nnzc())}),
           .nnzc = blocks.nnzc(),
           .num_row_blocks = blocks.num_row_blocks(),
-          .row_of = row_permutation<std::int32_t>(how),
-          .pattern = hash_pattern_on_device(*how.device, blocks)};
+          .row_of = row_permutation<std::int32_t>(how)};
 }
 
 }  // namespace
@@ -24,19 +20,14 @@ stored_mma_tiles<T> tiles_of(const compact_bcsc_view<T, std::int32_t>& blocks, c
 template <number T, index I>
 stored_mma_tiles<T> make_mma_tiles(const csr_view<T, I>& csr, const storing& how) {
   const int device = *how.device;
-  if (!how.boundaries.empty()) {
-    if constexpr (sizeof(I) > sizeof(std::int32_t)) {
-      return make_mma_tiles<T, std::int32_t>(cast<T, std::int32_t>(csr), how);
-    } else {
-      const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
-      return tiles_of<T>(converters::upload(device, blocks.view()).view(), how);
-    }
+  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+    return make_mma_tiles<T, std::int32_t>(cast<T, std::int32_t>(csr), how);
+  } else if (csr.space == memory_space::device) {
+    return tiles_of<T>(converters::to_compact_on_device(device, csr, how.m_block).view(), how);
+  } else {
+    const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
+    return tiles_of<T>(converters::upload(device, blocks.view()).view(), how);
   }
-  std::optional<stored_mma_tiles<T>> made;
-  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
-    made = tiles_of<T>(converters::to_compact_on_device(device, there, how.m_block).view(), how);
-  });
-  return std::move(*made);
 }
 
 template <class T>

@@ -14,10 +14,8 @@ struct stored_mma_tiles {
   device_mma_tiles<T> tiles;
   std::int64_t nnzc = 0, num_row_blocks = 0;
   row_permutation<std::int32_t> row_of;
-  pattern_hash pattern;
 
   stored_facts facts() const;
-  bool same_pattern(const stored_mma_tiles& other) const { return pattern == other.pattern; }
   partial_sums partials() const { return {tiles.num_slots * tiles.height, 1}; }
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };

@@ -118,8 +118,4 @@ device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_vi
 template <value T>
 void rename_rows(int device, device_row_stream<T>& a, std::span<const std::int64_t> row_of);
 
-/// Whether two streams on `device` are of matrices with equal pattern: a stream has its matrix's, and its cuts.
-template <value T>
-bool same_pattern(int device, const device_row_stream<T>& a, const device_row_stream<T>& b);
-
 }  // namespace bcsc::forms

@@ -61,17 +61,6 @@ void rename_rows(int device, device_row_stream<T>& a, std::span<const std::int64
   gpu::synchronize();
 }
 
-template <value T>
-bool same_pattern(int device, const device_row_stream<T>& a, const device_row_stream<T>& b) {
-  if (a.rows != b.rows || a.cols != b.cols || a.nnz != b.nnz || a.num_partials != b.num_partials ||
-      a.pieces.size() != b.pieces.size() || a.pairs.size() != b.pairs.size()) {
-    return false;
-  }
-  const gpu::device_guard guard(device);
-  return steps::same_pieces(device, a.pieces.data(), b.pieces.data(), a.num_pieces(), a.pairs.data(), b.pairs.data(),
-                            a.pairs.size(), static_cast<int>(sizeof(T)));
-}
-
 #define BCSC_INSTANTIATE(T)                                                                               \
   template device_row_stream<scalar_of<T>> to_row_stream_on_device(int, const csr_view<T, std::int32_t>&, \
                                                                    const row_stream_options&);
@@ -83,7 +72,5 @@ BCSC_INSTANTIATE(bfloat16)
 
 template void rename_rows(int, device_row_stream<float>&, std::span<const std::int64_t>);
 template void rename_rows(int, device_row_stream<double>&, std::span<const std::int64_t>);
-template bool same_pattern(int, const device_row_stream<float>&, const device_row_stream<float>&);
-template bool same_pattern(int, const device_row_stream<double>&, const device_row_stream<double>&);
 
 }  // namespace bcsc::forms

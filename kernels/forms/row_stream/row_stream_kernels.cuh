@@ -256,17 +256,4 @@ struct rename_body {
   }
 };
 
-/// Whether two streams differ at position k: of the pieces, their end included, then of the pairs' columns.
-struct streams_differ {
-  const row_piece *a, *b;
-  std::int64_t num_pieces;
-  const std::uint64_t *a_pairs, *b_pairs;
-  int pair_words;
-  __device__ bool operator()(std::int64_t k) const {
-    if (k <= num_pieces) return a[k].first_pair != b[k].first_pair || a[k].row_and_odd != b[k].row_and_odd;
-    const std::int64_t word = (k - num_pieces - 1) * pair_words;
-    return a_pairs[word] != b_pairs[word];
-  }
-};
-
 }  // namespace bcsc::forms::steps

@@ -11,7 +11,6 @@
 
 namespace bcsc::forms::steps {
 
-using converters::steps::first_where;
 using converters::steps::for_each;
 using converters::steps::with_cub;
 
@@ -108,17 +107,6 @@ void fill_stream(int device, const row_stream_job& job, const ordered_rows& orde
 
 void rename_rows(row_piece* pieces, std::int64_t num_pieces, const std::int32_t* row_of) {
   for_each(num_pieces, rename_body{pieces, row_of}, "rows of pieces");
-}
-
-bool same_pieces(int device, const row_piece* a, const row_piece* b, std::int64_t num_pieces, const void* a_pairs,
-                 const void* b_pairs, std::int64_t num_pairs, int value_bytes) {
-  const streams_differ differ{a,
-                              b,
-                              num_pieces,
-                              static_cast<const std::uint64_t*>(a_pairs),
-                              static_cast<const std::uint64_t*>(b_pairs),
-                              pair_words(value_bytes)};
-  return first_where(device, num_pieces + 1 + num_pairs, differ, "comparison of row pieces") < 0;
 }
 
 }  // namespace bcsc::forms::steps

@@ -45,8 +45,4 @@ void fill_stream(int device, const row_stream_job& job, const ordered_rows& orde
 /// row = row_of[row] in each piece.
 void rename_rows(row_piece* pieces, std::int64_t num_pieces, const std::int32_t* row_of);
 
-/// Whether two streams of the same sizes have the same pieces and columns; `value_bytes` of their pairs. Waits.
-bool same_pieces(int device, const row_piece* a, const row_piece* b, std::int64_t num_pieces, const void* a_pairs,
-                 const void* b_pairs, std::int64_t num_pairs, int value_bytes);
-
 }  // namespace bcsc::forms::steps

@@ -9,8 +9,5 @@ using converters::no_cuda;
 ordered_rows order_rows(int, const row_stream_job&) { no_cuda(); }
 void fill_stream(int, const row_stream_job&, const ordered_rows&, const stream_arrays&) { no_cuda(); }
 void rename_rows(row_piece*, std::int64_t, const std::int32_t*) { no_cuda(); }
-bool same_pieces(int, const row_piece*, const row_piece*, std::int64_t, const void*, const void*, std::int64_t, int) {
-  no_cuda();
-}
 
 }  // namespace bcsc::forms::steps

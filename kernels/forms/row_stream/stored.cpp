@@ -1,7 +1,5 @@
 #include "kernels/forms/row_stream/stored.hpp"
 
-#include <limits>
-
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 
@@ -27,16 +25,15 @@ stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const st
 
 template <number T, index I>
 stored_row_stream<T> make_row_stream(const csr_view<T, I>& csr, const storing& how) {
-  if (csr.nnz() >= std::numeric_limits<std::int32_t>::max()) return make_row_stream_on_host(csr, how);
-  const auto cut = cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
-  const int device = *how.device;
-  stored_row_stream<T> made;
-  made.device = device;
-  use_on_device(device, csr, [&](const csr_view<T, std::int32_t>& there) {
-    made.stream = to_row_stream_on_device(device, there, cut);
-  });
-  if (!how.order.empty()) rename_rows(device, made.stream, how.order);
-  return made;
+  if constexpr (sizeof(I) == sizeof(std::int32_t)) {
+    if (csr.space == memory_space::device) {
+      const auto cut = cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
+      stored_row_stream<T> made{*how.device, to_row_stream_on_device(*how.device, csr, cut)};
+      if (!how.order.empty()) rename_rows(*how.device, made.stream, how.order);
+      return made;
+    }
+  }
+  return make_row_stream_on_host(csr, how);
 }
 
 template <class T>

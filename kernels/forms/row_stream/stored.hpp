@@ -15,13 +15,11 @@ struct stored_row_stream {
   device_row_stream<scalar_of<T>> stream;
 
   stored_facts facts() const;
-  bool same_pattern(const stored_row_stream& other) const { return forms::same_pattern(device, stream, other.stream); }
   partial_sums partials() const { return {stream.num_partials, kernels::partials_grain<scalar_of<T>>}; }
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };
 
-/// CSR takes no longer to upload than its stream does, and the GPU cuts it faster than the host; what it cannot count
-/// in 32 bits is cut on the host.
+/// Cut where A lies: the GPU counts in 32 bits.
 template <number T, index I>
 stored_row_stream<T> make_row_stream(const csr_view<T, I>& csr, const storing& how);
 

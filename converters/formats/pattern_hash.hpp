@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bcsc/formats.hpp"
+
+namespace bcsc::converters {
+
+/// 128 bits that are equal for matrices of equal shape and pattern, whatever their values and the width of their
+/// indices, and differ for others but by chance.
+///
+/// Source: sums of hashes of (position, element): Bellare and Micciancio, "A new paradigm for collision-free hashing:
+/// incrementality at reduced cost", EUROCRYPT 1997; the mixing steps are those of Steele, Lea and Flood's splitmix64,
+/// OOPSLA 2014.
+struct pattern_hash {
+  std::uint64_t low = 0, high = 0;
+
+  /// Takes up element `i`, in any order: the sums do not depend on the threads.
+  constexpr void add(std::int64_t i, std::uint64_t element) {
+    const std::uint64_t hash = mix(mix(static_cast<std::uint64_t>(i) + golden) + element);
+    low += hash;
+    high += mix(hash + golden);
+  }
+  friend constexpr bool operator==(const pattern_hash&, const pattern_hash&) = default;
+
+ private:
+  static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+  static constexpr std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+  }
+};
+
+/// What is hashed: the shape, then the index arrays of CSR, one after the other, on the host or on a device.
+template <index I>
+struct csr_pattern {
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  const I* row_ptr = nullptr;
+  const I* col_ind = nullptr;
+
+  template <class T>
+  explicit csr_pattern(const csr_view<T, I>& a)
+      : rows(a.rows), cols(a.cols), nnz(a.nnz()), row_ptr(a.row_ptr.data()), col_ind(a.col_ind.data()) {}
+
+  constexpr std::int64_t size() const { return 2 + rows + 1 + nnz; }
+  constexpr std::uint64_t operator[](std::int64_t i) const {
+    if (i < 2) return static_cast<std::uint64_t>(i == 0 ? rows : cols);
+    i -= 2;
+    return static_cast<std::uint64_t>(i <= rows ? row_ptr[i] : col_ind[i - rows - 1]);
+  }
+};
+
+/// Of a matrix on the host, by all threads.
+template <index I>
+pattern_hash hash_pattern(const csr_pattern<I>& pattern);
+
+/// Of a matrix on the device: the same. Waits. Throws error{no_device} in a build without CUDA.
+template <index I>
+pattern_hash hash_pattern_on_device(int device, const csr_pattern<I>& pattern);
+
+}  // namespace bcsc::converters
