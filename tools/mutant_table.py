@@ -300,7 +300,7 @@ MUTANTS = [
     Mutant("plan-slab-of-c", EXECUTOR, "(c.data + j * c.col_stride(), c.rows, width",
            "(c.data + j * c.ld, c.rows, width", PLAN),
     Mutant("plan-transpose", BUILDER, "if (how_.options.transpose == op::transpose) {", "if (false) {", PLAN),
-    Mutant("plan-other-pattern", PATTERN_HASH, "row_ptr[i] : col_ind[i - rows - 1]", "row_ptr[i] : I{0}", PLAN),
+    Mutant("plan-other-pattern", PATTERN_HASH, "return word_of(col_ind, nnz, i - words(rows + 1));", "return 0;", PLAN),
     Mutant("plan-update-forgotten", EXECUTOR_HPP, "a_.swap(renewed);", "(void)renewed;", PLAN),
     Mutant("plan-update-under-a-run", EXECUTOR_HPP,
            "    const std::shared_lock reading(updating_);\n    use(*a_);", "    use(*a_);",

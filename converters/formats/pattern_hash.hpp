@@ -9,22 +9,21 @@ namespace bcsc::converters {
 /// 128 bits that are equal for matrices of equal shape and pattern, whatever their values and the width of their
 /// indices, and differ for others but by chance.
 ///
-/// Source: sums of hashes of (position, element): Bellare and Micciancio, "A new paradigm for collision-free hashing:
+/// Source: sums of hashes of (position, word): Bellare and Micciancio, "A new paradigm for collision-free hashing:
 /// incrementality at reduced cost", EUROCRYPT 1997; the mixing steps are those of Steele, Lea and Flood's splitmix64,
 /// OOPSLA 2014.
 struct pattern_hash {
   std::uint64_t low = 0, high = 0;
 
-  /// Takes up element `i`, in any order: the sums do not depend on the threads.
-  constexpr void add(std::int64_t i, std::uint64_t element) {
-    const std::uint64_t hash = mix(mix(static_cast<std::uint64_t>(i) + golden) + element);
+  /// Takes up word `i`, in any order: the sums do not depend on the threads.
+  constexpr void add(std::int64_t i, std::uint64_t word) {
+    const std::uint64_t hash = mix(mix(static_cast<std::uint64_t>(i) + 0x9e3779b97f4a7c15u) + word);
     low += hash;
-    high += mix(hash + golden);
+    high += (hash >> 32) * (hash & 0xffffffffu);
   }
   friend constexpr bool operator==(const pattern_hash&, const pattern_hash&) = default;
 
  private:
-  static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
   static constexpr std::uint64_t mix(std::uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -32,7 +31,8 @@ struct pattern_hash {
   }
 };
 
-/// What is hashed: the shape, then the index arrays of CSR, one after the other, on the host or on a device.
+/// What is hashed: the shape, then the index arrays of CSR, one after the other, two numbers a word. They lie on the
+/// host or on a device.
 template <index I>
 struct csr_pattern {
   std::int64_t rows = 0, cols = 0, nnz = 0;
@@ -43,11 +43,22 @@ struct csr_pattern {
   explicit csr_pattern(const csr_view<T, I>& a)
       : rows(a.rows), cols(a.cols), nnz(a.nnz()), row_ptr(a.row_ptr.data()), col_ind(a.col_ind.data()) {}
 
-  constexpr std::int64_t size() const { return 2 + rows + 1 + nnz; }
+  constexpr std::int64_t size() const { return 1 + words(rows + 1) + words(nnz); }
   constexpr std::uint64_t operator[](std::int64_t i) const {
-    if (i < 2) return static_cast<std::uint64_t>(i == 0 ? rows : cols);
-    i -= 2;
-    return static_cast<std::uint64_t>(i <= rows ? row_ptr[i] : col_ind[i - rows - 1]);
+    if (i == 0) return word(rows, cols);
+    i -= 1;
+    if (i < words(rows + 1)) return word_of(row_ptr, rows + 1, i);
+    return word_of(col_ind, nnz, i - words(rows + 1));
+  }
+
+ private:
+  static constexpr std::int64_t words(std::int64_t n) { return (n + 1) / 2; }
+  static constexpr std::uint64_t word(std::int64_t first, std::int64_t second) {
+    const auto high = static_cast<std::uint64_t>(second);
+    return static_cast<std::uint64_t>(first) + (high << 32 | high >> 32);
+  }
+  static constexpr std::uint64_t word_of(const I* array, std::int64_t n, std::int64_t i) {
+    return word(array[2 * i], 2 * i + 1 < n ? array[2 * i + 1] : 0);
   }
 };
 
