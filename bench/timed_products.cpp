@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bcsc/bcsc.hpp"
+#include "bcsc/generate.hpp"
 
 /// Products of one matrix on a GPU, timed when it is told to: two builds of the library, each with this program, take
 /// turns under bench/report/compare_builds.py. It sees the public headers alone, so that older trees compile it, too.

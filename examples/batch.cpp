@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "bcsc/bcsc.hpp"
+#include "bcsc/matrices.hpp"
 
 int main(int argc, char** argv) try {
   const bcsc::csr_matrix<float> weights =

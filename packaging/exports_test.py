@@ -1,7 +1,7 @@
 """What the shared library shows of itself, and what it asks for: every exported symbol is of the C API or is declared by
 a public header, and the loader is sent for no library but the C and C++ runtimes and zlib.
 
-    exports_test.py LIBRARY --root FOLDER [--also-needs NAME...]
+    exports_test.py LIBRARY --root FOLDER [--whole] [--also-needs NAME...]
 """
 import argparse
 import pathlib
@@ -69,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("--root", type=pathlib.Path, required=True)
+    parser.add_argument("--whole", action="store_true", help="the C API and the type of errors are in it")
     parser.add_argument("--also-needs", nargs="*", default=[])
     arguments = parser.parse_args()
     if arguments.library.endswith(".a"):
@@ -82,7 +83,7 @@ def main() -> None:
     declared, symbols = Declared(arguments.root), exported(arguments.library)
     faults = [f"{output_of('c++filt', symbol).strip()}: {why}" for symbol in symbols if (why := declared.fault(symbol))]
     faults += [f"{symbol}: is not exported"
-               for symbol in sorted((declared.c_functions | TYPE_OF_ERRORS) - set(symbols))]
+               for symbol in sorted((declared.c_functions | TYPE_OF_ERRORS) - set(symbols)) if arguments.whole]
     needed = re.findall(r"^\s*NEEDED\s+(\S+)$", output_of("objdump", "-p", arguments.library), re.MULTILINE)
     faults += [f"{name}: is loaded with the library" for name in needed
                if not RUNTIMES.fullmatch(name) and name.partition(".so")[0] not in arguments.also_needs]

@@ -1,7 +1,7 @@
-"""Installs the library into an empty folder, builds the program in consumer/ against it from outside of the project, by
-pkg-config or by CMake, and runs it. A build for the CPU must need no CUDA header.
+"""Installs the libraries into an empty folder, builds the program in consumer/ and the example in C against them from
+outside of the project, by pkg-config, by CMake or by Meson, and runs both. A build for the CPU must need no CUDA header.
 
-    install_test.py pkgconfig|cmake --meson M --build DIR --prefix P --libdir L --cxx CXX... --cuda yes|no
+    install_test.py pkgconfig|cmake|meson --meson M --build DIR --prefix P --libdir L --cxx CXX... --cuda yes|no
 """
 import argparse
 import os
@@ -34,46 +34,55 @@ def require(program: str) -> None:
         sys.exit(SKIPPED)
 
 
-def build_with_pkgconfig(arguments, stage: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
+def pkgconfig_environment(arguments, stage: pathlib.Path) -> dict:
     require("pkg-config")
-    environment = os.environ | {
+    return os.environ | {
         "PKG_CONFIG_SYSROOT_DIR": str(stage),
         "PKG_CONFIG_PATH": f"{stage}{arguments.libdir}/pkgconfig:{os.environ.get('PKG_CONFIG_PATH', '')}"}
-    flags = run(["pkg-config", "--cflags", "bcsc"], env=environment).split()
-    libs = run(["pkg-config", "--libs", "bcsc"], env=environment).split()
+
+
+def build_with_pkgconfig(arguments, stage: pathlib.Path, work: pathlib.Path) -> None:
+    environment = pkgconfig_environment(arguments, stage)
+
+    def flags(package: str, which: str) -> list[str]:
+        return run(["pkg-config", which, package], env=environment).split()
+
     source = CONSUMER / "main.cpp"
-    headers = run([*arguments.cxx, "-std=c++20", *flags, "-M", source])
+    headers = run([*arguments.cxx, "-std=c++20", *flags("bcsc_matrices", "--cflags"), "-M", source])
     if "cuda_runtime" in headers or "/cuda/" in headers:
         raise SystemExit("the public headers pull in a CUDA header")
-    program = work / "consumer"
-    run([*arguments.cxx, "-std=c++20", "-Wall", "-Wextra", "-Werror", *flags, source, "-o", program, *libs])
-    build_in_c(arguments, flags, libs, stage, work)
-    return program
+    run([*arguments.cxx, "-std=c++20", "-Wall", "-Wextra", "-Werror", *flags("bcsc_matrices", "--cflags"), source,
+         "-o", work / "consumer", *flags("bcsc_matrices", "--libs")])
+    run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags("bcsc", "--cflags"), "-c", C_EXAMPLE,
+         "-o", work / "c_api.o"])
+    run([*arguments.cxx, work / "c_api.o", "-o", work / "consumer_c", *flags("bcsc", "--libs"), "-lm"])
 
 
-def build_in_c(arguments, flags: list, libs: list, stage: pathlib.Path, work: pathlib.Path) -> None:
-    """The example in C, against the installed headers alone; C++ only links it. Run here, for it has a file to write."""
-    if shutil.which("cc") is None:
-        print("no C program is built: cc is not installed")
-        return
-    compiled, program = work / "c_api.o", work / "c_api"
-    run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags, "-c", C_EXAMPLE, "-o", compiled])
-    run([*arguments.cxx, compiled, "-o", program, *libs, "-lm"])
-    run([program, work / "written.mtx"], env=os.environ | {"LD_LIBRARY_PATH": f"{stage}{arguments.libdir}"})
-
-
-def build_with_cmake(arguments, stage: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
+def build_with_cmake(arguments, stage: pathlib.Path, work: pathlib.Path) -> None:
     require("cmake")
     generator = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
-    run(["cmake", "-G", generator, "-S", CONSUMER, "-B", work, "-DCMAKE_BUILD_TYPE=Release",
+    run(["cmake", "-G", generator, "-S", CONSUMER, "-B", work, "-DCMAKE_BUILD_TYPE=Release", f"-DC_EXAMPLE={C_EXAMPLE}",
          f"-DCMAKE_CXX_COMPILER={arguments.cxx[-1]}", f"-DCMAKE_PREFIX_PATH={stage}{arguments.prefix}"])
     run(["cmake", "--build", work])
-    return work / "consumer"
+
+
+def build_with_meson(arguments, stage: pathlib.Path, work: pathlib.Path) -> None:
+    tree = work / "consumer_tree"
+    shutil.copytree(CONSUMER, tree)
+    shutil.copy(C_EXAMPLE, tree)
+    environment = pkgconfig_environment(arguments, stage) | {"CXX": shlex.join(arguments.cxx)}
+    run([*shlex.split(arguments.meson), "setup", work / "built", tree], env=environment)
+    run([*shlex.split(arguments.meson), "compile", "-C", work / "built"], env=environment)
+    for program in ("consumer", "consumer_c"):
+        shutil.copy(work / "built" / program, work)
+
+
+WAYS = {"pkgconfig": build_with_pkgconfig, "cmake": build_with_cmake, "meson": build_with_meson}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("way", choices=["pkgconfig", "cmake"])
+    parser.add_argument("way", choices=WAYS)
     parser.add_argument("--meson", required=True)
     parser.add_argument("--build", required=True)
     parser.add_argument("--prefix", required=True)
@@ -90,9 +99,10 @@ def main() -> None:
         stage, work = pathlib.Path(folder, "stage"), pathlib.Path(folder, "work")
         work.mkdir()
         run([*shlex.split(arguments.meson), "install", "-C", arguments.build, "--no-rebuild", "--quiet", "--destdir", stage])
-        build = build_with_pkgconfig if arguments.way == "pkgconfig" else build_with_cmake
-        program = build(arguments, stage, work)
-        said = run([program], env=os.environ | {"LD_LIBRARY_PATH": f"{stage}{arguments.libdir}"})
+        WAYS[arguments.way](arguments, stage, work)
+        environment = os.environ | {"LD_LIBRARY_PATH": f"{stage}{arguments.libdir}"}
+        run([work / "consumer_c", work / "written.mtx"], env=environment)
+        said = run([work / "consumer"], env=environment)
         if arguments.cuda == "no" and "no_device" not in said:
             raise SystemExit("a library without CUDA must say that it has no device")
 

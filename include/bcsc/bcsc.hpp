@@ -1,10 +1,9 @@
 #pragma once
 
-/// Everything: formats, converters, files, generators, plans, solvers.
+/// Everything of libbcsc: formats, converters, files, plans, solvers. Generated and fetched matrices: bcsc/matrices.hpp.
 #include "bcsc/advise.hpp"
 #include "bcsc/analysis.hpp"
 #include "bcsc/any_matrix.hpp"
-#include "bcsc/catalogue.hpp"
 #include "bcsc/cg.hpp"
 #include "bcsc/container.hpp"
 #include "bcsc/context.hpp"
@@ -14,10 +13,8 @@
 #include "bcsc/device.hpp"
 #include "bcsc/elements.hpp"
 #include "bcsc/error.hpp"
-#include "bcsc/fetch.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
-#include "bcsc/generate.hpp"
 #include "bcsc/order.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/reference.hpp"

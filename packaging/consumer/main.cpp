@@ -1,6 +1,8 @@
-// A program outside of the project that uses the installed library: multiplies on the CPU, on the best backend and on
-// the GPU, and checks every result against sums made here. Exit status 0 only if all is right.
+// A program outside of the project that uses the installed libraries: multiplies on the CPU, on the best backend and on
+// the GPU, checks every result against sums made here, generates a matrix, and looks one up. Exit status 0 only if all is
+// right.
 #include <bcsc/bcsc.hpp>
+#include <bcsc/matrices.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
@@ -71,12 +73,24 @@ bool gpu_works_or_says_why() {
   }
 }
 
+/// Of the second library, and its error caught by the type that the first one exports.
+bool has_matrices() {
+  const auto a = bcsc::generate::stencil<double>(5, 3, 2);
+  bool refused = false;
+  try {
+    (void)bcsc::generate::stencil<double>(6, 3, 2);
+  } catch (const bcsc::error& problem) {
+    refused = problem.code() == bcsc::errc::invalid_argument;
+  }
+  return a.rows() == 6 && a.nnz() == 20 && refused && bcsc::suitesparse::find("HB/bcsstk16").rows == 4884;
+}
+
 }  // namespace
 
 int main() {
   std::printf("bcsc %s\n", bcsc::version);
   const bcsc::context best = bcsc::context::best();
-  const bool right = right_on(bcsc::context::cpu(1)) && right_on(best) && gpu_works_or_says_why();
+  const bool right = has_matrices() && right_on(bcsc::context::cpu(1)) && right_on(best) && gpu_works_or_says_why();
   const bool best_is_gpu = best.kind() == bcsc::backend::cuda;
   return right && best_is_gpu == has_usable_gpu() ? 0 : 1;
 }

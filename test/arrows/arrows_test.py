@@ -12,7 +12,7 @@ import tempfile
 PUBLIC = {"include"}
 GROUND = PUBLIC | {"core"}
 OPERANDS = GROUND | {"matrices"}  # programs draw their operands from the generators' seeded numbers
-COMPUTE = GROUND | {"converters", "forms", "kernels", "matrices"}
+COMPUTE = GROUND | {"converters", "forms", "kernels"}
 ROOMS = {
     "include": ("include", set()),
     "core": ("core", PUBLIC),
