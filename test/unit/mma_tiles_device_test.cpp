@@ -13,7 +13,6 @@
 namespace bcsc::test {
 namespace {
 
-using forms::hash_pattern_on_device;
 using forms::mma_tiles_options;
 
 std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
@@ -41,7 +40,6 @@ void compare_with_host(int device, const csr_matrix<T>& a, const compact_options
   expect_same_bytes(again.items, wanted.items, "items");
   expect_same_bytes(again.tiles, wanted.tiles, "tiles");
   expect_same_bytes(again.masks, wanted.masks, "masks");
-  EXPECT_EQ(hash_pattern_on_device(device, blocks_there.view()), hash_pattern_on_device(device, there.view()));
 }
 
 class mma_tiles_device : public ::testing::TestWithParam<sparse_case> {
@@ -82,35 +80,6 @@ std::vector<sparse_case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(battery, mma_tiles_device, ::testing::ValuesIn(cases()),
                          [](const auto& c) { return "m" + c.param.name; });
-
-TEST(mma_tiles_on_device, have_a_hash_for_each_pattern) {
-  const int device = usable_device();
-  if (device < 0) GTEST_SKIP() << "no usable GPU";
-  const auto hash_of = [&](const sparse_case& c) {
-    return hash_pattern_on_device(
-        device, converters::upload(device, viewed(to_compact(csr_of<float>(c), {.m_block = 16}))).view());
-  };
-  sparse_case c = make_case("pattern", 500, 400, scatter(500, 400, 5000, 3), values::real, 4);
-  const auto hash = hash_of(c);
-  for (triplet& e : c.entries) e.value += 1;
-  EXPECT_EQ(hash_of(c), hash) << "values are no pattern";
-  sparse_case wider = c;
-  wider.cols = 401;
-  EXPECT_NE(hash_of(wider), hash);
-  // The last entry of the matrix, and one in its middle, in another column.
-  for (const std::size_t k : {c.entries.size() - 1, c.entries.size() / 2}) {
-    sparse_case other = c;
-    const auto taken = [&](std::int64_t col) {
-      return std::ranges::any_of(other.entries,
-                                 [&](const triplet& e) { return e.row == other.entries[k].row && e.col == col; });
-    };
-    std::int64_t col = 0;
-    while (taken(col)) ++col;
-    other.entries[k].col = col;
-    std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
-    EXPECT_NE(hash_of(other), hash) << "entry " << k;
-  }
-}
 
 TEST(mma_tiles_on_device, names_what_it_cannot_take) {
   const auto code_of = [](const compact_bcsc_view<float>& a, const mma_tiles_options& options) {

@@ -58,6 +58,17 @@ TEST(pattern_hash, sees_one_entry_moved_and_one_column_more) {
   EXPECT_EQ(hash_of(csr_of<float>(c)), hash);
 }
 
+TEST(pattern_hash, sees_any_entry_in_another_column) {
+  const sparse_case c = make_case("pattern", 500, 401, scatter(500, 400, 5000, 3), values::real, 4);
+  const pattern_hash hash = hash_of(csr_of<float>(c));
+  for (std::size_t k = 0; k < c.entries.size(); k += 97) {
+    sparse_case other = c;
+    other.entries[k].col = 400;  // empty so far
+    std::ranges::sort(other.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+    EXPECT_NE(hash_of(csr_of<float>(other)), hash) << "entry " << k;
+  }
+}
+
 /// Long enough for several threads, and for several thread blocks.
 sparse_case large() {
   return rows_of_lengths("large", 100000, 4000, [](std::int64_t i) { return i % 9973 == 5 ? 4000 : i % 4; });
