@@ -3,13 +3,11 @@
 
     bench/report/cpu.py RESULTS...
 
-RESULTS are files of bench/cpu_peers, a table each. A ratio is the rival's time over the plan's; matrices of at most 20000
-non-zeros are left out, as in bench/report/sets.py. MKL is the faster of its `mm` and, at N = 1, its `mv`. Standard library
-only.
+RESULTS are files of bench/cpu_peers, a table each. A ratio is the rival's time over the plan's. MKL is the faster of its
+`mm` and, at N = 1, its `mv`. Standard library only.
 """
 import sys
 
-from sets import MIN_NNZ
 from table import geometric_mean, markdown, read_run
 
 RIVALS = {"eigen": "Eigen", "mkl": "MKL"}
@@ -25,8 +23,6 @@ def ratios_of(run):
     found = []
     for case in run["cases"]:
         medians = {e["group"]: e["median"] for e in case["entries"]}
-        if case["nnz"] <= MIN_NNZ:
-            continue
         fastest = {rival: min((medians[g] for g in groups if g in medians), default=None)
                    for rival, groups in GROUPS.items()}
         found.append({"type": case["type"], "cols": case["cols"], "matrix": case["matrix"],

@@ -10,7 +10,7 @@ counts if its result is within the bound of its type; where some are not, there 
 is a column for each timing that a file holds, and one for the matrices that the choice was fitted to (seen), those left out of the
 fit (unseen) and those that came later (fresh), as far as there are any: bench/report/fitted.py. Elasticity, bands,
 stencils, networks and R-MAT are the generated matrices of bench/large.json, the fresh set is that of bench/fresh_set.py; the
-others are real or pattern matrices, those with more than 20000 non-zeros. Standard library only.
+others are real or pattern matrices. Standard library only.
 """
 import argparse
 import statistics
@@ -22,7 +22,6 @@ from table import fresh_family, geometric_mean, markdown, read_run
 FAMILIES = {"elasticity": "elasticity, bands", "banded": "elasticity, bands", "uniform": "networks", "rmat": "R-MAT",
             "stencil5": "stencils", "stencil7": "stencils", "stencil9": "stencils", "stencil27": "stencils"}
 ORDER = ["elasticity, bands", "stencils", "networks", "R-MAT", "real", "fresh set"]
-MIN_NNZ = 20000  # of a real matrix
 WHERE = {"row-major": "", "col-major": ", column-major"}
 TIMINGS = {"warm": "back to back", "single": "one at a time", "cold": "cold"}  # an entry's key: the column's name
 ANY = "any accuracy"  # back to back, where a rival's inaccurate products count as well
@@ -51,11 +50,10 @@ def family_of(matrix):
 
 
 def cases_of(run, fit):
-    sizes = {m["name"]: m["nnz"] for m in run["matrices"]}
     for case in run["cases"]:
         matrix = case["matrix"]
         family = family_of(matrix)
-        if case["ratio"] is None or family is None or (family == "real" and sizes[matrix] <= MIN_NNZ):
+        if case["ratio"] is None or family is None:
             continue
         yield {"family": family, "type": "TF32" if run.get("compute") == "tf32" else case["type"], "cols": case["cols"],
                "matrix": matrix, "layout": case["layout"], "kind": fit.kind(matrix),

@@ -30,7 +30,7 @@ def members(text: str) -> list[str]:
 
 def option_uses(headers: list[pathlib.Path]) -> str:
     """A program that initialises each member of each options struct by its name, and no other."""
-    lines, structs = ["#include <bcsc/bcsc.hpp>"], 0
+    lines, structs = ["#include <bcsc/bcsc.hpp>", "#include <bcsc/matrices.hpp>"], 0
     for header in headers:
         text = header.read_text()
         for struct in OPTIONS.finditer(text):

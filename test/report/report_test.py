@@ -318,9 +318,9 @@ class Sets(unittest.TestCase):
             with self.subTest(count), self.assertRaisesRegex(SystemExit, f"a-seen, N = 32 fp32 stands in {count}"):
                 self.cases(*[run] * count)
 
-    def test_small_real_matrices_are_left_out(self):
-        run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)), nnz=20000)
-        self.assertEqual(self.cases(run), [])
+    def test_small_matrices_count(self):
+        run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)), nnz=5)
+        self.assertEqual(len(self.cases(run)), 1)
 
     def test_worst_and_slower(self):
         text = sets.table(sets.sets_of(self.cases(bench_run(
@@ -426,8 +426,8 @@ class Promises(unittest.TestCase):
 
 class Peers(unittest.TestCase):
     def run_of(self, **groups):
-        cases = [{"matrix": "a", "cols": 8, "type": "fp32", "nnz": nnz,
-                  "entries": [{"group": g, "median": seconds} for g, seconds in groups.items()]} for nnz in [20000, 30000]]
+        cases = [{"matrix": "a", "cols": 8, "type": "fp32", "nnz": 5,
+                  "entries": [{"group": g, "median": seconds} for g, seconds in groups.items()]}]
         return {"machine": MACHINE | {"versions": {"eigen": "3.4.0"}}, "cases": cases}
 
     def test_rivals_that_were_measured_have_columns(self):
