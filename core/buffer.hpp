@@ -10,7 +10,7 @@
 
 namespace bcsc::core {
 
-/// Device memory with an owner. Knows its device, so it is freed there from any thread.
+/// Owned device memory. Remembers its device, so that any thread can free it there.
 template <class T>
 class device_buffer {
  public:
@@ -37,7 +37,7 @@ class device_buffer {
   std::int64_t size() const { return size_; }
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
 
-  /// Copies the whole of `host` (of size()) and waits: pageable memory may be freed on return.
+  /// Copies all of `host` (size() elements) and waits: pageable memory may be freed on return.
   void upload(std::span<const T> host) {
     if (size_ == 0) return;
     const gpu::device_guard guard(device_);
@@ -74,7 +74,7 @@ class device_buffer {
   std::int64_t size_ = 0;
 };
 
-/// A copy on the host of an array that lies there or on the current device; done on return.
+/// A host copy of an array that lies on the host or on the current device; complete on return.
 template <class T>
 std::vector<T> copy_to_host(std::span<const T> array, memory_space space) {
   std::vector<T> copy(array.size());

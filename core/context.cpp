@@ -89,7 +89,7 @@ void check_launch(context_state& state, int status, const char* what) {
 
 cpu_isa best_cpu_isa() noexcept {
 #if defined(__x86_64__)
-  // What -march=x86-64-v4 and -v3 allow the compiler to use, not only the vector width.
+  // Every extension that -march=x86-64-v4 and -v3 let the compiler use, not just the vector width.
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma")) {
     return cpu_isa::avx512;

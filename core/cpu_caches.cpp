@@ -12,7 +12,7 @@ namespace bcsc::core {
 
 namespace {
 
-/// Linux's description of one cache, e.g. "2", "Unified", "512K". Does nothing where there is none.
+/// Linux's description of one cache, e.g. "2", "Unified", "512K". Leaves `to` as it is where there is none.
 void read_cache(const std::filesystem::path& folder, cpu_caches& to) {
   const auto text = [&](const char* name) {
     std::ifstream file(folder / name);

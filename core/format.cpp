@@ -1,4 +1,4 @@
-#define FMT_HEADER_ONLY 1  // here alone: libbcsc has fmt inside, so that its users need none
+#define FMT_HEADER_ONLY 1  // only here: fmt is compiled into libbcsc, so that its users need none
 #include "core/format.hpp"
 
 #include <fmt/format.h>

@@ -19,7 +19,7 @@ struct platform {
   bool built_with_cuda = false;
   int driver_version = 0;        ///< as cudaDriverGetVersion gives it (13000 for 13.0); 0: no driver
   int runtime_version = 0;       ///< the runtime this library is built with
-  std::vector<int> built_archs;  ///< e.g. {90}; the last one is there as PTX too
+  std::vector<int> built_archs;  ///< e.g. {90}; the last one is also built as PTX
 };
 
 /// Fills `usable` and `why_not` of `device`, and returns the error that requesting it raises. A pure function.
@@ -32,7 +32,7 @@ platform this_platform();
 /// Every GPU with its verdict; never throws.
 std::vector<device_info> list_devices();
 
-/// Makes `device` current on this thread, and the former one again at the end.
+/// Makes `device` current on this thread and restores the former one at the end.
 class device_guard {
  public:
   explicit device_guard(int device);
@@ -46,7 +46,7 @@ class device_guard {
 
 /// GPU memory that is kept on release and handed out again: an allocation takes microseconds rather than the hundreds
 /// that the driver needs to map it. Belongs to a context and outlives all memory taken from it: destroying a pool
-/// earlier was seen to crash the driver later.
+/// earlier can crash the driver later.
 class memory_pool {
  public:
   explicit memory_pool(int device);
@@ -56,7 +56,7 @@ class memory_pool {
   int device() const { return device_; }
   void* handle() const { return handle_; }
   std::size_t device_bytes() const { return device_bytes_; }
-  /// Gives the driver back what is released beyond the bound.
+  /// Returns released memory beyond the bound to the driver.
   void trim() const noexcept;
 
  private:
@@ -73,8 +73,8 @@ class memory_pool {
   mutable std::vector<idle_stream> idle_streams_;
 };
 
-/// While it lives, this thread allocates from `pool` (unless that is null), and may release what the default stream
-/// still uses: all work in this scope is on that stream.
+/// While it lives, this thread allocates from `pool` (unless that is null), and may release memory that the default
+/// stream still uses: all work in this scope is on that stream.
 class pool_guard {
  public:
   explicit pool_guard(std::shared_ptr<const memory_pool> pool);
@@ -99,7 +99,7 @@ class outside_pools {
 };
 
 /// A stream beside the default one, for work that may overlap with it: ordered after what has been submitted to the
-/// default stream so far. From the current pool, if there is one. Throws error{cuda_error}.
+/// default stream so far. Taken from the current pool, if there is one. Throws error{cuda_error}.
 class side_stream {
  public:
   side_stream();
@@ -124,11 +124,11 @@ struct allocation {
 
 /// All of these throw error{out_of_memory | cuda_error}; `stream` null is the default stream.
 allocation allocate(std::size_t bytes);
-/// Waits for the whole device first, so that work on any stream may still use the memory when this is called; not
-/// within a pool_guard. Where the device cannot be waited for (during a capture, after a sticky error) the memory is
-/// not given back: better a leak than two users of the same memory.
+/// Outside a pool_guard, waits for the whole device first, so that work on any stream may still be using the memory.
+/// Where it cannot wait (during a capture, after a sticky error) the memory is leaked: better that than two users of
+/// the same memory.
 void release(const allocation& memory) noexcept;
-/// Bytes that can be allocated on the current device: those free, and what the current pool keeps.
+/// Bytes that can be allocated on the current device: the free ones and those that the current pool keeps.
 std::int64_t free_bytes();
 void copy_to_device(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);
 void copy_to_host(void* to, const void* from, std::size_t bytes, cuda_stream stream = nullptr);  ///< waits

@@ -53,7 +53,7 @@ errc assess(const platform& machine, device_info& device) {
 }
 
 bool is_sticky(int status) noexcept {
-  // cudaError_t by its numbers, which stay from release to release: calls that were refused, and left all as it was.
+  // cudaError_t by number, which is stable across releases: calls that were refused and changed nothing.
   struct range {
     int first, last;
   };

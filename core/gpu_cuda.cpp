@@ -29,7 +29,7 @@ void check(cudaError_t status, const char* what) {
   fail(code, "{}: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
-/// The current pool as CUDA has it, if it is of the current device.
+/// The current pool's CUDA handle, or null unless it belongs to the current device.
 cudaMemPool_t pool_here() {
   int device = -1;
   const bool here =
@@ -135,7 +135,7 @@ memory_pool::~memory_pool() {
     (void)cudaStreamDestroy(idle.stream);
   }
   if (handle_ == nullptr) return;
-  (void)cudaStreamSynchronize(nullptr);  // what was released last is released
+  (void)cudaStreamSynchronize(nullptr);  // waits for the releases still pending on the stream
   (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
 }
 
@@ -260,7 +260,7 @@ void fill_zero(void* to, std::size_t bytes, cuda_stream stream) {
 void synchronize(cuda_stream stream) { check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
 
 bool is_idle(cuda_stream stream) noexcept {
-  // A query would end the capture of `stream`; one of another stream forbids it unless this thread says otherwise.
+  // A query would end the capture of `stream`; while another stream is captured, it is legal in relaxed mode only.
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   cudaError_t status = cudaStreamIsCapturing(stream, &capture);
   bool idle = false;

@@ -16,17 +16,17 @@ inline constexpr std::int64_t max_grid = 2147483647;
 /// Dynamic shared memory that a thread block gets without asking.
 inline constexpr std::int64_t default_shared_bytes = 48 * 1024;
 
-/// When a kernel's thread blocks may be placed.
+/// When a kernel's thread blocks may be scheduled.
 enum class begins {
-  after_previous,       ///< when all that was started before on the stream is done
+  after_previous,       ///< when all earlier work on the stream is done
   while_previous_ends,  ///< from where the kernel before says let_next_begin(); this one says wait_for_previous(). Only
                         ///< where all code is for sm_90 or later, else as above
 };
 
 /// Starts `kernel(args...)` on `grid` thread blocks of `block` threads. Neither allocates nor synchronises, and is
-/// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so what
-/// others left behind for cudaGetLastError is neither taken for ours nor cleared; our own failure is cleared there, for
-/// the caller has it in hand.
+/// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so an
+/// error that others left for cudaGetLastError is neither taken for ours nor cleared; our own is cleared there, since
+/// the caller has it.
 template <class... Params, class... Args>
 int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
           const Args&... args) {
@@ -57,7 +57,7 @@ int start(void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_
   return start(begins::after_previous, kernel, grid, block, shared_bytes, stream, args...);
 }
 
-/// The same along one dimension, in `blocks` thread blocks, at most max_grid of them.
+/// The same for a one-dimensional grid of `blocks` thread blocks, at most max_grid of them.
 template <class... Params, class... Args>
 int start(begins when, void (*kernel)(Params...), std::int64_t blocks, int threads, std::int64_t shared_bytes,
           CUstream_st* stream, const Args&... args) {

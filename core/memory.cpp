@@ -21,7 +21,7 @@ amount lesser(const amount& a, const amount& b) {
   return std::min(*a, *b);
 }
 
-/// The number behind `word` at the beginning of a line: of "MemAvailable: 123 kB", say.
+/// The number after `word` at the beginning of a line such as "MemAvailable: 123 kB".
 amount number_behind(std::istream& text, const std::string& word) {
   for (std::string line; std::getline(text, line);) {
     std::istringstream in(line);
@@ -36,7 +36,7 @@ amount number_behind(const fs::path& file, const std::string& word) {
   return number_behind(text, word);
 }
 
-/// The number that a file begins with: none in "max".
+/// The number that a file begins with; none for "max".
 amount number_in(const fs::path& file) {
   std::ifstream text(file);
   std::int64_t number = 0;
@@ -53,8 +53,8 @@ amount left_in_group(const fs::path& group, const char* limit, const char* use, 
   return std::max<std::int64_t>(*limit_bytes - std::max<std::int64_t>(*use_bytes - cached, 0), 0);
 }
 
-/// The minimum over a cgroup and its ancestors. In a container the path may be the host's and not exist: then it is the
-/// root, which the container sees as its own group.
+/// The minimum over a cgroup and its ancestors. In a container the path may be the host's and not exist: then the root
+/// counts, which the container sees as its own group.
 amount left_up_from(const fs::path& mount, fs::path group, const char* limit, const char* use,
                     const std::string& prefix) {
   amount least;

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-/// How much memory this process can still take, as the system tells.
+/// How much memory this process can still take, as the system reports it.
 namespace bcsc::core {
 
-/// In bytes; empty where nothing is told, or nothing is limited.
+/// In bytes; empty where unknown or unlimited.
 struct memory_limits {
   std::optional<std::int64_t> system;         ///< MemAvailable of /proc/meminfo
   std::optional<std::int64_t> control_group;  ///< the least of its groups' limits, less their use
@@ -22,13 +22,13 @@ struct memory_limits {
 /// RLIMIT_AS of this process; empty if there is none.
 std::optional<std::int64_t> address_space_limit();
 
-/// Reads /proc and /sys/fs/cgroup (versions 1 and 2) below `root`. Never throws: what cannot be read is not known.
+/// Reads /proc and /sys/fs/cgroup (versions 1 and 2) below `root`. Never throws: what cannot be read stays empty.
 memory_limits measure_memory(const std::filesystem::path& root = "/",
                              std::optional<std::int64_t> address_space = address_space_limit()) noexcept;
 
 /// For messages: "50.4 MiB".
 std::string bytes_text(std::int64_t bytes);
-/// The same of a count: "6,558,552".
+/// The same for a count: "6,558,552".
 std::string count_text(std::int64_t count);
 
 /// a * b, saturated.

@@ -16,7 +16,7 @@ class run_time_library {
     why_not_ = said != nullptr ? said : name;
   }
 
-  /// Sets `function` to the library's `name`, or remembers that there is none.
+  /// Sets `function` to the library's `name`, or records that it is missing.
   template <class Function>
   void bind(Function*& function, const char* name) {
     function = handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name));

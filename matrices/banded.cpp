@@ -28,7 +28,7 @@ csr_matrix<T> banded(std::int64_t rows, std::int64_t half_width, std::uint64_t s
       const std::int64_t column = first(row) + static_cast<std::int64_t>(entry);
       columns[entry] = static_cast<std::int32_t>(column);
       if (entry == diagonal) continue;
-      // The pair's own number, whichever of the two is the row: symmetric.
+      // A number of the pair, whichever of the two is the row: the values are symmetric.
       const auto low = static_cast<std::uint64_t>(std::min(row, column));
       const auto high = static_cast<std::uint64_t>(std::max(row, column));
       values[entry] = symmetric_unit<T>(mix(seed, low, high));

@@ -15,7 +15,7 @@
 namespace bcsc::generate {
 namespace {
 
-/// Nodes of different numbers of unknowns, and which of them are coupled.
+/// Nodes with varying numbers of unknowns, and which of them are coupled.
 struct node_graph {
   std::vector<std::int32_t> first_row;                         ///< [nodes + 1]
   std::vector<std::pair<std::int32_t, std::int32_t>> coupled;  ///< both ways and with itself, ascending
@@ -100,7 +100,7 @@ csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int64_t most, s
           diagonal = entry;
           continue;
         }
-        // The pair's own number, whichever of the two is the row: symmetric.
+        // A number of the pair, whichever of the two is the row: the values are symmetric.
         values[entry] = symmetric_unit<T>(mix(seed, static_cast<std::uint64_t>(std::min(row, column)),
                                               static_cast<std::uint64_t>(std::max(row, column))));
         sum += std::abs(values[entry]);

@@ -61,7 +61,7 @@ std::vector<entry> select(const std::function<bool(const entry&)>& wanted) {
   return found;
 }
 
-/// The matrices that a name means, told by its exact spelling before any other.
+/// The matrices that a name refers to; if any is spelt exactly so, only those.
 std::vector<entry> called(std::string_view name) {
   const bool full = name.find('/') != std::string_view::npos;
   const auto spelling = [full](const entry& e) { return full ? e.full_name() : std::string(e.name); };
@@ -82,7 +82,7 @@ std::optional<std::int64_t> as_number(std::string_view text) {
   return number;
 }
 
-/// Least number of letters to insert, drop or change that makes `b` of `a`. Source: Wagner and Fischer 1974.
+/// Least number of letters to insert, drop or change to turn `a` into `b`. Source: Wagner and Fischer 1974.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

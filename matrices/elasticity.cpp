@@ -72,8 +72,7 @@ struct beam {
     return at[0] >= 1 && at[0] <= nx && at[1] >= 0 && at[1] <= ny && at[2] >= 0 && at[2] <= nz;
   }
 
-  /// visit(neighbour's position, step) for the free nodes that share an element with `at`, itself among them,
-  /// ascending.
+  /// visit(neighbour's position, step) for the free nodes that share an element with `at`, including `at`, ascending.
   template <class Visit>
   void for_neighbours(const std::array<std::int64_t, 3>& at, Visit visit) const {
     for (int dx = -1; dx <= 1; ++dx) {

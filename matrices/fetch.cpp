@@ -37,7 +37,7 @@ std::string base_url(const fetch_options& options) {
   if (!url.starts_with("https://") && !url.starts_with("http://")) {
     core::fail(errc::invalid_argument, "url = \"{}\": must begin with https:// or http://", url);
   }
-  // It becomes a line of a note; and no URL holds such characters as they are.
+  // The URL becomes a line of a note; and no URL holds such characters unescaped.
   if (std::ranges::any_of(url, [](unsigned char c) { return c <= ' ' || c == 0x7f; })) {
     core::fail(errc::invalid_argument, "url = \"{}\": holds a blank or a control character", url);
   }
@@ -59,7 +59,7 @@ std::string demanded_sha256(const fetch_options& options) {
   return sum;
 }
 
-/// No Matrix Market file, with what accompanies it, needs more.
+/// More than any Matrix Market file and its companions need.
 std::int64_t reasonable_bytes(const entry& matrix) {
   constexpr std::int64_t always = std::int64_t{64} << 20, per_line = 128;
   return always + per_line * (matrix.nnz + matrix.explicit_zeros + matrix.rows + matrix.cols);
@@ -84,7 +84,7 @@ struct job {
   const entry& matrix;
   const fetch_options& options;
   std::string url;
-  std::string sha256;  ///< demanded; may be empty
+  std::string sha256;  ///< the one required, or empty
   std::int64_t max_bytes;
 
   void report(std::int64_t done, std::int64_t total) const {
@@ -99,7 +99,7 @@ struct job {
 
 // --- Downloading ----------------------------------------------------------------------------------------------------
 
-/// The file that a download grows.
+/// The file that a download appends to.
 class part_file {
  public:
   part_file(const fs::path& path, std::int64_t offset) : path_(path.string()) {
@@ -133,7 +133,7 @@ class part_file {
 struct failure {
   std::string why;
   bool hopeless = false;
-  double wait_seconds = 0;  ///< the server's wish
+  double wait_seconds = 0;  ///< as the server asks
 };
 
 /// A strong ETag, else the date; a weak ETag does not promise equal bytes (RFC 9110, 13.1.5).
@@ -141,7 +141,7 @@ std::string validator_of(const response_head& head) {
   return head.etag.empty() || head.etag.starts_with("W/") ? head.last_modified : head.etag;
 }
 
-/// Loads the archive's bytes into the slot's partial file, in as many attempts as it takes and is allowed.
+/// Downloads the archive into the slot's partial file, in as many attempts as it takes and is allowed.
 class download {
  public:
   download(const job& task, const cache_slot& slot) : job_(task), slot_(slot) {}
@@ -150,12 +150,12 @@ class download {
   void run() {
     while (const auto failed = attempt()) after(*failed);
   }
-  /// The bytes were no archive: whether to load all of them once more. What was pieced together from several answers
-  /// may have been two files, and a file that is too short may have been cut off without a trace.
+  /// Whether to download everything again, since the bytes are no archive. What was pieced together from several
+  /// answers may come from two files, and a file that is too short may have been cut off without a trace.
   bool may_start_over(const error& bad) {
     const bool was_pieced = std::exchange(resumed_at_, 0) > 0;
     slot_.discard_partial();
-    best_ = std::max(best_, received_);  // these bytes were no progress
+    best_ = std::max(best_, received_);  // loading these bytes again is no progress
     if (!was_pieced && bad.code() != errc::truncated) return false;
     after({.why = bad.what()});
     return true;
@@ -185,7 +185,7 @@ class download {
     return judge(outcome);
   }
 
-  /// A 200 is the file from its start; a 206 goes on where we stopped, if it is still the same file.
+  /// A 200 is the file from its start; a 206 continues where we stopped, if it is still the same file.
   void begin(const response_head& head, const resume_point& from) {
     const bool is_rest = head.status == 206;
     if (is_rest && !continues(head, from)) return;  // no file to write to: judge() sees that
@@ -250,7 +250,7 @@ class download {
     best_ = std::max(best_, received_);
     failures_ = got_ahead ? 1 : failures_ + 1;
     if (failed.hopeless || failures_ > job_.options.retries) {
-      if (slot_.resume(job_.url).offset == 0) slot_.discard_partial();  // of no use to anybody
+      if (slot_.resume(job_.url).offset == 0) slot_.discard_partial();  // of no use to anyone
       core::fail(errc::network_error, "{}: {}{}", job_.url, failed.why,
                  attempts_ > 1 ? core::format(" (attempt {})", attempts_) : "");
     }
@@ -288,16 +288,16 @@ class download {
   const job& job_;
   const cache_slot& slot_;
   std::unique_ptr<part_file> file_;
-  std::int64_t received_ = 0;    ///< bytes of the archive that are there
+  std::int64_t received_ = 0;    ///< bytes of the archive loaded so far
   std::int64_t total_ = -1;      ///< of the archive; -1 if unknown
   std::int64_t best_ = 0;        ///< the most that any attempt reached
-  std::int64_t resumed_at_ = 0;  ///< last byte at which an answer was joined to what was there
+  std::int64_t resumed_at_ = 0;  ///< last offset at which an answer was appended to earlier bytes
   int attempts_ = 0, failures_ = 0;
 };
 
 // --- Verifying ------------------------------------------------------------------------------------------------------
 
-/// How many entries the whole matrix can have, by what its file's header says: at least and at most.
+/// Bounds on the number of entries of the whole matrix, according to its file's header.
 range expanded_entries(const file_info& told) {
   const std::int64_t stored = told.stored_entries;
   if (told.symmetry == file_symmetry::general) return {stored, stored};
@@ -306,7 +306,7 @@ range expanded_entries(const file_info& told) {
   return {2 * stored - on_diagonal, 2 * stored};
 }
 
-/// The sizes in the file's header are the catalogue's. Its zeros may be stored or not.
+/// Requires the sizes in the file's header to be the catalogue's. Its zeros may be stored or not.
 void require_catalogued(const file_info& told, const job& task) {
   const entry& known = task.matrix;
   const range entries = expanded_entries(told);
@@ -319,8 +319,8 @@ void require_catalogued(const file_info& told, const job& task) {
              task.url, told.rows, told.cols, told.stored_entries, known.rows, known.cols, known.nnz);
 }
 
-/// Decompresses all of it: gzip's own checksums hold, the limits are kept, and it is the archive of this matrix. Throws
-/// what the source throws, error{corrupt_compression} for no gzip, error{parse_error} for another archive,
+/// Decompresses all of it and checks gzip's own checksums, the limits, and that it is the archive of this matrix.
+/// Throws what the source throws, error{corrupt_compression} if it is not gzip, error{parse_error} for another archive,
 /// error{size_mismatch} for another matrix.
 void require_archive(const fs::path& path, const job& task) {
   const auto fail = [&](errc code, const std::string& what) {
@@ -344,7 +344,7 @@ void require_archive(const fs::path& path, const job& task) {
     if (bad.code() != errc::invalid_argument) throw;
     fail(errc::parse_error, core::format("is another archive: {}", bad.what()));  // it holds no such member
   }
-  // Whoever vouches for the content knows it better than the catalogue.
+  // A checksum that the caller gives is trusted more than the catalogue.
   options.progress = nullptr;
   if (task.sha256.empty()) require_catalogued(read_file_info(path, options), task);
 }
@@ -369,12 +369,12 @@ fetched from_cache(const job& task, const cache_slot& slot) {
   require_sha256(sum, task.sha256, slot.archive(), "demanded is");
   require_sha256(sum, recorded, slot.archive(),
                  "it has changed in the cache (to load it again: `again`, or --again); recorded is");
-  // Without a checksum to compare with, its own ones must do.
+  // Without a checksum to compare with, gzip's own must do.
   if (recorded.empty() || sum.empty()) require_archive(slot.archive(), task);
   if (recorded.empty() && !sum.empty()) {
     try {
       slot.record_sha256(sum);
-    } catch (const error& problem) {  // a cache that may only be read is as good as any
+    } catch (const error& problem) {  // a read-only cache is as good as any
       task.log(core::format("{}: its SHA-256 is not recorded: {}", task.matrix.full_name(), problem.what()));
     }
   }

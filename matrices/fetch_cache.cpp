@@ -41,7 +41,7 @@ void remove_file(const fs::path& path) {
   if (result) fail_io(path, "cannot be removed", result.value());
 }
 
-/// Opens the file of a lock, and makes it if need be.
+/// Opens a lock's file, creating it if need be.
 int open_lock(const fs::path& path) {
   constexpr int read_write_by_umask = 0666;
   const int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, read_write_by_umask);
@@ -65,7 +65,7 @@ void wait_for_lock(int number, const fs::path& path, const std::function<void()>
   }
 }
 
-/// The lock of the file that bears the name now: whoever held it before may have removed the one that was opened.
+/// Locks the file that has the name now: its former holder may have removed the one that was opened.
 std::unique_ptr<files::descriptor> take_lock(const fs::path& path, const std::function<void()>& idle) {
   for (;;) {
     auto file = std::make_unique<files::descriptor>(open_lock(path));
@@ -107,7 +107,7 @@ resume_point cache_slot::resume(const std::string& url) const {
   std::getline(file, noted.validator);
   std::getline(file, total);
   std::getline(file, end);
-  // A note that was cut off does not reach its last line.
+  // A note that was cut off lacks its last line.
   if (end != "end" || noted.url != url || noted.validator.empty()) return {};
   noted.total = std::strtoll(total.c_str(), nullptr, 10);
   std::error_code missing;
@@ -158,7 +158,7 @@ file_lock::file_lock(const fs::path& path, const std::function<void()>& idle)
     : path_(path), file_(take_lock(path, idle)) {}
 
 file_lock::~file_lock() {
-  // Removed while it is held: who waits for it finds that out.
+  // Removed while it is held: whoever waits for it will notice.
   std::error_code ignored;
   fs::remove(path_, ignored);
 }

@@ -9,19 +9,19 @@
 #include "bcsc/catalogue.hpp"
 #include "converters/files/source.hpp"
 
-/// The cache's files for one matrix, all beside each other: NAME.tar.gz and, while it is needed,
+/// The cache's files for one matrix, side by side: NAME.tar.gz and, while it is needed,
 ///   .sha256    what sha256sum prints, written at the first fetch
-///   .part      the bytes of a download that is not whole yet
+///   .part      the bytes of an unfinished download
 ///   .resume    what the server said about them
 ///   .lock      held by the process that downloads; gone when nobody does
 namespace bcsc::suitesparse {
 
-/// What is known about a partial download. Written before its first byte, so it never speaks of other bytes.
+/// What is known about a partial download. Written before its first byte, so that it never describes other bytes.
 struct resume_point {
   std::string url;
   std::string validator;    ///< the ETag, if it is a strong one, else the date; without either nothing can be resumed
   std::int64_t total = -1;  ///< -1 if the server did not say
-  std::int64_t offset = 0;  ///< bytes that are there
+  std::int64_t offset = 0;  ///< bytes already loaded
 };
 
 class cache_slot {
@@ -33,13 +33,13 @@ class cache_slot {
   const std::filesystem::path& lock() const { return lock_; }
   const std::filesystem::path& record() const { return record_; }
 
-  /// Where to go on; offset 0 if there is nothing, or nothing that is known to be of this URL.
+  /// Where to resume; offset 0 if there is nothing, or nothing known to be from this URL.
   resume_point resume(const std::string& url) const;
   /// Empties the partial download and notes what will come.
   void start_over(const resume_point& announced) const;
   void discard_partial() const;
 
-  /// The recorded SHA-256; empty if there is no record. Throws error{parse_error} for a file that is none.
+  /// The recorded SHA-256; empty if there is no record. Throws error{parse_error} if the file holds none.
   std::string recorded_sha256() const;
   void record_sha256(const std::string& sum) const;
   /// Gives the downloaded file its name.
@@ -49,7 +49,7 @@ class cache_slot {
   std::filesystem::path archive_, part_, resume_, record_, lock_;
 };
 
-/// An exclusive lock between processes; the system gives it back when its holder ends, however that happens.
+/// An exclusive lock between processes; the system releases it when its holder ends, however that happens.
 class file_lock {
  public:
   /// Waits for it; `idle` is called several times a second meanwhile and may throw. Throws error{io_error}.

@@ -22,7 +22,7 @@ struct place {
   static std::uint64_t col(std::uint64_t at) { return at & 0xffffffffu; }
 };
 
-/// So many different places, ascending: as many as are missing are drawn until none is.
+/// `nnz` distinct places, ascending: draws as many as are missing until none is.
 std::vector<std::uint64_t> draw_places(std::int64_t rows, std::int64_t cols, std::int64_t nnz, std::uint64_t seed) {
   random_stream random(seed, 0);
   std::vector<std::uint64_t> places;
@@ -50,7 +50,7 @@ csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz
   require_index_range(rows, "rows");
   require_index_range(cols, "cols");
   require_index_range(nnz, "nnz");
-  // Fuller ones would be drawn again and again; uniform() makes them.
+  // Denser ones would have to be redrawn again and again; uniform() makes them.
   const std::int64_t cells = core::checked_product(rows, cols, "rows x cols");
   if (nnz > core::ceil_div(cells, 2)) {
     core::fail(errc::invalid_argument, "nnz = {}: must be at most half of rows x cols = {}", nnz, cells);

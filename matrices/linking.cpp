@@ -11,7 +11,7 @@ namespace bcsc::generate {
 
 namespace {
 
-/// What a short row holds: entries of its own and, of every other row, one in a linking column.
+/// What a short row holds: entries of its own and, in half of the rows on average, one in a linking column.
 struct short_row {
   std::int64_t own, linked;
 
@@ -56,7 +56,7 @@ csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree,
     const bool all = links(row);
     const std::int64_t spread = all ? std::ssize(columns) : short_row(row, own_cols, degree, linking_cols, seed).own;
     for (std::int64_t k = 0; k < std::ssize(columns); ++k) {
-      // Each entry somewhere in its share of the columns; that of a linking column, the last, behind them.
+      // Each entry is drawn from its own share of the columns; the last may be in a linking column, behind them.
       const std::int64_t begin = k < spread ? k * (all ? cols : own_cols) / spread : own_cols;
       const std::int64_t end = k < spread ? (k + 1) * (all ? cols : own_cols) / spread : cols;
       const std::int64_t col = begin + below(random.next(), end - begin);

@@ -22,7 +22,7 @@ constexpr std::uint64_t mix(std::uint64_t seed, std::uint64_t i, std::uint64_t j
   return mix(mix(mix(seed) ^ i) ^ j);
 }
 
-/// splitmix64 as a sequence; each `stream` of a seed is one of its own (a row's, an edge's), independent of threads.
+/// splitmix64 as a sequence; each `stream` of a seed (a row's, an edge's) is one of its own, whatever the threads.
 class random_stream {
  public:
   constexpr random_stream(std::uint64_t seed, std::uint64_t stream) : state_(mix(mix(seed) ^ stream)) {}

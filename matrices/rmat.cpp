@@ -30,7 +30,7 @@ edge draw_edge(int scale, random_stream random, double a, double b, double c) {
   return {static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)};
 }
 
-/// The columns of all edges, grouped by row and sorted inside it, duplicates still there.
+/// The columns of all edges, grouped by row and sorted within it, duplicates included.
 struct adjacency {
   std::vector<std::int64_t> begin;  ///< [rows + 1]
   std::vector<std::int32_t> cols;   ///< [edges]
@@ -98,7 +98,7 @@ csr_matrix<T> rmat(int scale, int degree, std::uint64_t seed, double a, double b
     for (std::size_t k = 0; k < neighbours.size(); ++k) distinct += k == 0 || neighbours[k] != neighbours[k - 1];
     return distinct;
   };
-  // All edges between two vertices have the same weight, so their sum does not depend on an order.
+  // All edges between two vertices have the same weight, so their sum does not depend on the order.
   const auto fill = [&](std::int64_t row, std::span<std::int32_t> columns, std::span<T> values) {
     const auto neighbours = graph.of(row);
     std::size_t at = 0;

@@ -16,9 +16,9 @@
 
 /// A = Q D Q': D holds the eigenvalues, Q is a product of rounds, in each of which the unknowns are paired at random
 /// and every pair is turned by 45 degrees (a Givens rotation with a reflection: 1/sqrt(2) * [1 1; 1 -1]). The square
-/// roots meet in pairs, so 2^rounds * A comes from D by additions and subtractions. The eigenvalues are multiples of a
+/// roots occur in pairs, so 2^rounds * A comes from D by additions and subtractions. The eigenvalues are multiples of a
 /// small power of two, everything is computed in integers, and a double holds each entry exactly: so A's eigenvalues
-/// are those of D, not nearly those.
+/// are exactly those of D.
 namespace bcsc::generate {
 namespace {
 
@@ -26,7 +26,7 @@ constexpr int num_rounds = 3;
 constexpr int grid_bits = 10;  // eigenvalues are multiples of 2^-10
 constexpr double largest_condition = 0x1p40;
 constexpr std::int64_t one = std::int64_t{1} << grid_bits;
-/// A row's entries before equal columns are summed; behind that they are at most 22.
+/// A row's entries before equal columns are summed; at most 22 remain.
 constexpr std::size_t max_in_row = 32;
 
 /// The partner of each unknown in one round; the last of an odd number is never paired and stands alone.

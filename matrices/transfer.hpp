@@ -18,12 +18,12 @@ struct transfer_request {
   std::string ca_file;  ///< empty: libcurl's own choice
 };
 
-/// "Content-Range: bytes first-last/total"; -1 for what is not said.
+/// "Content-Range: bytes first-last/total"; -1 for what is not given.
 struct content_range {
   std::int64_t first = -1, total = -1;
 };
 
-/// The head of the answer at the end of all redirections.
+/// The head of the final answer, after all redirections.
 struct response_head {
   long status = 0;
   std::int64_t content_length = -1;
@@ -32,7 +32,7 @@ struct response_head {
   double retry_after_seconds = 0;
 };
 
-/// What the caller wants to be told. Whatever they throw ends the transfer and goes on to the caller.
+/// The caller's callbacks. Whatever they throw ends the transfer and is passed on to the caller.
 struct transfer_events {
   std::function<void(const response_head&)> begin;     ///< once, before the first byte of a 200 or 206
   std::function<void(const char*, std::size_t)> body;  ///< of a 200 or 206 only
@@ -41,11 +41,11 @@ struct transfer_events {
 
 struct transfer_outcome {
   response_head head;     ///< status 0 if no answer came
-  std::string problem;    ///< why no whole answer came; empty if it did. The text of a refusal is not waited for
-  bool hopeless = false;  ///< the next attempt would end alike
+  std::string problem;    ///< why no complete answer came; empty if one did. The body of a refusal is not waited for
+  bool hopeless = false;  ///< another attempt would fail the same way
 };
 
-/// Why there are no transfers. Empty if there are.
+/// Why transfers are unavailable. Empty if they are available.
 std::string why_no_transfer();
 
 /// Throws what an event throws; error{unsupported} if why_no_transfer().

@@ -100,7 +100,7 @@ std::optional<long> status_of(std::string_view line) {
 
 bool is_wanted(long status) { return status == 200 || status == 206; }
 
-/// What libcurl's C callbacks work on: no exception may pass through them, so it is kept.
+/// The state of libcurl's C callbacks. No exception may pass through them, so it is kept here.
 struct running_transfer {
   const transfer_events& events;
   response_head head;
@@ -140,7 +140,7 @@ std::size_t on_header(char* text, std::size_t, std::size_t size, void* context) 
 
 std::size_t on_body(char* bytes, std::size_t, std::size_t size, void* context) {
   auto& running = *static_cast<running_transfer*>(context);
-  if (!is_wanted(running.head.status)) return 0;  // the text of a refusal: its status is enough
+  if (!is_wanted(running.head.status)) return 0;  // the body of a refusal: its status is enough
   const bool good = running.guarded([&] {
     running.begin_once();
     running.events.body(bytes, size);
@@ -153,7 +153,7 @@ int on_progress(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return running.guarded([&] { running.events.idle(); }) ? 0 : 1;
 }
 
-/// What no further attempt would mend.
+/// Failures that no further attempt would mend.
 bool is_hopeless(CURLcode code) {
   constexpr std::array codes{
       CURLE_UNSUPPORTED_PROTOCOL, CURLE_FAILED_INIT,    CURLE_URL_MALFORMAT,   CURLE_OUT_OF_MEMORY,

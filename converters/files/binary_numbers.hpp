@@ -12,7 +12,7 @@
 
 #include "bcsc/elements.hpp"
 
-/// Numbers as binary files store them: of many types, in either byte order, one behind the other.
+/// Numbers as binary files store them: of many types, in either byte order, back to back.
 namespace bcsc::files {
 
 enum class number_kind : std::uint8_t { boolean, signed_integer, unsigned_integer, real, complex };
@@ -36,7 +36,7 @@ S load(const char* from, std::endian order) {
 }
 
 /// Rounds a stored number to a value or an index; false if it lies beyond the target's range. NaN and infinities are
-/// values, but no indices.
+/// valid values, but not indices.
 template <class T, class S>
 bool convert(S from, T& to) {
   if constexpr (std::is_same_v<S, half>) {
@@ -77,7 +77,7 @@ std::size_t decode_as(const number_type& type, const char* from, std::size_t cou
     const char* const at = from + k * type.bytes;
     S number{};
     if constexpr (std::is_same_v<S, bool>) {
-      number = *at != 0;  // a byte that is neither 0 nor 1 makes no bool
+      number = *at != 0;  // a byte that is neither 0 nor 1 is not a valid bool
     } else {
       number = load<S>(at, type.order);
     }
@@ -95,8 +95,8 @@ std::size_t decode_any(const number_type& type, const char* from, std::size_t co
 
 }  // namespace detail
 
-/// Converts `count` numbers at `from`, of complex ones the real parts. Returns how many there are before the first that
-/// does not fit T. For an integral T, `type` must be boolean or an integer.
+/// Converts `count` numbers at `from` (the real parts of complex ones). Returns how many there are before the first
+/// that does not fit T. For an integral T, `type` must be boolean or an integer.
 template <class T>
 std::size_t decode(const number_type& type, const char* from, std::size_t count, T* to) {
   if constexpr (std::floating_point<T>) {

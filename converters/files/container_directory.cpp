@@ -94,8 +94,8 @@ void check_size(const header_reader& in, std::uint64_t at, std::int64_t value, s
   in.fail(at, errc::value_out_of_range, "{} = {}: must be {} .. 2^62", name, value, least);
 }
 
-/// The formats as they stand in files: their numbers, what they take the two parameters for, and the range of each;
-/// without a name it must be 0.
+/// The formats as files encode them: their numbers, what they use the two parameters for, and the range of each; a
+/// parameter without a name must be 0.
 struct format_number {
   matrix_format format;
   std::uint32_t number;

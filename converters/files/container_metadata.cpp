@@ -9,7 +9,7 @@
 namespace bcsc::files::container {
 namespace {
 
-/// Bytes of the code point that `text` begins with; 0 if it is no UTF-8 (RFC 3629: shortest form, no surrogates, up to
+/// Bytes of the code point that `text` begins with; 0 if it is not UTF-8 (RFC 3629: shortest form, no surrogates, up to
 /// U+10FFFF).
 std::size_t code_point_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };

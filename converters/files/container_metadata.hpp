@@ -18,8 +18,8 @@ inline constexpr std::size_t max_key_bytes = 255;
 std::string encode_metadata(const container_metadata& metadata);
 /// `at` is where `bytes` lie in the file. Throws error{parse_error}.
 container_metadata decode_metadata(std::string_view bytes, std::uint64_t at, const std::string& path);
-/// Metadata stands before all arrays, so that the first pages of a file tell everything that is told in words.
-/// Throws error{parse_error}.
+/// Requires metadata to precede all arrays, so that the first pages of a file tell all that it says in words. Throws
+/// error{parse_error}.
 void require_bounded_metadata(const section& words, const directory& found, const std::string& path);
 
 }  // namespace bcsc::files::container

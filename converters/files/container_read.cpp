@@ -24,8 +24,8 @@ namespace bcsc {
 namespace files::container {
 namespace {
 
-/// Fills a view with spans of the content, which lies at a multiple of 8 bytes. That a span has the length which the
-/// format asks for is for validate() to say; that it lies inside the file is known.
+/// Fills a view with spans of the content, which lies at a multiple of 8 bytes. The spans are known to lie inside the
+/// file; whether their lengths are what the format asks for is for validate() to say.
 class view_reader {
  public:
   view_reader(std::string_view content, const directory& from, const std::string& path)
@@ -92,7 +92,7 @@ class view_reader {
     to = dense_view<const T>(packed.data(), to.rows, to.cols, to.order);
   }
 
-  /// That no section is left of which the reader must know what it is.
+  /// Requires that no section is left which the reader has to know.
   void finish() const {
     for (std::size_t i = 0; i < taken_.size(); ++i) {
       const section& s = from_.sections[i];
@@ -280,7 +280,7 @@ void seed_values(any_matrix& rows, const read_options& options) {
   if (auto* const wide = rows.get_if<csr_matrix<T, std::int64_t>>()) seed(std::span<T>(wide->values()), options);
 }
 
-/// COO as COO of other types, in the memory of its entries: through CSR it would take pointers for every row, of which
+/// COO as COO of other types, in memory of the order of its entries: CSR would take a pointer for every row, of which
 /// there may be any number.
 template <value T2, index I2, element T, index I>
 coo_matrix<T2, I2> cast_entries(const coo_view<T, I>& a, [[maybe_unused]] const read_options& options) {
@@ -360,7 +360,7 @@ container_info read_container_info(source& in) {
 
 namespace {
 
-/// The word of the metadata, where it is one of Matrix Market's that fits the matrix: whoever wrote it may have meant
+/// The symmetry that the metadata names, if it is one of Matrix Market's that fits the matrix: the word may mean
 /// anything.
 file_symmetry symmetry_told_by(const container_info& info) {
   const auto told = info.metadata.find("symmetry");
@@ -429,7 +429,7 @@ BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 namespace files::container {
 namespace {
 
-/// What is mapped is read as soon as it is there; else it takes time, of which progress tells.
+/// A mapped file is there at once; only reading takes time and reports progress.
 read_options options_of_source(const container_read_options& options) {
   return {.progress = options.map ? progress_callback() : options.progress};
 }

@@ -12,7 +12,7 @@
 /// docs/container.md.
 namespace bcsc::files::container {
 
-/// A container whose content lies in memory, as long as its source does.
+/// A container whose content stays in memory for as long as its source lives.
 class opened {
  public:
   opened(source& in, const container_read_options& options);

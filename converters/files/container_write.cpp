@@ -129,7 +129,7 @@ std::string finish_header(array_collector& from) {
   return as_bytes();
 }
 
-/// Puts long arrays in pieces, and tells the progress.
+/// Writes long arrays in pieces and reports progress.
 class piecewise_writer {
  public:
   piecewise_writer(sink& out, std::uint64_t total, const progress_callback& progress)

@@ -61,12 +61,12 @@ std::vector<E> zeros(std::size_t size) {
   return array;
 }
 
-/// Entries in the order of the file; of an array form only the values.
+/// Entries in the order of the file; for the array form only the values.
 template <value T, index I>
 struct stored_entries {
   std::vector<I> row, col;
   std::vector<T> values;
-  bool ordered = true;         ///< sorted by row, then column, no two at one place
+  bool ordered = true;         ///< sorted by row, then column, no two at the same place
   const source* in = nullptr;  ///< where they come from: knows how much memory they may take
 
   static constexpr std::int64_t bytes_each = sizeof(T) + 2 * sizeof(I);
@@ -135,11 +135,11 @@ std::vector<I> pointers_of(const std::vector<I>& row_ind, std::int64_t rows, con
   return row_ptr;
 }
 
-/// Entries thrown into buckets of 2^shift rows, in the order in which they came: a bucket fits into a cache, where one
-/// can write to many rows at once.
+/// Entries binned into buckets of 2^shift rows, in the order in which they came: a bucket fits into a cache, where
+/// writes may be scattered over many rows.
 template <value T, index I>
 struct buckets {
-  struct record {  // the order that leaves the fewest gaps
+  struct record {  // members in the order with the least padding
     T value;
     std::uint32_t row;  ///< within the bucket
     I col;
@@ -203,8 +203,8 @@ struct bucket_outcome {
   I overflowing_row = -1, overflowing_col = -1;  ///< of the first sum that is not finite
 };
 
-/// One bucket into its place of the result, which begins at entry `begin` and row `first_row`: a stable counting sort
-/// by row, then each row by column, then sums.
+/// Sorts one bucket into its place in the result, which begins at entry `begin` and row `first_row`: a stable counting
+/// sort by row, then each row by column, then sums.
 template <value T, index I>
 class bucket_sorter {
  public:
@@ -273,7 +273,7 @@ ordered_entries<T, I> order_by_counting(std::int64_t rows, stored_entries<T, I> 
   const buckets<T, I> b = throw_into_buckets(rows, stored, symmetry);
   ordered_entries<T, I> result;
   if (form == row_form::pointers) stored.row = {};
-  // The memory of what was read serves what comes out, unless that is more.
+  // The arrays that were read are reused for the result if it has the same size.
   const auto reuse = [size = b.records.size()](auto& array) {
     if (array.size() == size) return std::move(array);
     array = {};
@@ -297,7 +297,7 @@ ordered_entries<T, I> order_by_counting(std::int64_t rows, stored_entries<T, I> 
                                          begin, first_row, std::min(std::int64_t{1} << b.shift, rows - first_row));
     }
   });
-  // Where duplicates left gaps, the buckets behind close them.
+  // Where duplicates left gaps, later buckets close them.
   std::vector<std::int64_t> start{0};
   for (std::int64_t bucket = 0; bucket < b.count(); ++bucket) {
     const bucket_outcome<I>& outcome = outcomes[at(bucket)];
@@ -325,7 +325,7 @@ ordered_entries<T, I> order_by_counting(std::int64_t rows, stored_entries<T, I> 
   return result;
 }
 
-/// The same by comparison, for matrices with so many empty rows that a counter for each would be the larger part.
+/// The same by comparison, for matrices with so many empty rows that a counter for each would take most of the memory.
 template <value T, index I>
 ordered_entries<T, I> order_by_comparison(const stored_entries<T, I>& stored, file_symmetry symmetry,
                                           const std::string& path) {
@@ -350,9 +350,9 @@ ordered_entries<T, I> order_by_comparison(const stored_entries<T, I>& stored, fi
   return result;
 }
 
-/// Symmetric storage expanded, sorted, duplicates summed. O(nnz + rows) for files sorted by row or by column, nothing
-/// to do for those that are sorted by row and column already; never more memory for `rows` than for the entries, but
-/// for the pointers, if they are asked for.
+/// Symmetric storage expanded, sorted, duplicates summed. O(nnz + rows) for files sorted by row or by column; nothing
+/// to do for those already sorted by row and column. Takes no more memory for `rows` than for the entries, except for
+/// the row pointers, if they are asked for.
 template <value T, index I>
 ordered_entries<T, I> order(std::int64_t rows, stored_entries<T, I> stored, file_symmetry symmetry, row_form form,
                             const std::string& path) {

@@ -26,7 +26,7 @@ constexpr std::string_view npy_magic = "\x93NUMPY";
 
 // --- NumPy ----------------------------------------------------------------------------------------------------------
 
-/// That an array's elements are a matrix's or a vector's values. Throws error{unsupported}.
+/// Requires an array's elements to be values of a matrix or a vector. Throws error{unsupported}.
 template <class Stream>
 void require_matrix(const Stream& in, const npy_header& header, const read_options& options) {
   if (header.shape.empty() || header.shape.size() > 2) {
@@ -115,7 +115,7 @@ auto with_chosen_array(source& in, Read&& read) {
 
 // --- The table ------------------------------------------------------------------------------------------------------
 
-/// Who reads a format.
+/// How a format is read.
 struct dense_reader {
   dense_format format;
   std::string_view name;

@@ -15,7 +15,7 @@
 #include "converters/files/writing.hpp"
 #include "converters/files/zip.hpp"
 
-/// Writing dense files. The matrix is packed first where it does not lie so already: all writers see one array.
+/// Writing dense files. The matrix is packed first unless it already is, so that all writers see one array.
 namespace bcsc {
 namespace files {
 namespace {
@@ -39,7 +39,7 @@ dense_matrix<Stored> packed_as(const dense_view<const T>& a) {
   return packed;
 }
 
-/// Calls use(view) with the matrix as Stored without gaps: itself, where it is so already.
+/// Calls use(view) with the matrix as Stored without gaps: the original, if it already is so.
 template <class Stored, number T, class Use>
 void with_packed(const dense_view<const T>& a, Use&& use) {
   if constexpr (std::is_same_v<Stored, T>) {
@@ -50,7 +50,7 @@ void with_packed(const dense_view<const T>& a, Use&& use) {
   use(packed.view());
 }
 
-/// Puts an array piece by piece, and tells of it.
+/// Writes an array piece by piece and reports progress.
 template <class Target>
 void put_pieces(Target& target, std::string_view bytes, write_progress& progress) {
   constexpr std::size_t piece_bytes = std::size_t{1} << 18;
@@ -116,7 +116,7 @@ void write_container_file(const std::filesystem::path& path, const dense_view<co
   });
 }
 
-/// Who writes a format.
+/// How a format is written.
 template <number T>
 struct dense_writer {
   dense_format format;

@@ -69,7 +69,7 @@ class edge_list_reader {
   source& in_;
   line_reader lines_;
   told_sizes told_;
-  std::size_t width_ = 0;  ///< numbers a line; 0 before the first
+  std::size_t width_ = 0;  ///< numbers per line; 0 before the first
   std::int64_t width_line_ = 0;
   std::int64_t num_edges_ = 0;
   std::int64_t least_ = max_int64;
@@ -184,7 +184,7 @@ std::int64_t edge_list_reader::take_vertex(const char* what, std::string_view to
   if (vertex < base.value_or(0)) {
     fail_line(errc::index_out_of_range, "{} index {}: must not be below {}", what, quoted(token), base.value_or(0));
   }
-  // From 0, a matrix has one row more than its last index says; without a base that is known at the end only.
+  // From 0, a matrix has one row more than its last index says; if no base is given, that is known only at the end.
   if (status != token_status::ok || vertex > max_size - (base == 0 ? 1 : 0)) {
     fail_line(errc::size_overflow, "{} index {}: does not fit the index type", what, quoted(token));
   }

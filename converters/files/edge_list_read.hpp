@@ -2,7 +2,7 @@
 
 #include "converters/files/source.hpp"
 
-/// Edge lists: an entry a line. What is accepted and what is refused: docs/text-formats.md.
+/// Edge lists: one entry per line. What is accepted and what is refused: docs/text-formats.md.
 namespace bcsc::files::edge_list {
 
 file_info read_info(source& in);

@@ -29,7 +29,7 @@ class expansion_meter {
     }
   }
 
-  /// That `bytes`, which something expands to and which will be held, can be had. Throws error{decompression_limit}.
+  /// Requires memory for `bytes` of expanded content that will be held. Throws error{decompression_limit}.
   void require_memory(std::int64_t bytes, const file_location& where) const {
     in_.require_memory(0, bytes, "what it expands to", where, errc::decompression_limit);
   }
@@ -41,7 +41,7 @@ class expansion_meter {
     constexpr std::int64_t report_every = std::int64_t{4} << 20;
     if (!in_.options().progress || expanded_ < next_report_) return;
     next_report_ = expanded_ + report_every;
-    // The source has told of every stored byte; what is left is a chance to stop.
+    // The source has reported every stored byte; this is only a chance to stop.
     if (!in_.options().progress(in_.stored_bytes(), in_.stored_bytes())) {
       fail_at(where, errc::cancelled, "reading was cancelled");
     }

@@ -25,7 +25,7 @@ extern const std::array<format_row, 8> format_rows;
 /// reader then says what is wrong with the banner.
 file_format recognise(source& in);
 
-/// The extension of a file's name, in lower case and without its dot; what lies before ".gz".
+/// The extension of a file's name, in lower case and without its dot; ".gz" is left out.
 std::string extension_of(const std::filesystem::path& path);
 
 /// Whether a writer is listed in writers.cpp.

@@ -24,7 +24,7 @@ std::string_view field_reader::next() {
   ++used_;
   ++done_;
   const std::string_view field = by_blanks_ ? tokens_.take() : trimmed(line_.substr(first, column_ - first));
-  // At the end of the file a field that is not whole is a number that has lost digits.
+  // At the end of the file, an incomplete field is a number that has lost digits.
   if (lines_.unterminated() && column_ > line_.size()) {
     fail_at(place().where(), errc::truncated, "the file ends inside {} {} of {}", what_, done_, count_);
   }

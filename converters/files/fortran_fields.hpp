@@ -13,7 +13,7 @@
 /// Numbers that lie in columns of lines, as a Fortran program wrote them.
 namespace bcsc::files {
 
-/// Without the blanks around it.
+/// `text` without the blanks around it.
 std::string_view trimmed(std::string_view text);
 
 /// Gives out the fields of one list of numbers after the other; each list begins on a line of its own.
@@ -25,7 +25,7 @@ class field_reader {
  public:
   field_reader(line_reader& lines, const std::string& path) : lines_(lines), path_(path) {}
 
-  /// The list at hand: `count` numbers, called `what` in errors. `format` must outlive it.
+  /// Begins a list of `count` numbers, called `what` in errors. `format` must outlive it.
   void begin(const fortran_format& format, const char* what, std::int64_t count) {
     format_ = &format;
     what_ = what;
@@ -47,15 +47,15 @@ class field_reader {
   }
   /// The next number's columns without the blanks around it, valid until the next call.
   std::string_view next();
-  /// Nothing but what the format skips may stand behind the last number on its line.
+  /// Nothing but what the format skips may follow the last number on its line.
   void end();
 
-  /// What next() took its field for.
+  /// The run that the last field of next() belongs to.
   const field_run& kind() const { return *kind_; }
   number_place place() const { return {path_, lines_.number(), what_}; }
 
  private:
-  /// Goes to the next run of the format, which may lie at the front of the next line.
+  /// Goes to the next run of the format, which may be at the beginning of the next line.
   void advance() {
     used_ = 0;
     if (++run_ >= format_->size()) begin_line();
@@ -69,14 +69,14 @@ class field_reader {
   const field_run* kind_ = nullptr;
   const char* what_ = "";
   std::int64_t count_ = 0, done_ = 0;
-  std::int64_t per_line_ = 0;  ///< numbers that a line holds, but for the last one
+  std::int64_t per_line_ = 0;  ///< numbers that a line holds, except for the last one
   bool skips_ = false;         ///< what the format skips may be anything, so blanks tell nothing
   std::string_view line_;
   line_cursor tokens_;
   bool by_blanks_ = false;  ///< this line: by tokens_ rather than by columns
   std::size_t column_ = 0;
   std::size_t run_ = 0;
-  std::int64_t used_ = 0;  ///< fields of this run that are read
+  std::int64_t used_ = 0;  ///< fields of this run that have been read
 };
 
 }  // namespace bcsc::files

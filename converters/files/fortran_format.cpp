@@ -7,7 +7,7 @@
 namespace bcsc::files {
 namespace {
 
-/// No number has more columns; and what is multiplied with such a width stays far from 63 bits.
+/// No number has more columns; and products with such a width stay far below 63 bits.
 constexpr std::int64_t max_width = 1000;
 /// No line has more.
 constexpr std::int64_t max_skip = std::int64_t{1} << 20;
@@ -36,7 +36,7 @@ class format_parser {
   }
 
  private:
-  /// What follows an opening parenthesis, up to and with the closing one.
+  /// What follows an opening parenthesis, up to and including the closing one.
   fortran_format group(int depth);
   /// Iw, Iw.m, Fw.d, Ew.d, Ew.dEe, Dw.d, Gw.d, ESw.d, ENw.d.
   field_run field(std::int64_t repeat);
@@ -102,7 +102,7 @@ fortran_format format_parser::group(int depth) {
     if (accept('X')) {
       append(runs, {.width = count});
     } else if (accept('(')) {
-      // A format that is used up begins again at its last inner group, not at its front.
+      // A format that is used up starts again at its last inner group, not at its beginning.
       if (depth == 0 && !runs.empty()) fail(errc::unsupported, "what stands before an inner group is read only once");
       append(runs, group(depth + 1), count);
     } else {

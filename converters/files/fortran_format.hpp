@@ -19,10 +19,10 @@ struct field_run {
   field_kind kind = field_kind::skip;
   std::int64_t repeat = 1;
   std::int64_t width = 0;  ///< columns of one field
-  std::int64_t scale = 0;  ///< kP: a number without an exponent stands for its 10^-k fold
+  std::int64_t scale = 0;  ///< kP: a number without an exponent is scaled by 10^-k
 };
 
-/// One record (a line); the next one begins at the front again.
+/// One record (a line); the next one starts over.
 using fortran_format = std::vector<field_run>;
 
 /// Reads a format with its outer parentheses. The repetition of equal fields is kept as a number, and a longer list is

@@ -9,8 +9,8 @@
 
 namespace bcsc::files {
 
-/// libarchive as it is loaded with the first archive: its functions by their names, less "archive_". They are null
-/// where why_no_archives() has something to say.
+/// libarchive, loaded with the first archive: its functions by name, without "archive_". They are null where
+/// why_no_archives() has something to say.
 class libarchive {
   template <class Function>
   Function* bound(const char* name) {

@@ -61,7 +61,7 @@ template <value T, class Row, class Entry>
 void libsvm_reader::scan(std::int64_t last_col, Row&& begin_row, Entry&& add) {
   while (tokens_.next_line()) {
     std::string_view token = tokens_.next();
-    if (token.empty()) continue;  // a blank line, or a comment alone
+    if (token.empty()) continue;  // a blank line, or only a comment
     begin_row(take_label(token));
     ++rows_;
 
@@ -109,7 +109,7 @@ std::int64_t libsvm_reader::take_col(std::string_view token, std::int64_t previo
   return index - base_;
 }
 
-/// The rows, and with `labels` what they begin with.
+/// The rows and, with `labels`, the numbers they begin with.
 template <value T, index I>
 coo_matrix<T, I> read_rows(source& in, std::vector<double>* labels) {
   constexpr std::int64_t max_size = std::numeric_limits<I>::max();

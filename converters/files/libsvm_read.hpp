@@ -2,7 +2,7 @@
 
 #include "converters/files/source.hpp"
 
-/// LIBSVM's and SVMlight's data sets: a row a line. What is accepted and what is refused: docs/text-formats.md.
+/// LIBSVM's and SVMlight's data sets: one row per line. What is accepted and what is refused: docs/text-formats.md.
 namespace bcsc::files::libsvm {
 
 file_info read_info(source& in);

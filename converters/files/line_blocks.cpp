@@ -9,7 +9,7 @@
 namespace bcsc::files {
 namespace {
 
-/// The newline behind the text, and what scan may look at behind that.
+/// The newline after the text, and what scan may look at beyond it.
 constexpr std::size_t padding = 1 + scan::overlook;
 
 /// How many of the bytes end with the last newline; 0 if there is none.

@@ -13,7 +13,7 @@ namespace bcsc::files {
 /// Cuts a source into lines. The end of a line is LF; a CR before it is left to the parser, which takes it as a blank.
 class line_reader {
  public:
-  /// A longer line is given up to here and marked as cut.
+  /// A longer line is returned up to here; cut() is then true.
   static constexpr std::size_t max_line = std::size_t{1} << 20;
 
   explicit line_reader(source& in) : in_(in), buffer_(in.first_buffer(max_line)) {}
@@ -31,12 +31,12 @@ class line_reader {
     return next_beyond_buffer(line);
   }
 
-  /// 1-based number of the line that next() gave last; 0 before.
+  /// 1-based number of the line that next() returned last; 0 before.
   std::int64_t number() const { return number_; }
   /// Whether that line was ended by the end of the content rather than by LF.
   bool unterminated() const { return unterminated_; }
   bool cut() const { return cut_; }
-  /// What has been read from the source and not been given out. Whoever takes it must not call next() any more.
+  /// What has been read from the source but not returned. Whoever takes it must not call next() again.
   std::string_view rest() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
  private:
@@ -48,7 +48,7 @@ class line_reader {
 
   source& in_;
   std::vector<char> buffer_;         ///< grows up to max_line
-  std::size_t begin_ = 0, end_ = 0;  ///< what of the buffer is not given out yet
+  std::size_t begin_ = 0, end_ = 0;  ///< the part of the buffer that has not been returned yet
   std::int64_t number_ = 0;
   bool unterminated_ = false;
   bool cut_ = false;

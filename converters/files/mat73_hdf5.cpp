@@ -14,9 +14,9 @@
 #include "converters/files/mat_candidates.hpp"
 #include "converters/files/mat_matrix.hpp"
 
-/// Reading MATLAB's level 7.3 by the HDF5 library, from the file's bytes in memory. A sparse matrix is a group with the
-/// attribute MATLAB_sparse (its rows) and the lists data, ir and jc; a struct is a group of its fields; a dense matrix
-/// is a dataset whose sizes are reversed.
+/// Reading MATLAB's level 7.3 with the HDF5 library, from the file's bytes in memory. A sparse matrix is a group with
+/// the attribute MATLAB_sparse (its rows) and the lists data, ir and jc; a struct is a group of its fields; a dense
+/// matrix is a dataset whose sizes are reversed.
 namespace bcsc::files {
 namespace {
 
@@ -25,7 +25,7 @@ using mat::array_head;
 using mat::mat_matrix;
 using mat::number_list;
 
-/// HDF5 as distributions build it serves one thread at a time.
+/// HDF5 as distributions build it is not thread-safe.
 std::mutex& library_lock() {
   static std::mutex lock;
   return lock;
@@ -47,7 +47,7 @@ class silence {
   void* data_ = nullptr;
 };
 
-/// What HDF5 lends, given back in every case. Shared, because candidates are copied.
+/// An object that HDF5 has opened, closed in every case. Shared, because candidates are copied.
 class handle {
  public:
   handle() = default;
@@ -74,7 +74,7 @@ struct found_object {
 
 /// Structs in structs; a file may link an object into itself.
 constexpr int deepest = 32;
-/// Which links in circles could multiply beyond measure.
+/// Objects that link in circles could otherwise multiply without bound.
 constexpr std::int64_t max_objects = 100'000;
 constexpr std::size_t longest_name = 256;
 
@@ -111,7 +111,7 @@ class level_7_3_file {
   [[noreturn]] void fail(errc code, fmt::format_string<Args...> message, Args&&... args) const {
     fail_at({.path = in_.path()}, code, message, std::forward<Args>(args)...);
   }
-  /// What HDF5 cannot do is put down to the file.
+  /// Whatever HDF5 cannot do is blamed on the file.
   [[noreturn]] void fail_damaged(std::string_view what) const {
     fail(errc::parse_error, "{}: HDF5 cannot read it: damaged, or not as MATLAB writes it", files::quoted(what));
   }
@@ -132,7 +132,7 @@ class level_7_3_file {
   bool is_complex(hid_t dataset, const std::string& path) const;
   void read(const found_object& found);
   number_list read_numbers(hid_t dataset, const std::string& path);
-  /// A list of a sparse matrix; none at all, which MATLAB leaves out, is an empty one.
+  /// A list of a sparse matrix; a missing one, which MATLAB leaves out, is empty.
   number_list read_list(hid_t group, const char* name);
 
   source& in_;
@@ -150,7 +150,7 @@ void level_7_3_file::open() {
   const bool ready = H5Pset_fapl_core(access.id(), increment, false) >= 0 &&
                      H5Pset_file_image(access.id(), const_cast<char*>(content_.data()), content_.size()) >= 0;
   if (!ready) throw std::bad_alloc();
-  // A file in memory must not have the name of any other: nothing lies below a file.
+  // A file in memory must not share another's name: nothing can lie below the path of a file.
   const std::string name = in_.path() + "/content";
   file_ = require(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose, "the file");
 }
@@ -217,7 +217,7 @@ std::int64_t level_7_3_file::integer_attribute(hid_t object, const char* name, c
   return value;
 }
 
-/// As MATLAB counts them: the last of HDF5's first.
+/// As MATLAB orders them: HDF5's last comes first.
 std::vector<std::int64_t> level_7_3_file::sizes_of(hid_t dataset, const std::string& path) const {
   const handle space = require(H5Dget_space(dataset), H5Sclose, path);
   std::array<hsize_t, H5S_MAX_RANK> sizes{};
@@ -327,7 +327,7 @@ number_list level_7_3_file::read_numbers(hid_t dataset, const std::string& path)
   const hssize_t count = H5Sget_simple_extent_npoints(space.id());
   std::int64_t total = 0;
   if (count < 0 || __builtin_mul_overflow(count, static_cast<std::int64_t>(bytes), &total)) fail_damaged(path);
-  // A dataset may announce what is stored nowhere, and reads as zeros then.
+  // A dataset may announce numbers that are not stored; they would read as zeros.
   if (count > 0 && H5Dget_storage_size(dataset) == 0) {
     fail(errc::truncated, "{}: announces {} numbers and stores none", files::quoted(path), count);
   }
@@ -348,7 +348,7 @@ number_list level_7_3_file::read_numbers(hid_t dataset, const std::string& path)
   return list;
 }
 
-/// Calls use(matrix) with the lock held and HDF5 silent, all of whose handles are closed behind it.
+/// Calls use(matrix) with the lock held and HDF5 silent; all handles of the matrix are closed afterwards.
 template <class F>
 auto with_matrix(source& in, F&& use) {
   const std::lock_guard one_at_a_time(library_lock());

@@ -29,7 +29,7 @@ constexpr std::array<number_row, 10> number_rows{{{element_type::int8, number_ki
                                                   {element_type::int64, number_kind::signed_integer, 8},
                                                   {element_type::uint64, number_kind::unsigned_integer, 8}}};
 
-/// A deflate stream with zlib's header, and its end in every case.
+/// A deflate stream with zlib's header, ended in every case.
 class inflater {
  public:
   explicit inflater(std::string_view stored) : left_(stored) {
@@ -117,7 +117,7 @@ element element_reader::next(const char* what) {
     in_.fail(at_, errc::truncated, "the {} announces {} bytes, {} are left", what, size, left - tag_bytes);
   }
   element found{static_cast<element_type>(first), in_.part(at_ + tag_bytes, size)};
-  // Data are padded to eight bytes, but for compressed ones. (The last may lack it.)
+  // Data are padded to eight bytes, except for compressed ones. (The last may lack padding.)
   const std::size_t padding = found.type == element_type::compressed ? 0 : (8 - size % 8) % 8;
   at_ += std::min(left, tag_bytes + size + padding);
   return found;

@@ -13,7 +13,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/source.hpp"
 
-/// What MATLAB's level 5 files are made of: data elements, of a tag (type, bytes) and data, one inside the other.
+/// What MATLAB's level 5 files are made of: data elements, each a tag (type, bytes) and data, one inside the other.
 /// Source: The MathWorks, "MAT-File Format".
 namespace bcsc::files::mat {
 
@@ -39,7 +39,7 @@ enum class element_type : std::uint32_t {
 struct file_facts {
   std::string path;
   std::endian order = std::endian::little;
-  bool has_offsets = true;  ///< false where the file itself is compressed: positions in it are none in what is stored
+  bool has_offsets = true;  ///< false where the file itself is compressed: positions are not those of the stored bytes
 };
 
 /// A stretch of the file, or of what a compressed element of it expands to.

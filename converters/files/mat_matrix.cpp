@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 18> class_names{
     "uint8",   "int16", "uint16", "int32",  "uint32", "int64",  "uint64", "function_handle", "opaque"};
 static_assert(class_names[static_cast<std::size_t>(array_class::uint64)] == "uint64");
 
-/// Numbers are converted so many at a time.
+/// How many numbers are converted at a time.
 constexpr std::size_t piece_size = 4096;
 
 /// The values first .. first + count - 1, widened from whatever they are stored in; logical ones are 0 or 1.

@@ -35,7 +35,7 @@ std::string_view to_string(array_class kind);
 /// The class of that name in MATLAB, "double", say.
 array_class class_named(std::string_view name);
 
-/// What is said of an array before its data.
+/// What the file says of an array before its data.
 struct array_head {
   array_class kind = array_class::unknown;
   bool complex = false, logical = false;
@@ -63,7 +63,7 @@ struct mat_matrix {
 
 /// Throws error{unsupported} unless it is a matrix of numbers.
 void require_matrix(const mat_matrix& a);
-/// Reads and checks the column pointers, but for where they end. Throws error{invalid_format | size_overflow}.
+/// Reads and checks the column pointers, except for where they end. Throws error{invalid_format | size_overflow}.
 void set_col_ptr(mat_matrix& a, const number_list& pointers);
 /// Checks the lengths of the lists against the pointers or sizes. Throws error{invalid_format}.
 void require_lengths(const mat_matrix& a);

@@ -72,7 +72,7 @@ array_head read_head(element_reader& in) {
   head.kind = static_cast<array_class>(word & 0xff);
   head.logical = (word & 0x0200) != 0;
   head.complex = (word & 0x0800) != 0;
-  if (head.kind == array_class::opaque) return head;  // what follows its flags is nobody's business
+  if (head.kind == array_class::opaque) return head;  // what follows its flags is not read
 
   const number_list sizes = in.numbers("array sizes");
   if (sizes.size < 2 || sizes.size > static_cast<std::int64_t>(max_dims)) {
@@ -184,7 +184,7 @@ void search::look_through(const stretch& file) {
   }
 }
 
-/// The elements of a cell array, or the fields of the elements of a struct array. `in` stands behind the head.
+/// The elements of a cell array, or the fields of the elements of a struct array. `in` is just past the head.
 void search::look_into(const stretch& content, const std::string& path, const array_head& head, element_reader& in,
                        int depth) {
   if (depth == deepest || path.size() > longest_path) {
@@ -194,7 +194,7 @@ void search::look_into(const stretch& content, const std::string& path, const ar
   const bool is_struct = head.kind == array_class::structure;
   const field_names fields = is_struct ? read_field_names(in) : field_names{};
   const std::int64_t per_element = is_struct ? fields.count() : 1;
-  // However many arrays the sizes announce, each takes bytes: next() ends what they exaggerate.
+  // However many arrays the sizes announce, each takes bytes: next() fails where they run out.
   std::int64_t count = per_element;
   for (const std::int64_t size : head.sizes) {
     if (__builtin_mul_overflow(count, size, &count)) {

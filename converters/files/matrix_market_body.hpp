@@ -22,10 +22,10 @@
 #include "converters/files/scan_line.hpp"
 #include "converters/formats/parallel.hpp"
 
-/// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then reads it
-/// while others fetch theirs; and one at a time takes over what has been read, in the file's order. Nobody waits unless
-/// somebody is far behind. A chunk is read without knowing what stands before it; if something is wrong with
-/// it, or does not go with the chunks before, it is read again line by line, which finds the right words and the place.
+/// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then parses it
+/// while others fetch theirs; one at a time takes over parsed chunks, in the file's order. Nobody waits unless somebody
+/// is far behind. A chunk is parsed without knowing what precedes it; if something is wrong with it, or it does not fit
+/// the chunks before, it is read again line by line, which finds the right message and place.
 namespace bcsc::files::matrix_market {
 
 /// Memory for what a chunk holds, kept from chunk to chunk.
@@ -46,7 +46,7 @@ class scratch {
   std::size_t capacity_ = 0;
 };
 
-/// Lines, and what they told.
+/// Lines, and what was read from them.
 template <value T, index I>
 struct chunk {
   byte_block memory;
@@ -57,7 +57,7 @@ struct chunk {
   scratch<T> values;
   std::int64_t num_entries = 0, num_lines = 0;
   std::uint8_t triangles = no_triangle;
-  bool ordered = true;  ///< sorted by row, then column, no two at one place
+  bool ordered = true;  ///< sorted by row, then column, no two at the same place
   bool faulty = false;  ///< a line is refused, whatever stands before the chunk
 };
 
@@ -67,7 +67,7 @@ inline std::int64_t min_line(const file_info& info) {
 }
 
 /// The common form of a line, read without looking back; false for any other, which need not be wrong.
-/// `at` moves behind the line's end, or anywhere.
+/// On success `at` is past the line's end, otherwise anywhere.
 template <value T>
 bool take_plain_line(const file_info& info, const char*& at, stored_entry<T>& entry, T& imaginary) {
   const auto skip_blanks = [&at] {
@@ -79,7 +79,7 @@ bool take_plain_line(const file_info& info, const char*& at, stored_entry<T>& en
   skip_blanks();
   if (!info.array) {
     if (!scan::take_natural(at, entry.row) || !skip_blanks() || !scan::take_natural(at, entry.col)) return false;
-    // One below the first index is beyond the last one, taken as unsigned.
+    // Taken as unsigned, one below the first index is beyond the last.
     const auto within = [](std::int64_t& i, std::int64_t n) {
       return static_cast<std::uint64_t>(--i) < static_cast<std::uint64_t>(n);
     };
@@ -106,7 +106,7 @@ bool take_plain_line(const file_info& info, const char*& at, stored_entry<T>& en
   return *at++ == '\n' && static_cast<std::size_t>(at - line) <= line_reader::max_line;
 }
 
-/// The same, most of which is known beforehand: real coordinates, `row column value` and nothing else on the line.
+/// The same for the usual form: real coordinates, `row column value` and nothing else on the line.
 template <value T>
 [[gnu::always_inline]] inline bool take_usual_line(const file_info& info, const char*& line, stored_entry<T>& entry) {
 #if BCSC_SCAN_LINES
@@ -148,7 +148,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
     ++num_lines;
     T imaginary{0};
     bool plain = (usual && take_usual_line(info, at, entry)) || take_plain_line(info, at, entry, imaginary);
-    // The rules of the diagonal are for entry_lines.
+    // The rules of the diagonal are left to entry_lines.
     if (plain && structured) plain = entry.row != entry.col || info.symmetry == file_symmetry::symmetric;
     if (!plain) {
       const void* const newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
@@ -169,7 +169,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
     if (!info.array) {
       rows[num_entries] = static_cast<I>(entry.row);
       cols[num_entries] = static_cast<I>(entry.col);
-      // No branches: where a row ends is not foreseen.
+      // No branches: the ends of rows are unpredictable.
       ordered &= (entry.row > last_row) | ((entry.row == last_row) & (entry.col > last_col));
       last_row = entry.row;
       last_col = entry.col;
@@ -182,7 +182,7 @@ void read_chunk(const file_info& info, const std::string& path, chunk<T, I>& c) 
   c.ordered = ordered;
 }
 
-/// Reads what stands behind the sizes, to the end of the file.
+/// Reads what follows the sizes, to the end of the file.
 template <value T, index I>
 class body_reader {
  public:
@@ -195,7 +195,7 @@ class body_reader {
     stored_.in = &in;
   }
 
-  /// All of the file's entries, in its order; of an array only the values. Throws error with the line.
+  /// All of the file's entries, in its order; for an array only the values. Throws error with the line.
   stored_entries<T, I> read();
 
  private:
@@ -222,13 +222,13 @@ class body_reader {
   source& in_;
   const file_info& info_;
 
-  line_blocks blocks_;  ///< of the thread that fetches
+  line_blocks blocks_;  ///< used by the thread that fetches
 
-  std::int64_t num_lines_, num_entries_ = 0;  ///< of the chunks settled; these four of the thread that settles
+  std::int64_t num_lines_, num_entries_ = 0;  ///< of the chunks settled; these four belong to the thread that settles
   std::uint8_t triangles_ = no_triangle;
   stored_entries<T, I> stored_;
 
-  std::mutex mutex_;  ///< guards what follows, but for the chunks that are being fetched, read or settled
+  std::mutex mutex_;  ///< guards what follows, except for the chunks that are being fetched, read or settled
   std::condition_variable changed_;
   std::vector<chunk<T, I>> ring_;
   std::size_t num_fetched_ = 0, num_settled_ = 0;

@@ -11,10 +11,10 @@
 #include "converters/files/matrix_market_names.hpp"
 #include "converters/files/numbers.hpp"
 
-/// Lines of a Matrix Market file taken one by one, with every rule of the format and every word of its errors.
+/// Lines of a Matrix Market file taken one by one, with every rule of the format and all of its error messages.
 namespace bcsc::files::matrix_market {
 
-/// A line under way, which knows its number.
+/// A line being read, which knows its number.
 class numbered_line {
  public:
   numbered_line(const std::string& path, std::int64_t number) : path_(path), number_(number) {}
@@ -72,7 +72,7 @@ struct stored_entry {
 /// Which triangles the off-diagonal entries lie in, as bits.
 enum triangle : std::uint8_t { no_triangle = 0, lower = 1, upper = 2 };
 
-/// Takes the lines behind the sizes. What the lines before have told is part of its state.
+/// Takes the lines after the sizes. What the lines before have told is part of its state.
 class entry_lines {
  public:
   entry_lines(const file_info& info, const std::string& path, std::int64_t lines_before, std::int64_t entries_before,

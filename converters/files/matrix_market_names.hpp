@@ -29,7 +29,7 @@ constexpr std::string_view to_string(file_symmetry symmetry) {
 }
 static_assert(to_string(file_field::complex) == "complex" && to_string(file_symmetry::hermitian) == "hermitian");
 
-/// What a banner may say: a pattern has no values to print densely, and none whose sign could be turned.
+/// What a banner may say: a pattern has no values to print densely, and none whose sign could be flipped.
 constexpr bool is_valid_banner(bool array, file_field field, file_symmetry symmetry) {
   const bool turns_sign = symmetry == file_symmetry::skew_symmetric || symmetry == file_symmetry::hermitian;
   return field != file_field::pattern || (!array && !turns_sign);

@@ -7,8 +7,8 @@
 /// Matrix Market: text, coordinate or array. What is accepted and what is refused: docs/matrix-market.md.
 namespace bcsc::files::matrix_market {
 
-/// How much text a thread reads at a time: enough to be worth a turn, and it stays in the cache with what becomes of
-/// it. Nothing but time depends on it; tests make it small, so that a file has many borders.
+/// How much text a thread reads at a time: enough to be worth a turn, little enough to stay in the cache with its
+/// entries. Affects only the speed; tests make it small, so that a file has many chunk boundaries.
 inline constexpr std::size_t usual_chunk_bytes = std::size_t{256} << 10;
 
 file_info read_info(source& in);

@@ -105,7 +105,7 @@ constexpr std::array<number_row, 5> number_rows{{{'b', number_kind::boolean, {1}
                                                  {'f', number_kind::real, {2, 4, 8}},
                                                  {'c', number_kind::complex, {8, 16}}}};
 
-/// From "<f8" to what it means.
+/// Decodes a type such as "<f8".
 void read_descr(std::string_view descr, npy_header& header, const file_location& where) {
   const auto refuse = [&](errc code, const char* why) {
     fail_at(where, code, "dtype {}: {}", files::quoted(descr), why);
@@ -128,7 +128,7 @@ void read_descr(std::string_view descr, npy_header& header, const file_location&
     refuse(errc::parse_error, "has no size");
   }
   header.item_bytes = header.kind == 'U' ? 4 * count : count;
-  // '|' says that there is no order to speak of, '=' that it is the writer's: taken for ours, like NumPy.
+  // '|' says that there is no byte order, '=' that it is the writer's: taken for ours, as NumPy does.
   header.number.order = order == '<' ? std::endian::little : order == '>' ? std::endian::big : std::endian::native;
   if (is_text) return;
   if (count == 0 || std::ranges::find(row->bytes, count) == row->bytes.end()) {

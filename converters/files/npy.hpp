@@ -29,7 +29,7 @@ struct npy_header {
 /// Longer headers are refused: ours need a hundred bytes, and NumPy itself trusts 10000.
 inline constexpr std::size_t max_npy_header = 10000;
 
-/// The magic, the version and the length of the header that follow each other at an array's beginning.
+/// What an array begins with: the magic, the version and the length of the header.
 struct npy_preamble {
   static constexpr std::size_t min_bytes = 8;  ///< enough for preamble_bytes()
   static constexpr std::size_t max_bytes = 12;

@@ -36,7 +36,7 @@ npy_header read_npy_header(Stream& in) {
   }
   const npy_header header = parse_npy_header(text, in.where());
 
-  // The size that is announced must be so in the end: all else need not even be tried.
+  // An announced size beyond the limits is refused before anything else is tried.
   in.require_permitted(in.size());
   const std::int64_t announced = in.size() - static_cast<std::int64_t>(preamble.size() + text.size());
   if (in.size() >= 0 && announced != header.data_bytes()) {
@@ -46,8 +46,8 @@ npy_header read_npy_header(Stream& in) {
   return header;
 }
 
-/// Calls take(elements, how many) for the elements of an array piece by piece, and sees that there are
-/// exactly as many as its header announced.
+/// Calls take(elements, how many) for the elements of an array piece by piece, and checks that there are exactly as
+/// many as its header announced.
 template <class Stream, class F>
 void for_each_npy_piece(Stream& in, const npy_header& header, F&& take) {
   constexpr std::int64_t piece_bytes = std::int64_t{64} << 10;
@@ -74,7 +74,7 @@ template <class T, class Stream>
 std::vector<T> read_npy_numbers(Stream& in, const npy_header& header) {
   std::vector<T> numbers;
   const std::int64_t credible = in.credible_bytes() / static_cast<std::int64_t>(header.item_bytes);
-  // A size that is confirmed from outside has been held to the limits of expansion.
+  // A size known from outside the header has been held to the limits of expansion.
   const std::int64_t expected = in.size() >= 0 ? header.num_items : std::min(header.num_items, credible);
   in.require_memory(core::saturating_product(expected, sizeof(T)));
   numbers.reserve(static_cast<std::size_t>(std::min(header.num_items, credible)));

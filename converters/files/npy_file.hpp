@@ -31,7 +31,7 @@ class npy_file {
   file_location where() const { return {.path = in_.path(), .byte = as_stored_ ? read_ : -1}; }
   std::int64_t credible_bytes() const { return in_.credible_bytes(); }
   void require_memory(std::int64_t bytes) const { in_.require_memory(0, bytes, name_, where()); }
-  /// The source holds what it expands to the limits by itself.
+  /// The source itself enforces the limits of expansion.
   void require_permitted(std::int64_t) const {}
 
  private:

@@ -92,7 +92,7 @@ void npz_file::read_shape(zip_reader& zip, const npy_header& header) {
   }
 }
 
-/// An array that the kind of storage cannot do without.
+/// An array that this kind of storage requires.
 const stored_array& npz_file::require(part which, std::size_t num_dims) const {
   if (!has(which)) {
     fail_at({.path = path()}, errc::truncated, "{}.npy is missing: a matrix of format {} needs it", name_of(which),
@@ -141,7 +141,7 @@ void npz_file::check_headers() {
       pointers(kind_ == storage::csr ? rows_ : cols_);
       break;
     case storage::coo:
-      // The next SciPy will write `coords` for matrices too: two lists in one array.
+      // SciPy may also write `coords` for matrices: two lists in one array.
       if (has(part::coords)) {
         require_indices(part::coords, 2 * data.header.num_items);
       } else {

@@ -75,11 +75,11 @@ void require_pointers(const npz_file& file, const std::vector<std::int64_t>& ind
   for (std::size_t k = 1; k < indptr.size(); ++k) {
     if (indptr[k] < indptr[k - 1]) fail(k, "must not fall below", indptr[k - 1]);
   }
-  // SciPy allows room behind the last entry.
+  // SciPy allows spare room after the last entry.
   if (indptr.back() > num_indices) fail(indptr.size() - 1, "is beyond the number of indices,", num_indices);
 }
 
-/// The first `count` of a list of indices lie in 0 .. size - 1.
+/// Requires the first `count` of a list of indices to lie in 0 .. size - 1.
 template <index I>
 void require_in_range(const npz_file& file, part which, const std::vector<I>& indices, std::int64_t count,
                       std::int64_t size) {
@@ -118,7 +118,7 @@ void require_valid(const npz_file& file, const elements<T, I>& from) {
   }
 }
 
-/// CSR whose columns rise strictly is a COO matrix but for its row pointers: nothing is sorted, nothing computed.
+/// CSR whose columns rise strictly is a COO matrix except for its row pointers: nothing is sorted, nothing computed.
 template <value T, index I>
 bool is_sorted_csr(const elements<T, I>& from) {
   for (std::size_t row = 0; row + 1 < from.indptr.size(); ++row) {

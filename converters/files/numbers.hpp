@@ -102,7 +102,7 @@ inline bool is_underflow(std::string_view number) {
       return digits.starts_with('-');
     }
   }
-  // `point - leading` is a decimal exponent within one of the number's own, and ranges end far from 10^0.
+  // `point - leading` is within one of the mantissa's decimal exponent, and ranges end far from 10^0.
   return exponent < leading - point;
 }
 

@@ -37,7 +37,7 @@ bool begins_as_matrix_market(std::string_view head) {
   return lower_case(head.substr(0, 14)).starts_with("%%matrixmarket");
 }
 bool begins_as_npz(std::string_view head) { return head.starts_with("PK\x03\x04"); }
-/// The text is anything; version and byte order stand behind it. 7.3 is HDF5 behind such a header.
+/// The text may be anything; version and byte order follow it. Level 7.3 is HDF5 after such a header.
 bool begins_as_mat(std::string_view head) {
   const std::string_view version = head.size() < 128 ? "" : head.substr(124, 4);
   return head.starts_with("MATLAB 5.0 MAT-file") || head.starts_with("MATLAB 7.3 MAT-file") ||
@@ -45,7 +45,7 @@ bool begins_as_mat(std::string_view head) {
 }
 bool begins_as_container(std::string_view head) { return head.starts_with("BCSCFILE"); }
 
-/// Who reads a format.
+/// How a format is read.
 template <value T, index I>
 struct reader_row {
   file_format format;
@@ -89,7 +89,7 @@ csr_matrix<T, I> read_as_csr(source& in) {
   return to_csr(a);
 }
 
-/// CSR with narrow indices, or with wide ones where those do not do: then the file is opened once more.
+/// CSR with narrow indices, or with wide ones where those do not suffice: then the file is opened once more.
 template <value T>
 any_matrix read_as_fitting_csr(source& in) {
   try {
@@ -134,7 +134,7 @@ file_format recognise(source& in) {
 
   const std::string_view head = in.head();
   for (const format_row& row : format_rows) {
-    // What calls itself Matrix Market and has no banner is a broken Matrix Market file, not by chance another text.
+    // A file named as Matrix Market that has no banner is a broken Matrix Market file, not by chance another text.
     if (named == file_format::matrix_market && row.format == file_format::rutherford_boeing) continue;
     if (row.has_mark != nullptr && row.has_mark(head)) return row.format;
   }

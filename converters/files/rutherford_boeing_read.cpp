@@ -158,7 +158,7 @@ void rutherford_boeing_reader::read_type(std::string_view code) {
   }
   if (letter(2) == 'e') fail_line(errc::unsupported, "type {}: the elements are not assembled", quoted(code));
   if (letter(2) != 'a') fail_line(errc::bad_banner, "type {}: must end in A or E", quoted(code));
-  // Without values there is no sign to turn, and without imaginary parts no conjugate.
+  // Without values there is no sign to flip, and without imaginary parts no conjugate.
   const bool pattern_skew = info_.field == file_field::pattern && info_.symmetry == file_symmetry::skew_symmetric;
   if (pattern_skew || (info_.field != file_field::complex && info_.symmetry == file_symmetry::hermitian)) {
     fail_line(errc::bad_banner, "type {}: not a kind of matrix", quoted(code));
@@ -331,7 +331,7 @@ void rutherford_boeing_reader::check_triangle(std::int64_t row, std::int64_t col
 void rutherford_boeing_reader::require_end_of_matrix() {
   std::string_view line;
   while (lines_.next(line)) {
-    // Right-hand sides are read over, so that damage to a compressed file shows.
+    // Right-hand sides are read and ignored, so that damage to a compressed file shows.
     if (right_hand_side_lines_ == 0 && !trimmed(line).empty()) {
       fail_line(errc::trailing_data, "{}: more than the matrix announced", quoted(trimmed(line)));
     }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t line_columns = 80;
 
-/// Equal columns for a list of numbers, a blank at least between them.
+/// Equal columns for a list of numbers, with at least one blank between them.
 struct column_layout {
   std::int64_t width = 0;  ///< of a number with the blank before it
   std::string format;      ///< as Fortran writes it

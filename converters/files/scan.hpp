@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
-/// Numbers by the billion: the plain forms, eight digits at a time. Every function says false where the text is
+/// Numbers by the billion: the plain forms, eight digits at a time. Every function returns false where the text is
 /// anything else, and leaves that to line_cursor; what it does accept means the same to both, to the last bit. All may
-/// look at up to `overlook` bytes behind the text.
+/// look at up to `overlook` bytes beyond the text.
 namespace bcsc::files::scan {
 
 inline constexpr std::size_t overlook = 16;
@@ -23,7 +23,7 @@ inline std::uint64_t next_eight(const char* at) {
   return bytes ^ 0x3030303030303030u;
 }
 
-/// How many of them are digits before the first that is none.
+/// How many of them are digits before the first that is not.
 inline int leading_digits(std::uint64_t eight) {
   // Adding carries a byte above 9 into its highest bit; what spills over harms only bytes behind the first such.
   const std::uint64_t others = ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
@@ -49,7 +49,7 @@ inline std::int64_t take_digits(const char*& at, std::uint64_t& number) {
     const std::uint64_t eight = next_eight(at);
     const int digits = leading_digits(eight);
     if (digits == 0) break;
-    // Zeros in front make eight of them.
+    // Leading zeros make it eight digits.
     number = number * powers_of_ten[static_cast<std::size_t>(digits)] + join_eight(eight << (64 - 8 * digits));
     at += digits;
     if (digits < 8) break;
@@ -57,7 +57,7 @@ inline std::int64_t take_digits(const char*& at, std::uint64_t& number) {
   return at - first;
 }
 
-/// Digits alone, as many as always fit.
+/// Digits only, as many as always fit.
 inline bool take_natural(const char*& at, std::int64_t& value) {
   const std::uint64_t eight = next_eight(at);
   const int digits = leading_digits(eight);
@@ -69,7 +69,7 @@ inline bool take_natural(const char*& at, std::int64_t& value) {
   return true;
 }
 
-/// The same with a minus, perhaps.
+/// The same with an optional minus.
 inline bool take_integer(const char*& at, std::int64_t& value) {
   const bool negative = *at == '-';
   if (negative) ++at;
@@ -78,7 +78,7 @@ inline bool take_integer(const char*& at, std::int64_t& value) {
   return true;
 }
 
-/// 10^q = significand / 2^127 x 2^exponent, the significand in [2^127, 2^128) and cut off.
+/// 10^q = significand / 2^127 x 2^exponent, the significand in [2^127, 2^128) and truncated.
 struct power {
   std::uint64_t high, low;
   int exponent;
@@ -117,7 +117,7 @@ inline constexpr std::array<power, 2 * largest_power + 1> powers = [] {
 
 /// The T nearest to number x 10^q; false where a few multiplications cannot tell, or where it is not a normal number.
 /// As in D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51, 2021: the product
-/// with a 128-bit power, cut off, is too small by less than 4 of its last units, so only a number within that of the
+/// with a 128-bit power, truncated, is too small by less than 4 of its last units, so only a number that close to the
 /// middle between two T (2^-70 of all, and exact middles) is left undecided.
 template <class T>
 [[gnu::always_inline]] inline bool nearest(std::uint64_t number, std::int64_t q, T& value) {

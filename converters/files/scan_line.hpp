@@ -14,15 +14,15 @@
 #define BCSC_SCAN_LINES 0
 #endif
 
-/// The line that nearly all large Matrix Market files are made of: `row column value`, a blank between, the value with
-/// a point and without an exponent. Sixteen characters at a time, in half of scan's instructions.
+/// The line that nearly all large Matrix Market files are made of: `row column value`, one blank between them, the
+/// value with a point and without an exponent. Sixteen characters at a time, in half of scan's instructions.
 namespace bcsc::files::scan {
 
 #if BCSC_SCAN_LINES
 
 namespace sixteen {
 
-/// Bit k: character k is no digit. `digits` are the characters less '0'.
+/// Bit k: character k is not a digit. `digits` are the characters less '0'.
 inline unsigned others(__m128i digits) {
   const __m128i at_most_nine = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
   return static_cast<unsigned>(_mm_movemask_epi8(at_most_nine)) ^ 0xffffu;
@@ -50,8 +50,8 @@ inline __m128i keep_first(__m128i digits, int n) {
 
 }  // namespace sixteen
 
-/// Takes a number of one to three digits, a point and at most sixteen digits, and one blank or line end behind it is
-/// left. False for any other form, then `at` stays.
+/// Takes a number of one to three digits, a point and at most sixteen digits, but not the blank or line end that must
+/// follow. False for any other form, and then `at` stays.
 template <class T>
 [[gnu::always_inline]] inline bool take_short_real(const char*& at, T& value) {
   // A sign is as likely as not: added, not branched upon.
@@ -69,7 +69,7 @@ template <class T>
   const int digits = __builtin_ctz(sixteen::others(characters) | 1u << 16);
   const char* const end = behind_point + digits;
   if (static_cast<unsigned char>(*end) > ' ') return false;
-  // Zeros make sixteen of them: 19 digits in all always fit.
+  // Trailing zeros make it sixteen digits: 19 digits in all always fit.
   const std::uint64_t both = sixteen::join(sixteen::keep_first(characters, digits));
   const std::uint64_t number = whole * 10'000'000'000'000'000u + (both & 0xffffffffu) * 100'000'000u + (both >> 32);
   if (!nearest(number, -16, value)) return false;
@@ -80,7 +80,7 @@ template <class T>
   return true;
 }
 
-/// Takes `row column ` of at most eight digits each, and 15 characters in all. False for any other form, then `at`
+/// Takes `row column ` of at most eight digits each, and 15 characters in all. False for any other form, and then `at`
 /// stays.
 [[gnu::always_inline]] inline bool take_short_place(const char*& at, std::int64_t& row, std::int64_t& col) {
   const unsigned others = sixteen::others(sixteen::load(at)) | 3u << 16;

@@ -93,7 +93,7 @@ bool sink::open_unnamed() {
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   auto file =
       std::make_unique<descriptor>(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, read_write_by_umask));
-  // Its name is given to it by way of /proc, which need not be there.
+  // The file gets its name through /proc, which need not be there.
   if (file->get() < 0 || ::access(path_of(*file).c_str(), F_OK) != 0) return false;
   file_ = std::move(file);
   return true;

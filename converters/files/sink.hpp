@@ -16,12 +16,12 @@
 /// Where writers put their text.
 namespace bcsc::files {
 
-/// A file that comes into being whole or not at all: the text goes to a temporary file in its folder, gzip if the path
-/// ends in ".gz", and commit() gives that the name. Without commit() nothing is left behind. Where the file system has
-/// files without names (O_TMPFILE), the temporary one has none, so that not even a process that is killed leaves it.
+/// A file that comes into being whole or not at all: the text goes to a temporary file in its folder, gzipped if the
+/// path ends in ".gz", and commit() gives that the name. Without commit() nothing is left behind. Where the file system
+/// has files without names (O_TMPFILE), the temporary one has none, so that not even a killed process leaves it.
 ///
-/// Pipes, character devices and open descriptors (/dev/stdout, /dev/fd/3) are written straight into, from the first
-/// byte to the last.
+/// Pipes, character devices and open descriptors (/dev/stdout, /dev/fd/3) are written directly, from the first byte to
+/// the last.
 class sink {
  public:
   /// Throws error{io_error} if the folder cannot be written, or if `path` exists and is none of these.
@@ -42,8 +42,8 @@ class sink {
     put(std::string_view(digits, std::to_chars(digits, digits + longest, number).ptr));
   }
 
-  /// Writes what is left and gives the file its name. With `durable` a machine that then loses its power has the old
-  /// file or the new one, whole. Throws error{io_error}.
+  /// Writes what is left and gives the file its name. With `durable`, a power failure afterwards leaves the old file or
+  /// the new one, whole. Throws error{io_error}.
   void commit(bool durable = false);
   const std::string& path() const { return path_; }
 
@@ -53,7 +53,7 @@ class sink {
   void write_stored(const char* from, std::size_t size);
   void deflate_buffer(int flush_mode);
   void open();
-  /// Opens `path` as what is written straight into; false if it is a regular file, or is to become one.
+  /// Opens `path` for writing directly; false if it is a regular file, or is to become one.
   bool open_straight(const std::filesystem::file_status& status);
   bool open_unnamed();
   void open_named();

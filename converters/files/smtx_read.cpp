@@ -159,7 +159,7 @@ coo_matrix<T, I> smtx::read_matrix(source& in) {
   reader.require_sizes_fit<I>();
   const file_info& info = reader.info();
   coo_matrix<T, I> a = assemble_coo(info.rows, info.cols, reader.entries<T, I>(), info.symmetry, in.path());
-  // A position is in a pattern or not: to add two up would make a value that no other entry has.
+  // A position is in a pattern or not: adding two up would make a value that no other entry has.
   if (a.nnz() != info.stored_entries) {
     constexpr std::int64_t index_line = 3;
     fail_at({.path = in.path(), .line = index_line}, errc::structure_violation,

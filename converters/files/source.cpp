@@ -105,7 +105,7 @@ bool byte_block::map(int file, std::size_t size) {
 
 void byte_block::reserve(std::size_t kept, std::size_t least) {
   if (capacity_ - kept >= least) return;
-  // realloc() moves large blocks by their page table: neither copied nor filled, as a vector would.
+  // realloc() moves large blocks by remapping their pages: neither copied nor filled, unlike a vector.
   const std::size_t capacity = std::max(kept + least, capacity_ + capacity_ / 2);
   void* const at = std::realloc(data_, capacity);
   if (at == nullptr) throw std::bad_alloc();
@@ -256,7 +256,7 @@ void source::finish_archive() {
     fail_at({.path = path_}, errc::invalid_argument, "member: must say which, the archive holds {}, {}",
             files::quoted(member_), files::quoted(name));
   }
-  // Blocks of zeros, and gzip's checksum.
+  // Reads the closing blocks of zeros, which makes zlib compare gzip's checksum.
   for (char zeros[tar_block]; read_expanded(zeros, sizeof zeros) > 0;) {
   }
 }
@@ -289,7 +289,7 @@ std::string_view source::content() {
   const errc code = as_stored ? errc::out_of_memory : errc::decompression_limit;
   std::size_t size = 0;
   if (as_stored && stored_bytes_ > 0) {
-    // One byte more, so that the end is seen without growing.
+    // One byte more, so that the end is seen without reallocating.
     require_memory(0, stored_bytes_ + 1, "the file", {.path = path_}, code);
     whole_.reserve(0, static_cast<std::size_t>(stored_bytes_) + 1);
   }
@@ -321,7 +321,7 @@ std::string_view source::take_whole(std::string_view content) {
 
 void source::require_memory(std::int64_t held, std::int64_t more, std::string_view what, const file_location& where,
                             errc code) const {
-  // To ask the system costs as much as to fill this.
+  // Asking the system costs as much as filling this.
   constexpr std::int64_t harmless = std::int64_t{16} << 20;
   if (!options_.max_memory_bytes && more < harmless) return;
   const std::int64_t available =
@@ -393,7 +393,7 @@ void source::require_unchanged() const {
   if (::fstat(file_.get(), &status) != 0) {
     fail_at({.path = path_}, errc::io_error, "cannot be examined: {}", system_message(errno));
   }
-  // Files of /proc say that they are empty.
+  // Files in /proc claim to be empty.
   const bool is_longer = stored_bytes_ > 0 && stored_read_ > stored_bytes_;
   const timespec& modified = status.st_mtim;
   const bool is_rewritten = modified.tv_sec != modified_.tv_sec || modified.tv_nsec != modified_.tv_nsec;

@@ -39,7 +39,7 @@ class descriptor {
   int number_;
 };
 
-/// zlib's state, given back with its owner.
+/// zlib's state, released with its owner.
 struct inflate_stream : z_stream {
   inflate_stream() : z_stream{} {}
   ~inflate_stream() {
@@ -59,7 +59,7 @@ class byte_block {
 
   /// Maps the first `size` bytes of a regular file, to be read only; false where that cannot be done.
   bool map(int file, std::size_t size);
-  /// Room for at least `least` further bytes, behind the `kept` in use. Throws std::bad_alloc.
+  /// Room for at least `least` further bytes, after the `kept` in use. Throws std::bad_alloc.
   void reserve(std::size_t kept, std::size_t least);
   char* data() const { return data_; }
   std::size_t capacity() const { return capacity_; }
@@ -89,24 +89,24 @@ class source {
   /// corrupt_compression | decompression_limit | cancelled}, the last four with the offset into the stored file.
   std::size_t read(char* to, std::size_t capacity);
 
-  /// The first bytes of the content, `most` of them or all there are; they stay to be read.
+  /// The first bytes of the content, `most` of them or all there are; read() still returns them.
   std::string_view head(std::size_t most = 4096);
 
   /// All of the content, from its first byte, until the source is gone: for readers of binary formats. Nothing may have
   /// been read() before; head() may have been called. What lies in memory is handed out as it is, anything else is read
-  /// to its end, within the limits of decompression and of memory. read() has nothing to give afterwards. Throws as
-  /// read(), error{out_of_memory}, and std::bad_alloc.
+  /// to its end, within the limits of decompression and of memory. read() returns 0 afterwards. Throws as read(),
+  /// error{out_of_memory}, and std::bad_alloc.
   std::string_view content();
   /// The same, but a plain regular file is mapped: a process that shortens it meanwhile kills its readers (SIGBUS).
   std::string_view mapped_content();
 
-  /// That `more` bytes can be had beside the `held` ones which the same thing has taken: of read_options' memory, or of
-  /// what memory there is. `what` it is, for the message. Throws error{code}.
+  /// Requires that `more` bytes can be had on top of the `held` ones that `what` (its name in the message) has already
+  /// taken: of read_options' memory, or of what memory there is. Throws error{code}.
   void require_memory(std::int64_t held, std::int64_t more, std::string_view what, const file_location& where,
                       errc code = errc::out_of_memory) const;
 
   const std::string& path() const { return path_; }
-  /// The path of the content inside its archive; empty if it is none.
+  /// The path of the content inside its archive; empty if there is none.
   const std::string& member() const { return member_; }
   const read_options& options() const { return options_; }
   bool compressed() const { return compressed_; }
@@ -128,20 +128,20 @@ class source {
   std::size_t read_member(char* to, std::size_t capacity);
   /// Finds the file of an archive that is to be read, and leaves tar_ at its first byte.
   void choose_member();
-  /// Whether an archive's file of that name is taken without a look at those behind it.
+  /// Whether an archive's file of that name is taken without looking at those after it.
   bool is_preferred(std::string_view name) const;
-  /// Goes through what follows the member: it may be damaged, or hold a second one of the same right.
+  /// Goes through what follows the member: it may be damaged, or hold a second one that is just as preferred.
   void finish_archive();
   void read_again_from_start();
   /// Calls `use` on tar_; damage becomes an error of this file.
   template <class F>
   auto with_archive(F&& use);
   std::size_t read_stored(char* to, std::size_t capacity);
-  /// At the end of a regular file: it is as long as when it was opened, and was not written since.
+  /// Requires, at the end of a regular file, that it is as long as when it was opened and has not been written since.
   void require_unchanged() const;
   std::size_t read_plain(char* to, std::size_t capacity);
   std::size_t inflate_some(char* to, std::size_t capacity);
-  /// Moves what is left of the stored chunk to its front and reads on behind it; false at the end of the file.
+  /// Moves what is left of the stored chunk to its front and reads on after it; false at the end of the file.
   bool refill_chunk();
   /// At the end of one of gzip's members: true if another begins here, false at the end of the file.
   bool begin_next_gzip();
@@ -158,7 +158,7 @@ class source {
   bool regular_ = false;        ///< a regular file
   timespec modified_{};         ///< when it was written last, as of its opening
   std::string_view stored_;     ///< the content that lies in memory
-  std::string_view in_memory_;  ///< what of it is not read yet
+  std::string_view in_memory_;  ///< the part of it that has not been read yet
   std::string head_;            ///< decompressed already, for head(); what is left of it is read first
   byte_block whole_;            ///< what content() hands out, where it does not lie in memory anyway
   std::optional<std::string_view> content_;
@@ -166,7 +166,7 @@ class source {
   std::int64_t stored_read_ = 0;  ///< stored bytes taken from the file, the unused ones of the chunk included
   std::int64_t produced_ = 0;     ///< bytes read, decompressed
   std::int64_t next_report_ = 0;  ///< `produced_` at which progress is told next
-  std::int64_t reported_ = 0;     ///< how far progress was told to be
+  std::int64_t reported_ = 0;     ///< the progress reported so far
   bool ended_ = false;            ///< no more bytes to be read
   std::string archive_head_;      ///< decompressed already, for the archive
   std::unique_ptr<tar_reader> tar_;

@@ -9,7 +9,7 @@ namespace bcsc::files {
 bool begins_as_tar(std::string_view head) {
   if (head.size() < tar_block) return false;
   if (head.substr(257, 5) == "ustar") return true;
-  // Archives older than that mark have the sum of their header's bytes, those of the sum itself taken as blanks.
+  // Archives older than that mark have the sum of their header's bytes, those of the sum itself counted as blanks.
   constexpr std::size_t sum_at = 148, sum_size = 8;
   unsigned expected = 0, sum = sum_size * ' ';
   const std::string_view field = head.substr(sum_at, sum_size);

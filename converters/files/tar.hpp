@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-/// What lies in a tar archive. Nothing of it ever reaches the disk, so its members may be called what they like.
+/// What lies in a tar archive. Nothing of it ever reaches the disk, so its members may have any names.
 namespace bcsc::files {
 
 /// Whether content that begins so is a tar archive.
 bool begins_as_tar(std::string_view head);
-inline constexpr std::size_t tar_block = 512;  ///< as much must be seen to tell
+inline constexpr std::size_t tar_block = 512;  ///< how much begins_as_tar() must see
 
 /// The archive is damaged.
 class tar_error : public std::runtime_error {
@@ -23,7 +23,7 @@ class tar_error : public std::runtime_error {
 /// Whether they can be read: why_no_archives() says why not.
 bool can_read_tar();
 
-/// Goes through the regular files of an archive. By libarchive; without it the constructor throws tar_error.
+/// Goes through the regular files of an archive. Uses libarchive; without it the constructor throws tar_error.
 class tar_reader {
  public:
   /// Puts 1 .. capacity bytes of the archive at `to`, or returns 0 at its end. What it throws comes out of next() and

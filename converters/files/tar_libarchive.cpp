@@ -19,7 +19,7 @@ class tar_reader::library {
       return static_cast<library*>(self)->fetch(a, buffer);
     };
     if (libarchive::get().read_open(archive_, this, nullptr, fetch, nullptr) != ARCHIVE_OK) {
-      // The destructor does not run for what its constructor has not finished.
+      // The destructor does not run if the constructor throws.
       const std::string message = damage();
       libarchive::get().read_free(archive_);
       if (failure_) std::rethrow_exception(failure_);
@@ -38,7 +38,7 @@ class tar_reader::library {
       require(status);
       if (libarchive::get().entry_filetype(entry) != AE_IFREG || libarchive::get().entry_hardlink(entry) != nullptr)
         continue;
-      // Neither, if the name cannot be told in this locale: then nobody can ask for it.
+      // Empty if the name cannot be expressed in this locale: then nobody can ask for it.
       const char* path = libarchive::get().entry_pathname(entry);
       if (path == nullptr) path = libarchive::get().entry_pathname_utf8(entry);
       name = path != nullptr ? path : "";

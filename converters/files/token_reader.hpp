@@ -17,7 +17,7 @@ class token_reader {
   static constexpr std::size_t max_token = std::size_t{64} << 10;
 
   struct syntax {
-    char separator = ' ';  ///< parts tokens as a blank does
+    char separator = ' ';  ///< separates tokens as a blank does
     char comment = '\n';   ///< ends the tokens of a line
   };
   token_reader(source& in, syntax characters);
@@ -36,7 +36,7 @@ class token_reader {
  private:
   enum class kind : std::uint8_t { token, blank, comment, newline };
   kind kind_of(char c) const { return kinds_[static_cast<unsigned char>(c)]; }
-  /// Reads on behind what begins at `keep`, which moves to the buffer's front; false at the end of the content.
+  /// Reads on, keeping what begins at `keep`, which moves to the buffer's front; false at the end of the content.
   bool refill(std::size_t keep);
   /// Whether a byte is left to look at.
   bool more() { return at_ < end_ || refill(at_); }
@@ -44,7 +44,7 @@ class token_reader {
 
   source& in_;
   std::vector<char> buffer_;
-  std::size_t at_ = 0, end_ = 0;  ///< what of the buffer is not given out yet
+  std::size_t at_ = 0, end_ = 0;  ///< the part of the buffer that has not been returned yet
   std::int64_t number_ = 0;
   kind kinds_[256] = {};
 };

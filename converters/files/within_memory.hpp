@@ -9,7 +9,7 @@
 
 namespace bcsc::files {
 
-/// Runs `read`, and turns an exhausted memory into the library's own error.
+/// Runs `read`, and turns running out of memory into the library's own error.
 template <class F>
 auto within_memory(const std::filesystem::path& path, F&& read) {
   try {

@@ -11,15 +11,15 @@
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
 
-/// The public writer of any matrix: which format a file shall have, and who writes it.
+/// The public writer of any matrix: which format a file gets, and who writes it.
 namespace bcsc {
 namespace files {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Calls write(csr) with the matrix as CSR of fp32 or fp64: where it lies if it is that, else converted. 16-bit values
-/// are fp32 values, so no digit is lost.
+/// Calls write(csr) with the matrix as CSR of fp32 or fp64: in place if it already is that, else converted. 16-bit
+/// values are fp32 values, so no digit is lost.
 template <class Write>
 void with_csr(const any_view& a, Write&& write) {
   const bool done = a.visit([&]<matrix_view View>(const View& view) {

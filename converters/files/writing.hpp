@@ -126,7 +126,7 @@ class write_progress {
   std::int64_t next_;
 };
 
-/// Puts a value that require_writable() let pass.
+/// Writes a value that has passed require_writable().
 template <value T>
 void put_value(sink& out, T value, file_field field) {
   if (field == file_field::integer) {
@@ -136,7 +136,7 @@ void put_value(sink& out, T value, file_field field) {
   }
 }
 
-/// Puts `comment` line by line, each behind `mark`.
+/// Writes `comment` line by line, each after `mark`.
 inline void put_comment(sink& out, std::string_view mark, std::string_view comment) {
   while (!comment.empty()) {
     const std::size_t length = std::min(comment.find('\n'), comment.size());

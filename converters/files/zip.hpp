@@ -9,7 +9,7 @@
 #include "converters/files/sink.hpp"
 #include "converters/files/source.hpp"
 
-/// Zip files by libarchive; a build without it (option `archive`) answers error{unsupported}.
+/// Zip files through libarchive; a build without it (option `archive`) answers error{unsupported}.
 namespace bcsc::files {
 
 /// Walks over the members that the directory at the file's end lists, in the order in which they lie.
@@ -21,7 +21,7 @@ class zip_reader {
   zip_reader(const zip_reader&) = delete;
   zip_reader& operator=(const zip_reader&) = delete;
 
-  /// Goes to the next member; false behind the last. Throws error{corrupt_compression | unsupported}.
+  /// Goes to the next member; false after the last. Throws error{corrupt_compression | unsupported}.
   bool next();
   const std::string& name() const { return name_; }
   /// The member's size as the directory announces it; -1 if it does not.
@@ -37,7 +37,7 @@ class zip_reader {
   std::int64_t credible_bytes() const { return 8 * static_cast<std::int64_t>(content_.size()); }
   /// Throws error{decompression_limit} if `bytes` of the current member are more than the file may expand to.
   void require_permitted(std::int64_t bytes) const { meter_.require_permitted(bytes, where_); }
-  /// That `bytes` can be had for the current member. Throws error{out_of_memory}.
+  /// Requires memory for `bytes` of the current member. Throws error{out_of_memory}.
   void require_memory(std::int64_t bytes) const { in_.require_memory(0, bytes, name_, where_); }
 
  private:

@@ -21,13 +21,13 @@ using converters::storage;
 using core::at;
 using core::ceil_div;
 
-/// The columns under names from a short range: arrays of `count` entries can be kept for them even where cols is far
-/// beyond the number of non-zeros.
+/// The columns renamed to a short range: arrays of `count` entries can be kept even where cols is far beyond the number
+/// of non-zeros.
 template <index I>
 struct column_names {
   std::span<const I> names;  ///< [nnz] equal for equal columns
   std::int64_t count = 0;
-  std::vector<I> renamed;  ///< what `names` looks at, unless they are the columns themselves
+  std::vector<I> renamed;  ///< what `names` refers to, unless that is the columns themselves
 };
 
 template <element T, index I>
@@ -103,7 +103,7 @@ template <element T, index I>
 std::int64_t count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
   const std::int64_t num_blocks = ceil_div(a.rows, m_block);
   const auto row_of = [&](std::int64_t b) { return b == num_blocks ? a.rows : b * m_block; };
-  // No more pieces than keep all their memories together in the order of the non-zeros.
+  // Few enough pieces that all their markers together stay of the order of the non-zeros.
   const std::int64_t num_pieces = std::clamp<std::int64_t>(4 * a.nnz() / std::max<std::int64_t>(columns.count, 1), 1,
                                                            converters::worthwhile_pieces(a.nnz()));
   const std::vector<std::int64_t> cuts =

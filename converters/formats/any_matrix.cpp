@@ -84,8 +84,8 @@ std::vector<std::int64_t> widened(std::span<const std::int32_t> indices) {
   return wide;
 }
 
-/// COO, BSR and Blocked-ELL do not count their entries by index: with 32-bit indices they may hold more than a CSR with
-/// such can. Then their index arrays become wide first.
+/// COO, BSR and Blocked-ELL do not count their entries by index: with 32-bit indices they may hold more than a 32-bit
+/// CSR can. Their index arrays are then widened first.
 template <matrix_view View>
 csr_between by_rows(const View& a) {
   constexpr matrix_format format = format_of<View>;
@@ -200,8 +200,8 @@ csr_between with_types_of(csr_between between, value_type element, const convers
   return with_types(between, element, indices, options.overflow);
 }
 
-/// Whether a matrix that keeps its format keeps its types. Padding is no entry: how many there are is known in CSR
-/// only.
+/// Whether a matrix that keeps its format keeps its types. Padding is not an entry: how many there are is known in
+/// CSR only.
 bool keeps_types(const any_view& a, const conversion_options& options) {
   if (a.element() != options.element.value_or(a.element())) return false;
   if (a.format() == matrix_format::dense) return true;
@@ -235,7 +235,7 @@ bool is_already(const any_view& a, matrix_format to, const conversion_options& o
          a.visit([&](const auto& view) { return keeps_blocks(view, options); });
 }
 
-/// Calls used_up() as soon as the source is not needed any more.
+/// Calls used_up() as soon as the source is no longer needed.
 template <class UsedUp>
 any_matrix convert_through_csr(const any_view& source, matrix_format to, const conversion_options& options,
                                UsedUp used_up) {

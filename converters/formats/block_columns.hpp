@@ -29,8 +29,8 @@ std::vector<std::int64_t> block_cuts(const csr_view<T, I>& a, std::int64_t num_b
 
 __extension__ typedef unsigned __int128 uint128;
 
-/// Orders (column, row) keys, of which runs of equal columns already have ascending rows, by the column's bits
-/// [row_bits, row_bits + col_bits). Least significant digit first, digits as wide as the number of keys is worth.
+/// Orders (column, row) keys by the column's bits [row_bits, row_bits + col_bits); the rows of equal columns already
+/// ascend. Least significant digit first, digits as wide as the number of keys is worth.
 template <class Key>
 void sort_by_column(std::vector<Key>& keys, std::vector<Key>& scratch, int row_bits, int col_bits) {
   constexpr std::size_t too_few_for_counting = 48;

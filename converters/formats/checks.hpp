@@ -5,14 +5,14 @@
 
 #include "core/checked.hpp"
 
-/// What the checks on the host and on the device say: one place for the words.
+/// The messages of the checks, shared by the host and the device.
 namespace bcsc::converters {
 
 /// What a compressed format calls its arrays.
 struct array_names {
   const char* pointers;
   const char* indices;
-  const char* num_segments;  ///< what there is one pointer for each of
+  const char* num_segments;  ///< plural of `segment`
   const char* segment;
 };
 inline constexpr array_names csr_names{"row_ptr", "col_ind", "rows", "row"};

@@ -27,14 +27,14 @@ void require_height(std::int64_t m_block) {
   }
 }
 
-/// The columns stand in one of the two arrays, and in the narrow one only if it can name them all.
+/// The columns lie in one of the two arrays, and in the narrow one only if its type can hold them all.
 void require_one_column_array(std::int64_t cols, bool no_col_ind, bool no_col_ind16) {
   if (no_col_ind16 || (no_col_ind && cols <= max_narrow_columns)) return;
   fail(errc::invalid_format,
        "col_ind16: holds the columns of a matrix of at most {} columns, and then col_ind is empty", max_narrow_columns);
 }
 
-/// small_indices to write to.
+/// Writable small_indices.
 class small_writer {
  public:
   small_writer(std::vector<std::byte>& to, int bytes) : data_(to.data()), bytes_(bytes) {}
@@ -130,7 +130,7 @@ compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_opti
   out.values = storage<T>(a.nnz(), "values");
   const small_writer row_in_block(out.row_in_block, bytes);
 
-  // A row block's entries stay within the same range of positions; only how many columns they make is new.
+  // A row block's entries keep their range of positions; only the number of their columns is new.
   const std::vector<std::int64_t> cuts = converters::block_cuts(a, num_blocks, row_of);
   std::vector<compact_piece<I>> pieces(cuts.size() - 1);
   for_pieces(cuts, [&](std::int64_t p, std::int64_t first, std::int64_t last) {
@@ -163,7 +163,7 @@ compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const compact_opti
         for (std::size_t j = 0; j < num_columns; ++j) {
           piece.col_ind[at(former + columns.place[j])] = static_cast<I>(columns.col[j]);
           col_count.set(former + columns.place[j], columns.count(j) - 1);
-          // A cursor for each row finds the values: its columns come by in the order in which they lie.
+          // A cursor for each row finds the values: the row's columns come in the order in which they are stored.
           std::int64_t to = begin + columns.target[j];
           for (std::int64_t k = columns.first[j]; k < columns.first[j + 1]; ++k, ++to) {
             const std::int64_t row = split(keys[at(k)]).row;
@@ -309,7 +309,7 @@ void check_block(const compact_bcsc_view<T, I>& a, std::int64_t b) {
   if (k != end) {
     fail(errc::invalid_format, "entry_ptr[{}] = {}: the columns of row block {} end at entry {}", b + 1, end, b, k);
   }
-  // Both parts ascend; that they share no column needs a look at both.
+  // Both parts ascend; a merge of the two shows whether they share a column.
   std::int64_t dense = first, sparse = middle;
   while (dense < middle && sparse < last) {
     if (a.column(dense) == a.column(sparse)) {

@@ -11,7 +11,7 @@
 /// Row blocks by weight: the classes, the lists of their row blocks, and the arrays that all of them work on.
 namespace bcsc::converters::steps {
 
-/// Row blocks higher than this take the way of the heavy ones.
+/// Row blocks higher than this count as heavy.
 constexpr int max_rows = 256;
 
 /// A team of threads that orders row blocks of up to `Capacity` entries; teams of one warp share a thread block.
@@ -20,11 +20,11 @@ struct weight_class {
   static constexpr int team = Team, capacity = Capacity;
   static constexpr int threads = Team == 32 ? 128 : Team;
   static constexpr int teams = threads / Team;
-  /// Entries of a thread, odd: runs of so many begin in different banks of shared memory.
+  /// Entries per thread, odd: the threads' runs then begin in different banks of shared memory.
   static constexpr int max_each = Capacity / Team | 1;
 };
-/// A thread merges up to 16 entries, for its search is worth no fewer; 8 where row blocks are so light that a team of
-/// twice the threads is done sooner.
+/// A thread merges up to 16 entries, or its search does not pay; 8 where row blocks are so light that a team of twice
+/// the threads is done sooner.
 using weight_classes =
     std::tuple<weight_class<32, 256>, weight_class<64, 512>, weight_class<64, 1024>, weight_class<128, 2048>,
                weight_class<256, 4096>, weight_class<512, 8192>, weight_class<1024, 16384>>;
@@ -38,7 +38,7 @@ constexpr int few_list = 0, first_class_list = 1;
 constexpr int heavy_list = first_class_list + num_classes;
 constexpr int num_lists = heavy_list + 1;
 
-/// A warp's registers hold so many entries, and the beginnings of so many rows and their end.
+/// How many entries a warp's registers hold, and the beginnings of how many rows (and their end).
 constexpr int max_few = 64, max_few_rows = 31, few_threads = 128;
 
 __device__ inline int list_of(std::int64_t entries, std::int64_t rows) {

@@ -10,8 +10,8 @@
 /// A row block of a few entries, ordered in the registers of a warp.
 namespace bcsc::converters::steps {
 
-/// Orders a row block of at most 32 Each entries in a warp's registers: the lanes tell each other their keys. Lane r
-/// brings where row r begins, from the row block's first entry on.
+/// Orders a row block of at most 32 * Each entries in a warp's registers: the lanes exchange their keys. Lane r passes
+/// where row r begins, counted from the row block's first entry.
 template <int Each, class I>
 __device__ void order_few(const workplace<I>& at, std::int64_t block, std::int64_t begin, int entries, int height,
                           int row_start) {
@@ -29,7 +29,7 @@ __device__ void order_few(const workplace<I>& at, std::int64_t block, std::int64
 #pragma unroll
     for (int i = 0; i < Each; ++i) row[i] += lane + 32 * i >= from ? 1 : 0;
   }
-  // How many keys are below the own, how many of columns before the own, how many up to the own column's end.
+  // For each key: how many keys are below it, how many are in earlier columns, how many up to its column's end.
   unsigned place[Each], column_begin[Each], column_end[Each], min_of_column[Each], min_of_next[Each];
 #pragma unroll
   for (int i = 0; i < Each; ++i) {

@@ -7,7 +7,7 @@
 
 #include "converters/formats/compact_steps.hpp"
 
-/// The entries of a row block brought to their places, once these are known.
+/// Moves the entries of a row block to their places, once these are known.
 namespace bcsc::converters::steps {
 
 /// Where in the row block an entry goes, where it comes from, and its row.
@@ -16,11 +16,11 @@ struct entry_move {
   unsigned row;
 };
 
-/// Loads that a thread asks for before it uses the first.
+/// Loads that a thread issues before it uses the first.
 constexpr int at_once = 4;
 
-/// Gives the entries of a row block that begins at `begin` their places, values of type Bits with them: those of
-/// move(k) for k = thread, thread + team and so on.
+/// Moves entries of the row block that begins at `begin` to their places, along with their values of type Bits: those
+/// of move(k) for k = thread, thread + team and so on.
 template <class Bits, class I, class Move>
 __device__ void move_entries_of(const compaction<I>& job, std::int64_t begin, int entries, int thread, int team,
                                 Move move) {

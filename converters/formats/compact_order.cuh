@@ -9,16 +9,16 @@
 #include "converters/formats/compact_team.cuh"
 #include "core/dynamic_shared.cuh"
 
-/// The order of a row block's entries, made by a team of threads. Nothing but CUDA's own language, so that it is tested
-/// on the emulated GPU, too.
+/// Orders a row block's entries with a team of threads. Needs nothing but the CUDA language itself, so that it is
+/// tested on the emulated GPU, too.
 ///
-/// A row block's entries lie together in CSR and stay within the same range of positions; only their order is new, and
-/// how many columns they make. A key is (column, row in the block), of at most 31 bits; keys differ, so no order but
-/// theirs matters. Row blocks are parted into classes by weight, each with a team that suits it:
+/// A row block's entries lie together in CSR and keep their range of positions; only their order is new, and how many
+/// columns they make. A key is (column, row in the block), of at most 31 bits; keys differ, so a stable sort is not
+/// needed. Row blocks are divided into classes by weight, each with a team that suits it:
 ///  - up to 64 entries lie in a warp's registers (compact_few.cuh); a key's place is the number of keys below it;
 ///  - where columns lie close together (bands, networks), bits of a small table count (compact_team.cuh);
 ///  - elsewhere the rows, which are sorted, are merged pair by pair in shared memory (compact_team.cuh).
-/// Bytes moved: CSR once, the result once; the columns twice, for their number is not known before.
+/// Bytes moved: CSR once, the result once; the columns twice, because their number is not known beforehand.
 namespace bcsc::converters::steps {
 
 /// Row blocks of a few entries, a warp each.

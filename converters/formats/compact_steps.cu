@@ -11,7 +11,7 @@
 #include "converters/formats/device_loops.cuh"
 #include "converters/formats/device_steps.hpp"
 
-/// From CSR to compact BCSC on the device: row blocks in classes of weight, each class ordered by its teams
+/// From CSR to compact BCSC on the device: row blocks are classified by weight, and each class is ordered by its teams
 /// (compact_order.cuh); what is too heavy or too wide for them goes through one radix sort in global memory.
 namespace bcsc::converters::steps {
 
@@ -34,7 +34,7 @@ struct classify_body {
       return;
     }
     const int list = at.keys_fit ? list_of(entries, at.job.m_block) : heavy_list;
-    // One addition for all threads of the warp with the same list.
+    // One atomic addition for all threads of the warp with the same list.
     const unsigned alike = __match_any_sync(__activemask(), list);
     const int leader = __ffs(static_cast<int>(alike)) - 1, lane = static_cast<int>(threadIdx.x) % 32;
     unsigned place = 0;
@@ -102,7 +102,7 @@ struct is_new_heavy_key {
   __device__ void operator()(std::int64_t e) const { rank[e] = e == 0 || keys[e] != keys[e - 1] ? 1 : 0; }
 };
 
-/// One value of any type moved.
+/// Moves one value of any type.
 template <class I>
 __device__ void move_value(const compaction<I>& job, std::int64_t to, std::int64_t from) {
   switch (job.value_bytes) {
@@ -120,8 +120,8 @@ __device__ void move_value(const compaction<I>& job, std::int64_t to, std::int64
   }
 }
 
-/// Sorted entry e goes to its place; where a column begins, the column does too. A stable sort of what came row by row
-/// has left each column's rows ascending.
+/// Moves sorted entry e to its place and, where a column begins, the column too. The stable sort of entries that came
+/// row by row leaves each column's rows ascending.
 template <class I>
 struct heavy_place_body {
   workplace<I> at;
@@ -129,7 +129,7 @@ struct heavy_place_body {
   std::int64_t num_heavy, num_entries;
   const std::uint64_t* keys;
   const I* positions;
-  const std::int64_t* rank;  // columns up to and with e
+  const std::int64_t* rank;  // columns up to and including e's
   __device__ void operator()(std::int64_t e) const {
     const auto h = static_cast<std::int64_t>(keys[e] / static_cast<std::uint64_t>(at.job.cols));
     const std::int64_t block = at.lists[heavy_list * at.job.num_blocks + h];
@@ -143,7 +143,7 @@ struct heavy_place_body {
     if (e == start[h + 1] - 1) at.num_columns[block] = static_cast<I>(rank[e] - columns_before);
     if (e > 0 && rank[e] == rank[e - 1]) return;
     std::int64_t end = e + 1;
-    // Columns of a row block hold at most m_block entries: a search as far as the next column begins.
+    // A column of a row block holds at most m_block entries: gallops to where the next one begins.
     std::int64_t step = 1;
     while (end < num_entries && rank[end] == rank[e]) {
       const std::int64_t far = end + step < num_entries ? end + step : num_entries;
@@ -219,7 +219,7 @@ struct closing {
   std::byte* col_count;
   int index_bytes;
 
-  /// small_at() for an array that nobody writes meanwhile: the load need not wait for the stores before it.
+  /// small_at() for an array that nobody writes meanwhile: the load need not wait for earlier stores.
   __device__ unsigned loose_count_at(std::int64_t from) const {
     if (index_bytes == 1) return __ldg(reinterpret_cast<const std::uint8_t*>(loose_count) + from);
     return __ldg(reinterpret_cast<const std::uint16_t*>(loose_count) + from);
@@ -234,10 +234,10 @@ struct closing {
   }
 };
 
-/// A warp moves so many columns, a thread so many at a time.
+/// How many columns a warp moves, and how many of them a thread has in flight.
 constexpr int closed_at_once = 1024, closed_by_lane = 4;
 
-/// Each column's row block is found by counting how many begin at or before it, from the one where the warp stands on.
+/// Finds each column's row block by counting the blocks that begin at or before it, starting at the warp's current one.
 template <class I>
 __global__ void __launch_bounds__(block_threads, 5)
     close_kernel(const __grid_constant__ closing<I> at, std::int64_t num_blocks, std::int64_t nnzc) {
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(block_threads, 5)
       int passed = 0, own[closed_by_lane] = {};
       for (int begun = 32; begun == 32; passed += begun) {
         const std::int64_t following = block + passed + 1 + lane;
-        // From `first` on; blocks that begin behind count for nobody.
+        // Counted from `first`; blocks that begin behind `end` count for no column.
         const int begin = following < num_blocks && at.brow_ptr[following] < end
                               ? static_cast<int>(at.brow_ptr[following] - first)
                               : 32 * closed_by_lane;
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(block_threads, 5)
           for (int i = 0; i < closed_by_lane; ++i) own[i] += other <= lane + 32 * i ? 1 : 0;
         }
       }
-      // Everything is asked for before the first is looked at; behind the end stands the last column once more.
+      // All loads are issued before the first is used; lanes beyond the end repeat the last column.
       const int there = static_cast<int>(end - first);
       std::int64_t from[closed_by_lane];
       I col[closed_by_lane];

@@ -21,10 +21,10 @@ __device__ inline unsigned sum_up_to(unsigned count) {
   return count;
 }
 
-/// What a team has of shared memory.
+/// A team's shared memory.
 template <class Class>
 struct merge_storage {
-  std::uint64_t keys[Class::capacity];  // 16 bits from the end: the key; below: the entry's place in the row block
+  std::uint64_t keys[Class::capacity];  // from bit 16 on: the key; below: the entry's place in the row block
   std::uint16_t row_start[max_rows + 1];
   int min_col, max_col;
   unsigned warp_sums[Class::team / 32];
@@ -40,8 +40,8 @@ __device__ void meet() {
   }
 }
 
-/// Two neighbouring lists of `span` rows each, which become one, and where their merging stands. Past the last pair's
-/// end it must not go.
+/// Two neighbouring lists of `span` rows each, which become one, and how far their merge has got. Must not be advanced
+/// past the last pair's end.
 struct pair_of_lists {
   const std::uint64_t* keys;
   const std::uint16_t* row_start;
@@ -51,7 +51,7 @@ struct pair_of_lists {
 
   static constexpr std::uint64_t none = ~0ull;
 
-  /// Stands before the entry that will be `first` of all.
+  /// Starts at the entry that will be number `first` of the row block.
   __device__ pair_of_lists(const std::uint64_t* keys, const std::uint16_t* row_start, int height, int span, int row,
                            int first)
       : keys(keys), row_start(row_start), height(height), span(span), pair(row & ~(2 * span - 1)) {
@@ -160,11 +160,11 @@ struct block_team {
   }
 
  private:
-  /// Of the keys' room, what bits and beginnings of columns may take while these are counted. Behind: where each
-  /// place's entry comes from, two bytes, and its row, one.
+  /// How much of `keys` the bits and the beginnings of columns may take while these are counted. After them: where each
+  /// place's entry comes from (two bytes), and its row (one byte).
   static constexpr int counting_bytes = 5 * Class::capacity;
 
-  /// Entry k's column, as it was read, from the least of the row block on, and its row.
+  /// Entry k's key: its column `col`, counted from the row block's least, and its row.
   __device__ std::uint32_t key(int k, unsigned col) const {
     return (col - static_cast<unsigned>(s.min_col)) << at.row_bits | static_cast<unsigned>(row_of(k));
   }
@@ -178,7 +178,7 @@ struct block_team {
     }
     return row;
   }
-  /// Every warp brings a number and gets the sum of those before it; `all` is the whole.
+  /// Every warp passes a number and gets the sum of those before it; `all` is the total.
   __device__ unsigned sum_before(unsigned of_warp, unsigned& all) const {
     if constexpr (warps == 1) {
       all = of_warp;
@@ -193,7 +193,7 @@ struct block_team {
     }
   }
 
-  /// Where columns lie close together: a bit for each place that holds an entry, then a place for each bit.
+  /// Where columns lie close together: sets a bit for each entry, by column and row, then ranks entries by them.
   __device__ void count(int span, int words) const {
     auto* const rows = reinterpret_cast<std::uint32_t*>(s.keys);                // [span][words]
     auto* const start = reinterpret_cast<std::uint16_t*>(rows + span * words);  // [span]
@@ -217,7 +217,7 @@ struct block_team {
       atomicOr(rows + (own[i] >> at.row_bits) * words + row / 32, 1u << (row % 32));
     }
     meet<Class>();
-    // Every warp takes a share of the columns: entries in the lower half of its sums, columns in the upper.
+    // Every warp takes a share of the columns: its sums hold entries in the lower half, columns in the upper.
     const auto in_column = [&](int i) {
       unsigned count = 0;
       for (int w = 0; w < words; ++w) count += static_cast<unsigned>(__popc(rows[i * words + w]));
@@ -257,8 +257,8 @@ struct block_team {
     move_entries(at.job, begin, entries, thread, team, [&](int k) { return entry_move{k, from_of[k], row_at[k]}; });
   }
 
-  /// Elsewhere. A thread makes a run of each merged list: one search for where the run begins in both lists of the
-  /// pair, then entry by entry.
+  /// For all other row blocks. A thread makes a run of each merged list: one search for where the run begins in both
+  /// lists of the pair, then entry by entry.
   __device__ void merge() const {
     for (int first = thread; first < entries; first += at_once * team) {
       unsigned col[at_once];

@@ -105,7 +105,7 @@ void sort_and_sum(std::int64_t rows, std::vector<I>& row_ind, std::vector<I>& co
   const auto before = [](const entry& a, const entry& b) { return std::pair(a.row, a.col) < std::pair(b.row, b.col); };
   const std::int64_t nnz = length(values);
 
-  // Entries are thrown into buckets of 2^shift rows: of one row, unless that took more buckets than entries.
+  // Entries are binned into buckets of 2^shift rows: of one row each, unless that took far more buckets than entries.
   int shift = 0;
   while (((rows - 1) >> shift) > 2 * nnz) ++shift;
   const std::int64_t num_buckets = ((rows - 1) >> shift) + 1;
@@ -149,7 +149,7 @@ void check_compressed(std::span<const I> ptr, std::span<const I> ind, element_sp
   check_range(ind, size, names.indices);
 }
 
-/// Whether CSR or CSC is valid, without a word of what else it is: the checks above and of the order in one pass.
+/// Whether CSR or CSC is valid, without saying what is wrong: the checks above and that of the order in one pass.
 template <element T, index I>
 bool is_valid(memory_space space, std::span<const I> ptr, std::span<const I> ind, element_span<T> values,
               std::int64_t num_segments, std::int64_t size) {
@@ -304,7 +304,7 @@ void check_rows_in_blocks(const bcsc_view<T, I>& a) {
   converters::fail_outside_block(k, a.row_ind[at(k)], block, a.m_block);
 }
 
-/// As is_valid() of CSR: whether, and not why not.
+/// As is_valid() of CSR: only whether, not why not.
 template <element T, index I>
 bool is_valid(const bcsc_view<T, I>& a) {
   if (a.space != memory_space::host || a.rows < 0 || a.m_block < 1 || a.row_ind.size() != a.values.size()) return false;

@@ -38,8 +38,8 @@ constexpr To converted(From x) {
   }
 }
 
-/// A copy of an array, made in parallel. Elements of another type are rounded to nearest, over float between the
-/// 16-bit types; a pattern counts 1.
+/// A copy of an array, made in parallel. Elements of another type are rounded to nearest, via float between the 16-bit
+/// types; a pattern's become 1.
 template <class To, class From>
 auto copy(std::span<const From> from, const char* what) {
   auto to = storage<To>(static_cast<std::int64_t>(from.size()), what);
@@ -304,7 +304,7 @@ bcsc_matrix<T, I> to_bcsc(const csr_view<T, I>& a, std::int64_t m_block) {
     return piece;
   };
 
-  // A row block's non-zeros stay within the same range of positions; only how many columns they make is new.
+  // A row block's non-zeros keep their range of positions; only the number of their columns is new.
   const std::vector<std::int64_t> cuts = converters::block_cuts(a, num_blocks, row_of);
   std::vector<bcsc_piece<I>> pieces(cuts.size() - 1);
   for_pieces(cuts, [&](std::int64_t p, std::int64_t first, std::int64_t last) {

@@ -52,7 +52,7 @@ csr_matrix<T, I> to_csr(const dense_view<const T>& a) {
   const auto cuts = converters::even_cuts(a.rows, converters::worthwhile_pieces(a.rows * a.cols),
                                           [](std::int64_t row) { return row; });
   return converters::without_zeros<T, I>(a.rows, a.cols, cuts, [&](std::int64_t first, std::int64_t last, auto&& use) {
-    // Along memory, whichever way it lies; a row meets its columns in order either way.
+    // Along memory, in either layout; a row's columns come in order both ways.
     if (a.order == layout::row_major) {
       for (std::int64_t row = first; row < last; ++row) {
         for (std::int64_t col = 0; col < a.cols; ++col) use(row, col, a(row, col));

@@ -32,7 +32,7 @@ device_buffer<X> copy_on_device(int device, std::span<const X> from) {
   return to;
 }
 
-/// The columns on the device, narrow where they may be.
+/// The columns on the device, narrow where allowed and possible.
 template <element T, index I>
 void set_columns(int device, device_compact<T, I>& to, std::span<const I> from, bool narrow_columns) {
   if (!narrow_columns || to.cols > max_narrow_columns) {

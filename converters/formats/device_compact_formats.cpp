@@ -100,7 +100,7 @@ device_csr<T, I> to_csr_on_device(const context& ctx, const compact_bcsc_view<T,
                              .row_in_block = a.row_in_block.data(),
                              .index_bytes = a.row_in_block.bytes()},
                             row_of.data(), col_of.data());
-    // By row and column: dense columns may stand before lower ones.
+    // Sorted by row and column: dense columns may come before lower ones.
     const steps::sorted_entries sorted = steps::sort_entries<I>(
         device, {.n = nnz, .major_of = row_of.data(), .minor_of = col_of.data(), .majors = a.rows, .minors = a.cols});
     device_arrays arrays(device);

@@ -107,7 +107,7 @@ device_buffer<I> expand_rows(int device, const csr_view<T, I>& a) {
   return rows;
 }
 
-/// BCSC from entries in any order that meets each column's rows ascending, as CSR's and BCSC's do.
+/// BCSC from entries in any order in which each column's rows ascend, such as CSR's and BCSC's.
 template <number T, index I>
 device_bcsc<T, I> group_by_columns(int device, std::int64_t rows, std::int64_t cols, std::int64_t m_block,
                                    const I* row_of, const I* col_of, std::span<const T> values) {

@@ -39,7 +39,7 @@ std::int64_t first_out_of_range(int device, const I* ind, std::int64_t n, std::i
   return first_where(device, n, is_out_of_range<I>{ind, size}, "check of indices");
 }
 
-/// Most entries ascend; only at a descent the pointers are searched for a segment that begins there.
+/// Most entries ascend; only at a descent are the pointers searched for a segment that begins there.
 template <class I>
 struct is_disordered {
   const I* ptr;
@@ -225,7 +225,7 @@ void gather(const X* from, const I* position, std::int64_t n, X* out) {
 
 // --- Analysis -------------------------------------------------------------------------------------------------------
 
-/// Counts row i at place i + 1, so that the sums up to a place are what lies before the row.
+/// Counts row i at place i + 1, so that the sum up to place i is what lies before row i.
 template <class I>
 struct row_count_body {
   const I* row_ind;

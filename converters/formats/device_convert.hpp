@@ -9,7 +9,7 @@
 #include "core/buffer.hpp"
 
 /// Formats whose arrays lie on a GPU: checked, converted and analysed there; only a few counts come to the host. The
-/// results are bit-equal to the host's. All work is done on the default stream of the device named and is complete on
+/// results are bit-equal to the host's. All work is done on the default stream of the given device and is complete on
 /// return.
 ///
 /// All throw error{wrong_memory_space} for a host view, error{out_of_memory | cuda_error | context_poisoned}, and

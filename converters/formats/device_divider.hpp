@@ -5,8 +5,8 @@
 
 namespace bcsc::converters {
 
-/// Divides by a number that is known only at run time, without the some hundred instructions that a 64-bit division
-/// takes on a GPU: one high product, one sum, one shift. Exact for dividends of [0, 2^63).
+/// Divides by a number known only at run time, without the hundred or so instructions that a 64-bit division takes on a
+/// GPU: one high product, one sum, one shift. Exact for dividends in [0, 2^63).
 ///
 /// Source: Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994, figure 4.1.
 class divider {

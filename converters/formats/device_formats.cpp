@@ -38,7 +38,7 @@ device_buffer<I> expand(int device, std::span<const I> ptr, std::int64_t num_seg
   return segment_of;
 }
 
-/// Where the values of a matrix in the making go; null for a pattern's.
+/// Where the values of a matrix under construction go; null for a pattern's.
 template <class T>
 void* address(std::span<T> values) {
   return values.data();
@@ -61,9 +61,8 @@ struct device_compressed {
   element_span<T> values;
 };
 
-/// Entries compressed along `major_of`. They come in an order that meets the entries of one major index with their
-/// minor indices ascending, and a stable sort keeps that. `minors()` gives the minor indices once the sort has given
-/// its memory back.
+/// Entries compressed along `major_of`. They come in an order in which the minor indices of each major index ascend,
+/// and a stable sort keeps that. `minors()` gives the minor indices once the sort has released its memory.
 template <element T, index I, class Minors>
 device_compressed<T, I> compress(device_arrays& arrays, const I* major_of, std::int64_t num_major, Minors minors,
                                  element_span<T> values) {
@@ -87,7 +86,7 @@ device_compressed<T, I> swap_axes(device_arrays& arrays, std::span<const I> ptr,
       arrays, ind.data(), num_minor, [&] { return expand(arrays.device(), ptr, num_major, length(ind)); }, values);
 }
 
-/// The stored values that are not 0, of `lines` in the order of CSR's rows.
+/// The non-zero values of `lines`, which come in the order of CSR's rows.
 template <number T, index I, class Lines>
 device_csr<T, I> without_zeros(device_arrays& arrays, std::int64_t rows, std::int64_t cols, const Lines& lines) {
   const steps::selection found = steps::find_nonzeros(arrays.device(), lines, value_bytes<T>);
@@ -405,7 +404,7 @@ device_coo<T, I> sort_and_sum_on_device(const context& ctx, const coo_view<T, I>
     const steps::sorted_entries sorted = steps::sort_entries<I>(
         device,
         {.n = a.nnz(), .major_of = a.row_ind.data(), .minor_of = a.col_ind.data(), .majors = a.rows, .minors = a.cols});
-    // Duplicates may be more than an index of the matrix counts.
+    // With duplicates, there may be more entries than the matrix's index type can count.
     const auto places = steps::group_entries<std::int64_t>(device, sorted);
     const auto row_ind = arrays.add<I>(places.count);
     const auto col_ind = arrays.add<I>(places.count);

@@ -38,7 +38,7 @@ struct longest_body {
   unsigned long long* longest;
   __device__ void operator()(std::int64_t i) const {
     const auto length = static_cast<unsigned long long>(ptr[i + 1] - ptr[i]);
-    if (length > *longest) atomicMax(longest, length);  // most look and go
+    if (length > *longest) atomicMax(longest, length);  // most threads only look
   }
 };
 
@@ -144,7 +144,7 @@ struct find_bsr {
         brow_of(a.brow_of) {}
   static std::int64_t count(const bsr_lines<I>& a) { return a.num_blocks * a.row_block * a.col_block; }
   __device__ place operator()(std::int64_t t) const {
-    const std::int64_t brow = brow_of[t / block_size];  // all of a block row's values are as many as its blocks hold
+    const std::int64_t brow = brow_of[t / block_size];  // a block row has block_size values per block
     const std::int64_t first = brow_ptr[brow], num_blocks = brow_ptr[brow + 1] - first;
     const std::int64_t height = row_block.divisor(), width = col_block.divisor(), row_length = num_blocks * width;
     const std::int64_t local = t - first * block_size.divisor();
@@ -153,7 +153,7 @@ struct find_bsr {
     const std::int64_t row = brow * height + row_inside, col = bcol_ind[first + slot] * width + col_inside;
     return {row, col, ((first + slot) * height + row_inside) * width + col_inside, row < rows && col < cols};
   }
-  /// By a number that only this thread knows; most fit the division of 32 bits, which is far shorter.
+  /// The divisor differs from thread to thread; most pairs fit a 32-bit division, which is far shorter.
   static __device__ std::int64_t quotient(std::int64_t a, std::int64_t b) {
     if (((a | b) >> 32) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
     return a / b;
@@ -193,7 +193,7 @@ find_ell<I> finder_of(const ell_lines<I>& a) {
   return find_ell<I>(a);
 }
 
-/// Not 0, whatever the sign: every bit but the sign's decides, in all the types.
+/// Not 0, whatever the sign: in all types, every bit but the sign decides.
 template <class X, class Finder>
 struct is_nonzero {
   Finder find;

@@ -20,7 +20,7 @@
 namespace bcsc::converters {
 
 /// body(device number) on the context's GPU, which is current meanwhile; complete on return. In a build without CUDA
-/// `body`, a generic lambda, is never instantiated, nor are the steps that it calls.
+/// `body`, a generic lambda, is never instantiated, nor are the steps it calls.
 template <class Result, class Body>
 Result on_device(const context& ctx, const char* what, [[maybe_unused]] Body body) {
   if constexpr (BCSC_WITH_CUDA != 0) {
@@ -84,7 +84,7 @@ class device_arrays {
   }
   pattern_span add_copy_of_host(pattern_span from) { return from; }
 
-  /// The matrix that these are the arrays of; none can be added any more.
+  /// The matrix that these arrays make up; no more can be added afterwards.
   template <class View>
   device_matrix<View> as(const View& view) {
     return {view, std::move(kept_)};
@@ -104,8 +104,8 @@ struct named_array {
 template <class View, class Array>
 named_array(const char*, Array View::*) -> named_array<View, Array>;
 
-/// What a format consists of: `arrays` in the order of the view's and of the owning matrix's constructor, and what
-/// stands before them there, `sizes`.
+/// What a format consists of: `arrays`, in the order of the view's and the owning matrix's constructors, and the
+/// `sizes` that precede them there.
 template <class View>
 struct parts_of;
 
@@ -175,7 +175,7 @@ inline void require_on_device(int device, const void* data, std::size_t bytes, c
   core::fail(errc::wrong_memory_space, "{} does not lie in the memory of GPU {}", name, device);
 }
 
-/// All arrays of `a` lie in the memory of `device`.
+/// Requires all arrays of `a` to lie in the memory of `device`.
 template <class View>
 void require_on_device(int device, const View& a) {
   if (a.space != memory_space::device) {

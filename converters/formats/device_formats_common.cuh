@@ -7,7 +7,7 @@
 
 namespace bcsc::converters::steps {
 
-/// body(x) with an x as large as a value that is only moved; nothing for a pattern's.
+/// body(x) with an x of the size of a value that is only moved; not called for a pattern.
 template <class Body>
 void with_size(int bytes, Body body) {
   switch (bytes) {
@@ -22,10 +22,11 @@ void with_size(int bytes, Body body) {
   }
 }
 
-// --- Some of n entries, numbered in order: a warp counts what its chunk takes, the counts are added up, and then it
-// knows where each goes -----------------------------------------------------------------------------------------------
+// --- Some of n entries, numbered in order ----------------------------------------------------------------------------
 
-/// So many neighbouring entries are one warp's.
+// A warp counts what is taken of its chunk; the sums of the counts then tell where each entry goes.
+
+/// Consecutive entries that one warp takes.
 inline constexpr std::int64_t chunk_length = 512;
 
 inline std::int64_t num_chunks(std::int64_t n) { return n / chunk_length + (n % chunk_length != 0 ? 1 : 0); }
@@ -80,7 +81,7 @@ selection select(int device, std::int64_t n, Predicate is_taken, const char* wha
   return taken;
 }
 
-/// use(k, rank) for each k taken; `rank` is how many were taken before it. `is_taken` says again what it has said.
+/// use(k, rank) for each k taken; `rank` is how many were taken before it. `is_taken` must not have changed.
 template <class Predicate, class Use>
 void for_selected(const selection& taken, Predicate is_taken, Use use, const char* what) {
   if (taken.total == 0) return;

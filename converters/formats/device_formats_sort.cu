@@ -6,7 +6,7 @@
 #include "converters/formats/device_formats_common.cuh"
 #include "converters/formats/device_formats_steps.hpp"
 
-/// Entries in order, and what is found in their order: pointers, groups, sums.
+/// Sorted entries, and what follows from their order: pointers, groups, sums.
 namespace bcsc::converters::steps {
 
 namespace sorting {
@@ -66,7 +66,7 @@ struct leaves_block {
   }
 };
 
-/// The key and the position of entry k, to place `rank`.
+/// Writes the key and the position of entry k to place `rank`.
 template <class I, class Key, class Position>
 struct write_key {
   block_of<I> block;
@@ -137,7 +137,7 @@ sorted_entries sort_entries(int device, const entry_order<I>& order) {
     sort_as<uint128, std::uint64_t>(device, entries, num_bits, fill);
   } else if (order.n > std::int64_t{1} << 32) {
     sort_as<std::uint64_t, std::uint64_t>(device, entries, num_bits, fill);
-  } else if (num_bits >= 32) {  // a shift by the key's whole width is none
+  } else if (num_bits >= 32) {  // a shift by a key's whole width is undefined
     sort_as<std::uint64_t, std::uint32_t>(device, entries, num_bits, fill);
   } else {
     sort_as<std::uint32_t, std::uint32_t>(device, entries, num_bits, fill);
@@ -261,7 +261,7 @@ struct group_bound_body {
   }
 };
 
-/// One thread a group: another order of the sums would be another result.
+/// One thread per group: another order of summation would give another result.
 template <class T, class Position>
 struct sum_body {
   const Position* positions;

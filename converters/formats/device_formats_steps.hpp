@@ -9,10 +9,10 @@
 
 /// More steps of the device conversions (device_steps.hpp): those between all formats. Pointers are device pointers;
 /// all run on the default stream of the current device, whose number is `device` where a step allocates. Values are
-/// moved by their size in bytes, 2, 4 or 8; a pattern's, 0, are not there at all.
+/// moved by their size in bytes, 2, 4 or 8; 0 for a pattern, which has none.
 namespace bcsc::converters::steps {
 
-/// Which of n are taken, as a number of them before each chunk of neighbours.
+/// Which of n entries are taken: how many of them precede each chunk of neighbours.
 struct selection {
   std::int64_t n = 0, total = 0;
   core::device_buffer<std::int64_t> before;  ///< [chunks + 1]
@@ -35,7 +35,7 @@ struct entry_order {
   std::int64_t n = 0;
   const I* major_of = nullptr;          ///< [n]
   const I* minor_of = nullptr;          ///< [n] or null: by major_of alone
-  std::int64_t majors = 1, minors = 1;  ///< the indices lie below
+  std::int64_t majors = 1, minors = 1;  ///< each index lies below its bound
   std::int64_t major_block = 1, minor_block = 1;
   bool once = false;  ///< an entry is left out if the one before it lies in the same block
 };
@@ -46,7 +46,7 @@ sorted_entries sort_entries(int device, const entry_order<I>& order);
 /// ptr[i] = how many entries have a major index below i, for i of [0, majors].
 template <index I>
 void entry_bounds(const sorted_entries& entries, std::int64_t majors, I* ptr);
-/// The same of an ascending array.
+/// The same for an ascending array.
 template <index I>
 void index_bounds(const I* ascending, std::int64_t n, std::int64_t majors, I* ptr);
 
@@ -87,11 +87,11 @@ struct block_places {
   const I* bcol_ind = nullptr;  ///< ascending in each block row
   std::int64_t ell_width = 0;   ///< the padded columns of a Blocked-ELL matrix; 0: BSR
 };
-/// Puts each entry's value to its place.
+/// Writes each entry's value to its place.
 template <index I>
 void fill_blocks(const block_places<I>& places, std::int64_t n, const I* row_of, const I* col_of, const void* values,
                  int bytes, void* out);
-/// The most that any segment holds.
+/// The length of the longest segment.
 template <index I>
 std::int64_t longest_segment(int device, const I* ptr, std::int64_t num_segments);
 /// out[i * width + j] = ind[ptr[i] + j] where segment i has a j-th entry, else -1.
@@ -104,7 +104,7 @@ void fill_dense(std::int64_t n, const I* row_of, const I* col_of, const void* va
 
 // --- The non-zeros among stored values ------------------------------------------------------------------------------
 
-/// Stored values, of which those that are not 0 (NaN is not) are wanted, line by line.
+/// Stored values, of which the non-zero ones (NaN included) are wanted, line by line.
 /// A dense matrix: a line is a row or a column.
 struct dense_lines {
   const void* values = nullptr;
@@ -139,7 +139,7 @@ void collect_nonzeros(const Lines& stored, int bytes, const selection& found, I*
 /// Indices that fit both types.
 template <index From, index To>
 void convert_indices(const From* from, std::int64_t n, To* to);
-/// Rounded to nearest, over float between the 16-bit types; a pattern counts 1. NaNs keep the upper bits of their
+/// Rounded to nearest, via float between the 16-bit types; a pattern's become 1. NaNs keep the upper bits of their
 /// payload and become quiet.
 void convert_values(value_type from_type, const void* from, value_type to_type, void* to, std::int64_t n);
 

@@ -26,7 +26,7 @@ std::vector<X> fetch(std::span<const X> array) {
 }
 inline pattern_array fetch(pattern_span array) { return pattern_array(array.size()); }
 
-/// The same in the same order, line by line.
+/// The same matrix without gaps, in the same layout.
 template <class T>
 dense_matrix<T> packed_on_host(const dense_view<const T>& a) {
   dense_matrix<T> packed(a.rows, a.cols, a.order);
@@ -78,7 +78,7 @@ device_dense<T> upload(const context& ctx, const dense_view<const T>& a) {
     const std::span<const T> values(is_packed(a) ? a.data : packed.data(), static_cast<std::size_t>(a.rows * a.cols));
     device_arrays arrays(device);
     const dense_view<T> out(arrays.add_copy_of_host(values).data(), a.rows, a.cols, a.order);
-    gpu::synchronize();  // before `packed` goes
+    gpu::synchronize();  // before `packed` is freed
     return arrays.as(out);
   });
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-/// The grid of the device's conversions: one thread an entry, striding over the grid. Nothing but CUDA's own language,
-/// so that the steps that need no more are tested on the emulated GPU, too.
+/// The grid of the device's conversions: one thread per entry, striding over the grid. Needs nothing but the CUDA
+/// language itself, so that the steps that need no more are tested on the emulated GPU, too.
 namespace bcsc::converters::steps {
 
 inline constexpr int block_threads = 256;
@@ -50,13 +50,13 @@ __device__ std::int64_t segment_of(const I* ptr, std::int64_t num_segments, std:
   return count_up_to(ptr, num_segments + 1, k) - 1;
 }
 
-/// Element k of an array of small indices of so many bytes each; 0 where they take none.
+/// Element k of an array of small indices of `bytes` bytes each; 0 if they take none.
 __host__ __device__ inline std::int64_t small_at(const void* array, int bytes, std::int64_t k) {
   if (bytes == 1) return static_cast<const std::uint8_t*>(array)[k];
   return bytes == 2 ? static_cast<const std::uint16_t*>(array)[k] : 0;
 }
 
-/// The same, set; of 1 or 2 bytes.
+/// Sets it; `bytes` is 1 or 2.
 __device__ inline void set_small(void* array, int bytes, std::int64_t k, unsigned index) {
   if (bytes == 1) {
     static_cast<std::uint8_t*>(array)[k] = static_cast<std::uint8_t>(index);

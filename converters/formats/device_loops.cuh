@@ -10,8 +10,8 @@
 #include "core/buffer.hpp"
 #include "core/launch.cuh"
 
-/// The loops of the device's conversions: one thread an entry; searches in pointer arrays instead of a thread a row, so
-/// that long rows hold nobody up.
+/// The loops of the device's conversions: one thread per entry, with searches in pointer arrays instead of a thread per
+/// row, so that long rows hold nothing up.
 namespace bcsc::converters::steps {
 
 /// Starts a kernel over n entries on the default stream; `n` is its first argument.
@@ -70,8 +70,8 @@ std::int64_t count_where(int device, std::int64_t n, Predicate holds, const char
   return count.get();
 }
 
-/// CUB and Thrust look at the runtime's last error behind their launches, and would take for theirs what others left
-/// there. What makes the device unusable stays all the same.
+/// CUB and Thrust check the runtime's last error after their launches, and would take an earlier one for theirs. An
+/// error that makes the device unusable stays all the same.
 inline void forget_earlier_error() { (void)cudaGetLastError(); }
 
 /// Runs a CUB algorithm twice: the first call only asks for the size of its temporary memory.

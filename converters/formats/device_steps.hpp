@@ -26,8 +26,7 @@ template <index I>
 std::int64_t first_outside_block(int device, const I* brow_ptr, std::int64_t num_row_blocks, const I* col_ptr,
                                  std::int64_t nnzc, const I* row_ind, std::int64_t nnz, std::int64_t m_block);
 
-// --- Entries, keys, order
-// ---------------------------------------------------------------------------------------------
+// --- Entries, keys, order --------------------------------------------------------------------------------------------
 
 /// out[k] = the segment k lies in, or labels[that segment] unless `labels` is null.
 template <index I>
@@ -51,8 +50,7 @@ template <index I>
 sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, core::device_buffer<I> payload,
                            std::int64_t key_range);
 
-// --- From sorted entries to BCSC
-// --------------------------------------------------------------------------------------
+// --- From sorted entries to BCSC -------------------------------------------------------------------------------------
 
 /// How many different keys there are.
 std::int64_t count_keys(int device, const std::uint64_t* keys, std::int64_t n);
@@ -68,8 +66,7 @@ void collect_blocks(const std::uint64_t* keys, const I* col_ptr, std::int64_t nn
 template <class X, index I>
 void gather(const X* from, const I* position, std::int64_t n, X* out);
 
-// --- Analysis
-// ---------------------------------------------------------------------------------------------------------
+// --- Analysis --------------------------------------------------------------------------------------------------------
 
 /// row_ptr[i] = how many of row_ind's entries are below i, for i of [0, rows].
 template <index I>

@@ -12,7 +12,7 @@
 
 namespace bcsc::converters::steps {
 
-/// Thrust's temporary memory comes from where all device memory comes from.
+/// Allocates Thrust's temporary memory the way all device memory is allocated.
 class thrust_memory {
  public:
   using value_type = char;

@@ -58,7 +58,7 @@ void check_block_row(const ell_view<T, I>& a, std::int64_t b, std::int64_t num_b
   }
 }
 
-/// What lies in a filling block, or beyond the matrix's edge, is 0.
+/// Whatever lies in a padding block, or beyond the matrix's edge, must be 0.
 template <number T, index I>
 void check_row_padding(const ell_view<T, I>& a, std::int64_t row, std::int64_t width) {
   for (std::int64_t slot = 0; slot < a.blocks_per_row; ++slot) {

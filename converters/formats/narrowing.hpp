@@ -68,7 +68,7 @@ void require_no_overflow(const csr_view<From, I>& a) {
                       a.col_ind[static_cast<std::size_t>(k)]);
 }
 
-/// Makes of the infinities that finite values have become the greatest numbers.
+/// Replaces infinities that come from finite values by the largest finite numbers.
 template <number To, number From, index I>
 void clamp_overflow(const csr_view<From, I>& a, std::span<To> values) {
   for_pieces(even_cuts(a.nnz()), [&](std::int64_t, std::int64_t first, std::int64_t last) {

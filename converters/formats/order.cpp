@@ -89,11 +89,11 @@ signatures sign_rows(const row_pattern<I>& a, const std::vector<std::int64_t>& r
   return s;
 }
 
-/// For each band of hashes the items in an order that brings those of one bucket together, as next[band][item]: the
-/// item behind it in its bucket, or -1. Bands: each hash alone, and each two neighbours.
+/// For each band of hashes, next[band][item] is the item after `item` in its bucket, or -1. Bands: each hash alone,
+/// then the pairs (0, 1), (2, 3) and so on.
 std::vector<std::vector<std::int64_t>> bucket_successors(const signatures& s, std::int64_t num_items) {
   const int n = s.num_hashes;
-  // Within a bucket equal signatures stand together, so that equal rows always meet.
+  // Within a bucket, equal signatures are adjacent, so that equal rows always meet.
   auto whole = storage<std::uint64_t>(num_items, "signatures");
   for_pieces(even_cuts(num_items), [&](std::int64_t, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
@@ -131,8 +131,8 @@ struct link {
   double similarity = 0;
 };
 
-/// The best few partners of each item among its successors in the buckets and the item behind it in the order given
-/// (an order that is good already stays so). Most similar first; equal ones by their items.
+/// The best few partners of each item among its successors in the buckets and the next item in the given order (so that
+/// a good order stays good). Most similar first; ties by item.
 template <class Similarity>
 std::vector<link> best_links(const signatures& s, std::int64_t num_items, Similarity similarity) {
   constexpr std::int64_t kept = 4;
@@ -166,8 +166,8 @@ std::vector<link> best_links(const signatures& s, std::int64_t num_items, Simila
   return links;
 }
 
-/// Joins items along the links, in their order, to chains: each item gets two neighbours at most, and no chain closes.
-/// The chains, in the order of their first ends.
+/// Joins items along the links, in their order, into chains: each item gets at most two neighbours, and no chain closes
+/// into a cycle. Returns the chains in the order of their first ends.
 std::vector<std::vector<std::int64_t>> join(const std::vector<link>& links, std::int64_t num_items) {
   struct neighbours {
     std::int64_t one = -1, other = -1;
@@ -349,15 +349,15 @@ std::vector<std::int64_t> structural_boundaries(const csr_view<T, I>& a, std::in
   // Reading a row block's pointers and starting on it costs about as much as this many columns.
   constexpr std::int64_t columns_of_a_block = 4;
   const row_pattern<I> p{a.rows, a.cols, a.row_ptr, a.col_ind};
-  auto cost = storage<std::int64_t>(a.rows + 1, "costs");  // [row] of a cut before it: the columns it parts
+  auto cost = storage<std::int64_t>(a.rows + 1, "costs");  // [row] of a cut before it: the columns it splits
   for_pieces(even_segment_cuts(a.row_ptr, a.rows), [&](std::int64_t, std::int64_t first, std::int64_t last) {
     for (std::int64_t row = std::max<std::int64_t>(first, 1); row < last; ++row) {
       cost[at(row)] = columns_of_a_block + num_shared(p.row(row - 1), p.row(row));
     }
   });
 
-  // From the end: cost[row] becomes what the cut before `row` and the best ones behind it cost. Of equal ones the
-  // farthest is taken: high row blocks first, as uniform ones are.
+  // From the end: cost[row] becomes the cost of the cut before `row` and the best ones behind it. Among equal ones the
+  // farthest is taken: high row blocks first, as in uniform ones.
   auto next = storage<std::int64_t>(a.rows + 1, "cuts");
   std::deque<std::int64_t> least;  // cuts within reach, the nearest at the back; costs never fall towards it
   for (std::int64_t row = a.rows; row-- > 0;) {

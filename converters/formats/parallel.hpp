@@ -30,7 +30,7 @@ inline std::int64_t num_threads() {
 }
 
 /// body(i) for each i in [0, n), in parallel. An exception must not leave a parallel region, so one that `body` throws
-/// is carried out of it.
+/// is rethrown after it.
 template <class Body>
 void parallel_for(std::int64_t n, Body&& body) {
   std::exception_ptr failure;
@@ -73,8 +73,8 @@ std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t pieces, Weight&
   return cuts;
 }
 
-/// How many pieces `work` elementary steps are worth: one while threads would cost more than they bring, else enough of
-/// them that uneven ones even out.
+/// How many pieces `work` elementary steps are worth: one while threads would cost more than they gain, else enough of
+/// them for uneven ones to even out.
 inline std::int64_t worthwhile_pieces(std::int64_t work) {
   constexpr std::int64_t least = 1 << 14;
   return work < 2 * least ? 1 : std::min(8 * num_threads(), work / least);
@@ -118,7 +118,7 @@ std::int64_t first_fault(std::int64_t n, Predicate&& is_fault) {
   return found == first.end() ? -1 : *found;
 }
 
-/// check(i) for each i of [0, n), in parallel; of the errors thrown the one of the smallest i is thrown on. `work` is
+/// check(i) for each i of [0, n), in parallel; of the errors thrown, the one of the smallest i is rethrown. `work` is
 /// what all the checks cost together.
 template <class Check>
 void check_each(std::int64_t n, std::int64_t work, Check&& check) {

@@ -7,7 +7,7 @@
 namespace bcsc::converters {
 
 /// 128 bits that are equal for matrices of equal shape and pattern, whatever their values and the width of their
-/// indices, and differ for others but by chance.
+/// indices, and differ for all others except by chance.
 ///
 /// Source: sums of hashes of (position, word): Bellare and Micciancio, "A new paradigm for collision-free hashing:
 /// incrementality at reduced cost", EUROCRYPT 1997; the mixing steps are those of Steele, Lea and Flood's splitmix64,

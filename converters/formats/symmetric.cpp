@@ -18,7 +18,7 @@ using converters::storage;
 using core::at;
 using core::fail;
 
-/// The entries of row i, without the diagonal one.
+/// The entries of row i.
 template <element T, index I>
 struct row_range {
   std::int64_t first, last;
@@ -26,7 +26,7 @@ struct row_range {
   bool empty() const { return first == last; }
 };
 
-/// Whether the stored triangle is the lower one. The entries that contradict it, or the skew diagonal, are refused.
+/// Whether the stored triangle is the lower one. Refuses entries in both triangles, and a non-zero skew diagonal.
 template <element T, index I>
 bool is_lower(const csr_view<T, I>& a, symmetry_kind kind) {
   // Columns ascend: a row's first entry tells of the lower triangle, its last of the upper one.
@@ -83,8 +83,8 @@ csr_matrix<T, I> expand_symmetric(const csr_view<T, I>& a, symmetry_kind kind) {
   const csr_matrix<T, I> mirror = transpose(a);
   const csr_view<T, I> t = mirror.view();
 
-  // A row of the lower triangle comes before its mirrored column, a row of the upper one behind it. The diagonal, at
-  // the seam, is the triangle's own.
+  // A row of the lower triangle precedes its mirrored column, a row of the upper one follows it. The diagonal, at the
+  // seam, comes from the stored triangle.
   const auto mirrored_range = [&](std::int64_t i) {
     row_range entries(t, i);
     if (entries.empty()) return entries;

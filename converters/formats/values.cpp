@@ -12,7 +12,7 @@
 namespace bcsc {
 namespace {
 
-/// The numbers of a view as lines that lie together: one of all values, or a dense matrix's rows or columns.
+/// The numbers of a view as contiguous lines: one of all values, or a dense matrix's rows or columns.
 template <class T>
 struct number_lines {
   const T* first = nullptr;
