@@ -15,9 +15,9 @@
 #include "bench/harness/program.hpp"
 #include "bench/harness/stage.hpp"
 
-/// How far products are from a reference in higher precision (fp64; long double for fp64), and how near to the bound
-/// that is promised (bench/harness/bound.hpp): the plan's choice in every precision, and all configs of every
-/// algorithm. Nothing is timed. B is uniform in [-1, 1).
+/// How far products are from a reference in higher precision (fp64; long double for fp64), and how close to the
+/// promised bound (bench/harness/bound.hpp): the plan's choice in every precision, and all configs of every algorithm.
+/// Nothing is timed. B is uniform in [-1, 1).
 namespace {
 
 using namespace bcsc;

@@ -51,7 +51,7 @@ constexpr double share_of_trying = 0.5;
 /// Aimed at for all samples of one matrix; preparing and checking take about as long again. --thorough knows no limit.
 constexpr double timing_seconds_per_matrix = 8;
 
-/// A product that took this long needs no second look to be planned for.
+/// A product that took this long needs no second estimate of its time.
 constexpr double long_seconds = 0.05;
 
 /// An entry, and what starts it if it may be timed.

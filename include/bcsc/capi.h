@@ -16,8 +16,8 @@
 
        bcsc_plan_options options = {.size = sizeof options, .cols = 128};
 
-      Structs grow only at the end. One from an older header (smaller) is taken as if the rest were 0; one from a newer
-      header (larger) is an error if it asks for anything that this library does not know. */
+   Structs grow only at the end. One from an older header (smaller) is taken as if the rest were 0; one from a newer
+   header (larger) is an error if it asks for anything that this library does not know. */
 
 #ifdef __cplusplus
 extern "C" {
