@@ -12,7 +12,7 @@
 #include "bcsc/files.hpp"
 
 #pragma GCC visibility push(default)
-/// The .bcsc container: any matrix of this library in one file, checksummed, usable as it is mapped.
+/// The .bcsc container: any matrix of this library in one file, checksummed, used in place once it is mapped.
 /// docs/container.md has its layout, byte for byte.
 namespace bcsc {
 

@@ -65,7 +65,7 @@ std::string why_not_fetch();
 /// downloads, the others wait for it. The cached file appears whole or not at all.
 /// Throws error{invalid_argument} for an option, {unsupported} if why_not_fetch() (or, for `sha256`, without
 /// libcrypto), {network_error}, {io_error} for the cache, {checksum_mismatch}, {size_mismatch} for another matrix,
-/// {cancelled}, and, whatever else the server sent, what a reader throws of it: {corrupt_compression | truncated |
+/// {cancelled}, and, for anything else that was sent, what a reader throws: {corrupt_compression | truncated |
 /// decompression_limit | parse_error | ...}.
 fetched fetch(const entry& matrix, const fetch_options& options = {});
 /// The same for a name as find() takes it.
