@@ -47,12 +47,12 @@ T odd_value(odd kind) {
   return static_cast<T>(3 * static_cast<double>(limits::denorm_min()));
 }
 
-/// The whole row becomes the odd value. For C0 as well.
+/// The whole row becomes the odd value. For C0, too.
 template <class T>
 void plant(dense_table<T>& b, std::int64_t row, odd kind) {
   for (std::int64_t j = 0; j < b.cols; ++j) b(row, j) = odd_value<T>(kind);
 }
-/// A single element does.
+/// Only a single element does.
 template <class T>
 void plant(dense_table<T>& b, std::int64_t row, std::int64_t col, odd kind) {
   b(row, col) = odd_value<T>(kind);
