@@ -57,7 +57,7 @@ struct options {
   std::vector<std::string> types = {"fp32", "fp64"}, matrices;
 };
 
-/// Somebody who computes the product.
+/// One way to compute the product.
 struct contender {
   std::string name, group;
   bench::prepared ready;

@@ -49,7 +49,7 @@ struct options {
   bool does(std::string_view part) const { return std::ranges::count(parts, part) > 0; }
 };
 
-/// How B and C lie, beside packed and on 256-byte boundaries.
+/// How B and C lie, if not packed on 256-byte boundaries.
 struct placing {
   std::string_view name;
   std::int64_t b_offset = 0, c_offset = 0, more_ld = 0;  ///< in values
@@ -285,7 +285,7 @@ class edge_report {
     told["misaligned"] = {{"products", list}, {"worst", to_json(misaligned_)}};
   }
 
-  /// The deterministic plan beside the free one, and whether it keeps its word.
+  /// The deterministic plan against the free one, and whether it keeps its word.
   void determinism(json& told) {
     json list = json::array();
     std::optional<judged> worst;

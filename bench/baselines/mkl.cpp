@@ -27,7 +27,7 @@ constexpr int layout_row_major = 101, layout_col_major = 102;
 struct matrix_descr {
   int type = 20;  // general
   int mode = 40;  // ignored
-  int diag = 50;  // not looked at
+  int diag = 50;  // ignored
 };
 using handle = void*;
 

@@ -36,7 +36,7 @@ template <number T>
 struct rival {
   std::string name;          ///< "cusparse-csr-alg3"
   std::string group;         ///< those that are compared as one: "cusparse", "cublas", "eigen", "reference"
-  bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is told, not judged
+  bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is reported, not judged
   bool other_layout = true;  ///< thorough runs measure it in the layout that was not asked for, too
   std::optional<std::int64_t> only_cols = {};  ///< the one N that it computes; none: every N
   bool thorough = false;                       ///< hardly ever the fastest: measured in thorough runs only

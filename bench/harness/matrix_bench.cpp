@@ -128,7 +128,7 @@ class matrix_bench {
     return time_candidates(cols);
   }
 
-  /// Of the library's own, beside the plan, by algorithm.
+  /// The library's own configs to measure besides the plan, by algorithm.
   std::vector<std::vector<kernel_info>> configs_to_try() const {
     const auto& named = room_.options.kernels;
     if (named.empty() && !room_.options.is_thorough()) return {};

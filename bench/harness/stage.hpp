@@ -55,7 +55,7 @@ class stage {
   virtual std::int64_t num_flushes() const = 0;
   virtual std::int64_t flush_bytes() const = 0;
   /// Foreign work, as between two products of an iteration: adds to foreign_bytes() of other memory, over and over. On
-  /// a GPU it is started on the stream, and takes longer than the host needs to start a product behind it.
+  /// a GPU it is started on the stream, and takes longer than the host needs to start a product after it.
   virtual void foreign_work() = 0;
   virtual std::int64_t foreign_bytes() const = 0;
   /// Bytes read plus bytes written per second of the best of several large copies.

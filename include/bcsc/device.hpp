@@ -54,7 +54,7 @@ class device_matrix {
 
  private:
   View view_{};
-  std::shared_ptr<void> arrays_;  // shared by nobody: a unique owner whose type stays in the library
+  std::shared_ptr<void> arrays_;  // never shared: a unique owner whose type stays in the library
 };
 
 template <element T, index I = std::int32_t>

@@ -213,7 +213,8 @@ void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& 
 
 /// Writes what scipy.sparse.load_npz reads as a csr_matrix: every bit of the values, stored zeros and infinities too.
 /// `compressed` as in save_npz: deflated rather than stored. Equal matrices give equal files; the file is written
-/// beside and renamed. Throws error{io_error | cancelled | unsupported}, the last in a build without libarchive.
+/// beside its target and renamed. Throws error{io_error | cancelled | unsupported}, the last in a build without
+/// libarchive.
 template <value T, index I>
 BCSC_EXPORT void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true,
                            const progress_callback& progress = {});

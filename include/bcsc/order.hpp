@@ -35,7 +35,7 @@ template <element T, index I>
 BCSC_EXPORT std::vector<std::int64_t> order_rows_by_similarity(const csr_view<T, I>& a,
                                                                const order_options& options = {});
 
-/// Row i of the result is row order[i] of `a`. Throws error{invalid_argument} where `order` is no permutation.
+/// Row i of the result is row order[i] of `a`. Throws error{invalid_argument} where `order` is not a permutation.
 template <element T, index I>
 BCSC_EXPORT csr_matrix<T, I> permute_rows(const csr_view<T, I>& a, std::span<const std::int64_t> order);
 

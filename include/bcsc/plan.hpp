@@ -49,8 +49,8 @@ struct expert_plan_options {
   std::string kernel = {};   ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
   std::int64_t m_block = 0;  ///< force the height of the row blocks; 0: the plan chooses
   row_blocks boundaries = row_blocks::uniform;
-  /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
-  /// in A's order all the same. Found on the host, and kept by update_values.
+  /// Store the rows in the order that order_rows_by_similarity finds, unless that does not improve the reuse; C comes
+  /// out in A's order all the same. Found on the host, and kept by update_values.
   bool reorder_rows = false;
   /// How a column-major B is read. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are
   /// none on the CPU or for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.

@@ -12,7 +12,7 @@
 
 #include "test/support/oracle.hpp"
 
-/// Products of a B that is not all finite, by an oracle of its own: only stored entries of A take part, an explicit
+/// Products of a B that is not all finite, by an independent oracle: only stored entries of A take part, an explicit
 /// zero like any other. A test plants an odd value in one row of B (plant), asks what may come out (multiply_stored),
 /// and compares class by class, and within the bound where both are finite (expect_stored_only).
 namespace bcsc::test {

@@ -44,7 +44,7 @@ namespace {
 using test::gzipped;
 using test::tarred;
 
-/// One way to read: by the public function, and in chunks of so many bytes.
+/// One way to read: by the public function, and in chunks of a given size.
 struct reader {
   std::function<void(const std::filesystem::path&, const read_options&)> file;
   std::function<void(files::source&, std::size_t)> chunks;

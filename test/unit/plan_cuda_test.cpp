@@ -448,7 +448,7 @@ TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
   for (auto& s : streams) cudaStreamDestroy(s);
 }
 
-/// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched beside C.
+/// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched but C.
 template <class T>
 void turn_large_c(const context& ctx) {
   constexpr std::int64_t n = 300, cols = 200, members = 2;

@@ -157,7 +157,7 @@ TEST(ScanReal, TakesFortransExponents) {
   EXPECT_EQ(*at, ' ');
 }
 
-/// Every number of digits, with every byte that is no digit behind it.
+/// Every number of digits, followed by every byte that is not a digit.
 TEST(ScanNatural, TakesAllDigitsAndNoMore) {
   std::mt19937_64 random(3);
   for (int digits = 0; digits <= 22; ++digits) {

@@ -250,7 +250,7 @@ TEST_P(size, of_the_rows_is_held_by_views) {
   }
   validate(ell_view<float, I>{.rows = n, .cols = n, .block = 7});
 
-  // Sorting entries of a matrix with so many rows takes memory for the entries only.
+  // Sorting entries of a matrix with this many rows takes memory for the entries only.
   const coo_matrix<float, I> sorted(n, n, {n - 1, 0, n / 2, n - 1}, {n - 1, n - 1, 5, n - 1}, {1, 2, 3, 4});
   EXPECT_EQ(test::sorted_entries(sorted), (std::vector<test::stored_entry>{{0, n - 1, test::bits_of(2.0f)},
                                                                            {n / 2, 5, test::bits_of(3.0f)},
