@@ -744,7 +744,7 @@ TEST(emulated_gpu, reads_operands_as_the_matrix_units_do) {
   EXPECT_EQ(c[0], 65504 * 0x1p-24f);
 }
 
-// --- A kernel of the library that is in no table ----------------------------------------------------------------
+// --- A kernel of the library that is in no table --------------------------------------------------------------------
 
 template <class T>
 void turn_there_and_back() {
