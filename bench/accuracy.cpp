@@ -15,9 +15,9 @@
 #include "bench/harness/program.hpp"
 #include "bench/harness/stage.hpp"
 
-/// How far products are from a reference in higher precision (fp64; long double for fp64), and how near to the bound
-/// that is promised (bench/harness/bound.hpp): the plan's choice in every precision, and all configs of every
-/// algorithm. Nothing is timed. B is uniform in [-1, 1).
+/// How far products are from a reference in higher precision (fp64; long double for fp64), and how close to the
+/// promised bound (bench/harness/bound.hpp): the plan's choice in every precision, and all configs of every algorithm.
+/// Nothing is timed. B is uniform in [-1, 1).
 namespace {
 
 using namespace bcsc;
@@ -33,7 +33,7 @@ struct options {
   double max_seconds = 1e9;
 };
 
-/// Who computed: the plan in a precision, or the configs of an algorithm that promise the same.
+/// What computed it: the plan in a precision, or the configs of an algorithm that promise the same.
 struct group {
   std::string name;  ///< "plan", or the algorithm
   compute_class compute = compute_class::full;
@@ -65,7 +65,7 @@ struct group_accuracy {
   double mean_share() const { return num_configs > 0 ? sum_share / static_cast<double>(num_configs) : 0; }
 };
 
-/// 2^-24 where sums are fp32, 2^-53 where they are fp64: what errors are told in.
+/// The unit of errors: 2^-24 where sums are fp32, 2^-53 where they are fp64.
 double unit_roundoff_of(value_type type) { return std::ldexp(1.0, type == value_type::fp64 ? -53 : -24); }
 
 bool same_promise(const group& a, const kernel_info& config) {

@@ -40,8 +40,8 @@ struct options {
   bool times() const { return samples > 0 && !profile; }
 };
 
-/// Reads as much as flush() writes and writes next to nothing: behind it, the lines that flush() left in the cache have
-/// been written back, so that the product that follows does not pay for it. A product itself, of a matrix with one
+/// Reads as much as flush() writes and writes next to nothing: after it, the dirty lines that flush() left in the cache
+/// have been written back, so that the product that follows does not pay for it. Itself a product, of a matrix with one
 /// entry in each column: it reads B once.
 class sweeper {
  public:
@@ -51,7 +51,7 @@ class sweeper {
         c_(where, rows * cols),
         plan_(ctx, matrix(), {.cols = cols}),
         stream_(where.stream()) {
-    where.poison(b_.data(), b_.bytes());  // any values do
+    where.poison(b_.data(), b_.bytes());  // any values will do
   }
   void run() const {
     const dense_view<const float> b(b_.data(), inner_, cols);
@@ -132,9 +132,9 @@ json measure(bench::place& here, const bench::loaded_matrix& m, const options& w
   told["kernel"] = facts.kernel.name;
   told["m_block"] = facts.m_block;
   if (wanted.profile) {
-    product();  // its code is loaded
+    product();  // loads its code
     where.flush();
-    const sweeper sweep(here.ctx, where, where.flush_bytes());  // whose making touches the cache
+    const sweeper sweep(here.ctx, where, where.flush_bytes());  // making it touches the cache
     where.flush();
     sweep.run();
     where.profiled(product);

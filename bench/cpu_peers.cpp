@@ -34,7 +34,7 @@
 #include "core/fail.hpp"
 
 /// The CPU plan beside Eigen and MKL, row-major. Everything is checked against a reference in higher precision before
-/// it is timed; then all take turns, so that whatever else the machine does meets them alike.
+/// it is timed; then all take turns, so that whatever else the machine does affects them alike.
 namespace {
 
 using namespace bcsc;
@@ -57,7 +57,7 @@ struct options {
   std::vector<std::string> types = {"fp32", "fp64"}, matrices;
 };
 
-/// Somebody who computes the product.
+/// One way to compute the product.
 struct contender {
   std::string name, group;
   bench::prepared ready;
@@ -75,11 +75,11 @@ double seconds_of(const launch& work, std::int64_t count) {
   return now() - begin;
 }
 
-/// A sample is as many products as last this long.
+/// A sample is as many products as take this long.
 constexpr double sample_seconds = 2e-3;
 
-/// Each takes one sample after the other, `rounds` times around, or as often as `seconds` allow but min_rounds.
-/// Before a short one comes a product that is not timed, for the others have used the cache.
+/// Each takes one sample after the other, `rounds` times around, or as often as `seconds` allow, but at least
+/// min_rounds times. A short one follows an untimed product, since the others have used the cache.
 void take_turns(std::vector<contender>& all, int rounds, double seconds) {
   double round_seconds = 0;
   for (contender& c : all) {
@@ -184,7 +184,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
   if (o.configs) {
     for (const auto& algorithm : ours.configs_by_algorithm(false)) {
       for (const kernel_info& config : algorithm) {
-        // Wider tiles than the least that holds all columns do the same.
+        // Tiles wider than the narrowest that holds all columns do the same work.
         const bool is_wide = std::ranges::any_of(algorithm, [&](const kernel_info& other) {
           return other.m_tile == config.m_tile && other.n_tile < config.n_tile && other.n_tile >= cols;
         });
@@ -384,7 +384,7 @@ bool measure_all(const context& ctx, const options& o) {
       leave_out(m.from.name, to_string(value_type_of<T>), cols);
       return;
     }
-    // Half of what is left, shared alike: matrices have to be read and results checked, too.
+    // Half of what is left, shared equally: matrices have to be read and results checked, too.
     const double seconds = 0.5 * left / static_cast<double>(remaining--);
     json c = measure_case<T>(ctx, *where, others, o, m.from.name, a.view(), cols, seconds);
     all_right = all_right && c["failures"].empty();

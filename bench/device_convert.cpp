@@ -89,7 +89,7 @@ conversion to_compact_form(const context& ctx, const csr_matrix<float>& a, const
   return c;
 }
 
-/// As plans do: converters that the library keeps to itself, with the context's memory.
+/// As in plans: by converters that the library keeps to itself, with the context's memory.
 template <class Work>
 auto with_memory_of(const context& ctx, const Work& work) {
   const core::gpu::pool_guard pool(ctx.state().pool);

@@ -49,7 +49,7 @@ struct options {
   bool does(std::string_view part) const { return std::ranges::count(parts, part) > 0; }
 };
 
-/// How B and C lie, beside packed and on 256-byte boundaries.
+/// How B and C lie, if not packed on 256-byte boundaries.
 struct placing {
   std::string_view name;
   std::int64_t b_offset = 0, c_offset = 0, more_ld = 0;  ///< in values
@@ -73,7 +73,7 @@ void keep_worse(std::optional<judged>& worst, double ratio, std::string what) {
   if (!worst || ratio > worst->ratio) worst = judged{ratio, std::move(what)};
 }
 
-/// Of everything measured: for the last lines.
+/// Totals over everything measured, for the last lines.
 struct tally {
   std::optional<judged> step, dip, misaligned, deterministic;
   std::int64_t num_steps = 0, broken_steps = 0, num_misaligned = 0, broken_misaligned = 0;
@@ -183,8 +183,8 @@ class edge_matrix {
     return (rows + max_more_ld) * (cols + max_more_ld) + max_offset;
   }
 
-  /// B filled and on the stage, C beside it. What lies between B's elements is NaN, so that whoever multiplies it is
-  /// found out.
+  /// B filled and on the stage, C beside it. What lies between B's elements is NaN, so that a kernel that multiplies it
+  /// is caught.
   std::pair<dense_view<const T>, dense_view<T>> operands(std::int64_t n, layout order, const placing& as) {
     const bool by_row = order == layout::row_major;
     const auto ld_of = [&](std::int64_t rows) { return (by_row ? n : rows) + as.more_ld; };
@@ -230,8 +230,8 @@ class edge_report {
  private:
   using ready = typename edge_matrix<T>::ready;
 
-  /// t(N + 1) / t(N) shall stay below max_step. Of the reverse, how much longer a product takes than that with one
-  /// column more, the worst is told.
+  /// t(N + 1) / t(N) must stay below max_step. The worst of the reverse is reported, too: how much longer a product
+  /// takes than the one with a column more.
   void odd(json& told) {
     json list = json::array(), steps = json::array();
     std::int64_t before = 0;
@@ -285,7 +285,7 @@ class edge_report {
     told["misaligned"] = {{"products", list}, {"worst", to_json(misaligned_)}};
   }
 
-  /// The deterministic plan beside the free one, and whether it keeps its word.
+  /// The deterministic plan against the free one, and whether it keeps its word.
   void determinism(json& told) {
     json list = json::array();
     std::optional<judged> worst;
@@ -309,7 +309,7 @@ class edge_report {
         one["same_kernel"] = same_kernel;
         one["over_free"] = ratio;
         others += !same_kernel;
-        // Of one kernel there is nothing to pay: the ratio is the noise.
+        // The same kernel twice costs nothing extra: the ratio is noise.
         if (!same_kernel) {
           keep_worse(worst, ratio, fmt::format("N = {}", n));
           keep_worse(total_.deterministic, ratio, fmt::format("{}, N = {}", case_name(), n));

@@ -55,8 +55,8 @@ int multiprocessors_of(const json& document) {
   return std::stoi(found[1]);
 }
 
-/// `known`, measured once more. What else a machine does only ever adds to a time: the least one counts. So documents
-/// of kernels that have been replaced by slower ones have to go.
+/// Adds another measurement of `known`. Other load on a machine only ever adds to a time, so the least one counts;
+/// documents of kernels that have since been replaced by slower ones therefore have to go.
 void add_times(measured_case& known, const measured_case& again) {
   const auto same = [](const plan::product_shape& p) {
     return std::tuple(p.rows, p.inner, p.nnz, p.shared_nnzc, p.longest_row, p.multiprocessors);

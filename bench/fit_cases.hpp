@@ -35,10 +35,11 @@ const timing& fastest_config(const measured_case& c);
 /// How B lies.
 enum class operand { row_major, in_place };
 
-/// Throws error{io_error}, and nlohmann's for what is no JSON.
+/// Throws error{io_error}, and nlohmann's for what is not JSON.
 std::vector<nlohmann::json> read_documents(const std::vector<std::string>& files);
 
-/// The cases with B so from all documents, by matrix, type and N, with the times of the configs of `algorithms`.
+/// The cases of all documents in which B lies as `b` says, by matrix, type and N, with the times of the configs of
+/// `algorithms`.
 std::vector<measured_case> read_cases(const std::vector<nlohmann::json>& documents, backend where,
                                       const std::vector<std::string>& algorithms, operand b);
 

@@ -29,8 +29,8 @@
 /// lib/plan/cpu_costs.hpp. Configs of a value type that none of the files holds keep the costs that they have.
 ///
 /// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
-/// slower the config is beside the fastest: how much a config loses that would not be chosen does not matter. How far
-/// the costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
+/// slower the config is relative to the fastest: by how much a config loses that would not be chosen does not matter.
+/// How far the costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
 namespace {
 
 using namespace bcsc;
@@ -253,7 +253,7 @@ void print(value_type type, const char* what, const quality& q) {
   fmt::print("\n");
 }
 
-/// What is known of the types that nothing was fitted to, as it is.
+/// Keeps what is known of the types that nothing was fitted to.
 void keep_the_others(fitted& known, std::span<const plan::measured_config> configs,
                      std::span<const plan::measured_case> cases) {
   std::set<value_type> of;
@@ -282,12 +282,12 @@ std::string origin(const std::set<value_type>& of, const std::vector<std::string
   return text + line;
 }
 
-/// As a literal, which does not look as if something were left to do, nor like a trigraph.
+/// As a string literal without a to-do marker or a trigraph in it.
 std::string quoted(std::string_view text) {
   std::string inside;
   for (const char c : text) {
     if (c == '"' || c == '\\') inside += '\\';
-    // Of "XXX" and of a trigraph no two stand together.
+    // Splits "XXX" and trigraphs, in which these characters stand side by side.
     constexpr std::string_view apart = "Xx?";
     if (apart.find(c) != std::string_view::npos && !inside.empty() &&
         apart.find(inside.back()) != std::string_view::npos)

@@ -14,8 +14,8 @@
 #include "bcsc/bcsc.hpp"
 #include "bcsc/generate.hpp"
 
-/// Products of one matrix on a GPU, timed when it is told to: two builds of the library, each with this program, take
-/// turns under bench/report/compare_builds.py. It sees the public headers alone, so that older trees compile it, too.
+/// Times products of one matrix on a GPU on command: two builds of the library, each with this program, take turns
+/// under bench/report/compare_builds.py. It uses only the public headers, so that older trees compile it, too.
 ///
 ///     timed_products MATRIX < COMMANDS
 ///
@@ -85,7 +85,7 @@ class timed_plan_of : public timed_plan {
   void run() override { plan_.run(static_cast<scalar_of<T>>(1), b_view_, static_cast<scalar_of<T>>(0), c_view_); }
 
  private:
-  /// The same numbers again and again: to draw them all would take longer than the products.
+  /// The same numbers again and again: drawing them all would take longer than the products.
   void fill_b() {
     std::vector<T> values(std::min(b_bytes_ / sizeof(T), std::size_t{1} << 20));
     std::uint32_t state = 1;
@@ -108,7 +108,7 @@ class timed_plan_of : public timed_plan {
   dense_view<T> c_view_;
 };
 
-/// Microseconds a product, of as many as fill two milliseconds.
+/// Microseconds per product, over as many as fill two milliseconds.
 double sample(timed_plan& plan, cudaEvent_t begin, cudaEvent_t end) {
   const auto us_of = [&](int products) {
     check(cudaEventRecord(begin));

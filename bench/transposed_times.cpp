@@ -21,7 +21,7 @@
 
 /// C = A' * B in three ways: by a plan that stores A', by one that reads A as another plan stores it (every config of
 /// its table), and by cuSPARSE from CSR of A. Times are those of config_times: the least of few runs, warm, not for
-/// claims. The first two results are compared, and how far they lie apart is told.
+/// claims. The first two results are compared, and their difference is reported.
 namespace {
 
 using namespace bcsc;

@@ -123,7 +123,7 @@ prepared make_ready(const std::shared_ptr<handles>& library, stage& where, Descr
   return ready;
 }
 
-/// The same from arrays that several products share: their making counts as conversion for each.
+/// The same from arrays that several products share: making them counts as conversion for each.
 template <number T, class Arrays, class DescribeA>
 prepared make_ready_from(std::shared_ptr<const Arrays> arrays, const std::shared_ptr<handles>& library, stage& where,
                          DescribeA describe_a, dense_view<const T> b, dense_view<T> c, cusparseSpMMAlg_t algorithm) {

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-/// Eigen's sparse product, compiled once for each instruction set, as our own kernels are: Eigen itself decides when it
-/// is compiled, and a comparison with its SSE2 code on a machine with AVX-512 would be none. Each copy has its own
-/// Eigen namespace (renamed on the compiler's command line), so that the linker cannot mix them.
+/// Eigen's sparse product, compiled once for each instruction set, as our own kernels are: Eigen picks its instruction
+/// set at compile time, and its SSE2 code would be no fair match on a machine with AVX-512. Each copy has its own Eigen
+/// namespace (renamed on the compiler's command line), so that the linker cannot mix them.
 namespace bcsc::bench {
 
 template <class T>

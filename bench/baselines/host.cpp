@@ -8,8 +8,8 @@
 #include "bench/baselines/eigen_product.hpp"
 #endif
 
-/// What the CPU offers beside us: Eigen's row-major sparse times dense, with the same number of threads, and our own
-/// serial reference.
+/// What the CPU offers for comparison: Eigen's row-major sparse times dense, with the same number of threads, and our
+/// own serial reference.
 namespace bcsc::bench {
 
 namespace {

@@ -10,7 +10,7 @@
 #include "bench/harness/contender.hpp"
 #include "core/fail.hpp"
 
-/// Intel's MKL, loaded from where the user says it lies: its inspector-executor interface, row-major, 32-bit indices.
+/// Intel's MKL, loaded from the path that the user gives: its inspector-executor interface, row-major, 32-bit indices.
 /// Neither its headers nor its libraries are needed to build. Declarations follow the "oneMKL Developer Reference for
 /// C", sections "Inspector-Executor Sparse BLAS" and "Support Functions".
 namespace bcsc::bench {
@@ -26,8 +26,8 @@ constexpr int layout_row_major = 101, layout_col_major = 102;
 
 struct matrix_descr {
   int type = 20;  // general
-  int mode = 40;  // not looked at
-  int diag = 50;  // not looked at
+  int mode = 40;  // ignored
+  int diag = 50;  // ignored
 };
 using handle = void*;
 
@@ -101,7 +101,7 @@ template <value T>
 class sparse_matrix {
  public:
   sparse_matrix(const mkl_functions& mkl, const csr_view<T, std::int32_t>& a) : mkl_(mkl) {
-    // MKL does not write to them, though it does not say so.
+    // MKL does not write to them, though its interface does not say so.
     auto* const row_ptr = const_cast<std::int32_t*>(a.row_ptr.data());
     auto* const col_ind = const_cast<std::int32_t*>(a.col_ind.data());
     require_success(
@@ -119,7 +119,7 @@ class sparse_matrix {
   handle handle_ = nullptr;
 };
 
-/// What the hints are told: MKL is to spend on its inspection whatever it can use.
+/// Passed to MKL's hints, so that it puts all it can into its inspection.
 constexpr int expected_calls = 1000;
 
 class mkl_rivals final : public rivals {
@@ -137,7 +137,7 @@ class mkl_rivals final : public rivals {
 
   std::string main_group() const override { return "mkl"; }
   void describe(machine_facts& facts) const override { facts.versions["mkl"] = version_; }
-  using rivals::on;  // of the others there are none
+  using rivals::on;  // the other types have none
   std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
   std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
 
@@ -167,7 +167,7 @@ class mkl_rivals final : public rivals {
             }};
   }
 
-  /// N = 1 has a function of its own, which keeps A in a form that nothing else can use: a group of its own.
+  /// N = 1 has its own function, whose form of A nothing else can use: hence its own group.
   template <value T>
   rival<T> vector_product(const problem<T>& p) const {
     return {.name = "mkl-mv",

@@ -14,7 +14,7 @@
 #include "bench/harness/report.hpp"
 #include "core/fail.hpp"
 
-// The story: each matrix is read; in each value type it is put on the stage and measured (matrix_bench.cpp).
+// Each matrix is read, and in each value type put on the stage and measured (matrix_bench.cpp).
 namespace bcsc::bench {
 
 namespace {
@@ -68,7 +68,7 @@ void run_input(bench_room& room, run_result& run, const input& from,
   }
 }
 
-/// Our algorithms of which configs are measured, in the tables' order.
+/// Our algorithms whose configs are measured, in the tables' order.
 std::vector<std::string> algorithms_of(backend where, const bench_options& options) {
   const auto& named = options.kernels;
   std::vector<std::string> names;

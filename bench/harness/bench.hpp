@@ -29,9 +29,9 @@ struct bench_options {
   bool thorough = false;
   bool full = false;  ///< thorough, and every config of every kernel
   bool is_thorough() const { return thorough || full; }
-  /// Configs, or algorithms with all their configs: only these of the library's own, beside the plan ("plan" names
-  /// nothing but it). Their times of conversion are not measured: configs that read A in the same form share it. Empty:
-  /// as `thorough` and `full` say.
+  /// Configs, or algorithms with all their configs: only these of the library's own, besides the plan ("plan" names it
+  /// alone). Conversion times are not measured, since configs that read A in the same form share it. Empty: as
+  /// `thorough` and `full` say.
   std::vector<std::string> kernels;
   timing_options timing;
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files
@@ -39,7 +39,7 @@ struct bench_options {
 
   bool json_to_stdout = false;  ///< JSON instead of the table
   std::filesystem::path out;    ///< JSON file; empty: none
-  /// Told how much is done, in [0, 1], and what comes next.
+  /// Called with the share done, in [0, 1], and what comes next.
   std::function<void(double done, std::string_view next)> progress;
 };
 

@@ -12,14 +12,14 @@ namespace bcsc::bench {
 
 namespace {
 
-/// A GPU's is a constant of the device; that of a CPU depends on who else is at work.
+/// A GPU's is a constant of the device; a CPU's depends on what else is running.
 double copy_bandwidth(const bench_room& room) {
   const auto measure = [&] { return room.where->measure_copy_bandwidth(); };
   std::filesystem::path folder;
   try {
     if (room.ctx.kind() == backend::cuda) folder = suitesparse::cache_folder();
   } catch (const error&) {
-    // There is none to remember it in.
+    // No cache folder to remember it in.
   }
   if (folder.empty()) return measure();
   const machine_facts& machine = room.machine;

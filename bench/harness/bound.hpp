@@ -9,7 +9,7 @@
 #include "bcsc/elements.hpp"
 #include "bcsc/registry.hpp"
 
-/// The error that a right product may have. Whoever judges one, judges it by this.
+/// The error that a correct product may have. Every check of a product uses it.
 namespace bcsc::bench {
 
 /// gamma_n(u) = n u / (1 - n u). Infinite for n u >= 1.
@@ -46,13 +46,13 @@ class row_bound {
   double gamma_, underflow_;
 };
 
-/// What a product may err whose sums of `num_terms` are kept in T itself (fp16, bf16) or whose factors are rounded to
-/// TF32 (fp32), and half of |A||B| at most: what errs more is wrong, not inaccurate.
+/// The error allowed to a product whose sums of `num_terms` are kept in T itself (fp16, bf16) or whose factors are
+/// rounded to TF32 (fp32), at most half of |A||B|: anything beyond is wrong, not inaccurate.
 template <number T>
 error_bound coarse_bound(std::int64_t num_terms) {
   constexpr double tf32 = 0x1p-11;
   constexpr double u = std::is_same_v<T, float> ? tf32 : static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
-  // Rounding both factors by r errs by 2 r + r^2.
+  // Rounding both factors by r gives an error of 2 r + r^2.
   return {.rounding = std::min(gamma_bound(static_cast<double>(num_terms + 3), u), 0.5) / 2};
 }
 

@@ -27,7 +27,7 @@ T rounded_up(accumulator<T> x) {
   return nearest < x ? std::nextafter(nearest, std::numeric_limits<T>::infinity()) : nearest;
 }
 
-/// sum += v * from, size += |v * from|, over one row of B: where all the time goes, so that the compiler should
+/// sum += v * from, size += |v * from|, over one row of B: where all the time goes, so written for the compiler to
 /// vectorise.
 template <number T>
 void add_row(accumulator<T> v, const T* from, std::int64_t stride, std::int64_t count, accumulator<T>* sum,
@@ -119,7 +119,7 @@ accuracy expectation<T>::compare(dense_view<const T> c, const error_bound& allow
     const double magnitude = magnitudes[at(i, j)];
     const auto computed = static_cast<double>(c(i, j));
     const accumulator<T> right = values[at(i, j)];
-    // Then an operand is not finite: the entry is what it is in whatever order it is summed.
+    // Then an operand is not finite, and the entry is the same in whatever order it is summed.
     const bool has_class_only = !std::isfinite(right);
     if (has_class_only && is_same_class(static_cast<double>(right), computed)) {
       ++found.by_class;

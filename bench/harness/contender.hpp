@@ -25,18 +25,18 @@ struct prepared {
   double convert_seconds = 0;  ///< CSR on the host -> ready; 0 where CSR itself is multiplied
 };
 
-/// Whether the values of one column lie one behind the other, as products with a vector want them.
+/// Whether the values of one column are contiguous, as products with a vector need them.
 template <class T>
 bool is_vector(dense_view<T> x) {
   return x.cols == 1 && (x.order == layout::col_major || x.ld == 1);
 }
 
-/// Somebody else's way to compute C = op(A)*B on one matrix.
+/// Another library's way to compute C = op(A)*B on one matrix.
 template <number T>
 struct rival {
   std::string name;          ///< "cusparse-csr-alg3"
   std::string group;         ///< those that are compared as one: "cusparse", "cublas", "eigen", "reference"
-  bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is told, not judged
+  bool bounded = true;       ///< false: computes in less than T's precision (TF32); its error is reported, not judged
   bool other_layout = true;  ///< thorough runs measure it in the layout that was not asked for, too
   std::optional<std::int64_t> only_cols = {};  ///< the one N that it computes; none: every N
   bool thorough = false;                       ///< hardly ever the fastest: measured in thorough runs only
@@ -51,7 +51,7 @@ template <number T>
 struct problem {
   csr_view<T, std::int32_t> host;
   csr_view<T, std::int32_t> placed;  ///< the same on the stage
-  op transpose = op::none;           ///< C = op(A) * B; of the transpose only cuSPARSE's products from CSR are there
+  op transpose = op::none;           ///< C = op(A) * B; for the transpose only cuSPARSE's products from CSR
 };
 
 /// The libraries we compare with, opened once for all matrices.
@@ -77,7 +77,7 @@ class rivals {
 /// bench/baselines: Eigen (if it was found) and the serial reference.
 std::unique_ptr<rivals> open_cpu_rivals(int threads);
 /// bench/baselines: MKL, from `library` (the path of libmkl_rt), on the threads of libgomp, which our own code uses
-/// too. Once in a process. Throws error{io_error} if it cannot be loaded.
+/// too. Once per process. Throws error{io_error} if it cannot be loaded.
 std::unique_ptr<rivals> open_mkl_rivals(const std::string& library, int threads);
 /// bench/baselines: cuSPARSE and cuBLAS.
 std::unique_ptr<rivals> open_cuda_rivals(stage& where);

@@ -75,7 +75,7 @@ class cpu_stage final : public stage {
 #pragma omp parallel for num_threads(threads_) schedule(static)
       for (std::int64_t i = 0; i < size; ++i) to[static_cast<std::size_t>(i)] = from[static_cast<std::size_t>(i)];
       best = std::min(best, seconds_since(begin));
-      from[0] = to[static_cast<std::size_t>(size - 1)] + run;  // keeps the copies from being thrown away
+      from[0] = to[static_cast<std::size_t>(size - 1)] + run;  // keeps the copies from being optimised away
     }
     return 2.0 * 8.0 * static_cast<double>(size) / best;
   }

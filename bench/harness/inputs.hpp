@@ -22,10 +22,10 @@ struct input {
   std::optional<std::uint64_t> checksum;  ///< that a manifest promises
 };
 
-/// What the user names, spelled out: a file of any format that is read; a folder (every .mtx and .mtx.gz in it, by
-/// name); a name of the catalogue; "catalogue" (all of it); a manifest (a .json file: {"matrices": [{"specification",
+/// Expands what the user names: a file of any format that is read; a folder (every .mtx and .mtx.gz in it, by name); a
+/// name of the catalogue; "catalogue" (all of it); a manifest (a .json file: {"matrices": [{"specification",
 /// "checksum"}, ...]}, such as bench/large.json); a specification for generate::from_specification. Throws
-/// error{io_error} for a folder without such files, error{parse_error} for a manifest that is none.
+/// error{io_error} for a folder without such files, error{parse_error} for a malformed manifest.
 std::vector<input> expand_inputs(std::span<const std::string> names);
 
 struct loaded_matrix {
@@ -39,10 +39,10 @@ struct loaded_matrix {
 };
 
 /// Reads (as `reading` says) or makes it. Pattern files get values drawn from `seed`.
-/// Throws what read_csr and from_specification throw, and error{invalid_format} where a manifest's checksum is another.
+/// Throws what read_csr and from_specification throw, and error{invalid_format} where a manifest's checksum differs.
 loaded_matrix load(const input& from, std::uint64_t seed, const read_options& reading = {});
 
-/// The same, but a file of a folder that holds no real matrix gives none, and `why` is told.
+/// The same, but a file found in a folder that is no real matrix gives none, and `why` says so.
 std::optional<loaded_matrix> load_or_pass_over(const input& from, std::uint64_t seed, std::string& why);
 
 /// FNV-1a, 64 bits, over row_ptr and col_ind as 64-bit and the values as fp64, all little-endian.

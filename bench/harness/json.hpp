@@ -8,7 +8,7 @@
 #include "bench/harness/machine.hpp"
 #include "bench/harness/results.hpp"
 
-/// What every program of the benchmark says in its JSON, said the same way (docs/benchmark.md lists the keys).
+/// What the JSON of every benchmark program has in common (docs/benchmark.md lists the keys).
 namespace bcsc::bench {
 
 using json = nlohmann::ordered_json;

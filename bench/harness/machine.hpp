@@ -9,7 +9,7 @@
 
 namespace bcsc::bench {
 
-/// Where, when and with what a result came to be. Unknown parts are empty or 0.
+/// Where, when and with what a result was obtained. Unknown parts are empty or 0.
 struct machine_facts {
   std::string git_hash;  ///< of the build, or the environment's BCSC_GIT_HASH
   std::string library_version;

@@ -51,7 +51,7 @@ constexpr double share_of_trying = 0.5;
 /// Aimed at for all samples of one matrix; preparing and checking take about as long again. --thorough knows no limit.
 constexpr double timing_seconds_per_matrix = 8;
 
-/// A product that took this long needs no second look to be planned for.
+/// A product that took this long needs no second estimate of its time.
 constexpr double long_seconds = 0.05;
 
 /// An entry, and what starts it if it may be timed.
@@ -128,7 +128,7 @@ class matrix_bench {
     return time_candidates(cols);
   }
 
-  /// Of the library's own, beside the plan, by algorithm.
+  /// The library's own configs to measure besides the plan, by algorithm.
   std::vector<std::vector<kernel_info>> configs_to_try() const {
     const auto& named = room_.options.kernels;
     if (named.empty() && !room_.options.is_thorough()) return {};

@@ -47,7 +47,7 @@ launch own_kernels<T>::start(shared_plan plan, dense_view<const T> b, dense_view
 
 template <number T>
 typename own_kernels<T>::shared_plan own_kernels<T>::plan_of(const std::string& kernel, dense_view<const T> b) {
-  // A plan for column-major B holds a workspace as large as B, or as B and C: made for the moment only.
+  // A plan for column-major B holds a workspace as large as B, or as B and C: made for this call only.
   if (b.order == layout::col_major) return make(placed_, kernel, b.cols, b.order, trust::trusted);
   // The workspace is for one N.
   for (const auto& [name, made] : kept_) {

@@ -22,7 +22,7 @@
 /// What the small programs of the benchmark share: where they measure, which types they measure, how they end.
 namespace bcsc::bench {
 
-/// What a program answers.
+/// A program's exit status.
 enum exit_status : int {
   exit_done = 0,
   exit_error = 1,     ///< said on stderr
@@ -72,14 +72,14 @@ bool with_multiplied(std::string_view type, Body body) {
   return found;
 }
 
-/// A program's results: found matrix by matrix and written anew after each, with what was left out and why.
+/// A program's results: collected matrix by matrix and written anew after each, with what was left out and why.
 class results_file {
  public:
   results_file(std::string_view schema, const machine_facts& machine, std::string path);
 
   json document;  ///< {"schema", "machine", "left_out", ...}; written with "seconds"
 
-  /// Since the beginning.
+  /// Since the start.
   double seconds() const;
   /// Says so on stdout, too.
   void leave_out(std::string what);

@@ -23,7 +23,7 @@ json value_or_null(const std::optional<X>& x) {
   return x ? json(*x) : json(nullptr);
 }
 
-/// What is said of warm products has the plain name, of others the setting before it: "ratio", "cold_ratio".
+/// Keys for warm products have the plain name, others the setting as a prefix: "ratio", "cold_ratio".
 std::string key(std::string_view what, setting in) {
   return in == setting::warm ? std::string(what) : fmt::format("{}_{}", to_string(in), what);
 }

@@ -102,7 +102,7 @@ double roofline_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols
 /// Nothing if ours is not faster: never.
 std::optional<std::int64_t> payback(double convert_seconds, double ours, double rival);
 
-/// Our plan beside the best of the main rival in the same layout.
+/// Our plan against the best of the main rival in the same layout.
 struct verdict {
   const entry_result* plan = nullptr;
   const entry_result* config = nullptr;  ///< our fastest config, warm

@@ -13,8 +13,8 @@
 #include "bcsc/formats.hpp"
 #include "bench/harness/machine.hpp"
 
-/// Where a benchmark takes place: memory, clock and cache of the CPU or of one GPU behind one face, so that everything
-/// above is written once.
+/// Where a benchmark takes place: memory, clock and cache of the CPU or of one GPU behind one interface, so that
+/// everything above is written once.
 namespace bcsc::bench {
 
 inline double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -46,7 +46,7 @@ class stage {
   /// Waits for what was started; throws error{cuda_error} if it failed.
   virtual void wait() = 0;
 
-  /// Seconds that `count` calls of `work`, one behind the other, take in all: CUDA events, or the steady clock.
+  /// Seconds that `count` calls of `work`, one after the other, take in all: CUDA events, or the steady clock.
   virtual double seconds(const launch& work, std::int64_t count) = 0;
   /// Drives everything out of the last-level cache, by writing a buffer of at least twice its size. On a GPU it is
   /// started on the stream, so what follows there finds a cold cache.
@@ -54,15 +54,15 @@ class stage {
   /// How often flush() has run, and the bytes each run writes.
   virtual std::int64_t num_flushes() const = 0;
   virtual std::int64_t flush_bytes() const = 0;
-  /// Somebody else's work, as between two products of an iteration: adds to foreign_bytes() of other memory, over and
-  /// over. On a GPU it is started on the stream, and takes longer than the host needs to start a product behind it.
+  /// Foreign work, as between two products of an iteration: adds to foreign_bytes() of other memory, over and over. On
+  /// a GPU it is started on the stream, and takes longer than the host needs to start a product after it.
   virtual void foreign_work() = 0;
   virtual std::int64_t foreign_bytes() const = 0;
   /// Bytes read plus bytes written per second of the best of several large copies.
   virtual double measure_copy_bandwidth() = 0;
 
-  /// One call of `work`, all that a profiler sees that was told not to look from the start. Throws error{unsupported}
-  /// where there is none to tell.
+  /// One call of `work`: all that a profiler records which was told not to start by itself. Throws error{unsupported}
+  /// where there is no profiler to control.
   virtual void profiled(const launch&) { throw error(errc::unsupported, "a profiled product: only on a GPU"); }
 
   /// Adds what is known of the hardware and its drivers.

@@ -83,7 +83,7 @@ std::int64_t clamp_samples(double seconds_each, const timing_options& options) {
   return std::min(wanted, std::max(affordable, options.fewest_samples));
 }
 
-/// What comes before the products of a sample, behind which a GPU finds them enqueued.
+/// Starts what comes before the products of a sample; on a GPU they are enqueued while it runs.
 void start_before(stage& where, setting in) {
   switch (in) {
     case setting::warm:
@@ -202,10 +202,10 @@ double quick_seconds(stage& where, const launch& work, double best_so_far, doubl
   where.seconds(work, 1);
   double best = where.seconds(work, 1);
   const auto is_slow = [&] { return best > give_up * best_so_far; };
-  // One run alone is now and then several times too long: the host was late in starting it.
+  // A single run is now and then several times too long, when the host is late in starting it.
   if (is_slow()) best = std::min(best, where.seconds(work, 1));
   if (is_slow()) return best;
-  // Short work is repeated, or starting it once and the clock's grain would decide.
+  // Short work is repeated, or launch overhead and the clock's resolution would decide.
   constexpr double short_seconds = 1e-3, run_seconds = 2e-4;
   for (int run = 0; run < 4; ++run) {
     const double launches = std::clamp(run_seconds / std::max(best, 1e-7), 5.0, 20.0);

@@ -52,7 +52,7 @@ struct timing_options {
   double seconds = 0.02;  ///< aimed at for the samples of one entry in one setting
   std::int64_t min_samples = 10;
   std::int64_t max_samples = 20;
-  double sample_seconds = 3e-4;     ///< a warm sample is as many products as last this long
+  double sample_seconds = 3e-4;     ///< a warm sample is as many products as take this long
   double max_seconds = 1.0;         ///< beyond this, fewer samples than min_samples are taken
   std::int64_t fewest_samples = 3;  ///< however long they take
   std::vector<setting> settings{all_settings.begin(), all_settings.end()};  ///< in which products are timed
@@ -78,8 +78,8 @@ struct timing_result {
 };
 
 /// Times every request through Google Benchmark (manual time: the stage's clock) in each of the settings. The result
-/// has one element for each request. Registers benchmarks and clears the register behind it. `advanced` is told the
-/// share that is done.
+/// has one element for each request. Registers benchmarks and clears the registry afterwards. `advanced` is called with
+/// the share done.
 std::vector<timing_result> measure(stage& where, std::span<const timing_request> requests,
                                    const timing_options& options,
                                    const std::function<void(double done)>& advanced = {});

@@ -15,13 +15,13 @@ namespace bcsc {
 /// What a machine and a product look like to advise().
 struct advise_options {
   std::int64_t cols = 32;  ///< N, the columns of B and C; >= 1
-  /// Of the cache that all cores share, e.g. an H200's L2: rows of B that fit are read from memory once.
+  /// Size of the cache that all cores share, e.g. an H200's L2: rows of B that fit are read from memory once.
   std::int64_t cache_bytes = std::int64_t{50} << 20;
-  /// Bytes that a row of B read again from the cache counts, for each byte: caches are faster, not free. 0 .. 1.
+  /// What reading a byte of B again from the cache counts, in bytes from memory: caches are faster, not free. 0 .. 1.
   double cache_cost = 0.25;
-  bool narrow_columns = true;  ///< two bytes for a column where there are at most 65536, as plans on a GPU keep them
+  bool narrow_columns = true;  ///< two bytes a column where there are at most 65536, as in plans on a GPU
   std::span<const std::int64_t> m_blocks = {};  ///< 1 .. 65536 each; empty: 1, 4, 8, 16, 32, 64, 128, 256
-  bool try_orders = true;  ///< measure what order_rows_by_similarity and boundaries make of the matrix, not only count
+  bool try_orders = true;  ///< also try order_rows_by_similarity and boundaries on the matrix; else only count
 };
 
 /// One product's bytes as they are counted here: A once, C once, a row of B for each non-empty column.
@@ -34,7 +34,7 @@ struct traffic_model {
 struct height_advice {
   std::int64_t m_block = 0;
   std::int64_t num_row_blocks = 0, nnzc = 0;
-  double reuse = 0, skew = 0;  ///< as block_statistics
+  double reuse = 0, skew = 0;  ///< as in block_statistics
   std::int64_t bytes = 0;      ///< of the compact form
   traffic_model traffic;
 };
@@ -53,17 +53,17 @@ struct advice {
   double density = 0;  ///< nnz / (rows * cols)
   std::int64_t csr_bytes = 0, dense_bytes = 0;
   std::vector<height_advice> heights;  ///< one for each of m_blocks
-  std::int64_t m_block = 0;  ///< advised: the lowest with no more than 1.1 of the least traffic; 1 with the verdict csr
+  std::int64_t m_block = 0;  ///< advised: the lowest within 1.1 times the least traffic; 1 if the verdict is csr
   std::int64_t min_bytes = 0, min_traffic = 0;  ///< the m_block with the least bytes, and with the least traffic
 
-  // What else may be done at the advised height, and what it brings. nnzc falling and reuse rising are the same.
-  bool balance = false;              ///< boundaries by work: the heaviest row block would keep others waiting
+  // What else may pay at the advised height, and what it gains. Fewer nnzc and more reuse are the same thing.
+  bool balance = false;              ///< boundaries by work: the heaviest row block would keep the others waiting
   bool follow_structure = false;     ///< boundaries by structure
-  bool dense_first = false;          ///< dense columns first: both they and sparse ones hold much
+  bool dense_first = false;          ///< dense columns first: both they and sparse ones hold many non-zeros
   bool reorder = false;              ///< order the rows by similarity
   double structural_reuse = 0;       ///< with structural_boundaries; 0 where not tried
   double reordered_reuse = 0;        ///< with order_rows_by_similarity; 0 where not tried
-  double dense_column_share = 0;     ///< of the non-zeros, in columns that fill half of their row block
+  double dense_column_share = 0;     ///< of the non-zeros, in columns that fill at least half of their row block
   std::vector<std::string> reasons;  ///< a sentence for the verdict, then one for each thing advised
 };
 

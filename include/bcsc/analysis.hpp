@@ -50,7 +50,7 @@ struct roofline_model {
   double bytes = 0;  ///< format bytes of A + B + C (C twice if beta != 0)
   double flops = 0;
   double intensity() const { return bytes > 0 ? flops / bytes : 0; }
-  /// Seconds at least, for a machine of `bandwidth` bytes/s and `peak` flop/s.
+  /// A lower bound in seconds, on a machine with `bandwidth` bytes/s and `peak` flop/s.
   double seconds(double bandwidth, double peak) const;
 };
 roofline_model model_spmm(std::int64_t rows, std::int64_t inner, std::int64_t cols, std::int64_t nnz,

@@ -16,8 +16,8 @@
 #include "bcsc/values.hpp"
 
 #pragma GCC visibility push(default)
-/// Matrices whose format, element and index types are known when the program runs: what a file holds, or the command
-/// line asks for.
+/// Matrices whose format, element and index types are known only at run time: what a file holds, or the command line
+/// asks for.
 namespace bcsc {
 
 enum class matrix_format : std::uint8_t { coo, csr, csc, bsr, ell, dense, bcsc, compact_bcsc };
@@ -47,7 +47,7 @@ struct format_entry {
   using matrix = Matrix;
 };
 
-/// The table of formats: what each view is called, and who owns such a matrix.
+/// The table of formats: what each view is called, and which type owns such a matrix.
 template <class View>
 struct format_table;
 template <element T, index I>
@@ -125,17 +125,17 @@ class any_view {
 
   matrix_format format() const;
   value_type element() const;
-  /// The type of its indices; dense matrices have none: the least type that holds rows, columns and rows * columns.
+  /// The type of its indices. A dense matrix has none: the narrowest type that holds rows, columns and rows * columns.
   index_type indices() const;
   std::int64_t rows() const;
   std::int64_t cols() const;
-  /// How many values it stores; in BSR, Blocked-ELL and dense padding is among them.
+  /// How many values it stores, padding included in BSR, Blocked-ELL and dense.
   std::int64_t num_values() const;
-  /// Of all its arrays. Throws error{size_overflow}.
+  /// The bytes of all its arrays. Throws error{size_overflow}.
   std::int64_t bytes() const;
 
-  /// f(view), with the view as it is: a csr_view<float, std::int32_t>, say. Its types are View::value_t, View::index_t
-  /// (dense has none) and format_of<View>. f returns the same type for each.
+  /// f(view), with the view in its own type: a csr_view<float, std::int32_t>, say. Its types are View::value_t,
+  /// View::index_t (dense has none) and format_of<View>. f returns the same type for each.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit([&](const auto& views) -> decltype(auto) { return std::visit(f, views); }, views_);
@@ -145,7 +145,7 @@ class any_view {
   detail::by_element<detail::view_variant_of> views_;
 };
 
-/// The checks of the view's format.
+/// Checks the invariants of the view's format.
 void validate(const any_view& a);
 
 /// An owning matrix of any format, element and index type, on the host.
@@ -156,7 +156,7 @@ class any_matrix {
   template <owning_matrix Matrix>
   any_matrix(Matrix a) : matrices_(detail::matrix_variant<typename Matrix::value_t>(std::move(a))) {}
 
-  /// f(matrix), with the matrix as it is: a csr_matrix<float, std::int32_t>, say.
+  /// f(matrix), with the matrix in its own type: a csr_matrix<float, std::int32_t>, say.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit([&](const auto& matrices) -> decltype(auto) { return std::visit(f, matrices); }, matrices_);
@@ -164,7 +164,7 @@ class any_matrix {
   any_view view() const& {
     return visit([](const auto& a) { return any_view(a.view()); });
   }
-  void view() const&& = delete;  // a temporary would end before it
+  void view() const&& = delete;  // it would outlive a temporary
   operator any_view() const { return view(); }
   matrix_format format() const { return view().format(); }
   value_type element() const { return view().element(); }
@@ -187,12 +187,13 @@ class any_matrix {
   detail::by_element<detail::matrix_variant_of> matrices_;
 };
 
-/// What a conversion may be told beside the format. Each format takes what concerns it.
+/// Options of a conversion, besides the format. Each format takes those that concern it.
 struct conversion_options {
   /// Empty: the source's. Values are rounded to nearest; a pattern becomes ones, and what becomes a pattern loses its
   /// values.
   std::optional<value_type> element = {};
-  /// Of values beyond the range of `element`. What is too small for it becomes 0: analyse_narrowing() counts both.
+  /// What happens to values beyond the range of `element`. Those too small for it become 0; analyse_narrowing() counts
+  /// both.
   overflow_policy overflow = overflow_policy::refuse;
   /// Empty: int32 if rows, columns and entries fit it, else int64. What does not fit the type asked for is
   /// error{size_overflow}.
@@ -204,12 +205,12 @@ struct conversion_options {
   compact_options blocks = {};                ///< of compact BCSC; BCSC takes its m_block
 };
 
-/// Any matrix as any other: through CSR, in the memory that the steps take, each of which is freed as soon as it is
-/// used up. A matrix that is already what is asked for is returned as it is. Explicit zeros as in convert.hpp. Throws
-/// what the conversions throw, error{value_out_of_range} where options.overflow refuses a value, and error{unsupported}
-/// for a pattern that shall become BSR, Blocked-ELL or dense.
+/// Converts any matrix to any other format, through CSR; each intermediate matrix is freed as soon as it is used up. A
+/// matrix that is already what is asked for is returned as it is. Explicit zeros as in convert.hpp. Throws what the
+/// conversions throw, error{value_out_of_range} where options.overflow refuses a value, and error{unsupported} for a
+/// pattern that is to become BSR, Blocked-ELL or dense.
 any_matrix convert(any_matrix a, matrix_format to, const conversion_options& options = {});
-/// The same, of a host view, which stays; always through CSR.
+/// The same from a host view, whose arrays are left as they are; always through CSR.
 any_matrix convert(const any_view& a, matrix_format to, const conversion_options& options = {});
 
 }  // namespace bcsc

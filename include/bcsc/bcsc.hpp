@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything of libbcsc: formats, converters, files, plans, solvers. Generated and fetched matrices: bcsc/matrices.hpp.
+/// All of libbcsc: formats, converters, files, plans, solvers. Generated and fetched matrices: bcsc/matrices.hpp.
 #include "bcsc/advise.hpp"
 #include "bcsc/analysis.hpp"
 #include "bcsc/any_matrix.hpp"

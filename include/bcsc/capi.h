@@ -6,7 +6,7 @@
 
 #include "bcsc/version.h"
 
-/* The C face of the library; examples/c_api.c uses all of it.
+/* The C interface of the library; examples/c_api.c uses all of it.
 
    Functions that return int return 0 (BCSC_OK) or a code of enum bcsc_error, and never throw. A function that fails
    leaves its outputs as they were. Null for a handle, an array or an output that is needed is an error.
@@ -16,7 +16,7 @@
 
        bcsc_plan_options options = {.size = sizeof options, .cols = 128};
 
-   Structs grow at their end alone. One of an older header (smaller) is taken as if the rest were 0; one of a newer
+   Structs grow only at the end. One from an older header (smaller) is taken as if the rest were 0; one from a newer
    header (larger) is an error if it asks for anything that this library does not know. */
 
 #ifdef __cplusplus
@@ -104,7 +104,7 @@ enum bcsc_cg_stop {
 
 /* --- Errors and the version -------------------------------------------------------------------------------------- */
 
-/* "size_mismatch" for BCSC_ERROR_SIZE_MISMATCH; "unknown" for a number that is no code. */
+/* "size_mismatch" for BCSC_ERROR_SIZE_MISMATCH; "unknown" for a number that is not a code. */
 const char* bcsc_error_name(int code);
 /* What a code means, in a few words. */
 const char* bcsc_error_text(int code);
@@ -114,11 +114,10 @@ const char* bcsc_last_error(void);
 
 /* "0.1.0". */
 const char* bcsc_version(void);
-/* BCSC_VERSION_NUMBER of the library, which the header's may differ from. */
+/* BCSC_VERSION_NUMBER of the library; the header's may differ. */
 int bcsc_version_number(void);
-/* BCSC_ERROR_UNSUPPORTED unless a program that was compiled with the header of this number may use this library: of the
-   same major version (before 1.0: also of the same minor one), and not older. Say
-   bcsc_require_version(BCSC_VERSION_NUMBER) once. */
+/* BCSC_ERROR_UNSUPPORTED unless a program compiled with the header of this number may use this library: the same major
+   version (before 1.0 also the same minor one), and not older. Call bcsc_require_version(BCSC_VERSION_NUMBER) once. */
 int bcsc_require_version(int number);
 
 /* --- Contexts: where work is done -------------------------------------------------------------------------------- */
@@ -184,17 +183,17 @@ typedef struct bcsc_sparse_facts {
 
 typedef struct bcsc_read_options {
   size_t size;
-  const char* format;       /* what the file is, "edge-list" say; null: told by its content, then by its name */
+  const char* format;       /* what the file is, e.g. "edge-list"; null: recognised by its content, then its name */
   const char* member;       /* which matrix, of a file that holds several; null: the only one */
   int64_t pattern_seed;     /* of a file without values: 0: all are 1; else drawn from +-[0.5, 1.5) with this seed */
-  int64_t max_memory_bytes; /* 0: what memory there is */
+  int64_t max_memory_bytes; /* 0: all that is available */
   int real_part;            /* 1: complex values lose their imaginary parts; 0: they are an error */
   int reserved;             /* 0 */
 } bcsc_read_options;
 
 typedef struct bcsc_write_options {
   size_t size;
-  const char* format;  /* what the file shall be; null: told by its name */
+  const char* format;  /* the format to write; null: told by the file's name */
   const char* comment; /* for formats that have comments; null: none */
 } bcsc_write_options;
 
@@ -204,10 +203,10 @@ int bcsc_sparse_csr(const bcsc_csr_arrays* arrays, bcsc_sparse* matrix);
 int bcsc_sparse_bcsc(const bcsc_bcsc_arrays* arrays, bcsc_sparse* matrix);
 /* A file of any format as CSR that the handle owns, its values as `value_type`, its indices as wide as they need be. */
 int bcsc_sparse_read(const char* path, int value_type, bcsc_sparse* matrix, const bcsc_read_options* options);
-/* A host matrix as a file of any format. Nothing is left behind by a failure. */
+/* A host matrix as a file of any format. A failure leaves nothing behind. */
 int bcsc_sparse_write(bcsc_sparse matrix, const char* path, const bcsc_write_options* options);
 
-/* Host matrices as others, which their handles own. */
+/* Conversions of a host matrix; the new handle owns the result. */
 int bcsc_sparse_to_csr(bcsc_sparse matrix, bcsc_sparse* csr);
 int bcsc_sparse_to_bcsc(bcsc_sparse matrix, int64_t m_block, bcsc_sparse* bcsc);
 /* CSR of CSR, BCSC of BCSC. */
@@ -229,7 +228,7 @@ typedef struct bcsc_plan_options {
   int b_layout;      /* enum bcsc_layout */
   int compute;       /* enum bcsc_compute_class */
   int deterministic; /* 1: only kernels that are bit-equal from run to run */
-  int transposable;  /* 1: bcsc_plan_transposed() shall be possible */
+  int transposable;  /* 1: bcsc_plan_transposed() must be possible */
   int check;         /* enum bcsc_trust, of A's arrays */
   int64_t batch;     /* members of a batch that the workspace has room for; 0: 1 */
   int64_t max_workspace_bytes;
@@ -264,12 +263,12 @@ typedef struct bcsc_plan_facts {
 
 /* From CSR or BCSC on the host or (with a GPU's context) on its device, which may be freed afterwards. */
 int bcsc_plan_create(bcsc_context context, bcsc_sparse matrix, bcsc_plan* plan, const bcsc_plan_options* options);
-/* C = alpha * op(A)' * B + beta * C from the same stored matrix, made for `cols` columns of B (0: for as many).
-   BCSC_ERROR_NO_SUCH_KERNEL where no kernel can; `transposable` sees to it that one can. */
+/* C = alpha * op(A)' * B + beta * C from the same stored matrix, made for `cols` columns of B (0: for as many as the
+   plan). BCSC_ERROR_NO_SUCH_KERNEL where no kernel can; `transposable` ensures that one can. */
 int bcsc_plan_transposed(bcsc_plan plan, int64_t cols, bcsc_plan* transposed);
 /* New values on the same pattern, given in the form that the plan was made from. */
 int bcsc_plan_update_values(bcsc_plan plan, bcsc_sparse matrix);
-/* What bcsc_run_options.workspace needs at least. */
+/* The least number of bytes for bcsc_run_options.workspace. */
 int bcsc_plan_workspace_bytes(bcsc_plan plan, size_t* bytes);
 int bcsc_plan_get_facts(bcsc_plan plan, bcsc_plan_facts* facts);
 /* Kernel, m_block, why, bytes, in several lines; valid as long as the plan. */
@@ -280,9 +279,8 @@ void bcsc_plan_free(bcsc_plan plan);
    to one value of the plan's type each, to a float for fp16 and bf16. Asynchronous on CUDA; never allocates. */
 int bcsc_plan_run(bcsc_plan plan, int64_t n, const void* alpha, const void* b, int64_t ldb, const void* beta, void* c,
                   int64_t ldc, int c_layout, const bcsc_run_options* options);
-/* The same for `count` B's and C's of one shape: number k's B begins b_stride elements behind number k - 1's, and C
-   c_stride. b_stride 0: all have the same B. No C shares an element with another or with a B. count 0: nothing is
-   done. */
+/* The same for `count` B's and C's of one shape: each B begins b_stride elements after the one before, each C c_stride.
+   b_stride 0: all share one B. No C may share an element with another C or with a B. count 0: nothing is done. */
 int bcsc_plan_run_batch(bcsc_plan plan, int64_t n, int64_t count, const void* alpha, const void* b, int64_t ldb,
                         int64_t b_stride, const void* beta, void* c, int64_t ldc, int64_t c_stride, int c_layout,
                         const bcsc_run_options* options);
@@ -297,7 +295,7 @@ typedef struct bcsc_cg_options {
   size_t size;
   double tolerance;       /* on the true relative residual of each right-hand side; 0: 1e-8 */
   int64_t max_iterations; /* 0: 10000 */
-  /* Told after each iteration the largest relative residual; returning 0 stops the solve. Null: nobody is told. */
+  /* Called after each iteration with the largest relative residual; returning 0 stops the solve. Null: never called. */
   int (*progress)(void* progress_data, int64_t iteration, double residual);
   void* progress_data;
   int use_initial_guess; /* 1: X is the start vector; 0: it is overwritten, starting from 0 */
@@ -315,8 +313,8 @@ typedef struct bcsc_cg_result {
 } bcsc_cg_result;
 
 /* A X = B for a symmetric positive definite A and k right-hand sides at once. The plan, fp32 or fp64, is for a
-   row-major B. diagonal: A's, on the host, for Jacobi's preconditioner; null: none. B and X, rows x k, both in
-   `layout`, lie on the host or where the plan computes. Not converging is no error: see result->reason. */
+   row-major B. diagonal: A's, on the host, for the Jacobi preconditioner; null: none. B and X, rows x k, both in
+   `layout`, lie on the host or where the plan computes. Not converging is not an error: see result->reason. */
 int bcsc_solve_cg(bcsc_plan plan, int64_t k, const void* diagonal, const void* b, int64_t ldb, void* x, int64_t ldx,
                   int layout, bcsc_cg_result* result, const bcsc_cg_options* options);
 

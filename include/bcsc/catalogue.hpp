@@ -16,7 +16,7 @@
 /// Sparse Matrix Collection, ACM Transactions on Mathematical Software 38(1), 2011.
 namespace bcsc::suitesparse {
 
-/// Who is to be named where the catalogue or its matrices are passed on.
+/// The attribution to give where the catalogue or its matrices are passed on.
 inline constexpr std::string_view attribution =
     "SuiteSparse Matrix Collection, T. A. Davis and Y. Hu, ACM TOMS 38(1), 2011 (https://sparse.tamu.edu, CC-BY-4.0)";
 
@@ -27,7 +27,7 @@ struct entry {
   std::string_view kind;         ///< "structural problem"
   std::int64_t rows = 0, cols = 0;
   std::int64_t nnz = 0;                 ///< of the whole matrix: symmetric storage expanded, stored zeros not counted
-  std::int64_t explicit_zeros = 0;      ///< stored besides
+  std::int64_t explicit_zeros = 0;      ///< stored in addition
   double pattern_symmetry = 0;          ///< share of the off-diagonal entries (i, j) whose (j, i) is an entry too
   double numeric_symmetry = 0;          ///< ... and equal
   file_field field = file_field::real;  ///< as its Matrix Market file is stored
@@ -41,17 +41,17 @@ struct entry {
 /// All of it, group by group.
 std::span<const entry> catalogue() noexcept;
 
-/// Both ends belong to it.
+/// Both ends included.
 struct range {
   std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Everything that is said must hold.
+/// All conditions that are set must hold.
 struct filter {
   /// A glob (* ? [...]) for "Group/name", or for the name alone if it has no slash; without such characters, a part of
-  /// "Group/name". Upper and lower case are one. Empty: any.
+  /// "Group/name". Case is ignored. Empty: any.
   std::string pattern = {};
-  std::string kind = {};  ///< a part of the kind, upper and lower case one; empty: any
+  std::string kind = {};  ///< a part of the kind, case ignored; empty: any
   range rows = {}, cols = {}, nnz = {};
   std::optional<bool> positive_definite = {};
   std::optional<file_symmetry> symmetry = {};
@@ -62,8 +62,8 @@ struct filter {
 std::vector<entry> search(const filter& wanted);
 
 /// One matrix: "HB/bcsstk16", "bcsstk16" if one group alone has it, or its number in this catalogue ("1262"; "#1262"
-/// where a matrix is called so). Upper and lower case are told apart only where that matters. Throws
-/// error{invalid_argument} that lists the candidates (several) or what is called alike (none).
+/// where a matrix has that name). Case matters only where it alone tells names apart. Throws error{invalid_argument}
+/// that lists the candidates (several) or similar names (none).
 entry find(std::string_view name);
 
 }  // namespace bcsc::suitesparse

@@ -21,7 +21,7 @@ struct cg_options {
   preconditioner precondition = preconditioner::jacobi;
   bool use_initial_guess = false;  ///< X is the start vector; else it is overwritten, starting from 0
   plan_options plan = {};          ///< where a plan is made; `cols` is set to the number of right-hand sides
-  /// Told after each iteration the largest recurrence residual (relative); returning false stops.
+  /// Called after each iteration with the largest recurrence residual (relative); returning false stops.
   std::function<bool(std::int64_t iteration, double residual)> progress = {};
 };
 
@@ -49,7 +49,7 @@ struct cg_result {
 /// Conjugate gradients for a symmetric positive definite A and k right-hand sides at once: each column has its own
 /// scalars, all columns share one SpMM an iteration. A column that has converged rests.
 /// B, X: A.rows x k, on the host (staged) or, with a CUDA context, on the device; any layout.
-/// b = 0 gives x = 0. Throws error{size_mismatch | invalid_argument | ...} for bad input; not converging is no error.
+/// b = 0 gives x = 0. Throws error{size_mismatch | invalid_argument | ...} for bad input, not for lack of convergence.
 /// Source: Hestenes and Stiefel 1952; true-residual restart as in van der Vorst and Ye 2000.
 template <value T, index I>
 BCSC_EXPORT cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
@@ -60,10 +60,10 @@ cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> 
   return solve_cg(ctx, a.view(), b, x, options);
 }
 
-/// The same with a plan that there is already, for one solve after the other: A is the plan's op(A), `diagonal` [rows]
-/// that of A, on the host. Only Jacobi reads it; with preconditioner::none it may be empty. The plan is for a row-major
-/// B, and its own workspace, if it has one, serves one solve at a time. options.plan is not looked at. Throws also
-/// error{layout_mismatch}, and error{size_mismatch} for a diagonal of another length.
+/// The same with an existing plan, for solves in succession: A is the plan's op(A), `diagonal` [rows] that of A, on the
+/// host. Only Jacobi reads it; with preconditioner::none it may be empty. The plan is for a row-major B, and its own
+/// workspace, if it has one, serves one solve at a time. options.plan is ignored. Also throws error{layout_mismatch},
+/// and error{size_mismatch} for a diagonal of the wrong length.
 template <value T>
 BCSC_EXPORT cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<const T>> diagonal,
                                input_view<T> b, output_view<T> x, const cg_options& options = {});

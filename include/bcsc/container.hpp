@@ -12,12 +12,12 @@
 #include "bcsc/files.hpp"
 
 #pragma GCC visibility push(default)
-/// The .bcsc container: any matrix of this library in one file, checksummed, used where it is mapped.
+/// The .bcsc container: any matrix of this library in one file, checksummed, used in place once it is mapped.
 /// docs/container.md has its layout, byte for byte.
 namespace bcsc {
 
-/// What a container says in words: UTF-8 without NUL, keys of 1 to 255 bytes, 64 KiB in all. Well-known keys: name,
-/// source, comment, kind; and field and symmetry, which tell what the file was that the matrix came from.
+/// A container's text: UTF-8 without NUL, keys of 1 to 255 bytes, 64 KiB in all. Well-known keys: name, source,
+/// comment, kind; and field and symmetry, which describe the file that the matrix came from.
 using container_metadata = std::map<std::string, std::string, std::less<>>;
 
 /// One array of a container.
@@ -33,9 +33,9 @@ struct container_info {
   std::int64_t file_bytes = 0;
   matrix_format format = matrix_format::csr;
   value_type element = value_type::fp32;
-  std::int64_t index_bytes = 4;  ///< 4 or 8; 0 of a dense matrix
+  std::int64_t index_bytes = 4;  ///< 4 or 8; 0 for a dense matrix
   std::int64_t rows = 0, cols = 0;
-  std::int64_t num_values = 0;  ///< stored values, padding included; of a pattern the entries
+  std::int64_t num_values = 0;  ///< stored values, padding included; for a pattern its entries
   container_metadata metadata;
   std::vector<container_section> sections;  ///< in the order of the file
 };
@@ -56,10 +56,10 @@ struct container_read_options {
 container_info read_container_info(const std::filesystem::path& path);
 
 /// A container, mapped and not copied: opening it costs the checks alone, and its pages are shared with every other
-/// process that maps it. Read-only. A file that another process shortens or overwrites while it is mapped takes the
-/// matrix with it (SIGBUS, or other values): replace such files as write_container() does, or say `map = false`, which
-/// holds the file in memory. A gzipped container is expanded into memory in any case. One that was moved from may be
-/// destroyed and assigned to; all else is error{invalid_argument}.
+/// process that maps it. Read-only. If another process shortens or overwrites the file while it is mapped, the matrix
+/// goes with it (SIGBUS, or other values): replace such files as write_container() does, or set `map = false`, which
+/// holds the file in memory. A gzipped container is expanded into memory in any case. A moved-from one may be destroyed
+/// or assigned to; all else is error{invalid_argument}.
 class mapped_matrix {
  public:
   /// Throws error{io_error | bad_banner | unsupported | truncated | trailing_data | parse_error | value_out_of_range |
@@ -73,7 +73,7 @@ class mapped_matrix {
   const container_info& info() const;
   /// The matrix where it lies; valid as long as this object (moves included).
   any_view view() const&;
-  void view() const&& = delete;  // a temporary would end before it
+  void view() const&& = delete;  // it would outlive a temporary
   /// The same, of a known type: as<csr_view<float>>(). Throws error{invalid_argument} if the file holds another.
   template <matrix_view View>
   View as() const& {
@@ -96,8 +96,8 @@ class mapped_matrix {
   std::unique_ptr<impl> impl_;
 };
 
-/// A container's matrix, copied; the file is mapped only meanwhile. With `map = false` it is never mapped, and takes
-/// memory of its own until the copy is made. Throws as mapped_matrix.
+/// A container's matrix, copied; the file is mapped only during the call. With `map = false` it is never mapped, and
+/// takes memory of its own until the copy is made. Throws as mapped_matrix.
 any_matrix read_container(const std::filesystem::path& path, const container_read_options& options = {});
 
 struct container_write_options {
@@ -105,9 +105,9 @@ struct container_write_options {
   progress_callback progress = {};
 };
 
-/// Writes a host matrix of any format, which is checked first. The file is written beside, flushed to the disk and
-/// renamed, so that whoever has the old one mapped keeps it, and a failure leaves nothing behind; gzip if the path ends
-/// in ".gz". Takes no memory beside the matrix. Throws error{io_error | invalid_argument (metadata) | cancelled |
+/// Writes a host matrix of any format, which is checked first. The file is written beside its target, flushed to disk
+/// and renamed, so that whoever has the old one mapped keeps it, and a failure leaves nothing behind; gzip if the path
+/// ends in ".gz". Takes no memory beyond the matrix. Throws error{io_error | invalid_argument (metadata) | cancelled |
 /// bad_leading_dimension (a dense view that is not packed)}, and what validate(view) throws.
 void write_container(const std::filesystem::path& path, const any_view& a, const container_write_options& options = {});
 

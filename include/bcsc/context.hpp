@@ -30,7 +30,7 @@ struct device_info {
   std::string why_not;  ///< empty when usable
 };
 
-/// Every GPU of the machine. Never throws for want of one: no driver, no GPU, no CUDA build is an empty list.
+/// Every GPU of the machine. No driver, no GPU or a build without CUDA gives an empty list, never an exception.
 std::vector<device_info> devices();
 
 /// Called with one line of text, from the thread that called the library.

@@ -8,11 +8,12 @@
 #include "bcsc/formats.hpp"
 
 #pragma GCC visibility push(default)
-/// Conversions between the host formats. CSR is the hub: every format converts to it and from it, so that a pair is at
+/// Conversions between the host formats. CSR is the hub: every format converts to it and from it, so any pair takes at
 /// most two steps. All inputs are host views that hold their format's invariants; outputs do too. Explicit zeros are
 /// kept by COO, CSR, CSC, BCSC and its compact form; BSR, Blocked-ELL and dense store them as padding, so a round trip
 /// through those drops them (-0 too). Throws error{invalid_argument} for a block size < 1, error{size_overflow} where a
 /// count does not fit I, error{out_of_memory} where a result does not fit the memory, error{wrong_memory_space} for a
+/// device view.
 /// device view.
 namespace bcsc {
 
@@ -52,10 +53,10 @@ BCSC_EXPORT csr_matrix<T, I> to_csr(const dense_view<const T>& a);
 /// How to_compact cuts and orders.
 struct compact_options {
   std::int64_t m_block = 32;  ///< 1 .. 65536
-  /// Row blocks of own heights, each at most m_block: where they begin, from 0 to rows, strictly increasing. Empty:
-  /// every m_block rows.
+  /// Row blocks of individual heights, each at most m_block: where they begin, from 0 to rows, strictly increasing.
+  /// Empty: every m_block rows.
   std::span<const std::int64_t> boundaries = {};
-  /// Columns of a block with at least so many non-zeros come first, and dense_end tells where they end; 0: no such
+  /// Columns of a block with at least this many non-zeros come first, and dense_end says where they end; 0: no such
   /// order.
   std::int64_t dense_from = 0;
   /// Columns in two bytes each where there are at most 65536.
@@ -66,8 +67,8 @@ BCSC_EXPORT compact_bcsc_matrix<T, I> to_compact(const csr_view<T, I>& a, const 
 template <element T, index I>
 BCSC_EXPORT csr_matrix<T, I> to_csr(const compact_bcsc_view<T, I>& a);
 
-/// The same arrays read as the transpose, which they are without any work: CSC of A is CSR of A's transpose, and the
-/// other way round. So BCSC of the transpose is to_bcsc(transposed(csc), m_block) or to_bcsc(transpose(csr), m_block).
+/// The same arrays read as the transpose, at no cost: CSC of A is CSR of A's transpose, and vice versa. So BCSC of the
+/// transpose is to_bcsc(transposed(csc), m_block) or to_bcsc(transpose(csr), m_block).
 template <element T, index I>
 csr_view<T, I> transposed(const csc_view<T, I>& a) {
   return {a.cols, a.rows, a.col_ptr, a.row_ind, a.values, a.space};
@@ -81,11 +82,11 @@ csc_view<T, I> transposed(const csr_view<T, I>& a) {
 template <element T, index I>
 BCSC_EXPORT csr_matrix<T, I> transpose(const csr_view<T, I>& a);
 
-/// What the triangle that is not stored is to the one that is.
+/// How the triangle that is not stored follows from the one that is.
 enum class symmetry_kind : std::uint8_t { symmetric, skew_symmetric };
-/// The whole of a square matrix of which one triangle is stored, lower or upper, the diagonal with it.
+/// The whole of a square matrix of which one triangle is stored, lower or upper, diagonal included.
 /// Throws error{size_mismatch} unless square, error{structure_violation} if both triangles have entries or a skew
-/// diagonal is not 0, error{unsupported} for a skew pattern, error{size_overflow} if I does not count the entries.
+/// diagonal is not 0, error{unsupported} for a skew pattern, error{size_overflow} if I cannot count the entries.
 template <element T, index I>
 BCSC_EXPORT csr_matrix<T, I> expand_symmetric(const csr_view<T, I>& triangle,
                                               symmetry_kind kind = symmetry_kind::symmetric);

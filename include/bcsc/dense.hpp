@@ -32,11 +32,11 @@ struct dense_view {
   constexpr dense_view(T* elements, std::int64_t num_rows, std::int64_t num_cols, std::int64_t leading_dimension,
                        layout lies = layout::row_major)
       : data(elements), rows(num_rows), cols(num_cols), ld(leading_dimension), order(lies) {}
-  /// Packed: the leading dimension is the row or the column (1 if that is empty).
+  /// Packed: the leading dimension is the length of a row or column (1 if that is empty).
   constexpr dense_view(T* elements, std::int64_t num_rows, std::int64_t num_cols, layout lies = layout::row_major)
       : dense_view(elements, num_rows, num_cols,
                    std::max<std::int64_t>(1, lies == layout::row_major ? num_cols : num_rows), lies) {}
-  /// A mutable view is a constant view.
+  /// A mutable view converts to a constant one.
   template <class U>
   requires(std::is_const_v<T>&& std::is_same_v<U, std::remove_const_t<T>>) constexpr dense_view(
       const dense_view<U>& other)
@@ -58,8 +58,8 @@ template <number T>
 using output_view = std::type_identity_t<dense_view<T>>;
 
 namespace detail {
-/// rows * cols, or error{invalid_argument} for a negative one, error{size_overflow} where so many values of
-/// `value_bytes` do not fit an address space.
+/// rows * cols, or error{invalid_argument} for a negative one, error{size_overflow} where that many values of
+/// `value_bytes` each do not fit the address space.
 std::size_t dense_size(std::int64_t rows, std::int64_t cols, std::size_t value_bytes);
 /// error{size_mismatch} unless `size` values are rows * cols.
 void require_dense_size(std::int64_t rows, std::int64_t cols, std::size_t value_bytes, std::size_t size);
@@ -75,7 +75,7 @@ class dense_matrix {
   /// much.
   dense_matrix(std::int64_t rows, std::int64_t cols, layout order = layout::row_major)
       : rows_(rows), cols_(cols), order_(order), values_(detail::dense_size(rows, cols, sizeof(T))) {}
-  /// Of `values` as they lie. Throws also error{size_mismatch} unless there are rows * cols of them.
+  /// Takes `values` as they lie. Also throws error{size_mismatch} unless there are rows * cols of them.
   dense_matrix(std::int64_t rows, std::int64_t cols, layout order, std::vector<T> values)
       : rows_(rows), cols_(cols), order_(order), values_(std::move(values)) {
     detail::require_dense_size(rows, cols, sizeof(T), values_.size());
@@ -95,7 +95,7 @@ class dense_matrix {
   dense_view<const T> view() const& { return {values_.data(), rows_, cols_, order_}; }
   operator dense_view<T>() { return view(); }
   operator dense_view<const T>() const { return view(); }
-  // A temporary would end before them.
+  // They would outlive a temporary.
   void values() const&& = delete;
   void view() const&& = delete;
 

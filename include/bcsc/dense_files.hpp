@@ -20,22 +20,22 @@ struct dense_file_info {
   std::string member;                ///< of a .npz: which of its arrays
 };
 
-/// The header of a dense file: told by its content, then by its name. Of a .npz, read_options::member names the array;
-/// empty: the only one. Throws as read_dense() does for a header.
+/// The header of a dense file, recognised by its content, then by its name. In a .npz, read_options::member names the
+/// array; empty: the only one. Throws as read_dense() does for a header.
 dense_file_info read_dense_info(const std::filesystem::path& path, const read_options& options = {});
 
-// read_dense<T>(path, options) stands in bcsc/files.hpp.
+// read_dense<T>(path, options) is in bcsc/files.hpp.
 
 struct write_dense_options {
   std::string comment = {};    ///< of Matrix Market files, line by line
-  std::string name = "arr_0";  ///< of a .npz's array, as numpy.load() calls it
+  std::string name = "arr_0";  ///< of the array in a .npz, as numpy.load() knows it
   progress_callback progress = {};
 };
 
-/// Writes a dense host matrix as the format that its name tells: .npy, .npz, .mtx, .bcsc (".gz" behind: gzip). NumPy
-/// files hold every bit of the values and the layout (fp16 as it is, bf16 as the fp32 it is a part of); text has the
-/// shortest digits that read back equal, and no NaN or infinity. Written beside and renamed: a failure leaves nothing
-/// behind. Throws error{invalid_argument} where the name tells none of these, error{unsupported} for a .npz in a build
+/// Writes a dense host matrix in the format of its file name: .npy, .npz, .mtx, .bcsc (with ".gz" appended: gzip).
+/// NumPy files hold every bit of the values and the layout (fp16 as it is, bf16 widened to fp32); text has the shortest
+/// digits that read back equal, and no NaN or infinity. Written beside its target and renamed: a failure leaves nothing
+/// behind. Throws error{invalid_argument} where the name is none of these, error{unsupported} for a .npz in a build
 /// without libarchive, error{value_out_of_range | io_error | cancelled}, and what validate() throws.
 template <number T>
 BCSC_EXPORT void write_dense(const std::filesystem::path& path, dense_view<const T> a,

@@ -13,16 +13,16 @@
 
 #pragma GCC visibility push(default)
 /// Matrices whose arrays lie on a GPU, and the conversions between all formats there. Only counts come to the host, and
-/// what is made is bit-equal to what the host's conversions (convert.hpp) make.
+/// results are bit-equal to those of the host's conversions (convert.hpp).
 ///
 ///     const auto ctx = bcsc::context::cuda();
 ///     const auto a = bcsc::upload(ctx, host_csr);
 ///     const auto blocks = bcsc::to_bsr_on_device(ctx, a, 4, 4);
 ///
-/// All work is done on the default stream of the context's GPU and is complete on return; what writes an input in
-/// another stream has to be complete before. Inputs are device views that hold their format's invariants; outputs do
+/// All work is done on the default stream of the context's GPU and is complete on return; work on another stream that
+/// writes an input has to be complete before. Inputs are device views that hold their format's invariants; outputs do
 /// too. A view whose arrays do not lie on that GPU is error{wrong_memory_space}, a context of the CPU or a build
-/// without CUDA error{no_device}; besides there are error{size_overflow} where a count does not fit I,
+/// without CUDA error{no_device}; further errors are error{size_overflow} where a count does not fit I,
 /// error{out_of_memory}, error{cuda_error}, error{context_poisoned}.
 namespace bcsc {
 
@@ -32,7 +32,7 @@ class device_matrix {
  public:
   using view_t = View;
   device_matrix() = default;
-  /// For who makes one: `view` points into what `arrays` keeps and its deleter frees.
+  /// For code that makes one: `view` points into what `arrays` keeps and its deleter frees.
   device_matrix(const View& view, std::shared_ptr<void> arrays) : view_(view), arrays_(std::move(arrays)) {}
   device_matrix(device_matrix&& other) noexcept
       : view_(std::exchange(other.view_, View{})), arrays_(std::move(other.arrays_)) {}
@@ -46,7 +46,7 @@ class device_matrix {
   /// The view's members: a->row_ptr, say.
   const View* operator->() const& { return &view_; }
   operator View() const { return view_; }
-  // A temporary would end before them.
+  // They would outlive a temporary.
   void view() const&& = delete;
   void operator->() const&& = delete;
   std::int64_t rows() const { return view_.rows; }
@@ -54,7 +54,7 @@ class device_matrix {
 
  private:
   View view_{};
-  std::shared_ptr<void> arrays_;  // shared by nobody: a unique owner whose type stays in the library
+  std::shared_ptr<void> arrays_;  // never shared: a unique owner whose type stays in the library
 };
 
 template <element T, index I = std::int32_t>
@@ -80,7 +80,7 @@ using device_dense = device_matrix<dense_view<T>>;
 template <class View>
 concept sparse_view = matrix_view<View> && format_of<View>
 != matrix_format::dense&& format_of<View> != matrix_format::compact_bcsc;
-/// Who owns such a matrix on the host.
+/// The type that owns such a matrix on the host.
 template <sparse_view View>
 using host_matrix_of = typename detail::format_table<View>::matrix;
 
@@ -160,7 +160,7 @@ template <element T2, index I2, element T, index I>
 BCSC_EXPORT device_csr<T2, I2> cast_on_device(const context& ctx, const csr_view<T, I>& a);
 
 /// Entries in any order, sorted by row, then column, and duplicates summed in the order in which they were given: what
-/// coo_matrix's constructor makes of them. The sums are the host's bit for bit, but for which NaN a NaN is.
+/// coo_matrix's constructor makes of them. The sums equal the host's bit for bit, but NaNs may differ in their bits.
 /// Throws error{invalid_format | index_out_of_range | size_overflow}, naming array, position, value.
 template <element T, index I>
 BCSC_EXPORT device_coo<T, I> sort_and_sum_on_device(const context& ctx, const coo_view<T, I>& a);

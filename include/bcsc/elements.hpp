@@ -15,7 +15,7 @@
 #include "bcsc/types.hpp"
 
 #pragma GCC visibility push(default)
-/// The values that a sparse matrix may hold beside float and double: half, bfloat16, and none at all.
+/// The values that a sparse matrix may hold besides float and double: half, bfloat16, and none at all.
 namespace bcsc {
 
 namespace detail {
@@ -48,7 +48,7 @@ constexpr std::uint16_t narrow_float(float value) noexcept {
     if (shift > 24) return static_cast<std::uint16_t>(sign);  // below half of the least subnormal
   }
   const std::uint32_t kept = significand >> shift, rest = significand & ((1u << shift) - 1), half = 1u << (shift - 1);
-  // A carry out of the significand runs into the exponent, and out of the greatest number into infinity: as it should.
+  // A carry out of the significand goes into the exponent, and from the greatest number on to infinity, as it should.
   const std::uint32_t rounded = above + kept + (rest > half || (rest == half && (kept & 1u) != 0) ? 1u : 0u);
   return static_cast<std::uint16_t>(sign | (rounded < infinity ? rounded : infinity));
 }
@@ -78,7 +78,7 @@ struct float16 {
 
   constexpr float16() = default;
   constexpr explicit float16(float value) noexcept : bits(narrow_float<ExponentBits, MantissaBits>(value)) {}
-  /// Rounded once: a double that lies between two 16-bit numbers goes to odd in float first, which keeps the side.
+  /// Rounded once: the double is first rounded to odd in float, which keeps the side of a 16-bit tie it lies on.
   constexpr explicit float16(double value) noexcept : float16(to_odd(value)) {}
   template <std::integral N>
   constexpr explicit float16(N value) noexcept : float16(of_integer(value)) {}
@@ -107,7 +107,7 @@ struct float16 {
   constexpr float16& operator+=(float16 y) noexcept { return *this = *this + y; }
 
  private:
-  /// Digits that a double does not hold leave one behind that says so.
+  /// Digits that do not fit a double leave a sticky bit behind.
   template <std::integral N>
   static constexpr double of_integer(N value) noexcept {
     auto magnitude = static_cast<std::uint64_t>(value);
@@ -196,7 +196,7 @@ inline constexpr bool is_zero_element(T x) noexcept {
   }
 }
 
-/// So many patterns, and no memory for them: stands where other elements have a std::span<const T>.
+/// A count of patterns, which takes no memory: stands in for the std::span<const T> of other elements.
 class pattern_span {
  public:
   class iterator {
@@ -243,7 +243,7 @@ class pattern_span {
   std::size_t size_ = 0;
 };
 
-/// The owner's side of it: stands where other elements have a std::vector<T>.
+/// Its owning counterpart: stands in for the std::vector<T> of other elements.
 class pattern_array {
  public:
   using value_type = pattern;
@@ -289,7 +289,7 @@ using element_values = std::conditional_t<std::same_as<T, pattern>, pattern_span
 #pragma GCC visibility pop
 
 /// @cond  doxygen does not find std's template
-/// What std::numeric_limits says of them, as of a float of fewer bits.
+/// std::numeric_limits for them, as for a float of fewer bits.
 template <int ExponentBits, int MantissaBits>
 class std::numeric_limits<bcsc::detail::float16<ExponentBits, MantissaBits>> {
   using number = bcsc::detail::float16<ExponentBits, MantissaBits>;

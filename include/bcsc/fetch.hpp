@@ -24,17 +24,17 @@ struct fetch_options {
   std::filesystem::path cache = {};  ///< empty: cache_folder()
   /// What the archive's SHA-256 must be, 64 hexadecimal digits; empty: what it was at the first fetch.
   std::string sha256 = {};
-  /// Certificate authorities to trust (PEM), for a mirror of one's own; empty: the system's.
+  /// Certificate authorities to trust (PEM), for a private mirror; empty: the system's.
   std::string ca_file = {};
   bool again = false;  ///< download it even if it is in the cache
-  /// More is not taken from a server. 0: what the matrix can reasonably need, 64 MiB and 128 bytes for each entry, row
-  /// and column.
+  /// At most this much is taken from a server. 0: what the matrix can reasonably need, 64 MiB and 128 bytes for each
+  /// entry, row and column.
   std::int64_t max_bytes = 0;
-  /// An attempt is given up when a connection takes longer, or less than 1 KiB/s came for so long.
+  /// An attempt is given up when connecting takes longer, or the rate stays below 1 KiB/s for this long.
   double timeout_seconds = 60;
-  /// How often a failed attempt is repeated; counted anew by one that brought 1 MiB more than all before it.
+  /// How often a failed attempt is repeated; the count restarts after one that got 1 MiB further than all before it.
   int retries = 4;
-  double retry_delay_seconds = 1;                  ///< before the first further attempt; doubled for each, up to 30 s
+  double retry_delay_seconds = 1;                  ///< before the first retry; doubled for each, up to 30 s
   progress_callback progress = {};                 ///< bytes of the archive; total is 0 while unknown
   std::function<void(std::string_view)> log = {};  ///< told why an attempt failed, and what is waited for
 };
@@ -65,8 +65,8 @@ std::string why_not_fetch();
 /// downloads, the others wait for it. The cached file appears whole or not at all.
 /// Throws error{invalid_argument} for an option, {unsupported} if why_not_fetch() (or, for `sha256`, without
 /// libcrypto), {network_error}, {io_error} for the cache, {checksum_mismatch}, {size_mismatch} for another matrix,
-/// {cancelled}, and for what else came what a reader throws: {corrupt_compression | truncated | decompression_limit |
-/// parse_error | ...}.
+/// {cancelled}, and, for anything else that was sent, what a reader throws: {corrupt_compression | truncated |
+/// decompression_limit | parse_error | ...}.
 fetched fetch(const entry& matrix, const fetch_options& options = {});
 /// The same for a name as find() takes it.
 fetched fetch(std::string_view name, const fetch_options& options = {});

@@ -36,35 +36,35 @@ std::string_view to_string(file_format format) noexcept;
 struct file_format_info {
   file_format format = file_format::matrix_market;
   std::string_view name;                     ///< to_string(format)
-  std::vector<std::string_view> extensions;  ///< the usual one first, by which files to be written are told
-  bool has_mark = false;                     ///< told by its content, whatever its name
+  std::vector<std::string_view> extensions;  ///< the usual one first, which tells the format to write
+  bool has_mark = false;                     ///< recognised by its content, whatever its name
   bool can_read = false, can_write = false;
   bool has_triangles = false;  ///< may store one triangle of a symmetric or skew-symmetric matrix
 };
 /// All formats, in the order of the enumeration.
 std::vector<file_format_info> file_formats();
-/// The format whose usual extension `path` has (".gz" left out), or nothing: a name is all that tells what a file to be
-/// written shall be, and extensions such as .txt may mean anything.
+/// The format whose usual extension `path` has (".gz" left out), or nothing: a file to be written has only its name to
+/// go by, and extensions such as .txt may mean anything.
 std::optional<file_format> format_of_name(const std::filesystem::path& path);
 
 enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
 enum class file_field : std::uint8_t { real, integer, pattern, complex };
 
-/// Told now and then how far a long operation is: bytes done, bytes in all (of the file as stored). Returning false
-/// stops it with error{cancelled}.
+/// Called now and then with the progress of a long operation: bytes done, bytes in all (of the file as stored).
+/// Returning false stops it with error{cancelled}.
 using progress_callback = std::function<bool(std::int64_t done, std::int64_t total)>;
 
 struct read_options {
-  /// What the file is; empty: told by its content, then by its name.
+  /// What the file is; empty: recognised by its content, then by its name.
   std::optional<file_format> format = {};
   /// Which matrix, where the file holds several: the path inside a .tar, the variable of a .mat. Empty: the only one,
-  /// or of a .tar as the SuiteSparse collection ships it the one named like its folder.
+  /// or, in a .tar as the SuiteSparse collection ships it, the one named like its folder.
   std::string member = {};
   /// Complex values are an error, or, with this, lose their imaginary parts.
   bool real_part = false;
   /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's least index decides.
   std::optional<int> index_base = {};
-  /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the greatest index asks. An
+  /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the greatest index requires. An
   /// index beyond them is an error.
   std::optional<std::int64_t> rows = {}, cols = {};
   /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
@@ -74,11 +74,11 @@ struct read_options {
   double max_expansion_ratio = 1000.0;
   /// ... and to at most this many bytes.
   std::int64_t max_expanded_bytes = std::int64_t{64} << 30;
-  /// What a file expands to or announces may take this much memory; empty: what memory there is, the least of what the
-  /// system has available, what its control groups leave to the process, and RLIMIT_AS.
+  /// How much memory a file's expanded or announced content may take; empty: all there is, the least of what the system
+  /// has available, what its control groups leave to the process, and RLIMIT_AS.
   std::optional<std::int64_t> max_memory_bytes = {};
   /// A plain .bcsc file is mapped while it is read, and a process that shortens it meanwhile kills this one (SIGBUS).
-  /// False: it is read into memory, as all other files are, of which a change while they are read is an error.
+  /// False: it is read into memory like all other files, and a change while it is read is an error.
   bool map_containers = true;
   progress_callback progress = {};
 };
@@ -133,25 +133,25 @@ BCSC_EXPORT labelled_matrix<T, I> read_libsvm(const std::filesystem::path& path,
 struct write_options {
   file_symmetry symmetry = file_symmetry::general;  ///< symmetric, skew: only the lower triangle is written; checked
   file_field field = file_field::real;              ///< integer: values must be integers; pattern: values are dropped
-  /// Written as the format's comment, line by line; of Rutherford-Boeing's title, 72 characters of the first line.
+  /// Written as the format's comment, line by line; as Rutherford-Boeing's title, 72 characters of the first line.
   std::string comment = {};
-  int index_base = 1;  ///< of LIBSVM files and edge lists: 0 or 1
-  /// Of write_matrix(): what the file shall be; empty: told by its name.
+  int index_base = 1;  ///< for LIBSVM files and edge lists: 0 or 1
+  /// For write_matrix(): the format to write; empty: told by the file's name.
   std::optional<file_format> format = {};
-  /// Of containers: what they say in words (container.hpp).
+  /// For containers: their metadata (container.hpp).
   std::map<std::string, std::string, std::less<>> metadata = {};
   progress_callback progress = {};
 };
 
-/// Writes a host matrix as any format of file. Containers hold it as it is; the others hold CSR, so it is converted,
-/// and 16-bit values are written as the numbers they are; a dense matrix becomes Matrix Market's array form; a pattern
-/// is written as one, whatever options.field says (as ones, where the format has no patterns). gzip if the path ends in
+/// Writes a host matrix in any file format. Containers hold it as it is; the others hold CSR, so it is converted, and
+/// 16-bit values are written as the numbers they are; a dense matrix becomes Matrix Market's array form; a pattern is
+/// written as one, whatever options.field says (as ones, where the format has no patterns). gzip if the path ends in
 /// ".gz". Throws error{invalid_argument} where the name tells no format, error{unsupported} for a format that this
 /// build does not write, and what the format's writer throws.
 void write_matrix(const std::filesystem::path& path, const any_view& a, const write_options& options = {});
 
-/// Writes Matrix Market coordinate form, gzip if the path ends in ".gz". The file is written beside and renamed, so a
-/// failure leaves nothing behind. Values are printed to the shortest digits that read back equal.
+/// Writes Matrix Market coordinate form, gzip if the path ends in ".gz". The file is written beside its target and
+/// renamed, so a failure leaves nothing behind. Values are printed to the shortest digits that read back equal.
 /// Throws error{io_error | structure_violation | value_out_of_range}.
 template <value T, index I>
 BCSC_EXPORT void write_matrix_market(const std::filesystem::path& path, const csr_view<T, I>& a,
@@ -199,9 +199,9 @@ void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, 
   write_libsvm(path, a.view(), labels, options);
 }
 
-/// Writes an edge list: a comment that tells the sizes as SNAP does, then `row column value` (a pattern: no value) a
-/// line, tabs between, indices from options.index_base. A reader that looks for the least index, as read_csr does,
-/// tells 1 from 0 in every case only if they are from 1. Throws error{value_out_of_range | invalid_argument |
+/// Writes an edge list: a comment that tells the sizes as SNAP does, then one `row column value` (a pattern: no value)
+/// per line, separated by tabs, indices from options.index_base. A reader that goes by the least index, as read_csr
+/// does, can tell 1 from 0 in every case only if they are from 1. Throws error{value_out_of_range | invalid_argument |
 /// io_error}.
 template <value T, index I>
 BCSC_EXPORT void write_edge_list(const std::filesystem::path& path, const csr_view<T, I>& a,
@@ -213,7 +213,8 @@ void write_edge_list(const std::filesystem::path& path, const csr_matrix<T, I>& 
 
 /// Writes what scipy.sparse.load_npz reads as a csr_matrix: every bit of the values, stored zeros and infinities too.
 /// `compressed` as in save_npz: deflated rather than stored. Equal matrices give equal files; the file is written
-/// beside and renamed. Throws error{io_error | cancelled | unsupported}, the last in a build without libarchive.
+/// beside its target and renamed. Throws error{io_error | cancelled | unsupported}, the last in a build without
+/// libarchive.
 template <value T, index I>
 BCSC_EXPORT void write_npz(const std::filesystem::path& path, const csr_view<T, I>& a, bool compressed = true,
                            const progress_callback& progress = {});

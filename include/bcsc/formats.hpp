@@ -79,7 +79,7 @@ struct bcsc_view {
   std::int64_t rows = 0, cols = 0;
   std::int64_t m_block = 1;
   std::span<const I> brow_ptr = {};  ///< [ceil(rows / m_block) + 1] positions in col_ind
-  std::span<const I> col_ind = {};   ///< [nnzc] the column each non-empty column is
+  std::span<const I> col_ind = {};   ///< [nnzc] the index of each non-empty column
   std::span<const I> col_ptr = {};   ///< [nnzc + 1] positions in row_ind and values
   std::span<const I> row_ind = {};   ///< [nnz]
   element_span<T> values = {};       ///< [nnz]
@@ -115,7 +115,7 @@ class small_indices {
   constexpr std::size_t size() const { return size_; }
   constexpr std::size_t size_bytes() const { return size_ * static_cast<std::size_t>(bytes_); }
   constexpr const void* data() const { return data_; }
-  /// Of one number: 0, 1 or 2.
+  /// Bytes of one number: 0, 1 or 2.
   constexpr int bytes() const { return bytes_; }
   /// For arrays on the host.
   std::int64_t operator[](std::size_t k) const {
@@ -132,11 +132,11 @@ class small_indices {
   int bytes_ = 0;
 };
 
-/// What two bytes tell apart: the rows of a row block, and the columns of a matrix that has them narrow.
+/// What two bytes can index: the rows of a row block, and the columns of a matrix that has them narrow.
 inline constexpr std::int64_t max_m_block = 65536, max_narrow_columns = 65536;
 
-/// BCSC as the kernels read it: what lies inside a row block is told in one or two bytes (in none if m_block = 1, which
-/// makes it CSR). Row blocks may have heights of their own, and their columns may stand dense ones first.
+/// BCSC as the kernels read it: indices inside a row block take one or two bytes (none if m_block = 1, which makes it
+/// CSR). Row blocks may have individual heights, and dense columns may come first in them.
 template <element T, index I = std::int32_t>
 struct compact_bcsc_view {
   using value_t = T;
@@ -167,7 +167,7 @@ struct compact_bcsc_view {
     return block_row.empty() ? std::min(block * m_block, rows)
                              : std::int64_t{block_row[static_cast<std::size_t>(block)]};
   }
-  /// Of all its arrays.
+  /// Bytes of all its arrays.
   std::int64_t bytes() const {
     // entry_ptr is brow_ptr itself where every column holds one entry.
     const std::size_t pointers = entry_ptr.data() == brow_ptr.data() ? 0 : entry_ptr.size_bytes();
@@ -184,8 +184,8 @@ struct compact_bcsc_view {
 // Throws error{invalid_argument | size_overflow | invalid_format | index_out_of_range} that names array, position,
 // value.
 //
-// The arrays are had as spans, all together as view(). Of a temporary neither can be had: it would end before them. As
-// an argument a temporary converts to its view, which serves until the call returns.
+// The arrays are available as spans, and together as view(); not from a temporary, which they would outlive. As an
+// argument a temporary converts to its view, which is valid until the call returns.
 
 /// An owning COO matrix on the host.
 template <element T, index I = std::int32_t>
@@ -470,7 +470,7 @@ std::int64_t bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, st
 std::int64_t dense(std::int64_t rows, std::int64_t cols, value_type type);
 std::int64_t ell(std::int64_t rows, std::int64_t block, std::int64_t blocks_per_row, value_type type,
                  std::int64_t index_bytes = 4);
-/// Uniform row blocks, no dense part. m_block = 1 weighs what CSR weighs.
+/// Uniform row blocks, no dense part. m_block = 1 takes what CSR takes.
 /// `column_bytes`: of one column, 2 where they are narrow; 0: index_bytes.
 std::int64_t compact_bcsc(std::int64_t rows, std::int64_t m_block, std::int64_t nnzc, std::int64_t nnz, value_type type,
                           std::int64_t index_bytes = 4, int column_bytes = 0);

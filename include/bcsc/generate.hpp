@@ -40,16 +40,16 @@ BCSC_EXPORT csr_matrix<T> banded(std::int64_t rows, std::int64_t half_width, std
 template <value T>
 BCSC_EXPORT csr_matrix<T> uniform(std::int64_t rows, std::int64_t cols, double sparsity, std::uint64_t seed);
 
-/// Recursive graph of 2^scale vertices and degree * 2^scale edges before duplicates are summed, probabilities
-/// (a, b, c, 1-a-b-c) as in Graph500 (0.57, 0.19, 0.19). An edge weighs ±[0.5, 1.5), each its own; vertices are not
-/// shuffled. 0 <= scale <= 30, degree >= 0.
+/// Recursive graph of 2^scale vertices and degree * 2^scale edges before duplicates are summed, probabilities (a, b, c,
+/// 1-a-b-c) as in Graph500 (0.57, 0.19, 0.19). Each edge has its own weight in ±[0.5, 1.5); vertices are not shuffled.
+/// 0 <= scale <= 30, degree >= 0.
 template <value T>
 BCSC_EXPORT csr_matrix<T> rmat(int scale, int degree, std::uint64_t seed, double a = 0.57, double b = 0.19,
                                double c = 0.19);
 
 /// N:M structured sparsity: of every m consecutive columns of a row exactly n are kept, each choice equally likely (2:4
-/// is what sparse tensor cores take); of a last, shorter group as many as there are, at most n. Values uniform in
-/// ±[0.5, 1.5). rows, cols >= 0, m >= 1, 0 <= n <= m.
+/// is what sparse tensor cores take); a shorter last group keeps as many as it has, at most n. Values uniform in ±[0.5,
+/// 1.5). rows, cols >= 0, m >= 1, 0 <= n <= m.
 template <value T>
 BCSC_EXPORT csr_matrix<T> nm(std::int64_t rows, std::int64_t cols, std::int64_t n, std::int64_t m, std::uint64_t seed);
 
@@ -61,25 +61,24 @@ BCSC_EXPORT csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std:
 /// Short rows, and a few rows and columns that link them all, as in a linear programme: rows of 1 to 2 degree - 1
 /// entries (as many as there are columns at most), each number equally likely, and linking_rows rows of linking_degree,
 /// evenly spread. The last linking_cols columns are linking ones: every other short row, drawn at random, has one more
-/// entry in one of them. The others lie each in its share of the columns; values uniform in ±[0.5, 1.5). rows, cols >=
-/// 0, degree >= 1, 0 <= linking_rows <= rows, 0 <= linking_degree, linking_cols <= cols.
+/// entry in one of them. Each of the others lies in its own share of the columns; values uniform in ±[0.5, 1.5). rows,
+/// cols >= 0, degree >= 1, 0 <= linking_rows <= rows, 0 <= linking_degree, linking_cols <= cols.
 template <value T>
 BCSC_EXPORT csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree, std::int64_t linking_rows,
                                   std::int64_t linking_degree, std::uint64_t seed, std::int64_t linking_cols = 0);
 
-/// Symmetric positive definite with a condition that is known: in fp64 the least eigenvalue is exactly 1 and the
+/// Symmetric positive definite with a known condition number: in fp64 the least eigenvalue is exactly 1 and the
 /// greatest exactly `condition`, rounded to a multiple of 2^-10; the others fill the octaves between evenly. At most 22
-/// entries a row, at places without order; entries that happen to be 0 are stored. A diagonal matrix turned by three
-/// rounds of Givens rotations by 45 degrees between random pairs, in integers. In fp32 each entry is rounded once:
-/// conditions near 10^6 and beyond are lost in that. rows >= 1 (the last of an odd number stands alone), condition in
-/// [1, 2^40].
+/// entries a row, scattered; entries that happen to be 0 are stored. A diagonal matrix turned by three rounds of Givens
+/// rotations by 45 degrees between random pairs, in integers. In fp32 each entry is rounded once, which loses
+/// conditions near 10^6 and beyond. rows >= 1 (the last of an odd number stands alone), condition in [1, 2^40].
 template <value T>
 BCSC_EXPORT csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed);
 
 /// Nodes of `least` to `most` unknowns each (the last one may have fewer), every node coupled with itself and with some
 /// others: `degree` drawn for each, in both directions. Coupled nodes have a dense block; the values are uniform in
-/// [-1, 1), symmetric, the diagonal dominant (SPD) as in banded(). So row blocks of equal column sets, but of unequal
-/// heights. rows, degree >= 0, 1 <= least <= most.
+/// [-1, 1), symmetric, the diagonal dominant (SPD) as in banded(). This makes row blocks of equal column sets, but of
+/// unequal heights. rows, degree >= 0, 1 <= least <= most.
 template <value T>
 BCSC_EXPORT csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int64_t most, std::int64_t degree,
                                  std::uint64_t seed);

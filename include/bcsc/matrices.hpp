@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything of libbcsc_matrices: matrices that are generated, and those of the SuiteSparse collection.
+/// All of libbcsc_matrices: generated matrices, and those of the SuiteSparse collection.
 #include "bcsc/catalogue.hpp"
 #include "bcsc/fetch.hpp"
 #include "bcsc/generate.hpp"

@@ -18,16 +18,16 @@ namespace bcsc {
 
 struct order_options {
   int num_hashes = 12;          ///< of a row's signature, 2 .. 64: more find rows that are less alike, and take longer
-  std::int64_t col_bucket = 1;  ///< so many neighbouring columns count as one, >= 1
+  std::int64_t col_bucket = 1;  ///< this many neighbouring columns count as one, >= 1
   std::uint64_t seed = 1;
 };
 
-/// A permutation, order[new] = old, that brings rows with alike sets of columns together, so that a row block has fewer
+/// A permutation, order[new] = old, that brings rows with similar column sets together, so that a row block has fewer
 /// non-empty columns. Rows without entries come last.
 ///
-/// MinHash signatures (Broder 1997) bring rows that share much into one bucket; the pairs found are weighed by their
-/// exact Jaccard similarity and joined greedily, the most similar first, to chains; chains are joined to longer ones by
-/// their own signatures. The clustering of rows by locality-sensitive hashing follows Jiang, Hong, Agrawal: "A novel
+/// MinHash signatures (Broder 1997) put rows that share much into one bucket; the pairs found are weighed by their
+/// exact Jaccard similarity and joined greedily into chains, the most similar first; chains are joined into longer ones
+/// by their own signatures. The clustering of rows by locality-sensitive hashing follows Jiang, Hong, Agrawal: "A novel
 /// data transformation and execution strategy for accelerating sparse matrix multiplication on GPUs", PPoPP 2020; the
 /// greedy chains are those of the travelling salesman's greedy-edge heuristic.
 /// About num_hashes * (nnz + rows log rows) steps.
@@ -35,7 +35,7 @@ template <element T, index I>
 BCSC_EXPORT std::vector<std::int64_t> order_rows_by_similarity(const csr_view<T, I>& a,
                                                                const order_options& options = {});
 
-/// Row i of the result is row order[i] of `a`. Throws error{invalid_argument} where `order` is no permutation.
+/// Row i of the result is row order[i] of `a`. Throws error{invalid_argument} where `order` is not a permutation.
 template <element T, index I>
 BCSC_EXPORT csr_matrix<T, I> permute_rows(const csr_view<T, I>& a, std::span<const std::int64_t> order);
 
@@ -50,7 +50,7 @@ BCSC_EXPORT order_comparison compare_orders(const csr_view<T, I>& a, std::span<c
                                             std::int64_t m_block);
 
 struct balance_options {
-  double factor = 2;  ///< a row block may hold so many times the non-zeros of the mean one; >= 1
+  double factor = 2;  ///< a row block may hold this many times the mean number of non-zeros; >= 1
 };
 
 /// Where row blocks begin, [num_row_blocks + 1] from 0 to rows, as compact_options::boundaries takes it: every m_block
@@ -61,8 +61,8 @@ BCSC_EXPORT std::vector<std::int64_t> balanced_boundaries(const csr_view<T, I>& 
 
 /// The same, cut where neighbouring rows share the fewest columns (between nodes of a mesh, supernodes, diagonal
 /// blocks): of all ways to cut into row blocks of at most m_block rows, the one whose cuts part the fewest shared
-/// columns, each row block counted like some columns too. Exact for that measure, O(nnz + rows), by dynamic programming
-/// with a sliding minimum.
+/// columns, where each row block also costs as much as a few columns. Exact for that measure, O(nnz + rows), by dynamic
+/// programming with a sliding minimum.
 template <element T, index I>
 BCSC_EXPORT std::vector<std::int64_t> structural_boundaries(const csr_view<T, I>& a, std::int64_t m_block);
 

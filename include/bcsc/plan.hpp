@@ -49,11 +49,11 @@ struct expert_plan_options {
   std::string kernel = {};   ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
   std::int64_t m_block = 0;  ///< force the height of the row blocks; 0: the plan chooses
   row_blocks boundaries = row_blocks::uniform;
-  /// Store the rows in the order that order_rows_by_similarity finds, unless the reuse is no better for it; C comes out
-  /// in A's order all the same. Found on the host, and kept by update_values.
+  /// Store the rows in the order that order_rows_by_similarity finds, unless that does not improve the reuse; C comes
+  /// out in A's order all the same. Found on the host, and kept by update_values.
   bool reorder_rows = false;
-  /// Of a column-major B. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are none on the
-  /// CPU nor for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.
+  /// How a column-major B is read. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are
+  /// none on the CPU or for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.
   col_major_b reading = col_major_b::as_predicted;
 };
 
@@ -68,9 +68,9 @@ struct plan_options {
   /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
   bool transposable = false;
   std::int64_t batch = 1;  ///< members of a batch that the workspace has room for; any number runs
-  /// Bound on workspace_bytes(); one tile of columns of a column-major B is always taken. Less means more, narrower
-  /// passes over it, fewer members of a batch at once, and, on a GPU, that a column-major C of some 36 MiB and more is
-  /// written as it comes instead of being turned once it is whole. 0: 256 MiB, or 1 GiB where such a C is.
+  /// Bound on workspace_bytes(); one tile of columns of a column-major B always fits. Less means more, narrower passes
+  /// over it, fewer members of a batch at once, and, on a GPU, that a column-major C of about 36 MiB or more is written
+  /// directly instead of being turned once it is complete. 0: 256 MiB, or 1 GiB where there is such a C.
   std::int64_t max_workspace_bytes = 0;
   trust check = trust::validate;  ///< of A's arrays
   expert_plan_options expert = {};
@@ -96,10 +96,10 @@ class scalar {
 };
 
 /// Several products of one A: member k of a batch has its B at b.data + k * b_stride and its C at c.data + k *
-/// c_stride, in elements, with the shape, leading dimension and layout of b and c. With b_stride = 0 all have the same
-/// B. C's share no element with each other, nor with a B; members may lie between each other's rows or columns.
+/// c_stride, in elements, with the shape, leading dimension and layout of b and c. With b_stride = 0 all share one B.
+/// No C may share an element with another C or with a B; members may be interleaved by rows or columns.
 struct strided_batch {
-  std::int64_t count = 1;  ///< 0: nothing is done or looked at
+  std::int64_t count = 1;  ///< 0: nothing is done or checked
   std::int64_t b_stride = 0, c_stride = 0;
 };
 
@@ -112,7 +112,7 @@ struct run_options {
   std::span<std::byte> workspace = {};
   strided_batch batch = {};
   /// Lets the plan's own workspace move to `stream` once the stream it was last run on is idle; while that one is not,
-  /// or is captured: error{workspace_in_use}. It must still exist, for CUDA cannot be asked about a destroyed stream.
+  /// or is captured: error{workspace_in_use}. It must still exist: CUDA cannot be asked about a destroyed stream.
   bool move_workspace = false;
 };
 
@@ -135,18 +135,18 @@ struct plan_facts {
 
 /// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.
 ///
-/// C = alpha * op(A) * B + beta * C, B of op(A).cols x N, C of op(A).rows x N. Immutable but for update_values: may be
-/// run from many threads and streams at once, each with its own workspace. fp16 and bf16 are multiplied exactly, summed
-/// in fp32 and rounded to nearest once, when C is written; alpha and beta are fp32 then.
+/// C = alpha * op(A) * B + beta * C, B of op(A).cols x N, C of op(A).rows x N. Immutable except for update_values: may
+/// be run from many threads and streams at once, each with its own workspace. fp16 and bf16 are multiplied exactly,
+/// summed in fp32 and rounded to nearest once, when C is written; alpha and beta are then fp32.
 ///
-/// A plan that was moved from may be destroyed and assigned to; all else is error{invalid_argument}. Destroying a plan
-/// on a GPU waits for the device; while a stream there is captured it cannot, and the plan's memory is leaked.
+/// A moved-from plan may be destroyed or assigned to; all else is error{invalid_argument}. Destroying a plan on a GPU
+/// waits for the device; while a stream there is being captured it cannot, and the plan's memory is leaked.
 template <number T>
 class spmm_plan {
  public:
-  /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards. What
-  /// writes device arrays has to be complete before, or to have been given to the (legacy) default stream or to one
-  /// that waits for it.
+  /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards. Work
+  /// that writes device arrays has to be complete before, or to have been submitted to the (legacy) default stream or
+  /// to one that synchronises with it.
   /// Throws error{invalid_argument | no_such_kernel | invalid_format | wrong_memory_space | out_of_memory | ...}.
   spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options = {});
   spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options = {});
@@ -164,8 +164,8 @@ class spmm_plan {
   spmm_plan& operator=(spmm_plan&&) noexcept;
 
   /// Asynchronous on CUDA; neither allocates nor synchronises, so it can be captured in a CUDA graph. beta = 0 never
-  /// reads C, alpha = 0 reads neither A nor B (on the device they are known too late for what lies column-major and is
-  /// made row-major first: that is read, and does not change the result). N = 0 or M = 0 is a valid no-op. Only stored
+  /// reads C, alpha = 0 reads neither A nor B (scalars on the device are known too late for a column-major operand that
+  /// is made row-major first: it is read, without changing the result). N = 0 or M = 0 is a valid no-op. Only stored
   /// entries of A take part: a NaN or Inf of B reaches the rows with an entry in its column and no others, unless the
   /// plan was told to take a kernel that does not guarantee this (kernel_info::stored_entries_only). A batch is one
   /// launch where the kernel takes it (kernel_info::batches) and the workspace, if any is needed, holds what all
@@ -176,37 +176,37 @@ class spmm_plan {
   void run(scalar<scalar_of<T>> alpha, dense_view<const T> b, scalar<scalar_of<T>> beta, dense_view<T> c,
            const run_options& options = {}) const;
 
-  /// Bytes run() needs beside its operands; 0 for most plans.
+  /// Bytes run() needs besides its operands; 0 for most plans.
   std::size_t workspace_bytes() const;
 
   /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
-  /// the stored matrix until one of them is given new values. `cols`: for so many columns of B; 0: for as many. None if
-  /// that kernel reads it otherwise, or runs not here.
+  /// the stored matrix until one of them is given new values. `cols`: the N it will mostly run with; 0: this plan's.
+  /// Empty if that kernel reads A in another form, or does not run here.
   std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
 
   /// C = alpha * op(A)' * B + beta * C from the matrix as this plan stores it: nothing is converted or copied, so that
   /// training holds A once for both its products. B is op(A).rows x N, C op(A).cols x N; facts() are those of op(A)'.
   /// `cols`: as for sharing(). The plans share the stored matrix until one of them is given new values; the transpose
-  /// of a transposed plan is the former product.
+  /// of a transposed plan is the original product.
   ///
   /// On the CPU from every plan, deterministic. On a GPU from plans that store a stream of rows (algorithm "rowwise"),
-  /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below its least normal number may
-  /// become 0, and a column-major C is slow. None if the plan stores A in another form, as MMA tiles for the matrix
-  /// units (plan_options::transposable sees to it that it does not). plan_options::transpose stores A' instead. Throws
+  /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below the least normal number may
+  /// become 0, and a column-major C is slow. None if the plan stores A in another form, such as MMA tiles for the
+  /// matrix units (plan_options::transposable rules those out). plan_options::transpose stores A' instead. Throws
   /// error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
   std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
 
-  /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay. Takes room for a
-  /// second A while it works. Device arrays: as for the constructor.
+  /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay. Needs room for a
+  /// second A meanwhile. Device arrays: as for the constructor.
   ///
-  /// May be called while runs are in flight on any stream, and from another thread than run's: what run() was called
-  /// for before has the old values, what it is called for after this has returned the new ones, and of calls meanwhile
-  /// each has either. It waits for calls of run() in progress (on the CPU: for their products), and calls that begin
-  /// meanwhile wait for it. On a GPU it waits for the work that the device was given before, for only then are the old
-  /// values freed; not to be called while a stream of the device is captured. A captured graph holds the arrays that
-  /// were the plan's when it was captured: replayed after this it reads freed memory, so capture it anew. Plans from
-  /// sharing() and transposed() keep the old values until they are given new ones themselves. Throws
-  /// error{pattern_mismatch}, which leaves the old values, and what the constructor throws.
+  /// May be called while runs are in flight on any stream, and from another thread than run's: calls of run() before
+  /// this use the old values, calls after it has returned the new ones, and calls meanwhile either. It waits for calls
+  /// of run() in progress (on the CPU: for their products), and calls that begin meanwhile wait for it. On a GPU it
+  /// waits for all work submitted to the device before, since only then can the old values be freed; it must not be
+  /// called while a stream of the device is being captured. A captured graph holds the arrays that were the plan's when
+  /// it was captured: replayed after this it reads freed memory, so capture it anew. Plans from sharing() and
+  /// transposed() keep the old values until they are given new ones themselves. Throws error{pattern_mismatch}, which
+  /// leaves the old values, and what the constructor throws.
   void update_values(const csr_view<T, std::int32_t>& a);
   void update_values(const csr_view<T, std::int64_t>& a);
   void update_values(const bcsc_view<T, std::int32_t>& a);
@@ -219,7 +219,7 @@ class spmm_plan {
 
  private:
   explicit spmm_plan(std::unique_ptr<plan::body<T>> made);
-  plan::body<T>& made(const char* member) const;  // throws in a plan that has been moved from
+  plan::body<T>& made(const char* member) const;  // throws in a moved-from plan
   std::unique_ptr<plan::body<T>> body_;
 };
 

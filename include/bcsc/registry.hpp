@@ -9,9 +9,9 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// How far an entry of a product may lie from the exact one: within gamma_{n+more_terms}(u) |A||B| for n terms, and
-/// r (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied; u is that of fp32 for
-/// fp16 and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
+/// How far an entry of a product may lie from the exact one: within gamma_{n+more_terms}(u) |A||B| for n terms, and r
+/// (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied. u is fp32's for fp16
+/// and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
 struct error_bound {
   int more_terms = 3;   ///< 16 where three TF32 products make one, and for fp16 and bf16 on the tensor cores
   double rounding = 0;  ///< r
@@ -27,9 +27,9 @@ struct kernel_info {
   int n_tile = 0;           ///< columns of C a tile holds
   int strided_cols = 0;     ///< columns of a column-major B that a tile takes where they lie; 0: B is packed first
   int threads = 0;          ///< threads of a thread block; 0 on the CPU
-  int resident_blocks = 0;  ///< thread blocks that a multiprocessor's registers hold, at least; 0: not told
-  int teams = 0;            ///< pieces of A that a thread block takes side by side; 0: not told
-  int depth = 0;            ///< pieces that each of its teams takes one after the other, at most; 0: not told
+  int resident_blocks = 0;  ///< thread blocks that a multiprocessor's registers hold, at least; 0: unknown
+  int teams = 0;            ///< pieces of A that a thread block takes side by side; 0: unknown
+  int depth = 0;            ///< pieces that each of its teams takes one after the other, at most; 0: unknown
   int columns_at_once = 1;  ///< non-empty columns of A a thread block takes in one step
   int stages = 1;           ///< shared-memory buffers of a step
   int index_bits = 32;      ///< width of the indices it reads
@@ -37,7 +37,7 @@ struct kernel_info {
   bool deterministic = true;      ///< bit-equal from run to run
   bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone
   bool transposable = false;      ///< spmm_plan::transposed() multiplies from A as a plan stores it for this one
-  bool batches = false;           ///< multiplies a whole batch in one launch; others are started for each member
+  bool batches = false;           ///< multiplies a whole batch in one launch; others are started once per member
   bool rounds_values = false;     ///< to TF32 before they are multiplied: only for compute_class::tf32, or by name
   /// Only stored entries of A take part: a NaN or infinity of B reaches the rows that have an entry in its column, and
   /// no others. A kernel for which this is false is used only when asked for by name.

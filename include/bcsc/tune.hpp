@@ -24,7 +24,7 @@ struct tune_timing {
 };
 
 /// Runs every kernel of the context's backend on A with seeded B, fastest first; the winner is remembered, so the next
-/// call with an alike matrix answers from the cache (one timing, `seconds` as measured then).
+/// call with a similar matrix answers from the cache (one timing, `seconds` as measured then).
 /// A lies on the host, its rows in order. Throws what spmm_plan throws; error{io_error} if the cache file cannot be
 /// written.
 template <number T>

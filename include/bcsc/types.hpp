@@ -39,7 +39,8 @@ enum class backend : std::uint8_t { cpu, cuda };
 /// Whether the arrays given to a constructor are checked (and, where that is possible, put in order) or believed.
 enum class trust : std::uint8_t { validate, trusted };
 
-/// What is computed with. A sparse matrix may hold more (`element` in elements.hpp), products take more (`number`).
+/// Types with arithmetic of their own. A sparse matrix may hold more (`element` in elements.hpp), products take more
+/// (`number`).
 template <class T>
 concept value = std::same_as<T, float> || std::same_as<T, double>;
 

@@ -31,12 +31,12 @@ struct value_statistics {
 /// O(values), parallel. Throws error{wrong_memory_space}.
 value_statistics analyse_values(const any_view& a);
 
-/// How many values do not survive a narrower type as what they were.
+/// How many values overflow or underflow in a narrower type.
 struct narrowing_statistics {
   std::int64_t overflowed = 0;   ///< finite, and beyond the range of the type
   std::int64_t underflowed = 0;  ///< not 0, and 0 in the type
 };
-/// Of converting the values of `a` to `element`. O(values), parallel. Throws error{wrong_memory_space}.
+/// For converting the values of `a` to `element`. O(values), parallel. Throws error{wrong_memory_space}.
 narrowing_statistics analyse_narrowing(const any_view& a, value_type element);
 
 }  // namespace bcsc

@@ -27,7 +27,7 @@ void on_gpu(const context& ctx, const char* what, auto body) {
   core::guarded(ctx.state(), what, body);
 }
 
-/// As vectors of any kind want it, and as CUDA's allocations are.
+/// Enough for vectors of any width, and what CUDA's allocations have.
 constexpr std::align_val_t alignment{256};
 
 }  // namespace

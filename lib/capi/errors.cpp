@@ -19,7 +19,7 @@ int keep(errc code, const char* message) noexcept {
   return static_cast<int>(code);
 }
 
-/// No default: the compiler asks for the text of a new code.
+/// No default, so that the compiler warns of a new code without a text.
 const char* text_of(errc code) noexcept {
   switch (code) {
     case errc::ok:

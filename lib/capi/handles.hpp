@@ -17,7 +17,7 @@ struct bcsc_context_s {
 };
 
 struct bcsc_sparse_s {
-  std::optional<bcsc::any_matrix> owned;  ///< nothing: `view` is of the caller's arrays
+  std::optional<bcsc::any_matrix> owned;  ///< empty: `view` is of the caller's arrays
   bcsc::any_view view;
   bcsc::memory_space space = bcsc::memory_space::host;
 

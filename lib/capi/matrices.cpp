@@ -54,7 +54,7 @@ element_span<T> elements(const void* array, std::int64_t count) {
   }
 }
 
-/// A size that may be one more and many times 8 bytes.
+/// A size that can be incremented, and counted in bytes, without overflow.
 std::int64_t size_of_array(std::int64_t size, const char* name) {
   if (size < 0) core::fail(errc::invalid_argument, "arrays.{} = {}: must not be negative", name, size);
   if (size > std::numeric_limits<std::int64_t>::max() / 16) {

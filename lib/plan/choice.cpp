@@ -44,7 +44,7 @@ unit_costs costs_of(const problem& p, const kernel_info& kernel, const block_sta
             7.06};
   }
   if (kernel.algorithm == "warp") {
-    // The fit is too kind to atomics that collide; what they lose where they were chosen is the 1.3.
+    // The fit is too kind to atomics that collide; the 1.3 is what they lost where they were chosen.
     const double share = 0.0155 * at_once * kernel.n_tile / 32 * std::pow(width, 0.318);
     return {1.3 * (0.378 * mean_nnz + mean_cols) / at_once, 1.3 * std::max(1.0, (0.378 * max_nnz + max_cols) / at_once),
             0.418, share, 5.93 + 0.0723 * per_thread};
@@ -101,7 +101,7 @@ double predict_cpu(const problem& p, const registered_kernel& kernel, const bloc
   const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
   const cpu_family& costs = p.cols == 1 ? *kernel.cpu_costs_of_vector : *kernel.cpu_costs;
   const double us = us_by_terms(costs.min_us, costs.us, terms);
-  // What rows and blocks are not made for they do as columns does, in narrow tiles.
+  // `rows` and `blocks` handle heights they are not made for as `columns` does, in narrow tiles.
   const bool detour = kernel.info.algorithm != "columns" && s.m_block != kernel.info.m_tile;
   // Tiles that hold all N columns do the same work; the narrowest wins the tie.
   return (detour ? 2e-6 : 1e-6) * us * (1 + 1e-6 * kernel.info.n_tile);
@@ -196,7 +196,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
   std::vector<const registered_kernel*> chosen;
   for (const registered_kernel& k : registry()) {
     if (!runs(k, p, options)) continue;
-    // Wider indices than needed only cost bytes: they are taken when asked for by name.
+    // Wider indices than needed only cost bytes: they are taken only when asked for by name.
     const bool fits = k.info.index_bits <= p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
     const bool asked_for =

@@ -63,16 +63,15 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz);
 /// numbers hold more non-zeros.
 bool holds(const registered_kernel& kernel, const problem& p);
 
-/// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow; none if there is
-/// none.
+/// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow; may be none.
 std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options);
 
 /// Those that a plan chooses among; unless the options name a kernel, only configs with measured costs, if there are
 /// any. Throws error{no_such_kernel} that says what there is, if none is left.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 
-/// The kernels of transposing_registry() that run `p`, the product which A is stored for, with A', from what is stored
-/// for `kernel`.
+/// The kernels of transposing_registry() that compute `p` with A' in place of A, from A as stored for `kernel`; `p` is
+/// the product that A is stored for.
 std::vector<const registered_kernel*> transposing(const problem& p, const registered_kernel& kernel);
 
 /// The one of them for N = p.cols: nothing is measured here, so it is the one whose tile and step fit best.

@@ -21,7 +21,7 @@
 /// fit.
 namespace bcsc::plan {
 
-/// Rows of B that all blocks of so many rows of A read, each its own: BCSC's non-empty columns.
+/// Rows of B that row blocks of `height` rows of A read, each by itself: BCSC's non-empty columns.
 struct rows_read {
   std::int64_t height = 0, of_b = 0;
 };
@@ -33,7 +33,7 @@ struct product_shape {
   std::int64_t value_bytes = 4;
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
   std::int64_t longest_row = 0;  ///< entries
-  bool pads_b = false;           ///< rows of B begin on 16 bytes whatever N is
+  bool pads_b = false;           ///< rows of B begin on 16-byte boundaries whatever N is
   int multiprocessors = 0;       ///< 0: not known
   std::vector<rows_read> read_by_height = {};  ///< by height; for a CPU
   core::cpu_caches caches = {};
@@ -69,8 +69,8 @@ inline double us_by_terms(double min_us, const cost_terms& us, const cost_terms&
   return std::max(min_us, std::inner_product(terms.begin(), terms.end(), us.begin(), 0.0));
 }
 
-/// What the last wave of thread blocks leaves empty, as a share of the work; 0 where all find a place at once, and
-/// where `kernel` does not tell. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
+/// What the last wave of thread blocks leaves empty, as a share of the work; 0 where all fit at once, and where
+/// `kernel` does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
 inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles) {
   const std::int64_t places = std::int64_t{multiprocessors} * kernel.resident_blocks;
   if (places == 0 || kernel.teams == 0) return 0;
@@ -157,7 +157,7 @@ inline double vectors_for(double bytes) { return bytes <= 16 ? 0.25 : bytes <= 3
 
 /// How many rows of B, of `row_bytes` each, a cache has to fetch while A is walked through once. It keeps what rows of
 /// A beside each other read, for as many of them as it has room for; p.read_by_height says how much that is up to some
-/// height, and beyond it goes on as it did last.
+/// height, and beyond it the last trend is continued.
 inline double fetched_rows(const product_shape& p, double row_bytes, double cache_bytes) {
   const double rows = std::max(1.0, static_cast<double>(p.rows));
   const double once = static_cast<double>(std::min(p.inner, p.nnz));

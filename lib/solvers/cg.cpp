@@ -112,7 +112,7 @@ void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const 
   (void)locate(ctx, x, "X");
 }
 
-/// A solve whose call was checked. diagonal(): that of A; asked for by Jacobi alone.
+/// A solve whose arguments have been checked. diagonal(): that of A; only Jacobi asks for it.
 template <value T, class Diagonal>
 cg_result solve(const spmm_plan<T>& plan, Diagonal diagonal, const dense_view<const T>& b, const dense_view<T>& x,
                 const cg_options& options) {

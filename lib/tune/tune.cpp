@@ -49,7 +49,7 @@ std::string key_of(const context& ctx, const csr_view<T>& a, const tune_options&
           : core::format("|{}", to_string(options.plan.expert.reading)));
 }
 
-/// One line a winner: key, kernel, m_block, seconds, separated by tabs. Lines of another shape are passed over: a cache
+/// One line per winner: key, kernel, m_block, seconds, separated by tabs. Lines of another shape are skipped: a cache
 /// may be lost without harm.
 void load(const std::string& file, std::map<std::string, tune_timing>& winners) {
   std::ifstream in(file);
@@ -86,7 +86,7 @@ bool fits(const context& ctx, const kernel_info& k) {
          (ctx.kind() == backend::cpu || k.shared_bytes <= ctx.device().shared_bytes_per_block);
 }
 
-/// Whether this build still holds what a cache names: it may come from another one.
+/// Whether this build still has the kernel that a cache names: the cache may come from another build.
 bool runs_here(const context& ctx, const tune_timing& winner) {
   return std::any_of(kernel_table().begin(), kernel_table().end(),
                      [&](const kernel_info& k) { return k.name == winner.kernel && fits(ctx, k); });
@@ -161,7 +161,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   const bool transposed = options.plan.transpose == op::transpose;
   trial_operands<T> operands(ctx, transposed ? a.cols : a.rows, transposed ? a.rows : a.cols, options.plan);
   std::vector<tune_timing> timings;
-  std::vector<spmm_plan<T>> plans;  // for the last ways in which A was stored
+  std::vector<spmm_plan<T>> plans;  // for the ways in which A was stored last
   constexpr std::size_t max_plans = 4;
   const auto plan_of = [&](const std::string& kernel) {
     for (const spmm_plan<T>& made : plans) {

@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 
-# room: (folder, rooms it may include beside itself). A folder inside another one's is the more specific room.
+# room: (folder, rooms it may include besides itself). A folder inside another one's is the more specific room.
 PUBLIC = {"include"}
 GROUND = PUBLIC | {"core"}
 OPERANDS = GROUND | {"matrices"}  # programs draw their operands from the generators' seeded numbers
@@ -42,7 +42,7 @@ SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".h", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 CUDA_HEADER = re.compile(r"^(cuda|cu(blas|sparse|rand|solver|fft)|cub/|thrust/|cooperative_groups|driver_types|"
                          r"vector_types|device_launch|nv/|mma\.h|nvtx|nvml)")
-# Where host code may know CUDA; a .cu or .cuh may anywhere but in the public headers.
+# Where host code may use CUDA; a .cu or .cuh may anywhere but in the public headers.
 CUDA_HOST_CODE = ("kernels/cuda/", "bench/baselines/", "test/")
 CUDA_HOST_SOURCES = ("bench/", "core/gpu_cuda.cpp")
 
@@ -122,7 +122,7 @@ CLEAN = {
     "test/support/oracle.hpp": "#include <cmath>\n",
     "test/unit/t.cpp": '#include "test/support/oracle.hpp"\n#include "../../lib/plan/p.hpp"\n',
 }
-BREACHES = {  # file: a line that must not stand in it
+BREACHES = {  # file: a line that must not be in it
     "include/bcsc/x.hpp": '#include "core/b.hpp"',
     "include/bcsc/y.hpp": "#include <cuda_runtime.h>",
     "include/bcsc/z.hpp": '#include "bcsc_config.h"',

@@ -1,4 +1,4 @@
-"""The command line as its user has it: files as operands, advice, what is said of mistakes, progress in a terminal.
+"""The command line as users see it: files as operands, advice, messages about mistakes, progress in a terminal.
 
     command_line_test.py BCSC [--without-bench] [--without-zip] [--only NAME]
 """
@@ -24,11 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 CASES = []  # (name, function, arguments)
 PROGRAM = []
-HERE = threading.local()  # its folder: of the case that the thread runs
+HERE = threading.local()  # its folder: that of the case that the thread runs
 
 
 def case(name, *arguments):
-    """Makes one case of the function for the arguments; repeated, several."""
+    """Makes a case of the function with these arguments; repeated, several."""
     def add(function):
         CASES.append((f"{function.__name__}: {name}", function, arguments))
         return function
@@ -47,7 +47,7 @@ def run_json(*arguments, code=0):
 
 
 def steady(message):
-    """Without what changes from one moment to the next: how much memory there is."""
+    """Without what changes between runs: how much memory there is."""
     return re.sub(r"[\d.]+ [KMGTPE]?i?B are available", "... are available", message)
 
 
@@ -203,7 +203,7 @@ def refuses_to_solve(arguments, code, words):
 @case("spmm", ["spmm", "--c", "none/c.npy"])
 @case("info", ["info", "--png", "none/p.png"])
 def looks_at_paths_before_the_matrix(arguments):
-    """The matrix is not even there: were it read first, it would be the one that is missed."""
+    """The matrix does not exist: if it were read first, it would be the one reported missing."""
     message, _ = refused(arguments[0], "no-such-matrix.mtx", *arguments[1:])
     assert "none" in message and "no-such-matrix" not in message, message
 
@@ -233,7 +233,7 @@ def multiplies_files(kind, order, name, target):
 @case("row", "row")
 @case("col", "col")
 def adds_to_a_file(order):
-    """Timed runs go on from C: what is written is the first product."""
+    """Timed runs change C: what is written is the first product."""
     write_sparse("a.mtx", A)
     write_dense("b.npy", B3)
     write_dense("c.npy", C0, fortran=True)
@@ -357,7 +357,7 @@ FRAME = "\r\x1b[K"
 
 
 def on_terminal(arguments, width, term="xterm"):
-    """What the program writes to stderr, a terminal of that width."""
+    """What the program writes to stderr when that is a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     environment = dict(os.environ, TERM=term)
@@ -452,7 +452,7 @@ def is_left_out(name, arguments, given):
 
 
 def failure_of(function, arguments):
-    """What went wrong in a case, in a folder of its own; empty if nothing did."""
+    """What went wrong in a case, run in its own folder; empty if nothing did."""
     with tempfile.TemporaryDirectory() as folder:
         HERE.folder = pathlib.Path(folder)
         try:
@@ -471,7 +471,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=min(8, len(os.sched_getaffinity(0))))
     given = parser.parse_args()
     PROGRAM.append(str(pathlib.Path(given.program).resolve()))
-    # No case is about a GPU, and to start one takes longer than most.
+    # No case is about a GPU, and starting one takes longer than most cases.
     os.environ.update(CUDA_VISIBLE_DEVICES="", OMP_WAIT_POLICY="passive")
     chosen = [one for one in CASES if given.only in one[0]]
     skipped = [one for one in chosen if is_left_out(one[0], one[2], given)]

@@ -125,7 +125,7 @@ def in_fish(program):
 
 
 def pages(program):
-    """What the tools that are here make of each page, and that it holds each option."""
+    """Checks each page with the tools installed here, and that it lists each option."""
     for name in [None, *program.commands]:
         page = program.folder / f"{'-'.join(filter(None, ['bcsc', name]))}.1"
         page.write_text(output_of(program.path, "man", *filter(None, [name])))

@@ -78,7 +78,7 @@ def hidden(text):
 
 
 def said(line, program, folder):
-    """What a shell shows of a line: stdout and stderr as they come, and the exit code that is not 0."""
+    """What a shell shows of a line: stdout and stderr as they come, and an exit code other than 0."""
     environment = {"PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": str(folder), "COLUMNS": "80",
                    "LC_ALL": "C", "CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
     done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
@@ -90,7 +90,7 @@ def said(line, program, folder):
 
 
 def require_help_within(width, command, program):
-    """But for what is to be typed and the names of options no line is wider."""
+    """Except for commands to type and the names of options, no line is wider."""
     text = said(f"COLUMNS={width} bcsc {command} --help", program, program.parent)
     options, _, examples = text.partition("\nExamples:\n")
     for line in options.splitlines()[1:]:

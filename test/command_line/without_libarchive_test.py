@@ -1,4 +1,4 @@
-"""On a machine without libarchive, which a file of that name that is none stands for: archives are refused in words
+"""On a machine without libarchive, simulated by a file of that name which is no library: archives are refused in words
 that name the package, and everything else works.
 
     without_libarchive_test.py BCSC

@@ -1,6 +1,6 @@
-// Batches by every config: both layouts of B and of C, members behind each other, apart and interleaved,
-// with a B of their own or one for all, in one go and in slabs of little workspace. Exact on small integers, and so
-// bit-equal to products of their own.
+// Batches by every config: both layouts of B and of C, members behind each other, apart and interleaved, with a B each
+// or one for all, in one go and in slabs of a small workspace. Exact on small integers, and so bit-equal to products
+// run one by one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

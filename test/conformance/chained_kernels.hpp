@@ -26,7 +26,7 @@ constexpr int base_value(std::int64_t member, std::int64_t k, std::int64_t j) {
 /// How a foreign kernel behaves towards those before and after it on the stream.
 struct manners {
   bool begins_early = false;     ///< is started with the attribute, and waits before it touches anything
-  bool lets_next_begin = false;  ///< says so before it writes or reads
+  bool lets_next_begin = false;  ///< lets the next begin before it writes or reads
   unsigned delay = 0;            ///< clock cycles that it waits after that
 };
 

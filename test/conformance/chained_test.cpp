@@ -181,7 +181,7 @@ manners reader_of(std::uint64_t round, bool may_begin_early) {
   return {.begins_early = may_begin_early && round / 8 % 2 != 0, .lets_next_begin = round / 64 % 2 != 0};
 }
 
-/// A stream that is gone at the end.
+/// A stream that is destroyed at the end.
 class own_stream {
  public:
   own_stream() { EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }
@@ -231,7 +231,7 @@ chained_counts run_chain(const context& ctx, const chain& c, std::uint64_t round
   a.multiply(transposed, c.n, c.batch, product, row_sum);
   const int device = ctx.device().device;
   const core::device_buffer<int> on_product(device, product), on_row_sum(device, row_sum);
-  // Before the first round there is nothing to be read; with factors::kept C begins at 0.
+  // Before the first round there is nothing to read; with factors::kept C begins at 0.
   const T nothing = std::numeric_limits<T>::quiet_NaN();
   const std::int64_t b_size = rows_of_b * c.n, c_size = rows_of_c * c.n;
   const core::device_buffer<T> on_b(device, std::vector<T>(static_cast<std::size_t>(c.batch * b_size), nothing));
@@ -322,7 +322,7 @@ std::string name_of_chain(const ::testing::TestParamInfo<chain>& info) { return 
 INSTANTIATE_TEST_SUITE_P(rounds, small_chain, ::testing::ValuesIn(small_chains()), name_of_chain);
 INSTANTIATE_TEST_SUITE_P(rounds, large_chain, ::testing::ValuesIn(large_chains()), name_of_chain);
 
-// The reader itself: were B of another round, every element of C would be counted.
+// The reader itself: if B were of another round, every element of C would be counted.
 TEST(chains, count_every_element_that_differs) {
   const auto ctx = context_of(backend::cuda);
   BCSC_SKIP_WITHOUT_GPU(ctx);

@@ -103,7 +103,7 @@ void run_transposed(const context& ctx, const kernel_info& kernel) {
         auto b = random_table<T>(a.rows, n, values::real, turn);
         const auto c0 = random_table<T>(a.cols, n, values::real, turn + 1);
         plant(b, row, kind);
-        // Kernels may multiply B by alpha first: no more than B itself.
+        // Kernels may multiply B by alpha first: |alpha| < 1, so that this cannot overflow.
         const stored_product wanted = multiply_stored<T>(a, true, -0.5, b, 0.5, c0, arithmetic_of(kernel));
         operand<T> on_b(ctx, b, {}), on_c(ctx, c0, {turn % 3 == 0 ? layout::col_major : layout::row_major, 0, 0});
         plan->run(T{-0.5F}, on_b.view(), T{0.5F}, on_c.view());

@@ -1,4 +1,4 @@
-// Every row of every table with rows in an order of the plan's own and row blocks of their own heights: C comes out in
+// Every row of every table with rows in an order of the plan's own and row blocks of individual heights: C comes out in
 // A's order, exact on small integers, in both layouts, for op(A) = A and its transpose.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr row_blocks every_kind[] = {row_blocks::uniform, row_blocks::balanced, row_blocks::structural};
 
-/// Groups of equal rows, of 1 to 9 rows each, dealt out over the matrix: what an order can mend.
+/// Groups of equal rows, of 1 to 9 rows each, dealt out over the matrix: what reordering can repair.
 sparse_case dealt_groups() {
   std::set<std::pair<std::int64_t, std::int64_t>> positions;
   test_random random(4);

@@ -2,8 +2,8 @@
 
 #include "test/emulation/include/emulated_gpu.hpp"
 
-// What a compiler calls where -fsanitize=thread tells it to make memory accesses known. Kernels are compiled so, but
-// not linked with that sanitizer: the calls come here, and the emulated GPU looks for races among its own threads.
+// What a compiler calls where -fsanitize=thread instruments memory accesses. Kernels are compiled with it, but not
+// linked with that sanitizer: the calls come here, and the emulated GPU looks for races among its own threads.
 
 using bcsc::emulation::access;
 using bcsc::emulation::note_access;

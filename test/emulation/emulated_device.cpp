@@ -57,7 +57,7 @@ void copy_on_device(void* to, const void* from, std::size_t bytes, cuda_stream) 
 void fill_zero(void* to, std::size_t bytes, cuda_stream) { std::memset(to, 0, bytes); }
 void synchronize(cuda_stream) {}
 
-// One stream there is: what is started is done.
+// There is only one stream: what is started is done.
 side_stream::side_stream() = default;
 side_stream::~side_stream() = default;
 void side_stream::join() {}

@@ -5,9 +5,9 @@
 
 #include "test/emulation/include/emulated_gpu.hpp"
 
-/// The memory of the emulated GPU behind core/gpu.hpp, so that whole conversions run there: emulated_device.cpp has
-/// what they call of it, and is linked into the test. What is allocated there holds 0xab before it is written and is
-/// all that kernels may touch.
+/// The memory of the emulated GPU behind core/gpu.hpp, so that whole conversions run there: emulated_device.cpp
+/// implements what they call of it, and is linked into the test. Memory allocated there holds 0xab until it is written,
+/// and is all that kernels may touch.
 namespace bcsc::test {
 
 /// What is allocated now.

@@ -18,7 +18,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// Fibers change places by a few instructions where those are written down, else by ucontext, which enters the kernel.
+// Fibers switch by a few instructions where those are written below, else by ucontext, which enters the kernel.
 #if defined(__x86_64__) && !defined(BCSC_EMULATION_BY_UCONTEXT)
 #define BCSC_EMULATION_SWITCH 1
 
@@ -121,7 +121,7 @@ void switch_to(context& from, context& to) {
   arrive(kept, nullptr);
 }
 
-/// The stacks of a block's fibers, each with a page below it that nobody may touch. Memory is taken as it is used.
+/// The stacks of a block's fibers, each with a guard page below it. Memory is committed as it is used.
 class stack_memory {
  public:
   stack_memory() {
@@ -199,7 +199,7 @@ struct warp {
 
 constexpr std::size_t guard_bytes = 1024;
 
-/// What lies before and behind shared memory: different in every byte nearby, so that a copy of it does not go unseen.
+/// Canaries before and behind shared memory: nearby bytes all differ, so that a copy of them does not go unseen.
 std::byte canary(std::size_t at) { return static_cast<std::byte>(at * 37 + 91); }
 
 std::string at_line(const std::source_location& where) {
@@ -214,12 +214,11 @@ std::string place_name(const thread_place& at) {
   return text;
 }
 
-/// Who touched dynamic shared memory last, in cells of 4 bytes: finds accesses that no barrier parts.
+/// Who touched dynamic shared memory last, in cells of 4 bytes: finds accesses that no barrier separates.
 ///
 /// Each lane has a clock that advances when a barrier of its warp ends, and knows how far it has seen the clocks of the
-/// other lanes (vector clocks); __syncthreads begins a new epoch, in which all that was before is seen. A cell
-/// remembers its last write and two of its readers: what it forgets may hide a race, but no race is reported that is
-/// none.
+/// other lanes (vector clocks); __syncthreads begins a new epoch, in which all that came before is seen. A cell
+/// remembers its last write and two of its readers: what it forgets may hide a race, but every race reported is one.
 class shared_watch {
  public:
   struct hazard {
@@ -416,7 +415,7 @@ class machine {
     if (kind != access::read) note_global(address, bytes, kind);
   }
 
-  /// Before the running thread has waited nothing that the kernel before may write, or read, is touched.
+  /// Until the running thread has waited, it may touch nothing that the kernel before may write, or read.
   void check_early(const void* address, std::size_t bytes, access kind) {
     if (!watching_ || !begins_early_ || current_->has_waited) return;
     if (kind == access::read && is_settled(address, bytes)) return;
@@ -584,7 +583,8 @@ class machine {
     return what + code_place();
   }
 
-  /// A word of global memory is written by one thread, or atomically, or by threads of one block that a barrier parts.
+  /// A word of global memory may be written by one thread, atomically, or by threads of one block that a barrier
+  /// separates.
   void note_global(const void* address, std::size_t bytes, access kind) {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
     const written mine{block_number_, watch_.epoch(), index_of(*current_), kind == access::atomic};
@@ -840,7 +840,7 @@ unsigned char* shared_memory() { return gpu().shared(); }
 
 namespace {
 
-/// While the emulation itself works for the running thread.
+/// Lives while the emulation itself works for the running thread.
 class outside_kernel {
  public:
   outside_kernel() { gpu().in_kernel = false; }

@@ -248,7 +248,7 @@ TEST(emulated_gpu, finds_races_in_whatever_order_threads_run) {
   });
 }
 
-/// Every thread of every block writes the element of its number modulo `modulus`.
+/// Every thread of every block writes the element at its number modulo `modulus`.
 template <bool Atomic>
 __global__ void write_kernel(float* out, unsigned modulus) {
   float* at = out + (blockIdx.x * blockDim.x + threadIdx.x) % modulus;
@@ -393,7 +393,7 @@ TEST(emulated_gpu, finds_what_is_touched_before_the_kernel_before_has_ended) {
                               &run_early<early::lasting_read_of_a>, &run_early<early::copy_of_a>}) {
       EXPECT_EQ(kernel(begins::while_previous_ends), cudaSuccess) << emulation::report();
     }
-    // A kernel that begins when all before it has ended may do all of this.
+    // A kernel that begins only when all before it has ended may do all of this.
     for (const auto kernel : {&run_early<early::read_of_b>, &run_early<early::copy_of_b>,
                               &run_early<early::lasting_read_of_b>, &run_early<early::lasting_read_of_b_after_the_wait>,
                               &run_early<early::write_of_c>, &run_early<early::no_wait>}) {
@@ -548,8 +548,8 @@ TEST(emulated_gpu, counts_bits_as_cuda_does) {
 
 // --- Asynchronous copies --------------------------------------------------------------------------------------------
 
-/// Copies stage by stage, two groups ahead; `Wait` says how the stage is waited for: 0 rightly, 1 a group too late,
-/// 2 not at all.
+/// Copies stage by stage, two groups ahead; `Wait` says how the stage is waited for: 0 correctly, 1 a group too late, 2
+/// not at all.
 template <int Wait>
 __global__ void pipeline_kernel(const float* from, float* out, int stages) {
   using namespace kernels::cuda;
@@ -744,7 +744,7 @@ TEST(emulated_gpu, reads_operands_as_the_matrix_units_do) {
   EXPECT_EQ(c[0], 65504 * 0x1p-24f);
 }
 
-// --- A kernel of the library that stands in no table ----------------------------------------------------------------
+// --- A kernel of the library that is in no table --------------------------------------------------------------------
 
 template <class T>
 void turn_there_and_back() {

@@ -111,7 +111,7 @@ class emulated_product {
   emulated_product(const emulated_product&) = delete;
   emulated_product& operator=(const emulated_product&) = delete;
 
-  /// Arrays of A, which kernels may read while the one before still ends. B, C and the scalars they may not.
+  /// Arrays of A, which kernels may read while the kernel before them ends. B, C and the scalars they may not.
   template <class Array>
   void may_read(const Array& array) {
     may_read_bytes(array.data(), array.size() * sizeof(array[0]));

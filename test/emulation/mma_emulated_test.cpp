@@ -1,5 +1,5 @@
 // Every config of the tensor cores' kernel on the emulated GPU: exact on small integers for what the kernel meets,
-// within its error bound on reals, and what is not finite multiplied by stored entries alone.
+// within its error bound on reals, and non-finite values multiplied by stored entries alone.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -66,7 +66,7 @@ std::vector<dense_table<T>> run_batch(std::size_t config, const sparse_case& a, 
   there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles),
       there.may_read(f.masks);
   there.may_read(f.sums), there.may_read(row_of);
-  // What nobody has written is NaN.
+  // Unwritten elements are NaN.
   const std::int64_t partials = f.num_slots * f.height * s.n;
   std::vector<scalar_of<T>> partial(static_cast<std::size_t>(partials) * c0.size(),
                                     std::numeric_limits<scalar_of<T>>::quiet_NaN());
@@ -133,7 +133,7 @@ TEST_P(every_config, keeps_as_many_bits_as_it_says) {
                      : config().type == value_type::fp32 ? 22
                      : config().type == value_type::fp64 ? 52
                                                          : std::numeric_limits<T>::digits;
-    // Of bfloat16 no more than its 8 bits hold.
+    // With bfloat16 no more than its 8 bits hold.
     const std::int64_t min_bits = std::min<std::int64_t>(9, bits - 2);
     sparse_case a{"scattered", 70, 40, {}};
     test_random random(5);
@@ -189,7 +189,7 @@ TEST_P(every_config, stays_within_its_error_bound) {
   });
 }
 
-// Whole row blocks and such in pieces, whose partial sums are looked at one by one; zeros that are stored.
+// Whole row blocks and others in pieces, whose partial sums are checked one by one; zeros that are stored.
 TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
   with_type([&]<class T>(T) {
     sparse_case a = make_case("stored zeros", 75, 130, scatter(75, 130, 900, 21), values::real, 3);
@@ -215,7 +215,7 @@ TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
   });
 }
 
-// The same for A's own values, whose rows are the only ones they reach.
+// The same for A's own values, which reach only their own rows.
 TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
   with_type([&]<class T>(T) {
     sparse_case a = make_case("scattered", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
@@ -271,7 +271,7 @@ TEST(mma_configs, cover_more_slabs_than_a_grid_is_high) {
   expect_exact<float>(multiply<float>(a, false, 0, b, 2, c0), run<float>(narrowest, a, b, c0, s), "");
 }
 
-// Indices of B that lie 2^31 bytes apart: memory that is asked for, and of which a few pages are there.
+// Indices of B that lie 2^31 bytes apart: memory that is reserved, and of which only a few pages exist.
 TEST_P(every_config, reads_rows_of_b_that_lie_far_apart) {
   with_type([&]<class T>(T) {
     const std::int64_t ldb = (std::int64_t{1} << 31) / static_cast<std::int64_t>(sizeof(T)), n = 37;

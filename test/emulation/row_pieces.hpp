@@ -26,7 +26,7 @@ inline sparse_case every_length(values kind) {
   return make_case("every_length", 44, 90, positions, kind, 3);
 }
 
-/// Workspace for so many partial sums: NaN until it is written.
+/// Workspace for this many partial sums: NaN until it is written.
 template <class T>
 class partial_sums {
  public:
@@ -63,7 +63,7 @@ void check_every_matrix(std::size_t config, int turns, bool transposed, const Se
   }
 }
 
-/// The same for widths of B and C around all that kernels cut them into; `vector`: the most elements they load at once.
+/// The same for widths of B and C around all that kernels cut them into; `vector`: the most elements loaded at once.
 template <class Settings, class Check>
 void check_every_width(std::size_t config, std::int64_t vector, const Settings& setting_of, const Check& check) {
   const sparse_case a = every_length(values::small_integers);

@@ -48,8 +48,8 @@ std::string words(const setting& s) {
          std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors);
 }
 
-/// The products C of a batch's `c0`, as the kernel leaves them. The workspace holds NaN before, so that who reads what
-/// nobody wrote does not go unseen.
+/// The products C of a batch's `c0`, as the kernel leaves them. The workspace holds NaN before, so that reading an
+/// unwritten element does not go unseen.
 template <class T>
 std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_case& a, const setting& s,
                                       const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0) {

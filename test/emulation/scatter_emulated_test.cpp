@@ -44,7 +44,7 @@ std::string words(const setting& s) {
          std::to_string(s.multiprocessors);
 }
 
-/// The product C of `c0`, as the kernel leaves it. Nobody may touch a workspace: there is none.
+/// The product C of `c0`, as the kernel leaves it. There is no workspace to touch.
 template <class T>
 dense_table<T> run(kernels::launch_fn launch, const sparse_case& a, const setting& s, const dense_table<T>& b,
                    const dense_table<T>& c0) {

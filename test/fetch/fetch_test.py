@@ -48,7 +48,7 @@ def archive(seed: int, size: int = 300_000, name: str = MATRIX, header: str = "r
 
 
 def gzip_named(content: bytes, name: str) -> bytes:
-    """gzip keeps a file's name: the way to a certain length."""
+    """gzip keeps a file's name, which is used to reach a given length."""
     target = io.BytesIO()
     with gzip.GzipFile(filename=name, mode="wb", fileobj=target, mtime=0) as file:
         file.write(content)
@@ -56,7 +56,7 @@ def gzip_named(content: bytes, name: str) -> bytes:
 
 
 def as_long_as(model: bytes, packed: bytes) -> bytes:
-    """The same content in so many bytes: only then does no length tell two files apart."""
+    """The same content in this many bytes, so that two files cannot be told apart by length."""
     named = gzip_named(gzip.decompress(packed), "x" * (len(model) - len(packed) - 1))
     assert len(named) == len(model)
     return named
@@ -191,7 +191,7 @@ def chunked(run, server):
 
 @case
 def length_that_is_no_number(run, server):
-    # libcurl may refuse such a header or pass over it; whatever it does, the file is whole or not there.
+    # libcurl may refuse such a header or ignore it; either way the file is whole or not there.
     run.fetch(server.url("length_no_number"), "--retries", 1)
     run.has(BODY) if run.code == 0 else run.failed()
 
@@ -338,7 +338,7 @@ def encrypt(server, folder: pathlib.Path) -> pathlib.Path:
 
 @case
 def certificates(run, server):
-    """One that nobody vouches for is refused at once, and so is a redirection to an open line."""
+    """One that nobody vouches for is refused at once, and so is a redirection to plain http."""
     if shutil.which("openssl") is None:
         return "no openssl program here to make a certificate"
     with tempfile.TemporaryDirectory() as folder:
@@ -404,7 +404,7 @@ def length_too_large(run, server):
 
 @case
 def trickle(run, server):
-    """One byte in 0.2 s is no download; what came stays to be resumed."""
+    """One byte in 0.2 s is no download; what came is kept to be resumed."""
     began = time.monotonic()
     run.fetch(server.url("trickle"), "--timeout", 1, "--retries", 1).failed("(attempt 2)", files=PARTIAL)
     assert time.monotonic() - began < 30
@@ -502,7 +502,7 @@ SIZES = [
     (MATRIX, "real symmetric", "67 67 146", False), (MATRIX, "real symmetric", "67 67 181", False),
     ("HB/bcspwr01", "pattern symmetric", "39 39 85", True),  # 131 entries, 39 of them on the diagonal
     ("HB/ash219", "pattern general", "219 85 438", True),
-    ("HB/west2021", "real general", "2021 2021 7310", True),  # 43 zeros besides, stored or not
+    ("HB/west2021", "real general", "2021 2021 7310", True),  # 43 more zeros, stored or not
     ("HB/west2021", "real general", "2021 2021 7353", True), ("HB/west2021", "real general", "2021 2021 7354", False),
     ("HB/plsk1919", "real skew-symmetric", "1919 1919 4831", True),
     ("HB/plsk1919", "real skew-symmetric", "1919 1919 4832", False),
@@ -519,7 +519,7 @@ def sizes_of_the_catalogue(run, server):
         assert run.code == (0 if good else 1), f"{name} {header} {sizes}: {run.err}"
         if not good:
             assert sizes.split()[2] in run.err and "by the catalogue" in run.err, run.err
-            if WITH_CRYPTO:  # who vouches for the content need not agree with the catalogue
+            if WITH_CRYPTO:  # content with a given checksum need not agree with the catalogue
                 run.fetch(server.url("good"), "--sha256", sha256(server.body), name=name)
                 assert run.code == 0, run.err
         shutil.rmtree(run.cache / name.split("/")[0])
@@ -593,7 +593,7 @@ def changed_and_if_range_ignored(run, server):
 
 @case
 def changed_in_silence(run, server):
-    """Two halves of two files: gzip's checksum tells, and all of it is loaded once more."""
+    """Halves of two files: gzip's checksum shows it, and the whole is loaded again."""
     run.fetch(server.url("changed_in_silence")).has(OTHER)
     assert [asked["range"] is None for asked in requests(server, 3)] == [True, False, True]
 

@@ -10,7 +10,7 @@
 #include "test/fuzz/fuzz.hpp"
 #include "test/support/viewed.hpp"
 
-/// Containers whose checksums are right: what a forger would send. Without that no change of a byte would get past the
+/// Containers with correct checksums, as a forger would send: without them no change of a byte would get past the
 /// header. The first byte chooses options.
 namespace bcsc::fuzz {
 namespace {
@@ -40,10 +40,10 @@ void sign(std::string& bytes) {
   put(bytes, 0, header);
 }
 
-/// What is made of the file: its header, entries of one type, or the matrix as it is stored and then in CSR.
+/// What is read of the file: its header, entries of one type, or the matrix as it is stored and then in CSR.
 enum class way : std::uint8_t { stored, stored_as_pattern, matrix, info };
 
-/// Entries of another format than COO come by way of CSR, which takes a pointer for each row by its nature.
+/// Entries of a format other than COO go through CSR, which inherently takes a pointer for each row.
 bool has_few_rows_or_entries_only(const std::string& bytes) {
   file_header header;
   if (bytes.size() < sizeof header || !bytes.starts_with(magic)) return false;

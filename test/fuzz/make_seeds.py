@@ -2,7 +2,7 @@
 """Makes the seeds of the fuzz targets: small valid files of each variant, into corpus/TARGET beside this script.
 
 The first byte of each chooses options and types (fuzz.hpp): 1 real part, 2 seeded pattern, 4 index base given (8: it is 1),
-16 fp64, 32 64-bit indices; what 64 and 128 mean, and 16 and 32 to the container, stands in each target. Matrix Market's seeds were written by hand.
+16 fp64, 32 64-bit indices; what 64 and 128 mean, and 16 and 32 to the container, is in each target. Matrix Market's seeds were written by hand.
 """
 import gzip
 import pathlib
@@ -94,7 +94,7 @@ NPZ_PARTS = ["format", "shape", "data", "indices", "indptr", "row", "col", "coor
 
 
 def npz():
-    """Most of them as the list of arrays that the target puts into a zip; those of NumPy with headers less padded."""
+    """Most of them as the list of arrays that the target puts into a zip; NumPy's with less padding in the headers."""
     def short(array):
         length = int.from_bytes(array[8:10], "little")
         text = array[10:10 + length].rstrip() + b"\n"

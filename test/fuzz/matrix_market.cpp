@@ -7,7 +7,7 @@ namespace {
 
 namespace reader = files::matrix_market;
 
-/// By way of the reader that makes CSR or a dense matrix at once; CSR takes a pointer for each row by its nature.
+/// Through the reader that makes CSR or a dense matrix at once; CSR inherently takes a pointer for each row.
 template <class F>
 void read_directly(std::string_view content, const read_options& options, F&& read_matrix) {
   try {
@@ -23,8 +23,8 @@ void read_directly(std::string_view content, const read_options& options, F&& re
 }  // namespace
 }  // namespace bcsc::fuzz
 
-/// The two highest of the first byte's bits choose how small the reader's chunks are, so that short inputs have
-/// borders; two others what becomes of the entries.
+/// The two highest of the first byte's bits choose how small the reader's chunks are, so that short inputs have chunk
+/// boundaries; two others what becomes of the entries.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace reader = bcsc::fuzz::reader;
   if (size == 0) return 0;

@@ -7,8 +7,8 @@
 #include "test/fuzz/fuzz.hpp"
 
 /// A zip whose checksums are right and whose sizes fit, made of the arrays that the input lists one after the other:
-/// almost no change to a zip's own bytes gets past its directory. With the highest of the first byte's bits the input
-/// is a zip itself.
+/// almost no change to a zip's own bytes gets past its directory. If the highest of the first byte's bits is set, the
+/// input is a zip itself.
 namespace bcsc::fuzz {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "test/fuzz/fuzz.hpp"
 
-/// Whether the format is recognised is asked as well.
+/// Also tests whether the format is recognised.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace reader = bcsc::files::rutherford_boeing;
   return bcsc::fuzz::read(

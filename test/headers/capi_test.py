@@ -10,7 +10,7 @@ import sys
 ENUM = r"^enum (?:class )?{name}\b[^{{;]*\{{(.*?)\}};"
 STRUCT = re.compile(r"^typedef struct (\w+) \{$(.*?)^\} \1;$", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^[\w *]+?\b(bcsc_\w+)\(", re.MULTILINE)
-# C's enumeration: the header of the C++ one, and what stands before its enumerators' names in C.
+# C's enumeration: the header of the C++ one, and the prefix of its enumerators' names in C.
 TWINS = {
     "bcsc_error": ("error.hpp", "errc", "BCSC_ERROR_"),
     "bcsc_value_type": ("types.hpp", "value_type", "BCSC_"),
@@ -26,7 +26,7 @@ TWINS = {
     "bcsc_col_major_b": ("plan.hpp", "col_major_b", "BCSC_COL_MAJOR_B_"),
     "bcsc_cg_stop": ("cg.hpp", "cg_stop", "BCSC_CG_"),
 }
-SUCCESS = {"BCSC_ERROR_OK": "BCSC_OK"}  # success is no error
+SUCCESS = {"BCSC_ERROR_OK": "BCSC_OK"}  # success is not an error
 BYTES = {"int": 4, "double": 8, "int64_t": 8, "size_t": 8}
 
 

@@ -1,4 +1,4 @@
-"""What must not compile does not, for the reason meant; its twin, the same program made right, does.
+"""What must not compile does not, for the intended reason; its twin, the same program corrected, does.
 
     refused_test.py --cxx COMPILER --include SOURCES BUILD
 """
@@ -63,7 +63,7 @@ ERROR = re.compile(r"^case_(\d+):\d+(?::\d+)?: error: (.*)$", re.MULTILINE)
 
 
 def program(bodies: list[str]) -> str:
-    """Every body in a namespace of its own, and in lines of which the compiler says whose they are."""
+    """Every body in its own namespace, under a #line that names it in the compiler's errors."""
     text = ("#include <bcsc/bcsc.hpp>\n#include <utility>\nusing namespace bcsc;\n"
             "inline csr_matrix<float> made() { return {}; }\n")
     for number, body in enumerate(bodies):

@@ -1,5 +1,5 @@
 // A product with 2^31 + 10 non-zeros on a GPU, from CSR with 64-bit indices: every element of C, and of the product
-// with the stored transpose, is what it must be. Pattern and values have closed forms, from which the sums are made
+// with the stored transpose, is what it must be. Pattern and values have closed forms, from which the sums are computed
 // again. The large one needs BCSC_LARGE=1, 64 GiB here and 24 GiB on the GPU; the same at a thousandth of the size
 // always runs, on the CPU and, where there is one, on a GPU.
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ constexpr std::int64_t n = 8;
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Light rows of 1023, 1024 and 1025 entries in turn, so that a third of them ends in a whole pair; then four full
-/// rows, which are heavy; then one that brings the number of non-zeros to what is wanted.
+/// rows, which are heavy; then one that brings the number of non-zeros to the wanted total.
 struct sawtooth {
   std::int64_t light, last;  ///< light rows, a multiple of 3; entries of the last row
   static constexpr std::int64_t heavy = 4, cols = 16384;
@@ -48,7 +48,7 @@ struct sawtooth {
   static int b(std::int64_t row, std::int64_t col) { return static_cast<int>((5 * row + 3 * col) % 9) - 4; }
 };
 
-/// Arrays that nobody fills before the threads that use them do.
+/// Arrays that are left uninitialised until the threads that use them fill them.
 struct host_csr {
   std::int64_t rows, nnz;
   std::unique_ptr<I[]> row_ptr, col_ind;
@@ -94,7 +94,7 @@ std::int64_t num_wrong(const sawtooth& a, const std::vector<float>& c) {
   return wrong;
 }
 
-/// The same of C = A' * B.
+/// The same for C = A' * B.
 std::int64_t num_wrong_transposed(const sawtooth& a, const std::vector<float>& c) {
   std::vector<int> sums(at(sawtooth::cols * n), 0);
 #pragma omp parallel
@@ -239,7 +239,7 @@ TEST(nnz_past_2_31, multiplies_on_the_gpu) {
     const double free_gib = static_cast<double>(core::gpu::free_bytes()) / (1 << 30);
     if (free_gib < 24) GTEST_SKIP() << "needs 24 GiB on the GPU, " << free_gib << " are free";
   }
-  // Without costs of its own (kernel_space=small) the row-wise kernel is not sure to be chosen.
+  // Without its own costs (kernel_space=small) the row-wise kernel is not sure to be chosen.
   expect_products(*ctx, large, kernel_table().size() < 100 ? "rowwise" : "");
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

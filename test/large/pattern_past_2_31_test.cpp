@@ -21,8 +21,8 @@ using patterns = csr_matrix<pattern, I>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A square matrix whose row i is full from first(i) on, `width` columns wide. Rows share their columns by fifties, so
-/// that a row block of 32 meets one or two stripes.
+/// A square matrix whose row i is full from first(i) on, `width` columns wide. Fifty rows at a time share their
+/// columns, so that a row block of 32 meets one or two stripes.
 struct stripes {
   std::int64_t rows, width;
   std::int64_t first(std::int64_t row) const { return row / 50 * 97 % (rows - width + 1); }

@@ -169,7 +169,7 @@ void expect_every_format(const random_matrix& a, test_random& random) {
 
 constexpr int num_seeds = 20;
 
-/// Of each seed.
+/// For each seed.
 std::int64_t num_cases() {
   const char* named = std::getenv("BCSC_PROPERTY_CASES");
   return (named != nullptr ? std::atoll(named) : 10'000) / num_seeds;
@@ -283,9 +283,9 @@ std::int64_t ell_block_of(const any_view& a) {
   });
 }
 
-/// What a format promises beside its invariants: no more blocks than needed, and dense columns where they belong.
-/// `former_ell_block`: of the matrix it was made from. The same block keeps the blocks, those of stored zeros alone
-/// too.
+/// What a format promises besides its invariants: no more blocks than needed, and dense columns where they belong.
+/// `former_ell_block`: of the matrix it was made from. The same block size keeps the blocks, including those of stored
+/// zeros alone.
 void expect_shape(const any_view& a, const model& m, const conversion_options& options, std::int64_t former_ell_block) {
   a.visit([&]<class View>(const View& view) {
     if constexpr (format_of<View> == matrix_format::ell) {

@@ -1,4 +1,4 @@
-"""bench/fresh_set.py: what it draws is the same everywhere, as its manifest says, and each matrix is another one.
+"""bench/fresh_set.py: what it draws is the same everywhere, as its manifest says, and no matrix is drawn twice.
 
     fresh_set_test.py ROOT
 
@@ -53,7 +53,7 @@ ALL_OF_THEM = "9eb86c0005bdf0ee"
 
 
 def read_mtx(path):
-    """(rows, cols, entries) by text alone, and whether the entries stand in order."""
+    """(rows, cols, entries) by text alone, and whether the entries are in order."""
     banner, size, *lines = path.read_text().splitlines()
     assert banner == "%%MatrixMarket matrix coordinate pattern general", banner
     rows, cols, nnz = map(int, size.split())

@@ -32,7 +32,7 @@ def prose(page):
 
 
 def anchors(page):
-    """As GitHub makes them: small letters, blanks to hyphens, other signs dropped."""
+    """As GitHub makes them: lower case, blanks to hyphens, other punctuation dropped."""
     headings = re.findall(r"^#+ +(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     plain = [LINK.sub(lambda link: link[0][1:link[0].index("]")], heading) for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in plain}

@@ -63,7 +63,7 @@ class Programs(unittest.TestCase):
             for r in some:
                 self.assertEqual((r["violations"], r["failures"]), (0, []))
                 self.assertGreaterEqual(r["max_error"], r["mean_error"])
-                self.assertGreater(r["mean_error"], 0)  # values of all digits: sums are rounded
+                self.assertGreater(r["mean_error"], 0)  # values with all their digits: sums are rounded
                 self.assertLessEqual(r["max_bound_share"], 1)
                 self.assertEqual(r["compared"], r["rows"] * 60 * 32)
 

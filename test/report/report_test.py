@@ -234,7 +234,7 @@ class Accuracy(unittest.TestCase):
 
 
 class Fit:
-    """Stands for fitted.Fit: a matrix is of the kind that its name ends in."""
+    """Stands in for fitted.Fit: a matrix is of the kind that its name ends in."""
 
     def kind(self, matrix):
         return matrix.rsplit("-", 1)[1]

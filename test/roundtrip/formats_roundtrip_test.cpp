@@ -21,7 +21,7 @@ struct variant {
   std::string name;
   matrix_format format;
   conversion_options options;
-  bool uneven = false;  ///< compact: row blocks of own heights
+  bool uneven = false;  ///< compact: row blocks of individual heights
 };
 
 /// How thoroughly: every block size worth a look, or a few.

@@ -10,7 +10,7 @@ B = 0x218  # where the pointer to B lies in the constant bank of these kernels; 
 
 
 def function(text: str) -> early_reads.Function:
-    """Of instructions, one a line; a target is written as the label that stands before its line."""
+    """From instructions, one per line; a branch target is written as the label before its line."""
     lines = [line.strip() for line in text.strip().splitlines()]
     labels, rows = {}, []
     for line in lines:

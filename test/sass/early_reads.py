@@ -4,10 +4,10 @@ A kernel started with programmatic stream serialization runs while the one befor
 (cudaGridDependencySynchronize, ACQBULK in SASS) it may load by the non-coherent path (LDG with .CONSTANT) what nobody
 writes, and touch shared memory, local memory and the constant bank, which are its own. Two things are proved of each:
 
- 1. No path from the entry reaches any other access to memory without the wait. Every instruction with an address is
-    taken for one but for those known to be harmless. Where control flow cannot be followed (BRX, JMX) anything may come
-    next. A kernel may wait in the first round of a loop, where its index is still blockIdx.x: so what is surely equal is
-    followed, too.
+ 1. No path from the entry reaches any other access to memory without the wait. Every instruction with an address counts
+    as one, except those known to be harmless. Where control flow cannot be followed (BRX, JMX) anything may come
+    next. A kernel may wait in the first round of a loop, where its index is still blockIdx.x, so values known to be
+    equal are followed, too.
  2. No LDG with .CONSTANT, before the wait or after it, has an address made from a pointer that is not A's. This follows
     the pointers of the kernel's arguments from register to register, and to where they are spilled; what is loaded from
     memory, multiplied, shifted or a floating-point number is no pointer.
@@ -38,7 +38,7 @@ HARMFUL = {"LD", "LDG", "LDGSTS", "LDGMC", "ST", "STG", "ATOM", "ATOMG", "RED", 
            "TEX", "TLD", "TLD4", "TMML", "TXD"}
 ENDS = {"EXIT", "KILL", "RTT"}
 UNKNOWN_JUMPS = {"BRX", "BRXU", "JMX", "JMXU"}
-# What they make is a number, not an address.
+# Their result is a number, not an address.
 NUMBERS = ("FADD", "FMUL", "FFMA", "FSEL", "FMNMX", "FCHK", "DADD", "DMUL", "DFMA", "HADD2", "HMUL2", "HFMA2", "HMMA", "DMMA",
            "MUFU", "I2F", "F2I", "F2F", "POPC", "S2R", "S2UR", "CS2R", "VOTE", "MATCH", "REDUX")
 # Where the first operand is a predicate, no register is written.
@@ -48,7 +48,7 @@ STORES = {"STG", "ST", "STS", "STSM", "RED", "REDG", "LDGSTS"}
 
 
 class Unclear(Exception):
-    """The control flow is not of the kind that this understands."""
+    """The control flow is of a kind that this analysis does not understand."""
 
 
 class Instruction:
@@ -67,7 +67,7 @@ class Instruction:
         return self.base == "LDG" and ".CONSTANT" in self.opcode
 
     def is_access(self) -> bool:
-        """To memory that others write: nothing of the kind may come before the wait."""
+        """Whether it accesses memory that others write, which must not happen before the wait."""
         if self.base in HARMLESS or self.is_lasting_load():
             return False
         if self.base in HARMFUL:
@@ -86,7 +86,7 @@ class Function:
 
 
 def functions(lines, wanted=lambda name: True):
-    """The functions of cuobjdump's output, one after the other; of those not wanted only what has a wait."""
+    """The functions of cuobjdump's output, one after the other; of those not wanted, only the ones with a wait."""
     arch, name, rows = 0, None, []
 
     def finished():
@@ -113,7 +113,7 @@ def parsed(line: str) -> Instruction:
     return Instruction(int(row[1], 16), row[2], parts[1], parts[2], parts[3])
 
 
-Place = tuple[int, tuple[int, ...]]  # an instruction's number, and where the calls that led to it return
+Place = tuple[int, tuple[int, ...]]  # an instruction's number, and the return addresses of the calls that led to it
 
 
 class Flow:
@@ -184,11 +184,11 @@ class Flow:
         return [behind]
 
     def return_of(self, call: int) -> int:
-        """Where the routine goes back to: the address that was put into a register before."""
+        """Where the routine returns to: the address put into a register before."""
         if ".REL" not in self.code[call].opcode:
             raise Unclear(f"a call to somewhere else: {self.code[call].text}")
         wanted = f"{self.code[call].address + 0x10:#x}"
-        # Not always right before the call: of a call in a loop it is put there before the loop.
+        # Not always right before the call: for one in a loop it is put there before the loop.
         for instruction in self.code:
             if instruction.base in ("MOV", "IMAD", "UMOV") and re.search(rf"(?<![\w\]]){wanted}\b", instruction.operands):
                 return call + 1
@@ -199,7 +199,7 @@ class Flow:
 
 
 class Known:
-    """What registers and predicates surely hold: a number, or the name of what stays as it is for a thread."""
+    """What registers and predicates are known to hold: a number, or the name of what is constant for a thread."""
 
     def __init__(self, held: dict | None = None):
         self.held = held if held is not None else {}
@@ -263,7 +263,7 @@ class Known:
 
 
 def accesses_before_the_wait(function: Function) -> list[Instruction]:
-    """Those that some path from the entry reaches without the wait."""
+    """The instructions that some path from the entry reaches without the wait."""
     if not function.code:
         raise Unclear("no instructions")
     flow = Flow(function)
@@ -290,7 +290,7 @@ def accesses_before_the_wait(function: Function) -> list[Instruction]:
     return [found[i] for i in sorted(found)]
 
 
-# --- Which pointers come to an address ------------------------------------------------------------------------------
+# --- Which pointers reach an address --------------------------------------------------------------------------------
 
 _meanings: dict[str, tuple] = {}  # of an instruction's text
 
@@ -365,7 +365,7 @@ def meaning(instruction: Instruction):
 
 
 def keep_common(there: dict[str, dict[str, int]], under: dict[str, dict[str, int]]) -> bool:
-    """Where ways meet, what is written under a predicate is known of those registers that both know: what either holds.
+    """Where paths meet, what is written under a predicate is known of the registers that both know: what either holds.
     Returns whether that changes `there`."""
     changed = False
     for predicate, registers in there.items():
@@ -409,7 +409,7 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
                       tuple(PREDICATE.findall(instruction.operands))))
 
     at_begin: dict[Place, dict[str, int]] = {(0, ()): {}}
-    # What was written last under a predicate, as those see it that stand under the same: [predicate][register].
+    # What was written last under a predicate, as instructions under the same one see it: [predicate][register].
     under_at_begin: dict[Place, dict[str, dict[str, int]]] = {(0, ()): {}}
     todo = collections.deque(at_begin)
     waiting = set(todo)
@@ -420,7 +420,7 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
         begin, calls = place
         held = dict(at_begin[place])
         under = {predicate: dict(there) for predicate, there in under_at_begin[place].items()}
-        copies: dict[str, str] = {}  # predicates that are others for now
+        copies: dict[str, str] = {}  # predicates that equal others for now
 
         def seen_under(predicate: str) -> dict[str, int]:
             name = predicate.lstrip("!")
@@ -461,7 +461,7 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
         for behind in flow.next((ends[begin] - 1, calls)):
             arrives = held
             if last.conditional and last.base in ("BRA", "JMP", "EXIT") and not PREDICATE.search(last.operands):
-                # Whoever comes here knows the branch's predicate, and so what was written under it for certain.
+                # On this path the branch's predicate is known, and so is what was written under it.
                 went_on = behind[0] == ends[begin] and last.base != "EXIT" and flow.target(last) == behind[0]
                 negated = last.predicate[1:] if last.predicate.startswith("!") else "!" + last.predicate
                 certain = {} if went_on else seen_under(negated if behind[0] == ends[begin] else last.predicate)
@@ -483,5 +483,5 @@ def loads_through(function: Function, pointers: dict[int, str]) -> list[tuple[In
 
 
 def forget() -> None:
-    """Lets go of what is remembered of former functions."""
+    """Forgets former functions."""
     _meanings.clear()

@@ -31,7 +31,7 @@ NARROW_SCALARS = 4
 
 
 def find_cuobjdump() -> str | None:
-    """With nvdisasm, which it calls, in PATH or beside it."""
+    """cuobjdump, with nvdisasm, which it calls, in PATH or beside it."""
     folders = [pathlib.Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     folders.append(pathlib.Path("/usr/local/cuda/bin"))
     # Python's packages, also those that tools/check puts into the build folder, where Meson runs tests.
@@ -85,7 +85,7 @@ def objects_of(library: pathlib.Path, folder: pathlib.Path) -> list[pathlib.Path
 
 
 def pointers_of(function: early_reads.Function, kernel: str, offsets) -> dict[int, str] | None:
-    """What is not A's, by its place in the constant bank; None: A is not among the arguments."""
+    """Pointers that are not A's, by their place in the constant bank; None: A is not among the arguments."""
     operand = next((name for name, _ in offsets if name in function.name), None)
     if operand is None:
         return None

@@ -14,7 +14,7 @@
 /// What a matrix of any format holds, read off its arrays by loops that the library does not share.
 namespace bcsc::test {
 
-/// f.template operator()<T, I>() for the types that run-time names mean.
+/// f.template operator()<T, I>() for the types that the run-time enumerators mean.
 template <class F>
 auto with_types(value_type element, index_type indices, F&& f) {
   const auto with_index = [&]<class T>(T) {
@@ -64,7 +64,7 @@ bool is_zero(T value) {
   return (bits_of(value) << (64 - 8 * sizeof(T)) << 1) == 0;
 }
 
-/// The entries of a host view, in the order of its arrays. Of formats with padding: what is not 0.
+/// The entries of a host view, in the order of its arrays; in formats with padding, those that are not 0.
 template <class View>
 std::vector<stored_entry> entries_of(const View& a) {
   std::vector<stored_entry> all;

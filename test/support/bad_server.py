@@ -31,7 +31,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             getattr(self, "way_" + way)()
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the client had enough
+            pass  # the client has hung up
 
     # --- What the ways are made of ----------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body[first:])
 
     def honest(self, body, etag=OLD):
-        """As RFC 9110 wants it: the rest if the file is still the same, else all of it."""
+        """As RFC 9110 requires: the rest if the file is still the same, else all of it."""
         if self.asked_from() > 0 and self.headers["If-Range"] in (etag, DATE):
             self.rest(body, etag)
         else:
@@ -137,7 +137,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(self.server.body[:len(self.server.body) // 3])
 
     def way_truncated_resumable(self):
-        """A third each time, also of the rest."""
+        """A third each time, of the rest, too."""
         first, body = self.asked_from(), self.server.body
         if first == 0:
             self.head(200, Content_Length=len(body), ETag=OLD)
@@ -216,7 +216,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.half_then_reset() if self.turn == 1 else self.whole(self.server.body)
 
     def way_changed(self):
-        """Another file meanwhile; an honest server sends all of it."""
+        """The file has changed meanwhile; an honest server sends all of it."""
         self.half_then_reset() if self.turn == 1 else self.honest(self.server.other, NEW)
 
     def way_changed_ignores_if_range(self):
@@ -227,7 +227,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.rest(self.server.other, NEW) if self.asked_from() else self.whole(self.server.other, NEW)
 
     def way_changed_in_silence(self):
-        """... or under no ETag at all: then only the archive itself tells."""
+        """... or under no ETag at all: then only the archive itself can show it."""
         if self.turn == 1:
             self.half_then_reset()
         else:

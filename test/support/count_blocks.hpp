@@ -6,10 +6,10 @@
 
 #include "bcsc/formats.hpp"
 
-/// What the formats with padding would take, counted without making them: that may be far more than there is memory.
+/// What the formats with padding would take, counted without making them: they may not fit in memory.
 namespace bcsc::test {
 
-/// How many blocks of r x c are not empty: in all, and in the row of blocks that has most.
+/// How many blocks of r x c are not empty: in all, and in the fullest row of blocks.
 struct block_count {
   std::int64_t all = 0, most = 0;
 };

@@ -12,7 +12,7 @@
 
 #include "test/support/oracle.hpp"
 
-/// Products of a B that is not all finite, by an oracle of its own: only stored entries of A take part, an explicit
+/// Products of a B that is not all finite, by an independent oracle: only stored entries of A take part, an explicit
 /// zero like any other. A test plants an odd value in one row of B (plant), asks what may come out (multiply_stored),
 /// and compares class by class, and within the bound where both are finite (expect_stored_only).
 namespace bcsc::test {
@@ -47,12 +47,12 @@ T odd_value(odd kind) {
   return static_cast<T>(3 * static_cast<double>(limits::denorm_min()));
 }
 
-/// The whole row becomes the odd value. For C0 as well.
+/// The whole row becomes the odd value. For C0, too.
 template <class T>
 void plant(dense_table<T>& b, std::int64_t row, odd kind) {
   for (std::int64_t j = 0; j < b.cols; ++j) b(row, j) = odd_value<T>(kind);
 }
-/// A single element does.
+/// Only a single element does.
 template <class T>
 void plant(dense_table<T>& b, std::int64_t row, std::int64_t col, odd kind) {
   b(row, col) = odd_value<T>(kind);

@@ -78,8 +78,7 @@ struct batch_placement {
   bool shared = false;       ///< all members are the first one
 };
 
-/// The dense matrices of a batch where a context computes. Everything that is no member's element is NaN, and must stay
-/// so.
+/// The dense matrices of a batch where a context computes. Everything outside the members is NaN, and must stay so.
 template <class T>
 class batch_operand {
  public:

@@ -1,4 +1,4 @@
-// The real matrices (no part of the repository), by the names of their index; and how much of them a test takes.
+// The real matrices (not part of the repository), by their names in the index; and how much of them a test takes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ inline std::vector<std::string> real_matrix_names() {
   return names;
 }
 
-/// A name of the index as a test's name may be.
+/// A name of the index in the form that GoogleTest allows.
 inline std::string real_matrix_test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace_if(
@@ -51,7 +51,7 @@ inline std::int64_t padded_limit() {
   return (named != nullptr ? std::atoll(named) : 16) << 20;
 }
 
-/// Whether a real matrix is one for every run; the larger ones take minutes, and BCSC_ROUNDTRIP_ALL=1 asks for them.
+/// Whether a real matrix is tested in every run; the larger ones take minutes, and BCSC_ROUNDTRIP_ALL=1 asks for them.
 inline bool is_for_every_run(std::size_t entries) {
   return entries <= 20000 || std::getenv("BCSC_ROUNDTRIP_ALL") != nullptr;
 }

@@ -8,8 +8,8 @@
 
 namespace bcsc::test {
 
-/// How many threads a test that speaks of threads runs with, whatever the cores: what hides on two shows on sixteen,
-/// and primes part no work evenly. What is tested has to be large enough that all of them take part.
+/// The thread counts that threaded tests run with, whatever the cores: what hides on two shows on sixteen, and primes
+/// split no work evenly. The work has to be large enough that all of them take part.
 inline constexpr int thread_counts[] = {1, 2, 3, 7, 16, 61};
 
 /// Sets the number of OpenMP's threads for a while. Nothing happens in a build without OpenMP.

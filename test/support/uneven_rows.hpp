@@ -8,7 +8,7 @@
 #include "kernels/forms/row_stream/layout.hpp"
 #include "test/support/battery.hpp"
 
-/// Matrices whose rows are as different as the stream of row pieces has to bear.
+/// Matrices whose rows are as uneven as the stream of row pieces has to handle.
 namespace bcsc::test {
 
 /// The first columns of each row: row i has length(i) entries.

@@ -119,7 +119,7 @@ TEST(advise, numbers_agree_with_counting) {
       const auto compact = to_compact(mesh, {.m_block = h.m_block, .narrow_columns = true});
       EXPECT_EQ(h.bytes, compact.view().bytes()) << h.m_block;
       EXPECT_EQ(h.nnzc, compact.nnzc());
-      // Every column of the mesh has an entry: the first reading of each row of B, then the rest, whole or at half.
+      // Every column of the mesh has an entry: the first read of each row of B, then the rest, in full or at half cost.
       const double first = static_cast<double>(mesh.cols()), again = static_cast<double>(h.nnzc) - first;
       EXPECT_DOUBLE_EQ(h.traffic.b, 80 * (first + again * (cache == 0 ? 1 : 0.5)));
       EXPECT_DOUBLE_EQ(h.traffic.c, 80.0 * static_cast<double>(mesh.rows()));

@@ -106,7 +106,7 @@ TEST_P(analysis, grid_agrees_with_counting) {
   }
 }
 
-/// The battery and what it has none of: symmetric matrices, with and without their last property.
+/// The battery and what it lacks: symmetric matrices, with and without their last property.
 std::vector<sparse_case> cases() {
   std::vector<sparse_case> all = battery(values::real);
   all.push_back({"symmetric", 3, 3, {{0, 0, 2}, {0, 2, -1}, {1, 1, 3}, {2, 0, -1}, {2, 2, 1}}});

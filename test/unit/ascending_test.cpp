@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-/// The quick check of CSR and CSC beside the obvious one.
+/// The quick check of CSR and CSC against the obvious one.
 namespace bcsc::converters {
 namespace {
 

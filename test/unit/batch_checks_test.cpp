@@ -1,4 +1,4 @@
-// What run_options::batch may say: numbers, sizes, members that share memory (judged element by element), workspace.
+// What run_options::batch may ask: numbers, sizes, members that share memory (judged element by element), workspace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,8 +136,8 @@ TEST(batch_overlap, is_found_among_cs_if_and_only_if_members_share_an_element) {
   EXPECT_GT(num_taken, 500u);
 }
 
-// B 3 x 2 and C 2 x 2 in lines of one array; where they lie in lines of other lengths, nobody is taken who is not
-// apart.
+// B 3 x 2 and C 2 x 2 in lines of one array; where their leading dimensions differ, only operands that are apart are
+// accepted.
 TEST(batch_overlap, is_found_between_bs_and_cs) {
   std::vector<double> array(400);
   const layout order = layout::row_major;

@@ -330,7 +330,7 @@ TEST(ratios, MeanWorstAndLosses) {
   EXPECT_EQ(summarise_ratios({}).num_cases, 0);
 }
 
-/// One at a time it takes one second more than back to back.
+/// One at a time it takes a second longer than back to back.
 entry_result timed_entry(std::string name, std::string group, double warm, double cold, layout order, bool ours) {
   entry_result e;
   e.name = std::move(name);
@@ -359,13 +359,13 @@ TEST(verdicts, ComparesWithTheBestRivalInTheSameLayoutOnly) {
   EXPECT_DOUBLE_EQ(*v.ratios[setting::cold], 1.25);  // alg2 is the fastest there
   EXPECT_EQ(*v.payback, 4);
 
-  c.entries[4].status = entry_status::failed;  // a wrong result is no rival
+  c.entries[4].status = entry_status::failed;  // a wrong result does not count as a rival
   v = judge(c, "cusparse");
   EXPECT_EQ(v.rival->name, "alg2");
   for (const setting in : all_settings) EXPECT_FALSE(judge(c, "eigen").ratios[in].has_value());
 
   EXPECT_EQ(v.any_ratios[setting::warm], v.ratios[setting::warm]);
-  c.entries[4].status = entry_status::inaccurate;  // nor is an inaccurate one, but it is told
+  c.entries[4].status = entry_status::inaccurate;  // nor does an inaccurate one, but it is reported
   v = judge(c, "cusparse");
   EXPECT_EQ(v.rival->name, "alg2");
   EXPECT_DOUBLE_EQ(*v.ratios[setting::warm], 2.5);
@@ -411,11 +411,11 @@ TEST(cpu_stage, ForeignWorkLeavesMostOfTheCacheAsItWas) {
   EXPECT_EQ(where->num_flushes(), 0);
 }
 
-/// A stage whose clock says a millisecond for each product, so that the arithmetic can be tested on a busy machine.
+/// A stage whose clock counts a millisecond for each product, so that the arithmetic can be tested on a busy machine.
 class ticking_stage final : public stage {
  public:
-  /// `late_call`: the how-manieth call of seconds() that takes 10 ms more; 0: none. `each`: what a product takes,
-  /// `start`: and the first of a call beside it.
+  /// `late_call`: which call of seconds() takes 10 ms longer; 0: none. `each`: what a product takes; `start`: what the
+  /// first product of a call takes on top.
   explicit ticking_stage(int late_call = 0, double each = 1e-3, double start = 0)
       : late_call_(late_call), each_(each), start_(start) {}
   memory_space space() const override { return memory_space::host; }
@@ -443,7 +443,7 @@ class ticking_stage final : public stage {
   double measure_copy_bandwidth() override { return 1; }
   void describe(machine_facts&) const override {}
 
-  /// How many products each call of seconds() was for, by what had been started just before it.
+  /// How many products each call of seconds() was for, by what was started just before it.
   per_setting<std::vector<std::int64_t>> samples_after;
 
  private:
@@ -465,7 +465,7 @@ TEST(measuring, EachSettingHasItsWorkBeforeEverySample) {
     EXPECT_EQ(results[0].times[in]->num_samples, 4);
     EXPECT_EQ(results[0].times[in]->launches_per_sample, in == setting::warm ? 2 : 1);
   }
-  EXPECT_EQ(where.samples_after[setting::single], (std::vector<std::int64_t>{1, 1, 1, 1, 1}));  // and its own length
+  EXPECT_EQ(where.samples_after[setting::single], (std::vector<std::int64_t>{1, 1, 1, 1, 1}));  // and its own duration
   EXPECT_EQ(where.samples_after[setting::cold], (std::vector<std::int64_t>{1, 1, 1, 1, 1}));
   EXPECT_EQ(where.samples_after[setting::warm], (std::vector<std::int64_t>{2, 2, 2, 2, 2, 1}));  // two to warm up
   EXPECT_EQ(where.num_flushes(), 2 + 4);       // two to learn how long one takes
@@ -704,7 +704,7 @@ bench_options tiny_options() {
       .matrices = {"stencil7:8,8,8"},
       .cols = {8},
       .types = {value_type::fp32},
-      // A flush of a large cache takes long: only the whole runs that ask for cold times have them.
+      // A flush of a large cache takes long, so only the runs that ask for cold times do it.
       .timing = {
           .seconds = 1e-3, .min_samples = 3, .max_samples = 3, .sample_seconds = 1e-5, .settings = {setting::warm}}};
 }

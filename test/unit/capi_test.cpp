@@ -42,7 +42,7 @@ struct example {
   }
 };
 
-/// Everything that a test makes is freed at its end.
+/// Everything that a test makes is freed when it ends.
 class capi : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(bcsc_context_cpu(1, &context_), BCSC_OK); }
@@ -207,7 +207,7 @@ TYPED_TEST(capi_types, multiplies_in_one_line) {
   EXPECT_EQ(c, numbers<T>({13, 11, 16, 14}));
 }
 
-/// Every type through a file of this library's own, and through text as fp64.
+/// Every type through a file of this library's own format, and through text as fp64.
 TYPED_TEST(capi_types, files_bring_back_what_they_were_given) {
   using T = typename TypeParam::value_t;
   const example<T, typename TypeParam::index_t> a;
@@ -349,7 +349,7 @@ TEST_F(capi, solves) {
     EXPECT_NEAR(x[0], 1.0 / 11, 1e-11);
     EXPECT_NEAR(x[1], 7.0 / 11, 1e-11);
   }
-  // The callback ends it, and exceptions do not cross the border.
+  // The callback stops it, and exceptions do not cross the C boundary.
   bcsc_cg_result result{};
   result.size = sizeof result;
   double x[2];
@@ -377,7 +377,7 @@ TEST_F(capi, options_of_an_older_header_are_taken) {
   options.kernel = "no such kernel";
   bcsc_plan made = nullptr;
   EXPECT_EQ(bcsc_plan_create(context_, a, &made, &options), BCSC_ERROR_NO_SUCH_KERNEL);
-  options.size = offsetof(bcsc_plan_options, kernel);  // the older header ended there: what follows is somebody else's
+  options.size = offsetof(bcsc_plan_options, kernel);  // the older header ended there: what follows is not ours
   EXPECT_NE(plan(a, &options), nullptr);
 }
 
@@ -484,7 +484,7 @@ bcsc_csr_arrays changed(void (*change)(bcsc_csr_arrays&)) {
   change(arrays);
   return arrays;
 }
-/// Making a handle of such arrays, and a plan if that goes well.
+/// Makes a handle of such arrays, and a plan if that succeeds.
 int use(bcsc_context context, void (*change)(bcsc_csr_arrays&)) {
   const bcsc_csr_arrays arrays = changed(change);
   bcsc_sparse made = nullptr;

@@ -285,7 +285,7 @@ std::vector<solve_case> solve_cases() {
   return all;
 }
 
-/// A placement for each number of columns, so that all of them come up.
+/// A placement for each number of columns, so that all of them are used.
 placement placement_for(std::int64_t k) {
   switch (k) {
     case 1:
@@ -715,7 +715,7 @@ TEST_P(cg_ending_test, a_run_repeats_bit_for_bit) {
   });
 }
 
-/// As solve(), with a plan that there is; the diagonal is only for Jacobi.
+/// As solve(), with an existing plan; only Jacobi needs the diagonal.
 template <class T>
 solved<T> solve_with(place where, const spmm_plan<T>& plan, std::span<const T> diagonal, const dense_table<T>& b,
                      const cg_options& options) {
@@ -813,14 +813,14 @@ TEST(cg_test, a_plan_that_was_moved_from_is_refused) {
   const spmm_plan<double> other(std::move(plan));
   double x[9], b[9] = {};
   try {
-    (void)solve_cg(plan, {}, dense_view<const double>(b, 9, 1), dense_view<double>(x, 9, 1));  // NOLINT: that is it
+    (void)solve_cg(plan, {}, dense_view<const double>(b, 9, 1), dense_view<double>(x, 9, 1));  // NOLINT: on purpose
     FAIL() << "accepted";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::invalid_argument);
   }
 }
 
-/// So many entries that all threads take part in the product, and so many rows that they do in the rest.
+/// Enough entries that all threads take part in the product, and enough rows that they do in the rest.
 TEST(cg_test, a_solution_does_not_depend_on_the_threads) {
   constexpr std::int64_t width = 300, rows = 300 * 250;
   sparse_case a{"large laplace", rows, rows, {}};

@@ -18,14 +18,14 @@
 #include "test/support/viewed.hpp"
 #include "test/unit/file_samples.hpp"
 
-/// Files that somebody else writes while they are read: an error of the library, never a signal.
+/// Files that another process writes while they are read: an error of the library, never a signal.
 namespace bcsc {
 namespace {
 
 namespace fs = std::filesystem;
 using test::temporary_folder;
 
-/// A file of every format, large enough that it is not read when progress is told first. Made once.
+/// A file of every format, so large that the first progress report comes before all of it is read. Made once.
 struct samples {
   temporary_folder folder;
   std::map<std::string, fs::path> paths;
@@ -33,7 +33,7 @@ struct samples {
   const fs::path& path(const std::string& name) {
     auto& made = paths[name];
     if (!made.empty()) return made;
-    // 8 to 10 MB each: progress is told after 4 MiB.
+    // 8 to 10 MB each: progress is reported after 4 MiB.
     const bool is_binary =
         name.find("mat") != name.npos || name.find("npz") != name.npos || name.find("bcsc") != name.npos;
     return made = test::write_sample(folder, name, test::sample(name == "a.smtx" ? 4000 : is_binary ? 2800 : 1700));
@@ -73,7 +73,7 @@ const change changes[] = {
      }},
 };
 
-/// Progress that does it when it is told first.
+/// A progress callback that acts at its first call.
 struct once {
   std::function<void()> act;
   bool done = false;
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(while_read, changed_file,
 
 class file_replaced : public testing::TestWithParam<std::string> {};
 
-/// Who renames another file into place takes nothing away: what was opened is read.
+/// Renaming another file into place takes nothing away: what was opened is read.
 TEST_P(file_replaced, is_read_as_it_was) {
   const temporary_folder folder;
   const auto path = old_copy(folder, GetParam());
@@ -135,7 +135,7 @@ TEST_P(file_replaced, is_read_as_it_was) {
 INSTANTIATE_TEST_SUITE_P(while_read, file_replaced, testing::ValuesIn(test::sample_names()),
                          [](const auto& info) { return test::as_identifier(info.param); });
 
-/// Between the look at its size and what is read behind the first chunk.
+/// A change between the look at its size and the reading of what follows the first chunk.
 TEST(changed_source, is_an_error_wherever_it_is_cut) {
   const temporary_folder folder;
   constexpr std::size_t chunk = std::size_t{256} << 10, size = 3 * chunk;

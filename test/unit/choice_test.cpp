@@ -99,7 +99,7 @@ TEST(locality, a_plan_with_rows_ordered_by_length_gives_the_same_product) {
   const auto a = generate::from_specification<float>("rmat:13,8,seed=1");
   dense_matrix<float> b(a.cols(), 8), c(a.rows(), 8), expected(a.rows(), 8);
   for (std::int64_t k = 0; k < a.cols() * 8; ++k) b.data()[k] = static_cast<float>(k * 7 % 11 - 5) / 4;
-  // Made for 128 columns it keeps the rows' order; each row is summed alike.
+  // Made for 128 columns it keeps the rows' order; each row is summed in the same way.
   spmm_plan<float> ordered(context::cpu(2), a, {.cols = 8, .expert = {.kernel = "rows"}});
   const spmm_plan<float> as_given(context::cpu(2), a, {.cols = 128, .expert = {.kernel = "rows"}});
   EXPECT_TRUE(ordered.facts().reordered);
@@ -278,7 +278,7 @@ TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 1), streamed);
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 + 10), streamed);
-  // 2^32 - 1 pairs at the most, one of them behind the last; each row may end in half a pair.
+  // At most 2^32 - 1 pairs, one of them past the last; each row may end in half a pair.
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_33 - (1 << 21) - 3), streamed);
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_33 - (1 << 21) - 2), wide);
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_33 + two_33), wide);
@@ -308,7 +308,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
     return k.info.algorithm == "rowwise" && k.launch != nullptr;
   });
   EXPECT_EQ(!plan::allowed(p, {.expert = {.kernel = "rowwise"}}).empty(), built);
-  // The costs of so many non-zeros are as finite as those of fewer, and greater.
+  // The costs of that many non-zeros are as finite as those of fewer, and greater.
   const block_statistics s{
       .m_block = 1, .num_row_blocks = p.rows, .nnzc = p.nnz, .reuse = 1, .max_block_nnz = 16384, .skew = 16};
   plan::problem half_of_it = p;
@@ -321,7 +321,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
     EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
     EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
   }
-  // Of smaller sizes nothing has changed: no index wider than it takes, but by its name.
+  // For smaller sizes no index is wider than it needs to be, unless asked for by name.
   p.nnz = 1000000;
   p.index_bits = 32;
   for (const auto* k : plan::allowed(p, {})) EXPECT_EQ(k->info.index_bits, 32) << k->info.name;
@@ -388,7 +388,7 @@ TEST(cost_terms, tell_what_the_last_wave_of_thread_blocks_leaves_empty) {
   // 4 x 1024 of them, 132 x 8 at once: 3.88 waves.
   const kernel_info narrow{.resident_blocks = 8, .teams = 4, .depth = 4};
   EXPECT_DOUBLE_EQ(plan::idle_share(narrow, 132, 4096, 4), 4.0 * 1056 / 4096 - 1);
-  // Teams that take three pieces one after the other; whole waves; all at once; a kernel that does not tell.
+  // Teams that take three pieces one after the other; whole waves; all at once; a kernel that does not say.
   EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4 * 792 * 12, 1), 0);
   EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4 * 792 * 12 + 12, 1), 5.0 * 792 / (4 * 792 + 1) - 1);
   EXPECT_EQ(plan::idle_share(wide, 132, 4 * 792 * 2, 1), 0);
@@ -429,7 +429,7 @@ TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {
   EXPECT_EQ(plan::fetched_rows(band, row_bytes, 50 * row_bytes), 30000);            // those of 16 rows
   EXPECT_NEAR(plan::fetched_rows(band, row_bytes, 1000 * row_bytes), 10000, 1500);  // nearly each once
   EXPECT_EQ(plan::fetched_rows(band, row_bytes, 10000 * row_bytes), 0);             // all of B
-  // Of a matrix whose rows have nothing in common a cache keeps nothing until it holds all.
+  // For a matrix whose rows have nothing in common a cache saves nothing until it holds all.
   plan::product_shape scattered{.rows = 10000, .inner = 10000000, .nnz = 330000, .cols = 64};
   for (const std::int64_t height : {1, 2, 4, 8}) scattered.read_by_height.push_back({height, 330000});
   for (const double rows : {10, 1000, 100000}) {

@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <string>
 
-/// The program as its user has it: a process with arguments, an exit code and two streams.
+/// The program as its users see it: a process with arguments, an exit code and two streams.
 namespace bcsc::test::cli {
 
-/// A folder of this process, gone at its end.
+/// A folder of this process, removed when it ends.
 inline const std::filesystem::path& scratch() {
   struct folder {
     folder() {
@@ -47,7 +47,7 @@ struct outcome {
   std::string out, err;
 };
 
-/// What a shell makes of a command line.
+/// What a shell does with a command line.
 inline outcome shell_run(const std::string& command) {
   const std::string errors = in_scratch("stderr.txt");
   FILE* pipe = popen(("{ " + command + "\n} 2>" + errors + " </dev/null").c_str(), "r");
@@ -73,7 +73,7 @@ inline nlohmann::json bcsc_json(const std::string& arguments, int code = 0) {
   return parsed;
 }
 
-/// The same of what fails: {"error": ...}, and the reason on stderr.
+/// The same for a command that fails: {"error": ...}, and the reason on stderr.
 inline nlohmann::json bcsc_json_of_failure(const std::string& arguments, int code = 1) {
   const outcome result = bcsc_run(arguments + " --json");
   EXPECT_EQ(result.code, code) << arguments;

@@ -35,7 +35,7 @@
 #include "bcsc_config.h"
 #include "test/unit/cli_process.hpp"
 
-// What the program must not do: lose what it was to say, leave halves behind, write other numbers than it read.
+// What the program must not do: lose output, leave half-written files behind, write other numbers than it read.
 namespace {
 
 using namespace bcsc::test::cli;
@@ -61,7 +61,7 @@ std::vector<std::string> commands() {
   return names;
 }
 
-/// Something that each can do here; a command that is not among them fails its test.
+/// A command line that each can run here; a command that is not among them fails its test.
 const std::map<std::string, std::string> something_to_do{
     {"info", "info stencil5:6,6"},
     {"spmm", "spmm stencil5:6,6 --cols 4 --device cpu --repeat 1"},
@@ -128,7 +128,7 @@ TEST(closed_stream, takes_nothing_of_a_file) {
 
 // --- Signals --------------------------------------------------------------------------------------------------------
 
-/// From here on this process finds that its file systems have no files without names.
+/// From here on file systems seem to have no unnamed files (O_TMPFILE) to this process.
 void refuse_unnamed_files() {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   constexpr unsigned flags = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);  // of openat, the lower half
@@ -155,7 +155,7 @@ class running {
  public:
   running(
       const std::vector<std::string>& arguments, const std::function<void()>& before = [] {}, int input = -1) {
-    // What an earlier program said must not be taken for what this one says.
+    // The output of an earlier program must not be taken for this one's.
     for (const std::string& path : {out_path(), err_path()}) std::filesystem::remove(path);
     pid_ = fork();
     if (pid_ < 0) throw std::runtime_error("cannot fork");
@@ -197,7 +197,7 @@ class running {
   pid_t pid_ = -1;
 };
 
-/// Asks again and again, for a minute at most, as long as the program runs.
+/// Asks again and again, for a minute at most, while the program runs.
 bool soon(const running& program, const std::function<bool()>& is_so) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (std::chrono::steady_clock::now() < end) {
@@ -239,7 +239,7 @@ void PrintTo(const signal_case& c, std::ostream* out) {
 
 class ended_while_writing : public testing::TestWithParam<signal_case> {
  protected:
-  /// Ends the program when it has written some of a file; returns what it answers.
+  /// Ends the program when it has written some of a file; returns its exit code.
   int end_writing(const std::vector<std::string>& arguments) {
     running program(arguments, GetParam().unnamed ? [] {} : refuse_unnamed_files);
     const bool is_writing = soon(program, [&] { return bytes_being_written(program.pid(), folder_) > 200'000; });

@@ -21,7 +21,7 @@
 #include "test/unit/cli_process.hpp"
 #include "tools/bcsc/check.hpp"
 
-// The program as its user has it: a process with arguments, an exit code and two streams.
+// The program as its users see it: a process with arguments, an exit code and two streams.
 namespace {
 
 using namespace bcsc::test::cli;
@@ -98,7 +98,7 @@ struct error_case {
   const char* what;
   std::string arguments;
   const char* code;   ///< error.code of the JSON
-  const char* names;  ///< the message holds this
+  const char* names;  ///< the message contains this
 };
 void PrintTo(const error_case& c, std::ostream* out) { *out << c.what; }
 
@@ -605,7 +605,7 @@ TEST(generate_command, lists_the_catalogue) {
 TEST(generate_command, says_what_goes_on_if_it_takes_long_and_not_otherwise) {
   const std::string out = in_scratch("generated.mtx"), label = "generating nm:";
   EXPECT_EQ(bcsc_run("generate nm:10,10,1,5 " + out + " --progress").err.find(label), std::string::npos);
-  // Draws a thousand million numbers for few entries: a second or more on any one core.
+  // Draws a billion numbers for few entries: a second or more on any one core.
   setenv("OMP_NUM_THREADS", "1", 1);
   const auto start = std::chrono::steady_clock::now();
   const outcome slow = bcsc_run("generate nm:20000,100000,1,100000 " + out + " --progress");

@@ -19,7 +19,7 @@
 #include "test/unit/container_support.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
-/// Containers written, mapped and copied: what goes in comes out, bit by bit, and the bytes between are those of
+/// Containers written, mapped and copied: what goes in comes out, bit by bit, and the bytes in between are those of
 /// docs/container.md.
 namespace bcsc {
 namespace {
@@ -133,7 +133,7 @@ std::vector<stored_type> every_type() {
       }
     }
   }
-  // What a format may be told beside its types.
+  // Options of formats, besides their types.
   const auto also = [&](matrix_format format, conversion_options options, std::string note) {
     all.push_back({format, value_type::fp32, index_type::int32, options, std::move(note)});
   };

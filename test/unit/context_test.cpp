@@ -133,7 +133,7 @@ TEST(context, a_sticky_error_poisons_the_context_for_good) {
   }
 }
 
-/// The numbers of cudaError_t (CUDA 13) that tell of a call which was refused and of nothing worse, one by one.
+/// The values of cudaError_t (CUDA 13) that mean a refused call and nothing worse, one by one.
 const std::set<int> harmless_errors{
     0,   1,   2,   5,   6,   7,   8,   9,   12,  13,  16,  17,  18,  19,  20,  21,  22,  26,  27,  31,  32,  34,  35,
     36,  37,  43,  44,  45,  46,  52,  98,  100, 101, 200, 205, 206, 207, 208, 209, 210, 211, 212, 213, 215, 216, 217,

@@ -38,7 +38,7 @@ struct triplet {
   double value;
 };
 
-/// A product to compute. m_block 0 means the kernel's own m_tile, -1 one that is no multiple of it.
+/// A product to compute. m_block 0 means the kernel's own m_tile, -1 one that is not a multiple of it.
 struct product {
   std::string name;
   int rows, cols, n;
@@ -360,7 +360,7 @@ TEST_P(cpu_kernel, is_within_the_error_bound) {
   });
 }
 
-/// As many entries as let all threads take part.
+/// Enough entries for all threads to take part.
 TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
   const kernel_case& kernel = GetParam();
   static const std::vector<triplet> many = random_entries(1201, 900, 0.2, 14),

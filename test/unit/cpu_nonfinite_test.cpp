@@ -1,5 +1,5 @@
 // Every row of the CPU's tables, on every instruction set this machine has, and the reference, with rows of B that are
-// NaN, infinite, as great as can be or denormal: only stored entries of A take part.
+// NaN, infinite, near overflow or denormal: only stored entries of A take part.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ sparse_case thin_case() {
   return a;
 }
 
-/// Full but for a few entries, some of them explicit zeros: the kernels look at columns instead of expanding them.
+/// Full except for a few entries, some of them explicit zeros: the kernels look at columns instead of expanding them.
 sparse_case nearly_full_case() {
   sparse_case a{"nearly full", 29, 23, {}};
   test_random random(23);
@@ -49,7 +49,7 @@ sparse_case nearly_full_case() {
   return a;
 }
 
-/// Rows of more entries than one column's products that lie in L1 at a time.
+/// Rows too long for one column's products to lie in L1 at once.
 sparse_case heavy_case() {
   sparse_case a{"heavy", 9, 2100, {}};
   test_random random(24);
@@ -99,7 +99,7 @@ struct odd_product {
   }
 };
 
-/// Calls check(a, product) for all of them. They are made once, for kernels of the same type.
+/// Calls check(a, product) for all of them. They are made once and shared by the kernels of one type.
 template <class T, class Check>
 void for_each_odd_product(bool transposed, const Check& check) {
   using key = std::tuple<std::size_t, bool, std::int64_t, odd, std::int64_t, former>;

@@ -55,7 +55,7 @@ void check_exact(kernels::launch_fn launch, std::size_t seed) {
   }
 }
 
-/// As many entries as let all threads take part.
+/// Enough entries for all threads to take part.
 sparse_case large_case(std::int64_t n) {
   return make_case("large", 900, 700, scatter(900, 700, n < 33 ? 330000 : 30000, 11), values::real, 12);
 }

@@ -140,7 +140,7 @@ TEST_P(MalformedNpy, is_refused_with_the_code_and_the_place) { test::expect_refu
 
 std::int64_t size_of(const std::string& bytes) { return static_cast<std::int64_t>(bytes.size()); }
 
-/// A file whose header alone is wrong, which is known when that has been read.
+/// A file with only its header wrong, which is known once that has been read.
 malformed header(std::string name, std::string text, errc code) {
   const std::string head = npy_with_header(text, "");
   return {std::move(name), head + raw(by_rows), code, size_of(head), as_info};
@@ -269,7 +269,7 @@ class WrittenDense : public testing::TestWithParam<written> {
   void SetUp() override {
     if (GetParam().extension == ".npz" && !has_zip) GTEST_SKIP() << "this build has no libarchive";
   }
-  /// Values that a copy with a wrong stride, or in the wrong order, does not give.
+  /// Values that a copy with a wrong stride, or in the wrong order, would not reproduce.
   template <number T>
   static T value_at(std::int64_t i, std::int64_t j) {
     return static_cast<T>(static_cast<float>((i % 1021) + 0.25 * static_cast<double>(j % 7) - 2));

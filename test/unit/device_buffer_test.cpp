@@ -1,5 +1,5 @@
-// Owners of device memory when the device fails them: the GPU is made up here, so that it fails when it is told to. Not
-// linked with the library, whose GPU would answer instead.
+// Owners of device memory when the device fails them: the GPU is a fake that fails when told to. Not linked with the
+// library, whose GPU would answer instead.
 #include "core/buffer.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ float memory[16];
 
 device_guard::device_guard(int) {
   if (now == mood::poisoned) throw error(errc::context_poisoned, "an illegal address");
-  if (now == mood::out_of_host_memory) throw std::bad_alloc();  // as the message of such an error may
+  if (now == mood::out_of_host_memory) throw std::bad_alloc();  // as making such an error's message may
 }
 device_guard::~device_guard() = default;
 allocation allocate(std::size_t) {

@@ -1,4 +1,4 @@
-// What is done to a matrix on the GPU against what the host does: bit for bit. In a build without CUDA, or on a machine
+// Conversions of a matrix on the GPU against those of the host: bit for bit. In a build without CUDA, or on a machine
 // without a usable GPU, all but the refusals skip.
 #include "converters/formats/device_convert.hpp"
 

@@ -1,5 +1,5 @@
-// Matrices on the GPU: each format up and down, and every conversion there, against what the host makes of the same
-// matrix: bit for bit. Without a usable GPU all but the refusals and the arithmetic of indices skip.
+// Matrices on the GPU: each format uploaded and downloaded, and every conversion there, against what the host makes of
+// the same matrix: bit for bit. Without a usable GPU all but the refusals and the arithmetic of indices skip.
 #include "bcsc/device.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ void expect_same(const dense_view<const T>& actual, const dense_view<const T>& w
   expect_same(std::span<const T>(actual.data, size), std::span<const T>(wanted.data, size), "values");
 }
 
-/// A device matrix is what the host has made.
+/// A device matrix equals what the host made.
 template <class View, class Matrix>
 void expect_same_matrix(const context& ctx, const device_matrix<View>& actual, const Matrix& wanted, const char* what) {
   SCOPED_TRACE(what);
@@ -161,7 +161,7 @@ std::vector<sparse_case> cases() {
   return all;
 }
 
-/// In which block sizes a matrix is converted, and how many bytes a format with padding may take: it may grow far
+/// In which block sizes a matrix is converted, and how many bytes a format with padding may take, since it may grow far
 /// beyond its entries.
 struct extent {
   std::vector<std::int64_t> heights;
@@ -211,7 +211,7 @@ void compare_entries(const context& ctx, const csr_matrix<T, I>& host, const dev
   }
 }
 
-/// Formats that store zeros beside the entries. The way back drops them, and all that were stored: so does the host.
+/// Formats that store zeros besides the entries. The way back drops these and all stored zeros: so does the host.
 template <class T, class I>
 void compare_padded(const context& ctx, const csr_matrix<T, I>& host, const device_csr<T, I>& device,
                     const extent& sizes) {
@@ -279,7 +279,8 @@ void run_duplicates(const context& ctx) {
     const char* name;
     std::int64_t rows, cols, entries;
   };
-  // The least takes a key of no bits; so many dimensions that two indices do not fit 64 bits are 64-bit indices' own.
+  // The smallest takes a key of no bits; dimensions so large that two indices do not fit 64 bits exist only with 64-bit
+  // indices.
   const std::int64_t wide = sizeof(I) == 8 ? std::int64_t{1} << 62 : (std::int64_t{1} << 31) - 1;
   const shape shapes[] = {{"nothing", 5, 5, 0},        {"one place", 1, 1, 1000},
                           {"few places", 4, 3, 5000},  {"many places", 800, 900, 20000},
@@ -383,7 +384,7 @@ TEST(device_formats_wide, keys_of_any_width) {
   }
 }
 
-/// More stored values than 32 bits count, and than a grid has threads: all that is checked comes from the device.
+/// More stored values than 32 bits can count, and than a grid has threads: all checks are done on the device.
 TEST(device_formats_wide, more_values_than_32_bits_count) {
   if (!have_gpu()) GTEST_SKIP() << "needs a GPU";
   const context ctx = context::cuda();
@@ -405,7 +406,7 @@ TEST(device_formats_wide, more_values_than_32_bits_count) {
 
 // --- Padding that is not 0 ------------------------------------------------------------------------------------------
 
-/// The formats forbid it, but a view that is believed may have it; it lies outside the matrix, and is not looked at.
+/// The formats forbid it, but a trusted view may have it; it lies outside the matrix, and is ignored.
 TEST(device_formats_padding, is_not_looked_at) {
   if (!have_gpu()) GTEST_SKIP() << "needs a GPU";
   const context ctx = context::cuda();
@@ -444,7 +445,7 @@ TEST(device_formats_dense, leading_dimensions) {
   for (const layout order : {layout::row_major, layout::col_major}) {
     SCOPED_TRACE(to_string(order));
     const std::int64_t lines = order == layout::row_major ? rows : cols, ld = rows + cols - lines + padding;
-    // What lies between the lines is not 0, and must not be found.
+    // What lies between the lines is not 0, and must not be read.
     std::vector<float> storage(static_cast<std::size_t>(lines * ld), 7.0f);
     const dense_view<float> view(storage.data(), rows, cols, ld, order);
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -469,7 +470,7 @@ TEST(device_formats_dense, leading_dimensions) {
 
 // --- Casts ----------------------------------------------------------------------------------------------------------
 
-/// Bits that no list of examples would think of: every 16-bit number, and of the wider types those where rounding,
+/// Bits that no list of examples would include: every 16-bit number, and of the wider types those where rounding,
 /// overflow and NaN happen, and as many at random.
 template <class T>
 element_array<T> numbers_to_cast() {
@@ -614,7 +615,7 @@ TEST(device_formats_absent, is_a_clear_error) {
   }
 }
 
-/// What the host refuses the device refuses with the same words.
+/// What the host refuses, the device refuses in the same words.
 TEST(device_formats_refuse, what_the_host_refuses) {
   if (!have_gpu()) GTEST_SKIP() << "needs a GPU";
   const context ctx = context::cuda();
@@ -646,7 +647,7 @@ TEST(device_formats_refuse, what_the_host_refuses) {
   expect_bad_entries("short row_ind", errc::invalid_format, 2, 3, {0, 1}, {0, 1, 2});
   expect_bad_entries("long col_ind", errc::invalid_format, 2, 3, {0, 1, 1}, {0, 1, 2, 0});
 
-  // Views that are checked on their way up.
+  // Views that are checked when they are uploaded.
   const indices falling{0, 2, 1, 3}, cols_of_it{0, 1, 2};
   const std::vector<float> three{1, 2, 3};
   const csr_view<float> broken{3, 3, falling, cols_of_it, three};
@@ -683,7 +684,7 @@ TEST(device_formats_refuse, what_the_host_refuses) {
   const csr_matrix<float, std::int64_t> vast(3, std::int64_t{1} << 62, {0, 1, 1, 2}, {0, 3}, {1.0f, 2.0f});
   EXPECT_EQ(answer_of([&] { to_dense_on_device(ctx, upload(ctx, vast)); }).first, errc::size_overflow);
 
-  // No memory holds a pointer for each of 2^40 columns; what comes after finds all in order.
+  // No memory holds a pointer for each of 2^40 columns; after the failure everything still works.
   EXPECT_EQ(answer_of([&] { to_csc_on_device(ctx, wide_device); }).first, errc::out_of_memory);
   EXPECT_EQ(answer_of([&] { transpose_on_device(ctx, wide_device); }).first, errc::out_of_memory);
   EXPECT_EQ(answer_of([&] { to_dense_on_device(ctx, wide_device); }).first, errc::out_of_memory);
@@ -753,7 +754,7 @@ TEST(device_matrix_owner, outlives_its_context) {
 }
 
 #if BCSC_WITH_CUDA
-/// All that was taken is given back with the context, also when a conversion has failed on its way.
+/// All memory taken is released with the context, even when a conversion failed on the way.
 TEST(device_matrix_owner, leaks_nothing) {
   if (!have_gpu()) GTEST_SKIP() << "needs a GPU";
   const sparse_case c = make_case("leak", 3000, 5000, scatter(3000, 5000, 60000, 61), values::real, 62);
@@ -779,8 +780,8 @@ TEST(device_matrix_owner, leaks_nothing) {
     EXPECT_EQ(answer_of([&] { to_csc_on_device(ctx, wide_device); }).first, errc::out_of_memory);
   };
   all();  // the runtime itself keeps what its first kernels need
-  // The driver deals in large pieces; one array of the entries, left behind each time, is more. Others may take memory
-  // of the same GPU meanwhile: what leaks does so every time.
+  // The driver hands out large pieces, and one array of entries, leaked each time, is more. Other processes may take
+  // memory of the same GPU meanwhile, but a leak shows every time.
   const auto leaks = [&] {
     const std::size_t before = free_bytes();
     for (int round = 0; round < 100; ++round) all();

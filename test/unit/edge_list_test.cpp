@@ -73,7 +73,7 @@ class AcceptedEdgeList : public testing::TestWithParam<wanted_file> {};
 TEST_P(AcceptedEdgeList, IsReadAsItsMatrix) { expect_read(GetParam(), "graph.el"); }
 INSTANTIATE_TEST_SUITE_P(Files, AcceptedEdgeList, testing::ValuesIn(accepted()), by_name);
 
-/// A pattern's seeded values are drawn line by line; of an edge listed again the first one stays.
+/// A pattern's seeded values are drawn line by line; for an edge listed twice the first one stays.
 TEST(EdgeList, TakesSeededValuesInTheFilesOrder) {
   const temporary_folder folder;
   const auto el = folder.file("p.el", "2 0\n0 1\n2 0\n1 1\n");
@@ -185,7 +185,7 @@ class MalformedEdgeList : public testing::TestWithParam<malformed_file> {};
 TEST_P(MalformedEdgeList, IsRefusedWithCodeAndLine) { expect_refused(GetParam(), GetParam().name + ".el"); }
 INSTANTIATE_TEST_SUITE_P(Files, MalformedEdgeList, testing::ValuesIn(refused()), by_name);
 
-/// The greatest vertex costs COO nothing but its number, and CSR is an error and not a crash.
+/// The greatest vertex costs COO nothing but its number, and in CSR is an error rather than a crash.
 TEST(EdgeList, TakesMemoryForItsEntriesOnly) {
   const temporary_folder folder;
   const auto path = folder.file("wide.el", "9000000000000000000 1 2\n");

@@ -36,7 +36,7 @@ struct narrow {
     return (bits & 0x8000) != 0 ? -magnitude : magnitude;
   }
 
-  /// All numbers from 0 up, then the power of two where infinity would stand. The bits count them.
+  /// All numbers from 0 up, then the power of two where infinity would stand. Their bits are their position.
   static const std::vector<double>& table() {
     static const std::vector<double> all = [] {
       std::vector<double> list;
@@ -47,7 +47,7 @@ struct narrow {
     return all;
   }
 
-  /// The bits of the nearest, ties to even. Exact: a number between two neighbours has a digit more than they.
+  /// The bits of the nearest, ties to even. Exact: the midpoint of two neighbours has one digit more than they.
   template <class Wide>
   static std::uint16_t nearest(Wide x) {
     const auto sign = static_cast<std::uint16_t>(std::signbit(x) ? 0x8000 : 0);
@@ -138,7 +138,7 @@ TYPED_TEST(narrow_floats, doubles_are_rounded_once) {
   const auto check = [](double x) { ASSERT_EQ(T(x).bits, TypeParam::nearest(x)) << std::hexfloat << x; };
   for_hard_numbers<TypeParam, double>(check);
   for_random_numbers<double, std::uint64_t>(1'000'000, check);
-  // The narrow range that random bits seldom hit.
+  // The narrow range that random bits rarely hit.
   test_random random(6);
   for (int k = 0; k < 1'000'000; ++k) {
     check(std::ldexp(random.real(), static_cast<int>(random.below(2 * TypeParam::bias + 40)) - TypeParam::bias - 30));

@@ -30,7 +30,7 @@ class fetching : public testing::Test {
     cache = name;
   }
   ~fetching() override { fs::remove_all(cache); }
-  /// Port 9 of this machine answers nothing.
+  /// Nothing answers on port 9 of this machine.
   fetch_options options() const {
     return {.url = "http://127.0.0.1:9", .cache = cache, .retries = 0, .retry_delay_seconds = 0.01};
   }

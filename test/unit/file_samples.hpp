@@ -13,7 +13,7 @@
 /// One matrix as a file of each format that is read, for tests of what all readers have in common.
 namespace bcsc::test {
 
-/// The kinds of file: names of files, told apart by their endings.
+/// The kinds of file, as file names that differ in their endings.
 inline std::vector<std::string> sample_names() {
   std::vector<std::string> names{"a.mtx", "a.mtx.gz", "a.rb",       "a.smtx",       "a.libsvm",
                                  "a.el",  "a.el.gz",  "stored.mat", "deflated.mat", "a.bcsc.gz"};
@@ -24,7 +24,7 @@ inline std::vector<std::string> sample_names() {
 inline csr_matrix<double> sample(std::int64_t size) { return generate::uniform<double>(size, size, 0.9, 1); }
 
 inline std::string level_5_file(const csr_matrix<double>& a, bool compressed) {
-  // Column by column: the matrix's transpose is as good.
+  // Column by column: the matrix's transpose serves as well.
   const auto v = a.view();
   const mat_maker make;
   const std::string variable = make.sparse(

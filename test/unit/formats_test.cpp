@@ -164,7 +164,7 @@ TYPED_TEST(golden, bcsc_4_ragged) {
   this->expect_csr(to_csr(a));
 }
 
-/// Each array alone is what view() shows, of a constant matrix and of one whose values may be written.
+/// Each array by itself is what view() shows, of a constant matrix and of one whose values may be written.
 TYPED_TEST(golden, arrays_are_had_one_by_one) {
   const auto same = [](const auto& one, const auto& shown) {
     EXPECT_EQ(one.data(), shown.data());
@@ -943,7 +943,8 @@ TEST(compact, small_arrays_that_do_not_go_with_the_others_are_refused) {
   EXPECT_EQ(code_of([&] { validate(a); }), errc::invalid_format);  // no bytes an index where there must be one
 }
 
-/// Disorder that constructors repair is refused in a view, which nobody can repair; and what only a view can be.
+/// Disorder that constructors repair is refused in a view, which cannot be repaired; and faults that only a view can
+/// have.
 struct view_refusal {
   const char* name;
   errc code;

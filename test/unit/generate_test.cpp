@@ -448,8 +448,7 @@ INSTANTIATE_TEST_SUITE_P(shapes, nm_sparsity,
                                          nm_case{5, 3, 2, 100}, nm_case{0, 8, 2, 4}, nm_case{8, 0, 2, 4},
                                          nm_case{7, 12, 1, 1}));
 
-/// Every one of the six choices of 2:4, equally often: chi-squared with 5 degrees of freedom stays below 20.5 with 99.9
-/// %.
+/// Each of the six choices of 2:4 equally often: chi-squared with 5 degrees of freedom stays below 20.5 with 99.9 %.
 TEST(nm, prefers_no_choice) {
   const std::int64_t rows = 500, groups = 60;
   const auto a = generate::nm<float>(rows, 4 * groups, 2, 4, 3);
@@ -597,7 +596,7 @@ TEST(blocks, have_heights_within_their_limits_and_equal_columns) {
   };
   std::set<std::int64_t> heights;
   for (std::int64_t begin = 0; begin < v.rows;) {
-    // Nodes of equal column sets are as good as impossible, so a change of the set is a node's end.
+    // Two nodes almost never have equal column sets, so a change of the set is a node's end.
     std::int64_t end = begin + 1;
     while (end < v.rows && columns(end) == columns(begin)) ++end;
     if (end < v.rows) {
@@ -627,7 +626,7 @@ void PrintTo(const fixed_case& c, std::ostream* out) { *out << c.specification; 
 
 class fixed_matrix : public testing::TestWithParam<fixed_case> {};
 
-/// The sums were computed once: a platform, compiler or change that gives other matrices is noticed here.
+/// The sums were computed once: a platform, compiler or change that gives other matrices shows up here.
 TEST_P(fixed_matrix, is_the_same_everywhere) {
   const auto& [specification, fp64, fp32] = GetParam();
   EXPECT_EQ(checksum_of(generate::from_specification<double>(specification)), fp64);

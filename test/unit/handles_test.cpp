@@ -1,4 +1,4 @@
-// What is left of a handle that was moved from, and what the C face says to null: a typed error, never a crash.
+// What is left of a moved-from handle, and what the C interface says to null: a typed error, never a crash.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -120,7 +120,7 @@ TEST(moved_from, host_matrices_are_refused_by_a_plan) {
   EXPECT_EQ(code_of([&] { tune(ctx, csr.view()); }), errc::invalid_format);
 }
 
-/// A call of the C face with null where a handle is wanted.
+/// A call of the C interface with null where a handle is needed.
 struct null_call {
   const char* name;
   const char* parameter;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-/// Streams of CUDA that are busy for as long as a test wants, whatever the GPU's speed: by a call to the host in them.
+/// CUDA streams that stay busy for as long as a test wants, whatever the GPU's speed: by a host callback in them.
 namespace bcsc::test {
 
 /// A stream of its own, which waits for no other.
@@ -35,7 +35,7 @@ class own_stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What `stream` is given from now on begins so much later.
+/// Work given to `stream` from now on begins this much later.
 inline void delay(cudaStream_t stream, std::chrono::milliseconds by) {
   const auto sleep = [](void* milliseconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(milliseconds)));
@@ -44,7 +44,7 @@ inline void delay(cudaStream_t stream, std::chrono::milliseconds by) {
             cudaSuccess);
 }
 
-/// What `stream` is given from now on waits for let_go(), half a minute at the most. Nobody may wait for the device
+/// Work given to `stream` from now on waits for let_go(), half a minute at most. Nothing may wait for the device
 /// meanwhile.
 class held_stream {
  public:
@@ -62,7 +62,7 @@ class held_stream {
   held_stream(const held_stream&) = delete;
   held_stream& operator=(const held_stream&) = delete;
 
-  /// Returns when all that the stream was given has ended.
+  /// Returns when all work given to the stream has ended.
   void finish() {
     let_go_ = true;
     EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);

@@ -369,7 +369,7 @@ TEST_P(malformed_container, is_refused_where_its_fault_lies) {
                                            [&] { (void)read_coo<float, std::int64_t>(path); }};
   for (const auto& read : readers) {
     const verdict found = verdict_of(read);
-    // What has no mark may be another format's file: its name has led here.
+    // A file without the magic bytes may be of another format: it is its name that led here.
     EXPECT_EQ(to_string(found.code), to_string(GetParam().code)) << found.message;
     EXPECT_EQ(found.byte, GetParam().byte) << found.message;
     EXPECT_EQ(found.path, path.string());
@@ -417,7 +417,7 @@ TEST(damaged_container, is_refused_wherever_it_is_cut) {
   }
 }
 
-/// Whoever forges a checksum too has the format's checks against him: every byte, every one of a few values, signed.
+/// Forged checksums still leave the format's own checks: every byte, every one of a few values, signed.
 TEST(forged_container, never_gives_a_matrix_that_breaks_its_invariants) {
   int accepted = 0;
   for (const auto& [name, raw] : test::one_of_each()) {
@@ -446,7 +446,7 @@ TEST(forged_container, never_gives_a_matrix_that_breaks_its_invariants) {
 }
 
 TEST(trusted_container, is_not_looked_at) {
-  // Its checksums and its order are wrong; whoever asks for neither gets the file as it is.
+  // Its checksums and its order are wrong; a reader that checks neither gets the file as it is.
   std::string bytes = golden;
   put<std::int32_t>(bytes, col_ind_at, 5);
   EXPECT_EQ(verdict_of([&] { (void)opened(bytes); }).code, errc::checksum_mismatch);

@@ -15,13 +15,13 @@
 #include "bcsc/files.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
-/// A table's row of a file that must be refused, and the check. To be included by one source of an executable: it
-/// counts what operator new is asked for.
+/// A table's row of a file that must be refused, and the check. To be included by only one source of an executable: it
+/// replaces operator new to count what is allocated.
 namespace bcsc::test {
 inline std::atomic<std::int64_t> bytes_allocated{0};
 }  // namespace bcsc::test
 
-// Not inlined: GCC would take free() for a mismatch to new.
+// Not inlined: GCC would report free() as a mismatch to new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   bcsc::test::bytes_allocated += static_cast<std::int64_t>(size);
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;

@@ -28,7 +28,7 @@ constexpr std::int64_t header = 128, tag = 8;
 constexpr std::int64_t flags_at = header + tag, sizes_at = flags_at + 16, name_at = sizes_at + 16, ir_at = name_at + 16,
                        jc_at = ir_at + 16, pr_at = jc_at + 24, end_at = pr_at + 24;
 
-/// What a file of level 7.3 is that has no HDF5 in it.
+/// The error for a file of level 7.3 without HDF5 in it.
 constexpr errc no_hdf5 = BCSC_WITH_HDF5 ? errc::parse_error : errc::unsupported;
 
 std::string cut(std::string bytes, std::size_t from_end) {
@@ -316,7 +316,7 @@ std::vector<malformed> compressed() {
   const auto bomb = [&](const std::string& data) {
     return m.compressed(m.array(m.head(mx_sparse, {2, 3}, "A") + m.element(mi_int32, data)));
   };
-  // A head in a few bytes, in front of 4 GiB that are not there.
+  // A header of a few bytes, for 4 GiB that do not exist.
   const std::string liar = m.tag(mi_matrix, 0xfffffff0) + m.head(mx_sparse, {2, 3}, "A");
   const std::string cells = m.compressed(
       m.cell("C", {8, 1}, {m.array(m.head(test::mx_double, {1, 1}, "x") + m.element(mi_int8, fewer_zeros))}));

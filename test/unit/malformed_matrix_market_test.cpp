@@ -25,7 +25,7 @@ namespace {
 std::atomic<std::int64_t> bytes_allocated{0};
 }  // namespace
 
-// Not inlined: GCC would take free() for a mismatch to new.
+// Not inlined: GCC would report free() as a mismatch to new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   bytes_allocated += static_cast<std::int64_t>(size);
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -44,7 +44,7 @@ namespace {
 using test::gzipped;
 using test::tarred;
 
-/// One way to read: by the public function, and in chunks of so many bytes.
+/// One way to read: by the public function, and in chunks of a given size.
 struct reader {
   std::function<void(const std::filesystem::path&, const read_options&)> file;
   std::function<void(files::source&, std::size_t)> chunks;
@@ -66,7 +66,7 @@ const reader as_dense{
 const reader as_info{[](const auto& path, const auto& options) { read_file_info(path, options); },
                      [](files::source& in, std::size_t) { files::matrix_market::read_info(in); }};
 
-/// Where the reader's buffers decide at which byte a fault is noticed.
+/// Used where it depends on the reader's buffers at which byte a fault is noticed.
 constexpr std::int64_t some_byte = -2;
 
 struct malformed {
@@ -385,7 +385,7 @@ std::vector<malformed> complex_values() {
   };
 }
 
-/// Faults that only show when what stands before is known, far behind it.
+/// Faults far down in a file that show only in the light of what came before.
 std::vector<malformed> far_down() {
   const auto lines = [](std::int64_t from, std::int64_t to) {
     std::string text;
@@ -427,7 +427,7 @@ std::vector<malformed> archives() {
   const std::string tar = tarred({good}), zipped = gzipped(tar);
   const auto archive_of = [](std::string content) { return tarred({{"a/a.mtx", std::move(content)}}); };
   const std::string large = three_entries + times(40'000, "% a comment\n");
-  // The header's sum is right again.
+  // The tar header's checksum is right again.
   const auto with_size = [&](std::string_view size) {
     std::string damaged = tar.substr(0, 512);
     damaged.replace(124, size.size(), size);
@@ -527,7 +527,7 @@ TEST_P(MalformedMatrixMarket, IsRefusedWithCodeAndPlace) {
 
   expect_refusal(error_of(file.read, path, file.options), file, path.string());
   for (const std::size_t chunk_bytes : {1, 9, 40, 1000}) {
-    // What takes megabytes in lines takes long in bytes.
+    // What takes megabytes of lines would take long in chunks of a few bytes.
     if (file.bytes.size() > chunk_bytes * 100'000) continue;
     SCOPED_TRACE(chunk_bytes);
     const auto caught = error_of([&] {
@@ -615,7 +615,7 @@ TEST(DirectoryAsMatrixMarket, IsAnIoErrorWithThePath) {
   EXPECT_EQ(caught->where().path, folder.path().string());
 }
 
-/// A header is not believed: neither time nor memory follow what it announces.
+/// A header is not believed: neither time nor memory grows with what it announces.
 class LyingHeader : public testing::TestWithParam<malformed> {};
 
 TEST_P(LyingHeader, CostsLittle) {

@@ -51,7 +51,7 @@ malformed with_shape(std::string name, std::string text, errc code) {
   return with_header(std::move(name),
                      std::string("{'descr': '<f8', 'fortran_order': False, 'shape': ") + text + ", }\n", code);
 }
-/// With one member's facts in the zip changed.
+/// The file with one member's zip fields changed.
 template <class F>
 malformed lying(std::string name, member which, errc code, F&& lie, std::int64_t byte = -2) {
   std::vector<zip_member> members = csr();
@@ -342,7 +342,7 @@ std::vector<malformed> bombs() {
     members[which].deflated = true;
     return malformed{std::move(name), zipped(members), code, test::data_offset(members, which)};
   };
-  // As many indices as values, so that only the limits stand in the way.
+  // As many indices as values, so that only the limits are in the way.
   std::vector<zip_member> pair = csr();
   pair[indices] = {"indices.npy", npy("<i4", "(1048576,)", fewer_zeros), true};
   pair[indptr].bytes = npy_indices({0, 0, 1 << 20});
@@ -429,7 +429,7 @@ TEST(DamagedNpz, IsRefusedOrReadAtEveryByte) {
       EXPECT_NE(caught.code(), errc::internal) << at << ": " << caught.what();
     }
   }
-  // The checksums see to the arrays; times, attributes and versions of the zip may say anything.
+  // The checksums protect the arrays; times, attributes and versions of the zip may have any value.
   EXPECT_GT(num_refused, static_cast<int>(whole.size() * 2 / 3));
 }
 

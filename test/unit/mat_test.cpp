@@ -92,7 +92,7 @@ std::vector<written_file> written_files() {
       {"matlab_complex_big_endian", "", cross, "testsparsecomplex", file_field::complex, 3, 5},
       {"matlab_complex_v7", "", cross, "testsparsecomplex", file_field::complex, 3, 5},
       {"matlab_narrow", "", {{{0, 0}, 1}, {{0, 2}, 2}, {{0, 4}, -3.5}}, "testsparsefloat", file_field::real, 1, 6},
-      // Its values are called doubles, and stored as bytes.
+      // Its values are nominally doubles, and stored as bytes.
       {"matlab_logical",
        "",
        {{{0, 0}, 1}, {{0, 1}, 1}, {{0, 2}, 1}, {{1, 2}, 1}, {{2, 2}, 1}},
@@ -331,7 +331,7 @@ TEST(MatBattery, IsReadBitEqual) {
     std::vector<std::int32_t> ir, jc{0};
     std::vector<double> pr;
     for (std::int64_t col = 0; col < c.cols; ++col) {
-      // Rows from below, which MATLAB does not do.
+      // Rows in descending order, which MATLAB does not write.
       for (auto e = c.entries.rbegin(); e != c.entries.rend(); ++e) {
         if (e->col != col) continue;
         ir.push_back(static_cast<std::int32_t>(e->row));

@@ -20,7 +20,7 @@
 #include "test/support/thread_counts.hpp"
 #include "test/unit/matrix_market_support.hpp"
 
-/// However the text is cut and however many threads read it: the same bits, and little memory.
+/// However the text is split and however many threads read it: the same bits, and little memory.
 
 namespace {
 /// Bytes that this process holds by operator new, and the most it ever held.
@@ -34,7 +34,7 @@ void hold(void* memory) {
 }
 }  // namespace
 
-// Not inlined: GCC would take free() for a mismatch to new.
+// Not inlined: GCC would report free() as a mismatch to new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   void* const memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
                           true}),
     [](const auto& info) { return info.param.name; });
 
-/// The first fault of the file is told, though later chunks may be read before it.
+/// The first fault of the file is reported, though later chunks may be read before it.
 TEST(MatrixMarketInChunks, TellTheFirstOfManyFaults) {
   std::string text = "%%MatrixMarket matrix coordinate real general\n9 9 200000\n";
   for (int k = 0; k < 200'000; ++k) text += k >= 60'000 && k % 7 == 3 ? "1 1 x\n" : "1 1 1\n";
@@ -239,7 +239,7 @@ TEST(MatrixMarketInChunks, TellTheFirstOfManyFaults) {
   }
 }
 
-/// A callback that throws what it likes ends the reading, in one thread at a time.
+/// An exception of any type thrown by the callback ends the reading, in one thread at a time.
 TEST(MatrixMarketInChunks, LetACallbacksExceptionThrough) {
   struct enough {};
   std::string text = "%%MatrixMarket matrix coordinate real general\n9 9 4000000\n";

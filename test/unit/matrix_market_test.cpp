@@ -289,7 +289,7 @@ TEST(MatrixMarketRead, RecognisesGzipByContentAndNotByName) {
 
 TEST(MatrixMarketRead, RoundsToTheNearestFp32) {
   const temporary_folder folder;
-  // The decimal number lies just above the middle of 1 and its successor; by way of fp64 it would become the middle.
+  // The decimal number lies just above the midpoint of 1 and its successor; through fp64 it would become the midpoint.
   const std::string number = "1.00000005960464477540";
   const auto path = folder.file("a.mtx", real + "1 2 2\n1 1 " + number + "\n1 2 1e-46\n");
   EXPECT_EQ(list(viewed(read_coo<float>(path)).values), (std::vector<float>{std::nextafter(1.0f, 2.0f), 0}));
@@ -875,7 +875,7 @@ TEST(RefusedPath, IsAnIoErrorThatLeavesNothingBehind) {
   EXPECT_EQ(folder.num_files(), 1);
 }
 
-/// A disk that is full half-way, as a limit of this process on the size of files shows it.
+/// A disk that fills up half-way, simulated by a limit of this process on the size of files.
 TEST(FullDisk, LeavesTheOldFileAndNothingElse) {
   rlimit former{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &former), 0);

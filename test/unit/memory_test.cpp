@@ -16,7 +16,7 @@
 #include "core/cpu_caches.hpp"
 #include "test/unit/file_samples.hpp"
 
-/// What memory there is, from files that the test writes, and what the readers do where it is too little.
+/// How much memory there is, according to files that the test writes, and what the readers do when it is too little.
 namespace bcsc {
 namespace {
 

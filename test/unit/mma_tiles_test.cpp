@@ -164,7 +164,7 @@ TEST(mma_tiles, hold_the_matrix) {
   }
 }
 
-// A stored zero takes its column's place like any entry: it may be what update_values fills next.
+// A stored zero takes its column's place like any entry: update_values may fill it next.
 TEST(mma_tiles, keep_columns_of_stored_zeros) {
   const sparse_case a{"zeros", 3, 9, {{0, 1, 0.0}, {1, 1, 2.0}, {2, 8, 0.0}}};
   const auto f = forms::to_mma_tiles(viewed(to_compact(csr_of<float>(a), {.m_block = 8})));
@@ -173,8 +173,8 @@ TEST(mma_tiles, keep_columns_of_stored_zeros) {
   EXPECT_EQ(f.tiles[8], 2.0f);
 }
 
-// Tiles of parts of a row block that no column of the group reaches are not there: of two halves that share no column,
-// each column has one tile, but for the group where the one's columns end and the other's begin.
+// Tiles for parts of a row block that no column of the group reaches do not exist: of two halves that share no column,
+// each column has one tile, except in the group where one's columns end and the other's begin.
 TEST(mma_tiles, have_no_tiles_for_rows_without_entries) {
   sparse_case a{"halves", 16, 200, {}};
   for (std::int64_t row = 0; row < 16; ++row) {

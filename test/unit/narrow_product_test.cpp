@@ -1,5 +1,5 @@
-// Products of fp16 and bf16 through the public face: multiplied exactly, summed in fp32, rounded once. That every row
-// of the tables does so is conformance/'s.
+// Products of fp16 and bf16 through the public interface: multiplied exactly, summed in fp32, rounded once. That every
+// row of the tables does so is tested in conformance/.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ class narrow_product : public ::testing::Test {
  protected:
   static constexpr backend backends[] = {backend::cpu, backend::cuda};
 
-  /// body(context) for each backend that is here.
+  /// body(context) for each backend available here.
   template <class Body>
   static void on_each_backend(const Body& body) {
     for (const backend where : backends) {
@@ -105,7 +105,7 @@ TYPED_TEST(narrow_product, factors_are_of_fp32_and_applied_before_rounding) {
   dense_table<T> b(2, 1, T(1)), c0(2, 1, T(large));
   this->on_each_backend([&](const context& ctx) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a), {.cols = 1});
-    // bfloat16's greatest number twice is beyond fp32, too.
+    // Twice bfloat16's greatest number is beyond fp32, too.
     const float alpha = std::same_as<T, half> ? 0.25f : 0.25f * 0x1p-2f;
     dense_table<T> scaled = b;
     if (!std::same_as<T, half>) scaled.at = {T(0.25), T(0.25)};

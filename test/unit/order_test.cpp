@@ -165,7 +165,7 @@ TEST(order, does_not_depend_on_threads) {
 }
 
 TEST(order, structural_cuts_follow_nodes_and_supernodes) {
-  // Groups of rows with equal columns, no column shared by two groups: cuts that part none of them exist.
+  // Groups of rows with equal columns, no column shared by two groups: cuts that split no group exist.
   const std::vector<std::int64_t> groups{5, 3, 8, 8, 1, 1, 6, 7, 2, 8, 4, 4};
   std::set<std::pair<std::int64_t, std::int64_t>> positions;
   std::set<std::int64_t> starts{0};
@@ -184,7 +184,7 @@ TEST(order, structural_cuts_follow_nodes_and_supernodes) {
   EXPECT_EQ(count_columns(a.view(), cuts), 9 * std::ssize(groups));  // each group whole: each column once
   EXPECT_LE(std::ssize(cuts) - 1, 9);                                // and no more row blocks than that takes
 
-  // Three rows of a node stay together although 32 is no multiple of 3.
+  // Three rows of a node stay together although 32 is not a multiple of 3.
   const auto mesh = generate::elasticity<float>(4, 6, 6);
   const boundaries of_nodes = structural_boundaries(mesh.view(), 32);
   for (const std::int64_t cut : of_nodes) EXPECT_EQ(cut % 3, 0);

@@ -1,5 +1,5 @@
-// The hash that tells patterns apart: of the shape and the index arrays, not of values, widths of indices or threads;
-// on a GPU the same as on the host.
+// The hash that tells patterns apart: it depends on the shape and the index arrays, not on values, index widths or
+// threads, and is the same on a GPU as on the host.
 #include "converters/formats/pattern_hash.hpp"
 
 #include <gtest/gtest.h>

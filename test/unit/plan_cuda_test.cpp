@@ -448,7 +448,7 @@ TEST_F(plan_cuda, streams_run_side_by_side_with_their_own_workspaces) {
   for (auto& s : streams) cudaStreamDestroy(s);
 }
 
-/// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched beside C.
+/// Large enough for C, column-major, to be made row-major first and turned: exact, with nothing touched but C.
 template <class T>
 void turn_large_c(const context& ctx) {
   constexpr std::int64_t n = 300, cols = 200, members = 2;
@@ -468,7 +468,7 @@ void turn_large_c(const context& ctx) {
   const auto narrow_tile = std::ranges::find_if(
       table, [](const kernel_info& kernel) { return kernel.algorithm == "rowwise" && kernel.n_tile == 64; });
   ASSERT_NE(narrow_tile, table.end());
-  // Room for a batch and for one after the other; columns in slabs; none for C.
+  // Room for a batch and for single products; columns in slabs; none for C.
   const run runs[] = {{"", 0, 2, 1024}, {"", 2, 1, 1024}, {narrow_tile->name, 1, 1, 20}, {"", 0, 1, 1}};
   for (const run& each : runs) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a),
@@ -490,7 +490,7 @@ void turn_large_c(const context& ctx) {
     for (std::size_t k = 0; k < members; ++k) {
       expect_exact<T>(multiply<T>(a, false, 2, b[k], each.beta, c0[k]), got[k], plan.facts().kernel.name);
     }
-    // Planned for more columns than it is run with: too few to be turned.
+    // Planned for more columns than it is run with: too few for turning C.
     operand<T> few_b(ctx, random_table<T>(cols, 3, values::small_integers, 77), {layout::col_major}),
         few_c(ctx, rows, 3, {layout::col_major});
     plan.run(1, few_b.view(), 0, few_c.view());
@@ -525,8 +525,8 @@ TEST_F(plan_cuda, a_run_leaves_the_free_memory_as_it_was) {
   const auto c = on_c.view();
   plan.run(1.0f, b, 0.0f, c);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  // What is free is free to all processes: others, the suite's among them, may take some meanwhile. A run that took
-  // memory would show each time.
+  // Free memory is free to all processes: others, the suite's among them, may take some meanwhile. A run that took
+  // memory would show it each time.
   std::size_t before = 0, after = 0, total = 0;
   for (int attempt = 0; attempt == 0 || (attempt < 20 && after < before); ++attempt) {
     ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);

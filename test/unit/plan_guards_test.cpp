@@ -54,7 +54,7 @@ TEST(plan_guards, refuse_the_other_layout_of_b_both_ways) {
   }
 }
 
-/// The plan's own workspace serves one caller at a time: of callers that meet, each is either refused or right.
+/// The plan's own workspace serves one caller at a time: of concurrent callers, each is either refused or right.
 TEST(plan_guards, two_callers_never_share_the_plans_own_workspace) {
   constexpr std::int64_t size = 3000, cols = 16, num_callers = 4, num_runs = 100;
   std::vector<std::int32_t> row_ptr(size + 1), col_ind(size);
@@ -91,7 +91,7 @@ TEST(plan_guards, two_callers_never_share_the_plans_own_workspace) {
   EXPECT_GT(num_right, 0);
 }
 
-/// Runs and updates that meet: each C is the product with the values of one update, of those that it can have met.
+/// Concurrent runs and updates: each C is the product with the values of one update, among those possible at its time.
 TEST(plan_guards, new_values_come_whole_and_in_time) {
   constexpr std::int64_t size = 3000, cols = 8, num_runners = 3;
   constexpr int num_updates = 200;
@@ -124,7 +124,7 @@ TEST(plan_guards, new_values_come_whole_and_in_time) {
         }
       });
     }
-    // With runs that never pause, for they would keep an unfair lock to themselves.
+    // Against runs that never pause, which would keep an unfair lock to themselves.
     for (int k = 1; k <= num_updates; ++k) {
       begun = k;
       plan.update_values(times(k));

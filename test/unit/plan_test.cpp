@@ -38,7 +38,7 @@ void* take_or_throw(std::size_t bytes, std::size_t alignment = alignof(std::max_
 
 }  // namespace
 
-// Counts what the library takes from the heap; a run must take nothing. All forms, or a sanitizer meets a mixed pair.
+// Counts heap allocations of the library; a run must make none. All forms, or a sanitizer sees a mismatched pair.
 void* operator new(std::size_t bytes) { return take_or_throw(bytes); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
@@ -295,7 +295,7 @@ TEST_P(plan_on, shares_its_matrix_with_the_kernels_that_read_it) {
       expect_product(*made, a, false, 9, {}, {}, 2, -1);
     }
     if (kernel.algorithm == "naive" || kernel.algorithm == "rows") {
-      // New values are those of one plan alone.
+      // New values reach one plan alone.
       auto made = plan.sharing(kernel.name);
       sparse_case doubled = a;
       for (triplet& e : doubled.entries) e.value *= 2;
@@ -556,7 +556,7 @@ INSTANTIATE_TEST_SUITE_P(backends, plan_on, ::testing::Values(backend::cpu, back
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 TEST(plan_cpu, results_do_not_depend_on_the_number_of_threads) {
-  // As many entries as let all threads take part, for any N.
+  // Enough entries for all threads to take part, for any N.
   const auto a = csr_of<float>(make_case("large", 20000, 9000, scatter(20000, 9000, 250000, 5), values::real, 6));
   for (const std::int64_t n : {1, 33}) {
     const auto b = random_table<float>(9000, n, values::real, 4);

@@ -48,7 +48,7 @@ TEST_P(row_stream_device, is_equal_to_the_hosts) {
   compare_with_host(device_, cast<bfloat16, std::int32_t>(a));
 }
 
-/// As large as the sort and the sums work in several thread blocks.
+/// Large enough that the sort and the sums take several thread blocks.
 sparse_case large() {
   return rows_of_lengths("large", 300000, 4000,
                          [](std::int64_t i) { return i % 9973 == 5 ? 4000 : (i * 2654435761) % 4294967296 >> 29; });

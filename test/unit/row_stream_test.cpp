@@ -131,7 +131,7 @@ TEST(row_stream, of_a_matrix_without_rows) {
   EXPECT_EQ(stream.num_heavy(), 0);
 }
 
-/// Large enough to be cut among threads, from 60000 rows on among as many as a test takes; lengths from 0 to 300.
+/// Large enough to be split among threads, from 60000 rows on among as many as a test takes; lengths from 0 to 300.
 sparse_case uneven(std::int64_t rows = 6000) {
   test_random random(5);
   sparse_case c{"uneven", rows, 500, {}};

@@ -251,7 +251,7 @@ TEST(RutherfordBoeing, HeaderIsToldWithoutTheEntries) {
   EXPECT_EQ(info.symmetry, file_symmetry::hermitian);
 }
 
-/// The header tells it under every name but that of a Matrix Market file.
+/// The header identifies it under every name except that of a Matrix Market file.
 TEST(RutherfordBoeing, IsRecognisedByItsContent) {
   const temporary_folder folder;
   for (const char* name : {"a.rb", "a.RSA", "a.hb", "a.iua", "a", "a.data", "a.txt", "a.csv", "a.rb.gz"}) {
@@ -456,8 +456,7 @@ class MalformedRutherfordBoeing : public testing::TestWithParam<malformed_file> 
 TEST_P(MalformedRutherfordBoeing, IsRefusedWithCodeAndLine) { expect_refused(GetParam(), GetParam().name + ".rb"); }
 INSTANTIATE_TEST_SUITE_P(Files, MalformedRutherfordBoeing, testing::ValuesIn(refused()), by_name);
 
-/// Cut anywhere before the last digit of the last value, it is refused: but where a whole line's end is all that is
-/// left.
+/// Cut anywhere before the last digit of the last value it is refused, except where only a line's end is missing.
 TEST(TruncatedRutherfordBoeing, IsRefusedAtEveryLength) {
   const temporary_folder folder;
   const std::string whole = joined(small_lines);

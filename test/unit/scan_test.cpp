@@ -18,7 +18,7 @@ namespace {
 double by_c_library(const std::string& text, double) { return std::strtod(text.c_str(), nullptr); }
 float by_c_library(const std::string& text, float) { return std::strtof(text.c_str(), nullptr); }
 
-/// Whether it is taken; if so it must be the number nearest to it, and all of the text.
+/// Whether it is accepted; if so, it must be the nearest number, and use up all of the text.
 template <class T>
 bool is_taken(const std::string& number) {
   const std::string text = number + "\n" + std::string(scan::overlook, '7');
@@ -63,7 +63,7 @@ TEST(ScanReal, RoundsToNearest) {
   EXPECT_EQ(taken, num_rounds) << "the usual form of the usual numbers must be fast";
 }
 
-/// The middle between two neighbours, and what lies closest to it on both sides.
+/// The midpoint of two neighbours, and what lies closest to it on both sides.
 TEST(ScanReal, NeverGuessesAtTheMiddle) {
   std::mt19937_64 random(2);
   for (int k = 0; k < 100'000; ++k) {
@@ -157,7 +157,7 @@ TEST(ScanReal, TakesFortransExponents) {
   EXPECT_EQ(*at, ' ');
 }
 
-/// Every number of digits, with every byte that is no digit behind it.
+/// Every number of digits, followed by every byte that is not a digit.
 TEST(ScanNatural, TakesAllDigitsAndNoMore) {
   std::mt19937_64 random(3);
   for (int digits = 0; digits <= 22; ++digits) {
@@ -183,7 +183,8 @@ TEST(ScanNatural, TakesAllDigitsAndNoMore) {
 
 #if BCSC_SCAN_LINES
 
-/// What the reader of usual lines takes is what the other one takes, to the last bit, or it is left to that.
+/// What the reader of usual lines accepts, the other one accepts, too, equal to the last bit; the rest is left to that
+/// one.
 template <class T>
 void expect_short_real(const std::string& number, char behind, bool is_short) {
   const std::string text = number + behind + std::string(scan::overlook, '7');

@@ -1,5 +1,5 @@
 // Sizes at and past 2^31 and 2^32 with little memory: views of few entries in huge matrices, and numbers of entries
-// that nobody allocates. Every product of sizes must be 64 bits wide or refused.
+// that are never allocated. Every product of sizes must be 64 bits wide or refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -194,7 +194,7 @@ TEST_P(size, of_a_block_or_a_dense_matrix_is_exact_or_refused) {
   const std::int64_t n = GetParam();
   const csr_matrix<double, std::int64_t> one(1, 1, {0, 1}, {0}, {1});
   for (const std::int64_t m : sizes) {
-    // A block of n x m doubles is beyond any memory: whether it is beyond 63 bits too decides what is said.
+    // A block of n x m doubles is beyond any memory: which error it is depends on whether it is also beyond 63 bits.
     EXPECT_EQ(code_of([&] { to_bsr(one, n, m); }), fits(wide{n} * m) ? errc::out_of_memory : errc::size_overflow);
     if (!fits(wide{n} * m * 8)) {
       EXPECT_EQ(code_of([&] { dense_matrix<double>(n, m); }), errc::size_overflow);
@@ -250,7 +250,7 @@ TEST_P(size, of_the_rows_is_held_by_views) {
   }
   validate(ell_view<float, I>{.rows = n, .cols = n, .block = 7});
 
-  // Sorting entries of a matrix with so many rows takes memory for the entries only.
+  // Sorting entries of a matrix with this many rows takes memory for the entries only.
   const coo_matrix<float, I> sorted(n, n, {n - 1, 0, n / 2, n - 1}, {n - 1, n - 1, 5, n - 1}, {1, 2, 3, 4});
   EXPECT_EQ(test::sorted_entries(sorted), (std::vector<test::stored_entry>{{0, n - 1, test::bits_of(2.0f)},
                                                                            {n / 2, 5, test::bits_of(3.0f)},

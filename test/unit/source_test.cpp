@@ -31,7 +31,7 @@ std::string noise(std::size_t size) {
   return bytes;
 }
 
-/// How it ends to ask for all of what is stored, as a file or in memory.
+/// How asking for all of what is stored ends, as a file or in memory.
 template <class Stored>
 errc code_of(const Stored& stored, const read_options& options) {
   try {
@@ -222,7 +222,7 @@ TEST(SourceOfArchive, NamesTheCandidates) {
   EXPECT_LT(message_of(many, std::string(100'000, 'q')).size(), 1000u);
 }
 
-/// Nothing is known before the last file of the archive has been seen, and a pipe cannot be read again.
+/// Nothing is known before the last file of the archive has been seen, and a pipe cannot be read twice.
 TEST(SourceOfArchive, FromAPipeNeedsItsMemberNamed) {
   if (!can_read_tar()) GTEST_SKIP() << "built without libarchive";
   const temporary_folder folder;

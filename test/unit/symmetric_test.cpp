@@ -47,7 +47,7 @@ TEST_P(expand, gives_both_triangles_and_one_diagonal) {
   const kind k = GetParam();
   const bool skew = k.symmetry == symmetry_kind::skew_symmetric;
   test_random random(3);
-  // Small ones of any filling, and one that is worth more than one thread.
+  // Small ones of any density, and one large enough for more than one thread.
   for (const std::int64_t rows : {0, 1, 2, 3, 17, 60, 420}) {
     for (const std::int64_t count : {std::int64_t{0}, rows, rows * rows / 3}) {
       std::map<std::pair<std::int64_t, std::int64_t>, double> triangle;

@@ -30,7 +30,7 @@ namespace bcsc::test {
 inline std::atomic<std::int64_t> bytes_allocated{0};
 }  // namespace bcsc::test
 
-// Not inlined: GCC would take free() for a mismatch to new.
+// Not inlined: GCC would report free() as a mismatch to new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   bcsc::test::bytes_allocated += static_cast<std::int64_t>(size);
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -137,7 +137,7 @@ void for_each_real_matrix(F&& test) {
   int num_read = 0;
   for (const std::string& name : real_matrix_names()) {
     const std::filesystem::path path = real_matrix_path(name);
-    // Complex values are nothing that a matrix holds.
+    // No matrix holds complex values.
     if (read_file_info(path, {.real_part = true}).field == file_field::complex) continue;
     test(path, name);
     ++num_read;
@@ -165,7 +165,7 @@ struct malformed_file {
 inline void PrintTo(const malformed_file& file, std::ostream* out) { *out << file.name; }
 inline const auto by_name = [](const auto& info) { return info.param.name; };
 
-/// Refused with its code and line, and at no cost: neither time nor memory follow what a file announces.
+/// Refused with its code and line, and at no cost: neither time nor memory grows with what a file announces.
 inline void expect_refused(const malformed_file& file, const std::string& file_name) {
   const temporary_folder folder;
   const std::filesystem::path path = folder.file(file_name, file.bytes);

@@ -146,7 +146,7 @@ TEST_P(transposed_on, reads_what_every_kernel_has_stored_or_says_that_it_cannot)
     const spmm_plan<double> plan(ctx(), csr_of<double>(a), {.cols = 9, .expert = {.kernel = kernel.name}});
     const auto transposed = plan.transposed();
     EXPECT_EQ(transposed.has_value(), kernel.transposable) << kernel.name;
-    // Of the algorithms alone, so that no table decides what is expected.
+    // By the algorithms alone, so that no table decides what is expected.
     EXPECT_EQ(kernel.transposable, GetParam() == backend::cpu || kernel.algorithm == "rowwise") << kernel.name;
     const bool taken =
         code_of([&] { plan_of<double>(a, {.cols = 9, .expert = {.kernel = kernel.name}}); }) != errc::no_such_kernel;
@@ -167,7 +167,7 @@ TEST_P(transposed_on, orders_and_heights_of_the_plan_are_its_own_affair) {
   for (const sparse_case& a : {unequal_rows(), exact_case("power_law"), exact_case("corner_blocks")}) {
     for (const bool reorder : {false, true}) {
       for (const row_blocks kind : {row_blocks::uniform, row_blocks::balanced, row_blocks::structural}) {
-        // Of a GPU's kernels those that stream rows take no height and no boundaries of their own.
+        // Among a GPU's kernels those that stream rows take no height and no boundaries.
         const bool heights = GetParam() == backend::cpu;
         for (const std::int64_t m_block : {0, 1, 5, 300}) {
           if (m_block > 1 && !heights) continue;

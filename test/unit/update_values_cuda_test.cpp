@@ -1,6 +1,6 @@
-// New values while products are under way: on one stream and on several, from one thread and from two, for every form
-// in which A is stored. All values are small integers, so every product is exact, and each has to be that of its own
-// time.
+// New values while products are in flight: on one stream and on several, from one thread and from two, for every form
+// in which A is stored. All values are small integers, so every product is exact, and each must be that of the values
+// at its time.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 constexpr std::int64_t cols = 16;
 constexpr int num_streams = 3;
 
-/// The matrix times 1, 2, ... as CSR on the host, and its product with one B, which grows alike.
+/// The matrix times 1, 2, ... as CSR on the host, and its product with one B, which scales with it.
 struct scaled_matrix {
   sparse_case a;
   dense_table<float> b;
@@ -76,7 +76,7 @@ class update_values_cuda : public ::testing::Test {
 
   const context& ctx() const { return *ctx_; }
   static const scaled_matrix& a() { return *matrix_; }
-  /// Starts a product into C number `which`, with the plan's own workspace, which comes along, or another.
+  /// Starts a product into C number `which`, with the plan's own workspace, moved to the stream, or another.
   void start(const spmm_plan<float>& plan, std::size_t which, cudaStream_t stream, std::span<std::byte> room = {}) {
     plan.run(1.0f, dense_view<const float>(b_.data(), a().a.cols, cols), 0.0f,
              dense_view<float>(c_[which].data(), a().a.rows, cols),
@@ -110,13 +110,13 @@ std::unique_ptr<scaled_matrix> update_values_cuda::matrix_;
 TEST_F(update_values_cuda, a_run_that_has_not_begun_keeps_the_values_of_its_call) {
   const own_stream stream, other;
   for_every_form(1, [&](spmm_plan<float>& plan) {
-    plan.update_values(a().times(2));  // what has to be loaded for it is
+    plan.update_values(a().times(2));  // loads what it needs
     start(plan, 0, stream.get());
     stream.synchronize();
     ASSERT_EQ(factor_in(0), 2);
     ASSERT_NO_FATAL_FAILURE(delay(stream.get(), milliseconds(150)));
     start(plan, 0, stream.get());
-    // Memory that an update gave back too soon is what the next ones fill.
+    // Memory that an update freed too early is overwritten by the next ones.
     for (const int factor : {3, 4, 5}) plan.update_values(a().times(factor));
     start(plan, 1, other.get());
     stream.synchronize();
@@ -214,7 +214,7 @@ TEST_F(update_values_cuda, plans_that_share_keep_the_former_values) {
     plan.update_values(a().times(2));
     ASSERT_NO_FATAL_FAILURE(delay(stream.get(), milliseconds(50)));
     start(*shared, 0, stream.get());
-    // Now the last that has the former values goes, while they are wanted.
+    // The last plan with the former values now drops them, while they are in use.
     shared->update_values(a().times(3));
     plan.update_values(a().times(4));
     start(*shared, 1, other.get());
@@ -236,7 +236,7 @@ TEST_F(update_values_cuda, plans_that_share_keep_the_former_values) {
 }
 
 TEST_F(update_values_cuda, a_transposed_plan_has_values_of_its_own_time) {
-  // Of a square matrix that is its own transpose up to a factor: the products can be told by it.
+  // For a square matrix that is its own transpose up to a factor, which tells the products apart.
   sparse_case square{"square", 600, 600, {}};
   const auto positions = scatter(600, 600, 4000, 21);
   std::set<std::pair<std::int64_t, std::int64_t>> both = positions;

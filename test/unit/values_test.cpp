@@ -15,7 +15,7 @@
 #include "bcsc/files.hpp"
 #include "test/support/viewed.hpp"
 
-// What a matrix's values are, and what a narrower type makes of them.
+// Statistics of a matrix's values, and what a narrower type makes of them.
 namespace {
 
 using namespace bcsc;
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(types, too_small,
                                          underflow_case{value_type::bf16, value_type::fp16, -1e-20, 1},
                                          underflow_case{value_type::fp32, value_type::pattern, 1e-30, 0}));
 
-/// Parts of the work are counted side by side.
+/// Parts of the work are counted in parallel.
 TEST(values, are_counted_in_a_large_matrix) {
   const std::int64_t n = 200'000;
   dense_matrix<double> a(1, n);

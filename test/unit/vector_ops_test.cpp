@@ -224,7 +224,7 @@ void check_residual(const context& ctx, std::int64_t n, std::int64_t k) {
   }
 }
 
-/// States that go round the columns, so that active ones have every kind of neighbour.
+/// States that cycle over the columns, so that active ones have every kind of neighbour.
 std::vector<column_state> mixed_states(std::int64_t k) {
   const column_state kinds[] = {column_state::active, column_state::resting, column_state::active,
                                 column_state::not_positive, column_state::not_finite};
@@ -356,7 +356,7 @@ void check_step(const context& ctx, std::int64_t n, std::int64_t k) {
     scalars[static_cast<std::size_t>(2 * k) + c] = active ? 0.3 + 0.001 * j : 0.0;  // alpha
     scalars[static_cast<std::size_t>(4 * k) + c] = j % 2 == 0 ? 0.0 : 1e30;         // limit: every other one arrives
   }
-  if (k > 2 && n > 0) q[2] = std::numeric_limits<T>::quiet_NaN();  // column 2 is active: it must be found out
+  if (k > 2 && n > 0) q[2] = std::numeric_limits<T>::quiet_NaN();  // column 2 is active: this must be detected
   const auto p_there = on.sent(p), q_there = on.sent(q), inverse_there = on.sent(inverse);
   for (bool jacobi : {true, false}) {
     const auto x_there = on.sent(x), r_there = on.sent(r);
@@ -464,7 +464,8 @@ TEST_P(vector_ops_test, clearing) { BCSC_RUN_CASE(check_clearing); }
 
 INSTANTIATE_TEST_SUITE_P(shapes, vector_ops_test, testing::ValuesIn(cases()), name_of);
 
-/// On the CPU a column's sums depend neither on the threads nor on its neighbours. So many elements that all take part.
+/// On the CPU a column's sums depend neither on the threads nor on its neighbours. Large enough for all threads to take
+/// part.
 template <class T>
 void check_order(std::int64_t n, std::int64_t k) {
   const auto u = random_values<T>(n * k, 19), v = random_values<T>(n * k, 20);

@@ -1,4 +1,4 @@
-// A plan's own workspace and the streams it serves: told to, it goes to another one when the work of the former has
+// A plan's own workspace and the streams it serves: when told to, it moves to another one once the former's work has
 // ended, and not before.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class workspace_cuda : public ::testing::Test {
     plan_.emplace(*ctx_, csr_of<float>(a_),
                   plan_options{.cols = n, .b_layout = layout::col_major, .expert = {.kernel = "tiled"}});
     ASSERT_GT(plan_->workspace_bytes(), 0u);
-    // Whatever the first run loads is loaded, by a plan whose workspace is no matter here.
+    // The first run loads what it needs, by a plan whose workspace does not matter here.
     const spmm_plan<float> first(*ctx_, csr_of<float>(a_),
                                  {.cols = n, .b_layout = layout::col_major, .expert = {.kernel = "tiled"}});
     first.run(1.0f, b_views_[0], 0.0f, c_views_[0]);
@@ -95,7 +95,7 @@ TEST_F(workspace_cuda, stays_with_a_stream_that_is_busy) {
   EXPECT_EQ(run(1, second.get()), errc::ok);
   second.synchronize();
   expect_right(1);
-  // And the other way about.
+  // And vice versa.
   {
     held_stream busy(second.get());
     EXPECT_EQ(run(1, second.get()), errc::ok);
@@ -109,7 +109,7 @@ TEST_F(workspace_cuda, stays_with_a_stream_that_is_busy) {
 }
 
 TEST_F(workspace_cuda, stays_with_a_stream_whose_later_work_goes_on) {
-  // What follows the run on its stream cannot be told from it.
+  // What follows the run on its stream cannot be distinguished from it.
   const own_stream first, second;
   EXPECT_EQ(run(0, first.get()), errc::ok);
   held_stream busy(first.get());
@@ -208,7 +208,7 @@ TEST_F(workspace_cuda, stays_where_it_is_if_nobody_says_otherwise) {
   expect_healthy();
 }
 
-// Then nothing is asked of a stream that may be no more.
+// Then a stream that may no longer exist is not queried.
 TEST_F(workspace_cuda, is_refused_when_its_stream_is_no_more) {
   own_stream first;
   const own_stream second;

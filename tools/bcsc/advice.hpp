@@ -7,8 +7,8 @@
 
 namespace bcsc::cli {
 
-/// What a product with `cols` columns would be made of on this context: a plan's own answer, in the words in which
-/// `spmm` gives it.
+/// How a product with `cols` columns would be computed on this context: the plan's own answer, in the words that `spmm`
+/// uses.
 template <number T>
 void report_advice(const context& ctx, const csr_matrix<T>& a, std::int64_t cols, output& out);
 

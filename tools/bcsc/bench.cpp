@@ -17,7 +17,7 @@
 namespace bcsc::cli {
 namespace {
 
-/// Not ended by a signal until it is written.
+/// No signal ends the process until it is written.
 std::filesystem::path write_whole(const bench::run_result& run, const std::filesystem::path& path) {
   const std::filesystem::path written = [&] {
     const ends_by_itself soon;
@@ -35,7 +35,7 @@ void require_sensible(const bench::bench_options& measured) {
   if (!measured.out.empty()) require_output("--out", measured.out.string());
 }
 
-/// A wrong result is told before an input that could not be read.
+/// A wrong result takes precedence over an input that could not be read.
 int exit_code_of(const bench::run_result& run) {
   const std::int64_t unread = std::ranges::count_if(run.problems, &bench::input_problem::fatal);
   if (bench::count_failures(run) > unread) return exit_not_met;
@@ -70,7 +70,7 @@ int run_bench_command(const bench_command_options& options, output& out) {
     bar.clear();
     table.print_case(run, run.cases.back());
     show();
-    // What has been measured is not lost should a long run be ended.
+    // What has been measured is not lost if a long run is ended.
     const auto now = std::chrono::steady_clock::now();
     if (measured.out.empty() || now - last_written < std::chrono::seconds(20)) return;
     write_whole(run, measured.out);

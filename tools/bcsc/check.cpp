@@ -73,7 +73,7 @@ product_check<T>::product_check(scalar_of<T> alpha, const csr_view<T, std::int32
 template <number T>
 verdict product_check<T>::compare(dense_view<const T> c, const error_bound& allowed) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  // Who multiplies it with A's values rather than with their sum gets Inf - Inf, with padding Inf * 0.
+  // A kernel that multiplies A's values by it, rather than their sum, gets Inf - Inf; with padding Inf * 0.
   const bool may_be_nan = !std::isfinite(alpha_);
   verdict all;
 #pragma omp parallel

@@ -9,7 +9,7 @@
 
 namespace bcsc::cli {
 
-/// What a product's comparison with the reference gives.
+/// The result of comparing a product with the reference.
 struct verdict {
   double max_error = 0;             ///< max |C^ - C|; infinite if an entry is not finite
   double bound_share = 0;           ///< max |C^ - C| / bound: at most 1 is right

@@ -14,7 +14,7 @@
 
 namespace bcsc::cli {
 
-/// What the process answers; part of the interface. 128 + signal if INT, TERM or HUP ended it.
+/// The process's exit codes; part of the interface. 128 + signal if INT, TERM or HUP ended it.
 enum exit_code : int {
   exit_ok = 0,
   exit_error = 1,    ///< something went wrong, said on stderr
@@ -72,7 +72,7 @@ inline CLI::Option* add_type(CLI::App& parser, value_type& target) {
                                 "Type of the values");
 }
 
-/// The same for what multiplies: all that products are made of.
+/// The same for the types of products.
 inline CLI::Option* add_number_type(CLI::App& parser, value_type& target) {
   return add_choice<value_type>(
       parser, "--type", target,
@@ -101,7 +101,7 @@ command add_spmm(CLI::App& app);
 command add_solve(CLI::App& app);
 command add_devices(CLI::App& app);
 command add_kernels(CLI::App& app);
-/// Of all that `app` has by the time they are run.
+/// These two describe all the commands that `app` has by the time they run.
 command add_completion(CLI::App& app);
 command add_man(CLI::App& app);
 

@@ -21,7 +21,7 @@ void replace_each(std::string& text, const std::string& what, const std::string&
   }
 }
 
-/// For between single quotes.
+/// Text that is to stand between single quotes.
 std::string quoted(std::string text) {
   replace_each(text, "'", "'\\''");
   return "'" + text + "'";
@@ -84,7 +84,7 @@ std::string offer_name(offered_values offers) {
   return "none";
 }
 
-/// What stands at the place of a command's arguments: files, if one of them is a file, else words.
+/// What completes a command's arguments: files, if one of them is a file, else words.
 described_option argument_of(const std::vector<described_option>& options) {
   described_option offered;
   for (const described_option& option : options) {
@@ -189,7 +189,7 @@ std::string zsh_completion(const CLI::App& app) {
   for (const CLI::App* one : commands_of(app)) {
     text += fmt::format("    {})\n      _arguments{} ;;\n", one->get_name(), zsh_options(described_options(*one)));
   }
-  // Read from $fpath it is the body of the function, sourced it defines the function only.
+  // Autoloaded from $fpath this text is the function's body; sourced, it only defines the function.
   return text +
          "    esac ;;\n  esac\n}\nif [[ $funcstack[1] == _bcsc ]]; then _bcsc \"$@\"; else compdef _bcsc bcsc; fi\n";
 }

@@ -79,7 +79,7 @@ matrix_format chosen_format(const convert_options& options, file_format to, matr
              to_string(*options.format), to_string(to));
 }
 
-/// How a matrix is blocked, so that it stays so.
+/// How a matrix is blocked, so that its blocks are kept.
 struct blocking {
   conversion_options options;
   std::vector<std::int64_t> boundaries;  ///< what options.blocks.boundaries shows

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Splits FILE.npz:NAME, unless a file is called so.
+/// Splits FILE.npz:NAME, unless a file has that very name.
 std::pair<std::string, std::string> path_and_member(const std::string& name) {
   constexpr std::string_view mark = ".npz:";
   const std::size_t at = name.rfind(mark);

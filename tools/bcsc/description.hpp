@@ -7,7 +7,7 @@
 /// The commands as their parsers describe them: what help, completion and manual pages are made of.
 namespace bcsc::cli {
 
-/// What can stand for a value, as far as its description knows.
+/// What a value may be, as far as its description says.
 enum class offered_values : std::uint8_t { none, words, files, folders };
 
 /// An option, or an argument without a name.

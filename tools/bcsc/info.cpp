@@ -47,7 +47,7 @@ void report_pattern(const pattern_statistics& s, output& out) {
                            {"positive_diagonal", s.positive_diagonal}};
 }
 
-/// What a container says of itself, beside its matrix.
+/// What a container says of itself, besides its matrix.
 void report_container(const std::string& path, output& out) {
   const container_info info = read_container_info(path);
   const std::string indices = info.index_bytes > 0 ? fmt::format(", {}-bit indices", 8 * info.index_bytes) : "";
@@ -111,7 +111,7 @@ void report_values(const loaded_matrix<double>& loaded, const info_options& opti
   }
 }
 
-/// What the formats weigh, BCSC at each block height beside CSR; plans on a GPU keep few columns in two bytes each.
+/// What the formats take, BCSC at each block height beside CSR; plans on a GPU keep few columns in two bytes each.
 template <number T>
 void report_blocks(const context& ctx, const csr_matrix<T>& a, output& out) {
   constexpr value_type type = value_type_of<T>;

@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Becomes the program of a command that is one of its own, beside this one. Returns only if that fails.
+/// Replaces this process by a command's own program, which lies beside this one. Returns only if that fails.
 int become(const char* program, char** argv) {
   std::error_code unknown;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);

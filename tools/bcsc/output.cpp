@@ -103,7 +103,7 @@ std::string cut_to(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, at)) + "…";
 }
 
-/// Of the terminal that stderr is; as wide as most where it is none.
+/// The width of the terminal on stderr; the usual one if stderr is none.
 std::size_t terminal_width() {
   constexpr std::size_t usual = 80;
   winsize size{};
@@ -126,7 +126,7 @@ std::string as_time_left(double seconds) {
   return fmt::format("{} h left", (whole + hour - 1) / hour);
 }
 
-/// To stderr, if it takes it: work does not fail because nobody can be told how far it is.
+/// To stderr, if it can be written: work does not fail because its progress cannot be shown.
 void draw(std::string_view text) noexcept {
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -253,7 +253,7 @@ void output::finish() const {
 }
 
 void output::fail(const std::exception& problem) const {
-  std::fflush(stdout);  // in a log of both streams the reason stands last
+  std::fflush(stdout);  // in a log of both streams the reason comes last
   fmt::print(stderr, "bcsc: error: {}\n", full_message(problem));
   if (options_.json) fmt::print("{}\n", dump({{"error", describe(problem)}}));
 }

@@ -53,8 +53,8 @@ class progress_bar {
 std::string progress_line(std::string_view label, double done, double seconds_left, std::string_view note,
                           std::size_t width);
 
-/// Says on stderr what goes on and for how long, if it goes on for more than a second and progress is shown: for work
-/// whose end cannot be told.
+/// Says on stderr what is going on and for how long, if it takes more than a second and progress is shown: for work
+/// whose length is not known.
 class busy_note {
  public:
   busy_note(bool shown, std::string label);
@@ -71,11 +71,11 @@ class busy_note {
   std::thread clock_;
 };
 
-/// Standard output, and whether it has taken all that was said.
+/// Standard output, and whether it has accepted everything written to it.
 class checked_stdout {
  public:
   void put(std::string_view text) noexcept;
-  /// Throws error{io_error} with the reason if something was not taken.
+  /// Throws error{io_error} with the reason if something was not accepted.
   void require_taken();
 
  private:

@@ -11,8 +11,8 @@
 /// Pictures: of a pattern (terminal or PNG) and of a curve (terminal).
 namespace bcsc::cli {
 
-/// Cells of a picture of a rows x cols matrix in its proportions, at most `max_width` x `max_height`, and no more cells
-/// than there are rows and columns. `cell_aspect` is a cell's height over its width (2 for a terminal's characters).
+/// Cells of a picture of a rows x cols matrix in its proportions, at most `max_width` x `max_height`, and no more than
+/// there are rows and columns. `cell_aspect` is a cell's height over its width (2 for a terminal's characters).
 struct picture_size {
   std::int64_t width = 0, height = 0;
 };

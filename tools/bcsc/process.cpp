@@ -28,7 +28,7 @@ bool is_ignored(int number) {
 }  // namespace
 
 void begin_process() {
-  // Opened the wrong way round: what uses them gets an error, as of a closed one.
+  // Opened in the wrong direction: using them fails as it does on closed ones.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }

@@ -3,14 +3,14 @@
 /// What the process is to the system: its signals and its standard streams.
 namespace bcsc::cli {
 
-/// Closed standard streams are taken, so that no file gets their numbers and with them what is said; a file that grows
-/// beyond its limit is an error instead of a signal; INT, TERM and HUP end the process with 128 + signal. What the
-/// process was told to ignore stays ignored.
+/// Closed standard streams are occupied, so that no file gets their numbers and with them the output meant for them; a
+/// file that grows beyond its limit is an error instead of a signal; INT, TERM and HUP end the process with 128 +
+/// signal. What the process was told to ignore stays ignored.
 void begin_process();
 
 /// The signal that asked the process to end; 0: none has.
 int interrupted() noexcept;
-/// What a process that a signal has ended answers.
+/// The exit code of a process that a signal has ended.
 constexpr int exit_code_of(int signal) { return 128 + signal; }
 
 /// While one lives, a signal is only noted, and the process goes on: for work that looks at interrupted() now and then,

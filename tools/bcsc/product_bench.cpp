@@ -17,7 +17,7 @@ namespace {
 /// A kernel is not run more often than fits in this.
 constexpr double timing_budget_seconds = 2.0;
 
-/// Of the blocks that the reference of BSR multiplies.
+/// Size of the blocks that the reference of BSR multiplies.
 constexpr std::int64_t bsr_block = 3;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -129,7 +129,7 @@ dense_view<U> product_bench<T>::member(const dense_view<U>& all, std::int64_t k)
   return member_of(all, options_.batch, k);
 }
 
-/// Writes the product, if it is right and wanted: the runs that are timed go on from it where beta is not 0.
+/// Writes the product, if it is right and wanted, before timing: where beta is not 0, timed runs change C.
 template <number T>
 void product_bench<T>::keep(const product_result& result) {
   if (options_.c.empty() || !result.passed()) return;
@@ -201,7 +201,7 @@ product_result product_bench<T>::reference(const std::string& format, std::int64
   const double first = seconds_since(begin);
   result.checked = compare(staged_.host_c());
   keep(result);
-  // Serial code is slow: its first run stands for itself if it has taken long.
+  // Serial code is slow: if the first run took long, its time is taken.
   result.seconds = first > timing_budget_seconds / 8 ? first : median_seconds(options_.repeat, run);
   return rated(std::move(result));
 }

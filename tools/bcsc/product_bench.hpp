@@ -36,7 +36,7 @@ struct spmm_options : output_options {
   bool cols_given = false;
 };
 
-/// B and the C to begin with, where they are files.
+/// B and the initial C, where they are files.
 struct operand_files {
   std::optional<dense_operand> b, c0;
 };
@@ -53,11 +53,11 @@ struct product_result {
 
 /// One matrix, one B and one C or a batch of them, and every way to multiply them. Every product goes the same way: C
 /// is filled with what must not survive (NaN, where beta = 0), the kernel runs, its result is compared with the
-/// reference entry by entry, and only then it is timed.
+/// reference entry by entry, and only then is it timed.
 template <number T>
 class product_bench {
  public:
-  /// `a`: op(A), for who checks; `given`: A, for the plans. All but the context and the files stay alive as long as
+  /// `a`: op(A), for the check; `given`: A, for the plans. All but the context and the files stay alive as long as
   /// this.
   product_bench(const context& ctx, const csr_matrix<T>& a, const csr_matrix<T>& given, const spmm_options& options,
                 const operand_files& files, const output& out);

@@ -23,7 +23,7 @@ inline int run(const command& chosen) {
   return interrupted() != 0 ? exit_code_of(interrupted()) : code;
 }
 
-/// Reads the command line and runs what it asks for. Returns what the process answers.
+/// Reads the command line and runs what it asks for. Returns the exit code.
 inline int run_command(CLI::App& app, const std::vector<command>& commands, int argc, char** argv) {
   begin_process();
   try {

@@ -172,7 +172,7 @@ int solve(solve_options options, output& out) {
                 {"precondition", options.precondition == preconditioner::jacobi ? "jacobi" : "none"}};
 
   const bool is_known = options.b == "xtrue";
-  // Of a known solution, and not one of ones: that would hide an exchange of columns.
+  // B of a known solution, which is not all ones: that would hide swapped columns.
   dense_matrix<T> x_true;
   const dense_matrix<T> b = [&] {
     if (files.b) return files.b->template read<T>(layout::row_major, out);

@@ -49,7 +49,7 @@ std::vector<std::string> chosen_kernels(const std::string& kernel, const context
   return names;
 }
 
-/// A reference has no plan to say everything.
+/// Null where nothing is known: a reference has no plan to ask.
 nlohmann::ordered_json known(std::int64_t number) {
   return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
 }
@@ -154,7 +154,7 @@ void require_fitting(const spmm_options& options, const operand_files& files, st
         rows, options.cols,
         fmt::format("{} has {} rows, B has {} columns", op_a, core::count_text(rows), core::count_text(options.cols)));
   }
-  // B, C, the C to begin with, and two numbers for each entry of C that it is checked by.
+  // B, C, the initial C, and two numbers for each entry of C to check it by.
   constexpr std::int64_t check_bytes = 16;
   const auto bytes_of = [&](std::int64_t lines, std::int64_t each) {
     return core::saturating_product(core::saturating_product(lines, options.cols), options.batch * each);

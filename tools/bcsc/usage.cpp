@@ -60,7 +60,7 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-/// What is wrong, in the words of who typed it. An unknown word is the cause, where something else is missing for it.
+/// What is wrong, in terms of what was typed. Where something is missing because of an unknown word, that is the cause.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
   const CLI::App& command = deepest(app);
   std::vector<std::string> unknown = app.remaining(true);
@@ -82,7 +82,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
   return problem.what();
 }
 
-/// Columns of what help is read in: COLUMNS, else the terminal that stdout is, else as many as most have.
+/// The width to wrap help to: COLUMNS, else that of the terminal on stdout, else the usual one.
 std::size_t help_width() {
   constexpr std::size_t usual = 80, least = 20;
   const char* const told = std::getenv("COLUMNS");

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// What is said of command lines that make no sense.
+/// Messages about command lines that make no sense.
 namespace bcsc::cli {
 
 /// ": did you mean spmm?", or nothing where no known word is near.
@@ -19,7 +19,7 @@ CLI::Validator at_least(std::int64_t least);
 CLI::Validator above_zero();
 
 /// Says on stderr what is wrong with the command line, with --json also as {"error": ...} on stdout; or prints the help
-/// or the version, where that was asked for. Returns what the process answers.
+/// or the version, where that was asked for. Returns the exit code.
 int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char** argv);
 
 }  // namespace bcsc::cli

@@ -35,7 +35,7 @@ file_info written_info(const std::string& path, const any_view& a, const write_o
           .field = is_pattern ? file_field::pattern : options.field};
 }
 
-/// What is written into as it is: it cannot be read back, and nothing of it is to be taken back.
+/// Whether it is written in place: it cannot be read back, and nothing in it can be undone.
 bool is_stream(const std::string& path) {
   const auto status = std::filesystem::status(path);
   return is_standard_output(path) || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));

@@ -29,7 +29,7 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// One block runs at a time, so its arrays may be there once. Dynamic ones: kernels/cuda/dynamic_shared.cuh.
+// One block runs at a time, so its arrays need to exist only once. Dynamic ones: kernels/cuda/dynamic_shared.cuh.
 #define __shared__ static
 
 inline const bcsc::emulation::index3& threadIdx = bcsc::emulation::running.thread;
@@ -175,7 +175,7 @@ template <class T>
 T atomicAdd(T* at, std::type_identity_t<T> value) {
   return bcsc::emulation::change_atomically(at, [=](T old) { return old + value; });
 }
-/// Neighbours at once (sm_90): each of them is added atomically, not all together.
+/// Neighbours at once (sm_90): each of them is added atomically, but not all together.
 inline float2 atomicAdd(float2* at, float2 value, std::source_location where = std::source_location::current()) {
   if (reinterpret_cast<std::uintptr_t>(at) % alignof(float2) != 0) {
     bcsc::emulation::break_rule("an atomic operation at an address that is not aligned to it", where);
@@ -340,7 +340,7 @@ inline int __all_sync(unsigned mask, bool yes, std::source_location where = std:
 }
 namespace bcsc::emulation {
 
-/// What a lane brings to be compared, and the lanes that brought the same.
+/// What a lane contributes to a comparison, and the lanes that contributed the same.
 template <class T>
 struct matched {
   T value;
@@ -395,8 +395,8 @@ struct cudaLaunchAttribute {
   } val;
 };
 
-/// Kernels run one after the other here, whatever the attributes allow; those that might begin early are held to what
-/// that asks of them.
+/// Kernels run one after the other here, whatever the attributes allow; those that might begin early have to keep the
+/// rules for that.
 struct cudaLaunchConfig_t {
   dim3 gridDim, blockDim;
   std::size_t dynamicSmemBytes;

@@ -11,15 +11,15 @@
 /// A GPU on the CPU that runs our CUDA kernels to test their logic: every CUDA thread of a block is a fiber, the fibers
 /// of a block run one at a time on this one thread, and so do the blocks. What a kernel must not rely on is as unkind
 /// as the rules of CUDA allow: threads run in an order that a test chooses, shared memory holds NaN before a block
-/// begins, asynchronous copies arrive only when they are waited for. What breaks the rules ends the launch with
+/// begins, asynchronous copies arrive only when they are waited for. Breaking the rules ends the launch with
 /// cudaErrorLaunchFailure and a report().
 ///
-/// cuda_runtime.h beside this header gives kernels the names of CUDA; this is what lies behind them, and what a test
-/// says to it. A test puts test/emulation/include first on its include path, sets current_settings(), starts kernels
+/// cuda_runtime.h beside this header gives kernels the names of CUDA; this is what lies behind them, and the interface
+/// for tests. A test puts test/emulation/include first on its include path, sets current_settings(), starts kernels
 /// with core::start() or a table's launcher, and looks at results and report(). It is compiled with -fsanitize=thread
 /// where races and stray accesses are to be found, but linked without, with emulated_gpu.cpp and access_hooks.cpp (see
 /// test/emulation/meson.build).
-/// Kernels that wait for each other by spinning on memory are not supported: nobody else runs meanwhile.
+/// Kernels that wait for each other by spinning on memory are not supported: no other thread runs meanwhile.
 namespace bcsc::emulation {
 
 /// Which thread of a block runs next among those that can. A thread runs until it waits for others.
@@ -42,11 +42,11 @@ struct settings {
   std::uint64_t seed = 1;                ///< of the random order
   unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
   bool watch_memory = true;              ///< finds races, where accesses are made known: see note_access()
-  /// The global memory that is there; what else a kernel touches is an error. Empty: nobody says, all may be touched.
+  /// The global memory that exists; a kernel that touches any other is in error. Empty: unknown, all may be touched.
   std::vector<memory_range> global_memory = {};
 };
 
-/// What the next launches go by.
+/// Settings of the next launches.
 settings& current_settings();
 
 /// What ended the last launch: which rule was broken, or what each thread waits for. Empty if it went well.
@@ -87,8 +87,8 @@ unsigned char* shared_memory();
 
 void wait_for_block(std::source_location where);
 
-/// What a warp does together, when all lanes in the mask have come: works on what each of them brought
-/// (operands[lane], null for those that take no part). Returns what rule was broken, or null.
+/// What a warp does together, when all lanes in the mask have arrived: works on what each of them contributed
+/// (operands[lane], null for those that take no part). Returns the rule that was broken, or null.
 using warp_operation = const char* (*)(void* const* operands, unsigned lanes);
 
 /// Waits for the lanes of `mask` and performs `operation` once for all. Lanes that have returned are not waited for.
@@ -101,10 +101,10 @@ void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const 
 void give_way();
 
 /// An access to memory by the running thread, from the instruction at `code` if that is known. Sources compiled with
-/// -fsanitize=thread make theirs known by themselves (access_hooks.cpp). Two accesses to a byte of dynamic shared
-/// memory by two threads, one of them a write, are a race unless both are atomic or a barrier lies between them:
-/// __syncthreads, or a __syncwarp of both. Of global memory only the writes are watched for races, and all for whether
-/// it is there (settings::global_memory).
+/// -fsanitize=thread report theirs by themselves (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by
+/// two threads, one of them a write, are a race unless both are atomic or a barrier lies between them: __syncthreads,
+/// or a __syncwarp of both. In global memory only writes are watched for races, and all accesses for whether the memory
+/// exists (settings::global_memory).
 enum class access { read, write, atomic };
 void note_access(const void* address, std::size_t bytes, access kind, const void* code = nullptr);
 

@@ -1,4 +1,4 @@
-"""Makes the files beside it, with NumPy, SciPy and h5py: what npz_test.cpp and mat_test.cpp read.
+"""Makes the files beside this script, with NumPy, SciPy and h5py: what npz_test.cpp and mat_test.cpp read.
 
     python3 make_fixtures.py        writes into its own folder
 
@@ -62,7 +62,7 @@ def npz():
     save("complex.npz", golden("c16", VALUES + 7j))
     save("empty.npz", sp.csr_matrix((3, 0)))
 
-    # Columns out of order, a duplicate, and room behind the last entry: all legal, and load_npz mends it.
+    # Columns out of order, a duplicate, and room behind the last entry: all legal, and load_npz repairs it.
     unsorted = sp.csr_matrix((3, 4))
     unsorted.data, unsorted.indices = np.array([1.0, 2.0, 0.5, 4.0, 8.0]), np.array([3, 0, 3, 2, 1], np.int32)
     unsorted.indptr = np.array([0, 3, 3, 4], np.int32)
@@ -153,7 +153,7 @@ def dense(parent, name, values, kind="double"):
 
 
 def v7_3():
-    """What MATLAB writes with -v7.3, as far as its matrices go; and what it never would."""
+    """Matrices as MATLAB writes them with -v7.3, and as it never would."""
     a = golden().tocsc()
     with v7_3_file("v7_3.mat") as file:
         problem = group(file, "Problem", "struct")

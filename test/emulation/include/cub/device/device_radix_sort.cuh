@@ -21,7 +21,8 @@ struct DoubleBuffer {
 };
 
 struct DeviceRadixSort {
-  /// Stable, by bits [begin_bit, end_bit) of the keys. What was sorted lies in the other buffers; the first are spoilt.
+  /// Stable, by bits [begin_bit, end_bit) of the keys. The result lies in the other buffers; the first ones are
+  /// clobbered.
   template <class Key, class Value>
   static cudaError_t SortPairs(void* temporary, std::size_t& bytes, DoubleBuffer<Key>& keys,
                                DoubleBuffer<Value>& values, std::int64_t n, int begin_bit, int end_bit) {

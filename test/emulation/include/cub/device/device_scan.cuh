@@ -6,10 +6,10 @@
 
 #include "cuda_runtime.h"
 
-// CUB's sums, done by the host in one go: they take the place of CUB's where steps that use them are tested.
+// CUB's sums, done by the host in one go: they replace CUB's where steps that use them are tested.
 namespace cub {
 
-/// What a stand-in asks for, so that who forgets to ask, or to give, is found.
+/// What a stand-in asks for, so that callers that forget to ask, or to pass it, are caught.
 inline constexpr std::size_t emulated_temporary_bytes = 72;
 
 /// What a stand-in answers before it works: how many bytes it asks for, or that it was given too few.
