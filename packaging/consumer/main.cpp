@@ -1,6 +1,6 @@
 // A program outside of the project that uses the installed libraries: multiplies on the CPU, on the best backend and on
-// the GPU, checks every result against sums made here, generates a matrix, and looks one up. Exit status 0 only if all is
-// right.
+// the GPU, checks every result against sums made here, generates a matrix, and looks one up. Exit status 0 only if all
+// is right.
 #include <bcsc/bcsc.hpp>
 #include <bcsc/matrices.hpp>
 #include <cstdint>
