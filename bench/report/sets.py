@@ -4,7 +4,8 @@
     bench/report/sets.py RESULTS...            # a line for each set, value type and layout
     bench/report/sets.py --brief RESULTS...    # the lines of README's table
 
-RESULTS are files of `bcsc bench --out`, of one machine, one run of each set or three. A ratio is the time of the fastest cuSPARSE entry (every
+RESULTS are files of `bcsc bench --out`, of one machine, one run of each set or three; a case that was measured again with
+a later build counts as measured then. A ratio is the time of the fastest cuSPARSE entry (every
 algorithm and block size that it was measured with, in the layout of the case) over the time of the plan, and an entry
 counts if its result is within the bound of its type; where some are not, there is a column in which they count, too. There
 is a column for each timing that a file holds, and one for the matrices that the choice was fitted to (seen), those left out of the
@@ -55,7 +56,7 @@ def cases_of(run, fit):
         family = family_of(matrix)
         if case["ratio"] is None or family is None:
             continue
-        yield {"family": family, "type": "TF32" if run.get("compute") == "tf32" else case["type"], "cols": case["cols"],
+        yield {"measured": (run["machine"]["date"], run["machine"]["git_hash"]), "family": family, "type": "TF32" if run.get("compute") == "tf32" else case["type"], "cols": case["cols"],
                "matrix": matrix, "layout": case["layout"], "kind": fit.kind(matrix),
                "ratios": ratios(case, run["main_rival"])}
 
@@ -65,7 +66,10 @@ def name_of(case):
 
 
 def combine(runs):
-    """One case from one run of its set, or from three: the median of each timing's ratio (docs/benchmark.md)."""
+    """One case from one run of its set, or from three: the median of each timing's ratio (docs/benchmark.md). Of several
+    builds the one that was measured last counts."""
+    _, latest = max(run["measured"] for run in runs)
+    runs = [run for run in runs if run["measured"][1] == latest]
     if len(runs) not in (1, 3):
         sys.exit(f"{name_of(runs[0])} {runs[0]['type']} stands in {len(runs)} of the files: a set has one run or three")
     timings = [t for t in [*TIMINGS, ANY] if all(t in r["ratios"] for r in runs)]

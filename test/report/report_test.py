@@ -318,6 +318,16 @@ class Sets(unittest.TestCase):
             with self.subTest(count), self.assertRaisesRegex(SystemExit, f"a-seen, N = 32 fp32 stands in {count}"):
                 self.cases(*[run] * count)
 
+    def test_of_two_builds_the_later_one_counts(self):
+        def run(git_hash, date, rival):
+            made = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=rival)))
+            return made | {"machine": MACHINE | {"git_hash": git_hash, "date": date}}
+        former = [run("abc", f"2026-11-2{day}T00:00:00Z", 2) for day in (1, 2, 3)]
+        case, = self.cases(*former, run("def", "2026-11-24T00:00:00Z", 5))
+        self.assertEqual(case["ratios"]["warm"], 5)
+        with self.assertRaisesRegex(SystemExit, "stands in 2"):
+            self.cases(*former, *[run("def", "2026-11-24T00:00:00Z", 5)] * 2)
+
     def test_small_matrices_count(self):
         run = bench_run(bench_case("a-seen", entry("plan", warm=1), entry("cusparse", warm=2)), nnz=5)
         self.assertEqual(len(self.cases(run)), 1)
