@@ -54,10 +54,10 @@ command add_bench(CLI::App& app, int (*run)(const bench_command_options&, output
       ->allow_extra_args(false);
   parser.add_flag("--warm-only", options->warm_only,
                   "Products back to back only: none one at a time, none with a cold cache");
-  parser.add_option("--seconds", measured.timing.seconds, "Aimed at for the samples of one entry")
+  parser.add_option("--seconds", measured.timing.seconds, "Target time for the samples of one entry")
       ->check(above_zero())
       ->capture_default_str();
-  parser.add_option("--samples", measured.timing.min_samples, "Least number of samples")
+  parser.add_option("--samples", measured.timing.min_samples, "Minimum number of samples")
       ->check(at_least(1))
       ->capture_default_str();
   parser.add_option("--seed", measured.seed, "Of B, and of the values of pattern files")->capture_default_str();

@@ -23,7 +23,7 @@ enum exit_code : int {
 };
 
 inline constexpr const char* exit_codes =
-    "0 all is well, 1 an error, 2 a command line that makes no sense, 3 a check failed or a solver did not converge, "
+    "0 all is well, 1 an error, 2 a usage error, 3 a check failed or a solver did not converge, "
     "128 "
     "+ signal if INT, TERM or HUP ended it";
 
@@ -43,7 +43,7 @@ std::pair<command, std::shared_ptr<Options>> make_command(CLI::App& app, const s
   CLI::App* parser = app.add_subcommand(name, description);
   parser->footer("Examples:\n" + examples);
   parser->add_flag("--json", options->json, "One JSON object on stdout, and nothing else");
-  parser->add_flag("--progress", options->progress, "Progress bars on stderr even if it is no terminal");
+  parser->add_flag("--progress", options->progress, "Progress bars on stderr even if it is not a terminal");
   return {command{parser, options, [options, run](output& out) { return run(*options, out); }}, options};
 }
 

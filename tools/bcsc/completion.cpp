@@ -257,12 +257,11 @@ int run_completion(const completion_options& options, output& out) {
 }  // namespace
 
 command add_completion(CLI::App& app) {
-  auto [cmd, options] =
-      make_command<completion_options>(app, "completion", "Write what makes a shell complete the options of bcsc",
-                                       "  source <(bcsc completion bash)\n"
-                                       "  bcsc completion zsh >~/.zfunc/_bcsc\n"
-                                       "  bcsc completion fish >~/.config/fish/completions/bcsc.fish",
-                                       run_completion);
+  auto [cmd, options] = make_command<completion_options>(app, "completion", "Write the completion script for a shell",
+                                                         "  source <(bcsc completion bash)\n"
+                                                         "  bcsc completion zsh >~/.zfunc/_bcsc\n"
+                                                         "  bcsc completion fish >~/.config/fish/completions/bcsc.fish",
+                                                         run_completion);
   options->app = &app;
   add_choice<shell>(*cmd.parser, "SHELL", options->for_shell,
                     {{"bash", shell::bash}, {"zsh", shell::zsh}, {"fish", shell::fish}}, "The shell")

@@ -272,10 +272,11 @@ std::optional<std::pair<std::int64_t, std::int64_t>> parse_block(const std::stri
 
 void add_output(CLI::App& parser, convert_options& options) {
   parser
-      .add_option("OUT", options.out,
-                  "File to write; its ending tells its format (`bcsc formats`), .gz behind it; - for standard output")
+      .add_option(
+          "OUT", options.out,
+          "File to write; its ending selects the format (`bcsc formats`), .gz may follow; - for standard output")
       ->required();
-  add_file_format(parser, "--to", options.to, "Its format, where its name does not tell",
+  add_file_format(parser, "--to", options.to, "Its format, if its name does not tell",
                   [](const file_format_info& format) { return format.can_write; });
   add_choice<field_choice>(parser, "--field", options.field,
                            {{"same", field_choice::same},
@@ -293,14 +294,14 @@ void add_output(CLI::App& parser, convert_options& options) {
   add_choice<overflow_policy>(
       parser, "--overflow", options.overflow,
       {{"refuse", overflow_policy::refuse}, {"inf", overflow_policy::infinity}, {"clamp", overflow_policy::clamp}},
-      "What becomes of values beyond the range of --type");
+      "What to do with values beyond the range of --type");
   CLI::Option* const symmetric = parser.add_flag(
       "--symmetric", options.symmetric, "Write the lower triangle only; an error if A is not symmetric (.mtx, .rb)");
   parser
       .add_flag("--general", options.general,
                 "Write all entries of a symmetric file; else it stays symmetric where OUT can be (.mtx, .rb)")
       ->excludes(symmetric);
-  parser.add_option("--comment", options.comment, "Written into the file, where its format has comments");
+  parser.add_option("--comment", options.comment, "Comment to write, if the format has comments");
   parser.add_option("--out-index-base", options.out_index_base, "First index of an edge list or LIBSVM file written")
       ->check(CLI::IsMember({0, 1}))
       ->capture_default_str();
@@ -319,7 +320,7 @@ void add_container_output(CLI::App& parser, convert_options& options) {
                                             {"compact", matrix_format::compact_bcsc}},
                                            "Format of the matrix; else a container's own, or csr (dense: .mtx too)")
       ->group(group);
-  parser.add_option("--m-block", options.m_block, "Height of the row blocks of bcsc and compact; 32")
+  parser.add_option("--m-block", options.m_block, "Height of the row blocks of bcsc and compact (32)")
       ->check(at_least(1))
       ->group(group);
   parser
@@ -335,7 +336,7 @@ void add_container_output(CLI::App& parser, convert_options& options) {
       ->group(group);
   add_choice<std::optional<index_type>>(parser, "--index", options.indices,
                                         {{"32", index_type::int32}, {"64", index_type::int64}},
-                                        "Width of the indices; else 32 where that is enough")
+                                        "Width of the indices; default: 32 if that is enough")
       ->group(group);
   parser.add_option("--meta", options.words, "KEY=VALUE, kept with the matrix; may be repeated")
       ->check([](const std::string& word) {
@@ -350,7 +351,7 @@ void add_container_output(CLI::App& parser, convert_options& options) {
 
 command add_convert(CLI::App& app) {
   auto [cmd, options] =
-      make_command<convert_options>(app, "convert", "A matrix file of any format in, one of another out",
+      make_command<convert_options>(app, "convert", "Convert a matrix file from any format to any other",
                                     "  bcsc convert matrix.mtx.gz matrix.mtx\n"
                                     "  bcsc convert full.mtx half.mtx.gz --symmetric\n"
                                     "  zcat matrix.rb.gz | bcsc convert - - --to mtx | head\n"

@@ -57,7 +57,7 @@ int run_devices(const devices_options&, output& out) {
 }  // namespace
 
 command add_devices(CLI::App& app) {
-  return make_command<devices_options>(app, "devices", "Where this machine can compute, and why not elsewhere",
+  return make_command<devices_options>(app, "devices", "Which devices can compute, and why the others cannot",
                                        "  bcsc devices\n"
                                        "  bcsc devices --json",
                                        run_devices)

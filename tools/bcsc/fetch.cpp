@@ -125,17 +125,17 @@ int run_fetch(const fetch_command_options& given, output& out) {
 void add_filters(CLI::App& parser, CLI::Option* list, fetch_command_options& options) {
   const auto filter = [list](CLI::Option* option) { return option->group("Filters of --list")->needs(list); };
   const auto add_range = [&](suitesparse::range& limits, const std::string& what, const std::string& text) {
-    filter(parser.add_option("--min-" + what, limits.least, "At least so many " + text));
-    filter(parser.add_option("--max-" + what, limits.most, "At most so many " + text));
+    filter(parser.add_option("--min-" + what, limits.least, "At least this many " + text));
+    filter(parser.add_option("--max-" + what, limits.most, "At most this many " + text));
   };
   filter(parser.add_option("--kind", options.wanted.kind, "Part of the kind, such as structural or graph"));
   add_range(options.wanted.rows, "rows", "rows");
   add_range(options.wanted.cols, "cols", "columns");
   add_range(options.wanted.nnz, "nnz", "non-zeros");
-  CLI::Option* spd = filter(parser.add_flag("--spd", options.spd, "Positive definite ones"));
-  filter(parser.add_flag("--not-spd", options.not_spd, "The others"))->excludes(spd);
-  filter(add_word(parser, "--symmetry", options.wanted.symmetry, symmetries, "Of this symmetry"));
-  filter(add_word(parser, "--field", options.wanted.field, fields, "With such values"));
+  CLI::Option* spd = filter(parser.add_flag("--spd", options.spd, "Positive definite only"));
+  filter(parser.add_flag("--not-spd", options.not_spd, "Not positive definite only"))->excludes(spd);
+  filter(add_word(parser, "--symmetry", options.wanted.symmetry, symmetries, "With this symmetry"));
+  filter(add_word(parser, "--field", options.wanted.field, fields, "With values of this kind"));
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ command add_fetch(CLI::App& app) {
       "  bcsc fetch --list 'cage*'\n"
       "  bcsc fetch --list --spd --kind structural --min-rows 10000 --max-nnz 5000000\n"
       "The cache is --cache, else BCSC_CACHE, XDG_CACHE_HOME/bcsc or ~/.cache/bcsc; a matrix lies there as\n"
-      "GROUP/NAME.tar.gz. A download that was broken off is gone on with at the next call.",
+      "GROUP/NAME.tar.gz. An interrupted download resumes at the next call.",
       run_fetch);
   CLI::App& parser = *cmd.parser;
   suitesparse::fetch_options& fetch = options->fetch;
@@ -156,25 +156,28 @@ command add_fetch(CLI::App& app) {
                     "GROUP/NAME, a name alone, or a number of --list (not the collection's id); with --list a part of "
                     "GROUP/NAME, or a glob");
   CLI::Option* list =
-      parser.add_flag("--list", options->list, "Show the catalogue, or what of it the filters let through");
+      parser.add_flag("--list", options->list, "Show the catalogue, or the part of it that passes the filters");
   add_filters(parser, list, *options);
   parser.add_option("--cache", options->cache, "Folder of fetched matrices")->type_name("FOLDER");
-  parser.add_option("--url", fetch.url, "Where the collection is, else BCSC_COLLECTION_URL")
+  parser.add_option("--url", fetch.url, "Address of the collection; default: BCSC_COLLECTION_URL")
       ->default_str(std::string(suitesparse::default_url));
-  parser.add_option("--sha256", fetch.sha256, "What the archive's SHA-256 must be");
+  parser.add_option("--sha256", fetch.sha256, "Expected SHA-256 of the archive");
   parser.add_option("--ca-file", fetch.ca_file, "Certificate authorities to trust (PEM) instead of the system's")
       ->type_name("FILE");
   parser.add_flag("--again", fetch.again, "Download it even if it is in the cache");
-  parser.add_option("--max-bytes", fetch.max_bytes, "Take no more from the server; 0: what the matrix can need")
+  parser
+      .add_option("--max-bytes", fetch.max_bytes,
+                  "Accept at most this much from the server; 0: what the matrix can need")
       ->check(at_least(0))
       ->capture_default_str();
-  parser.add_option("--timeout", fetch.timeout_seconds, "Give an attempt up after so many seconds below 1 KiB/s")
+  parser.add_option("--timeout", fetch.timeout_seconds, "Abandon an attempt after this many seconds below 1 KiB/s")
       ->check(above_zero())
       ->capture_default_str();
-  parser.add_option("--retries", fetch.retries, "Repeat a failed attempt so often")
+  parser.add_option("--retries", fetch.retries, "How often to repeat a failed attempt")
       ->check(at_least(0))
       ->capture_default_str();
-  parser.add_option("--retry-delay", fetch.retry_delay_seconds, "Seconds before the first repetition; then doubled")
+  parser
+      .add_option("--retry-delay", fetch.retry_delay_seconds, "Seconds before the first retry, then doubled each time")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   parser.callback([given = options] {

@@ -69,8 +69,8 @@ command add_generate(CLI::App& app) {
   CLI::Option* specification = cmd.parser->add_option("SPEC", options->specification,
                                                       "Generator or catalogue name, such as banded:1000,8,seed=1");
   CLI::Option* out = cmd.parser->add_option(
-      "OUT", options->out, "File to write: .mtx, .bcsc ... (`bcsc formats`), .gz behind it; - for standard output");
-  add_file_format(*cmd.parser, "--to", options->to, "Its format, where its name does not tell",
+      "OUT", options->out, "File to write: .mtx, .bcsc ... (`bcsc formats`), .gz may follow; - for standard output");
+  add_file_format(*cmd.parser, "--to", options->to, "Its format, if its name does not tell",
                   [](const file_format_info& format) { return format.can_write; });
   cmd.parser->add_flag("--symmetric", options->symmetric,
                        "Write the lower triangle only; an error if A is not symmetric");

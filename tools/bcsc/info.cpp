@@ -191,7 +191,7 @@ int run_info(const info_options& options, output& out) {
 
 command add_info(CLI::App& app) {
   auto [cmd, options] = make_command<info_options>(
-      app, "info", "Size, symmetry, pattern, its bytes at each block height, what a plan takes",
+      app, "info", "Size, symmetry, pattern, bytes at each block height, and what a plan would choose",
       "  bcsc info matrix.mtx.gz\n"
       "  bcsc info matrix.mtx --cols 128 --type fp16\n"
       "  bcsc info elasticity:10,10,10 --png pattern.png\n"
@@ -199,12 +199,12 @@ command add_info(CLI::App& app) {
       "  bcsc info archive.tar.gz --member archive/archive_b.mtx",
       run_info);
   add_source(*cmd.parser, options->source);
-  cmd.parser->add_option("-n,--cols", options->cols, "Columns of B and C that the advice is for")
+  cmd.parser->add_option("-n,--cols", options->cols, "Columns of B and C to advise for")
       ->check(at_least(1))
       ->capture_default_str();
   add_number_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
-  cmd.parser->add_option("--png", options->png, "Write a picture of the pattern there")->type_name("FILE");
+  cmd.parser->add_option("--png", options->png, "Write a picture of the pattern to this file")->type_name("FILE");
   cmd.parser->add_flag("!--no-picture", options->picture, "No picture in the terminal");
   return cmd;
 }

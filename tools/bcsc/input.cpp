@@ -90,13 +90,15 @@ CLI::Option* add_file_format(CLI::App& parser, const std::string& name, std::opt
 }
 
 void add_reading(CLI::App& parser, read_options& reading) {
-  constexpr const char* group = "What FILE is, where it does not say so itself";
-  add_file_format(parser, "--from", reading.format, "Its format; else its content tells, then its name",
+  constexpr const char* group = "How to read FILE, if it does not say so itself";
+  add_file_format(parser, "--from", reading.format, "Its format; default: recognised by its content, then by its name",
                   [](const file_format_info& format) { return format.can_read; })
       ->group(group);
-  parser.add_option("--member", reading.member, "Which of several: the path in a .tar, the variable of a .mat")
+  parser
+      .add_option("--member", reading.member,
+                  "Which one, if there are several: the path in a .tar, the variable of a .mat")
       ->group(group);
-  parser.add_flag("--real-part", reading.real_part, "Complex values lose their imaginary parts")->group(group);
+  parser.add_flag("--real-part", reading.real_part, "Drop the imaginary parts of complex values")->group(group);
   parser
       .add_option_function<int>(
           "--index-base", [&reading](int base) { reading.index_base = base; },
@@ -104,7 +106,7 @@ void add_reading(CLI::App& parser, read_options& reading) {
       ->check(CLI::IsMember({0, 1}))
       ->group(group);
   parser.add_flag("!--no-map", reading.map_containers,
-                  "Read a .bcsc into memory, not map it: then it may be shortened meanwhile");
+                  "Read a .bcsc into memory instead of mapping it: safe if the file may be truncated meanwhile");
 }
 
 namespace {

@@ -54,7 +54,7 @@ int run_kernels(const kernels_options& options, output& out) {
 }  // namespace
 
 command add_kernels(CLI::App& app) {
-  auto [cmd, options] = make_command<kernels_options>(app, "kernels", "Every kernel of the tables",
+  auto [cmd, options] = make_command<kernels_options>(app, "kernels", "List every kernel",
                                                       "  bcsc kernels\n"
                                                       "  bcsc kernels --device cuda --type fp64 --algorithm tiled",
                                                       run_kernels);

@@ -99,8 +99,9 @@ solve_files open_operands(solve_options& options) {
 /// That the operands fit A, and into memory.
 template <value T>
 void require_fitting(const solve_options& options, const solve_files& files, std::int64_t rows, std::int64_t cols) {
-  const std::string why = fmt::format("A is {} x {}{}", core::count_text(rows), core::count_text(cols),
-                                      files.b ? ", and so many are in --b" : "");
+  const std::string why =
+      fmt::format("A is {} x {}{}", core::count_text(rows), core::count_text(cols),
+                  files.b ? fmt::format(", --b has {} columns", core::count_text(options.num_rhs)) : "");
   if (files.b) files.b->require_shape(rows, options.num_rhs, why);
   if (files.x0) files.x0->require_shape(cols, options.num_rhs, why);
   // B, X and the solution it is compared with; the solver's residual, direction, product and preconditioned residual.
@@ -245,18 +246,18 @@ command add_solve(CLI::App& app) {
           ->check(at_least(1))
           ->capture_default_str();
   cmd.parser->callback([given = options, rhs] { given->num_rhs_given = rhs->count() > 0; });
-  cmd.parser->add_option("--x0", options->x0, "Where to begin, a dense file; else 0")->type_name("FILE");
+  cmd.parser->add_option("--x0", options->x0, "Initial guess, a dense file; else 0")->type_name("FILE");
   cmd.parser->add_option("--tolerance", options->tolerance, "On each true residual |b - A x| / |b|")
       ->check(above_zero())
       ->capture_default_str();
-  cmd.parser->add_option("--max-iterations", options->max_iterations, "Give up after so many")
+  cmd.parser->add_option("--max-iterations", options->max_iterations, "Give up after this many")
       ->check(at_least(1))
       ->capture_default_str();
   add_choice<preconditioner>(*cmd.parser, "--precondition", options->precondition,
                              {{"none", preconditioner::none}, {"jacobi", preconditioner::jacobi}}, "Preconditioner");
   add_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
-  cmd.parser->add_option("--solution", options->solution, "Write X there: .npy, .npz, .mtx or .bcsc")
+  cmd.parser->add_option("--solution", options->solution, "Write X to this file: .npy, .npz, .mtx or .bcsc")
       ->type_name("FILE");
   return cmd;
 }

@@ -267,7 +267,7 @@ command add_spmm(CLI::App& app) {
       ->type_name("FILE");
   cmd.parser->add_option("--c0", options->c0, "With --beta: the C to begin with, such a file; else random")
       ->type_name("FILE");
-  cmd.parser->add_option("--c", options->c, "Write the product there, if it passes the check")->type_name("FILE");
+  cmd.parser->add_option("--c", options->c, "Write the product to this file if it passes the check")->type_name("FILE");
   cmd.parser
       ->add_option("--kernel", options->kernel,
                    "A kernel or an algorithm by name (see bcsc kernels), reference, reference-coo/csr/csc/bsr/bcsc; "
@@ -277,7 +277,7 @@ command add_spmm(CLI::App& app) {
   cmd.parser->add_option("--m-block", options->m_block, "Height of the row blocks; 0: the plan chooses")
       ->check(at_least(0))
       ->capture_default_str();
-  CLI::Option* const transpose = cmd.parser->add_flag("--transpose", options->transpose, "Multiplies with A'");
+  CLI::Option* const transpose = cmd.parser->add_flag("--transpose", options->transpose, "Multiply by A'");
   cmd.parser
       ->add_flag(
           "--no-copy", options->no_copy,
@@ -291,12 +291,12 @@ command add_spmm(CLI::App& app) {
                             "tf32: the plan may round fp32 values to TF32 before it multiplies");
   add_choice<layout>(*cmd.parser, "--layout", options->order, {{"row", layout::row_major}, {"col", layout::col_major}},
                      "Layout of B and C");
-  cmd.parser->add_option("--alpha", options->alpha, "Factor of A * B")->capture_default_str();
-  cmd.parser->add_option("--beta", options->beta, "Factor of C; 0 never reads it")->capture_default_str();
-  cmd.parser->add_option("--batch", options->batch, "So many B's and C's, multiplied as one batch")
+  cmd.parser->add_option("--alpha", options->alpha, "Scales A * B")->capture_default_str();
+  cmd.parser->add_option("--beta", options->beta, "Scales C; with 0, C is not read")->capture_default_str();
+  cmd.parser->add_option("--batch", options->batch, "Number of B's and C's, multiplied as one batch")
       ->check(at_least(1))
       ->capture_default_str();
-  cmd.parser->add_option("--repeat", options->repeat, "Timed runs; 2 s of them at most on the CPU")
+  cmd.parser->add_option("--repeat", options->repeat, "Timed runs; at most 2 s in all on the CPU")
       ->check(at_least(1))
       ->capture_default_str();
   return cmd;
