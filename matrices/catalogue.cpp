@@ -138,7 +138,7 @@ entry find(std::string_view name) {
   if (found.size() > 1) {
     std::string candidates;
     for (const entry& e : found) candidates += (candidates.empty() ? "" : ", ") + e.full_name();
-    core::fail(errc::invalid_argument, "name = \"{}\": several matrices are called so: {}", name, candidates);
+    core::fail(errc::invalid_argument, "name = \"{}\": several matrices have this name: {}", name, candidates);
   }
   const auto all = catalogue();
   if (const auto number = as_number(name)) {

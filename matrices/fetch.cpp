@@ -334,7 +334,7 @@ void require_archive(const fs::path& path, const job& task) {
     if (!content.compressed()) {
       const std::string_view head = content.head();
       fail(errc::corrupt_compression,
-           head.empty() ? "is empty" : core::format("is no gzip file: it begins with {}", files::quoted(head)));
+           head.empty() ? "is empty" : core::format("is not a gzip file: it begins with {}", files::quoted(head)));
     }
     if (content.member().empty()) fail(errc::parse_error, "is no tar archive");
     std::vector<char> chunk(std::size_t{256} << 10);

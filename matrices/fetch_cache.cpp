@@ -136,7 +136,7 @@ std::string cache_slot::recorded_sha256() const {
   std::string sum;
   file >> sum;
   if (sum.size() != sha256_digits || sum.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    files::fail_at({.path = record_.string(), .line = 1}, errc::parse_error, "is no SHA-256 as sha256sum writes it");
+    files::fail_at({.path = record_.string(), .line = 1}, errc::parse_error, "is not a SHA-256 as sha256sum writes it");
   }
   return sum;
 }

@@ -91,7 +91,7 @@ run_result measure_all(const context& ctx, const bench_options& options,
   for (const std::string& name : options.kernels) {
     const auto called_so = [&](const kernel_info& config) { return config.name == name || config.algorithm == name; };
     if (name == "plan" || std::ranges::any_of(kernel_table(), called_so)) continue;
-    core::fail(errc::no_such_kernel, "bench: kernels holds \"{}\": no kernel and no algorithm is called so", name);
+    core::fail(errc::no_such_kernel, "bench: kernels holds \"{}\": no kernel or algorithm has this name", name);
   }
   const auto inputs = expand_inputs(options.matrices);
   const auto begin = std::chrono::steady_clock::now();

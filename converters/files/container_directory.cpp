@@ -269,7 +269,7 @@ directory parse(std::string_view head, std::optional<std::uint64_t> file_bytes, 
     in.fail(*file_bytes, errc::truncated, "the file ends after {} of its {} bytes", *file_bytes, header.file_bytes);
   }
   if (file_bytes && *file_bytes > header.file_bytes) {
-    in.fail(header.file_bytes, errc::trailing_data, "the file goes on behind its {} bytes", header.file_bytes);
+    in.fail(header.file_bytes, errc::trailing_data, "the file continues after its {} bytes", header.file_bytes);
   }
   if (header.file_bytes > std::uint64_t{max_rows}) {
     in.fail(offsetof(file_header, file_bytes), errc::size_overflow, "file_bytes = {}: must be at most 2^62",
@@ -282,7 +282,7 @@ directory parse(std::string_view head, std::optional<std::uint64_t> file_bytes, 
     const std::uint64_t at = sizeof(file_header) + i * sizeof(section_header);
     section next = read_section(in, at, align_up(end), header.file_bytes);
     if (found.find(next.name) != nullptr) {
-      in.fail(at, errc::parse_error, "section {}: is there twice", next.name);
+      in.fail(at, errc::parse_error, "section {}: occurs twice", next.name);
     }
     end = next.offset + next.bytes;
     found.sections.push_back(std::move(next));

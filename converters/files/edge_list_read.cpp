@@ -103,7 +103,7 @@ void edge_list_reader::scan(std::int64_t max_size, F&& add) {
   }
   if (told_.edges && told_.edges->value > num_edges_) {
     fail_at({.path = in_.path(), .line = lines_.number() + 1}, errc::truncated,
-            "the file ends after {} of the {} edges that line {} tells of", num_edges_, told_.edges->value,
+            "the file ends after {} of the {} edges that line {} announces", num_edges_, told_.edges->value,
             told_.edges->line);
   }
   settle_sizes(max_size);

@@ -28,7 +28,7 @@ class format_parser {
     if (!accept('(')) fail(errc::parse_error, "must begin with '('");
     const fortran_format format = group(0);
     skip_blanks();
-    if (at_ != text_.size()) fail(errc::parse_error, "goes on behind its last ')'");
+    if (at_ != text_.size()) fail(errc::parse_error, "continues after its last ')'");
     if (std::ranges::all_of(format, [](const field_run& run) { return run.kind == field_kind::skip; })) {
       fail(errc::parse_error, "has no fields");
     }

@@ -247,7 +247,7 @@ array_head level_7_3_file::head_of_sparse(hid_t group, const std::string& path) 
   if (rows < 0) fail(errc::value_out_of_range, "{}: {} rows", files::quoted(path), rows);
   const handle pointers = require(H5Dopen2(group, "jc", H5P_DEFAULT), H5Dclose, path + ".jc");
   const std::vector<std::int64_t> sizes = sizes_of(pointers.id(), path);
-  if (sizes.size() != 1 || sizes[0] < 1) fail(errc::invalid_format, "{}.jc: is no list of pointers", path);
+  if (sizes.size() != 1 || sizes[0] < 1) fail(errc::invalid_format, "{}.jc: is not a list of pointers", path);
   head.sizes = {rows, sizes[0] - 1};
   if (H5Lexists(group, "data", H5P_DEFAULT) > 0) {
     const handle data = require(H5Dopen2(group, "data", H5P_DEFAULT), H5Dclose, path + ".data");

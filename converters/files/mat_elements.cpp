@@ -132,7 +132,7 @@ number_list element_reader::numbers(const char* what, bool reals) {
   }
   const std::size_t bytes = found.data.bytes.size();
   if (bytes % type->bytes != 0) {
-    found.fail(errc::parse_error, "the {}: {} bytes are no whole numbers of {}", what, bytes, type->bytes);
+    found.fail(errc::parse_error, "the {}: {} bytes are not a whole number of {}", what, bytes, type->bytes);
   }
   const auto size = static_cast<std::int64_t>(bytes / type->bytes);
   return {std::move(found), *type, size};

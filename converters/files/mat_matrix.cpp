@@ -97,11 +97,11 @@ std::string array_head::describe() const {
 
 void require_matrix(const mat_matrix& a) {
   if (!a.head.is_sparse() && !a.head.is_number()) {
-    a.content.fail(0, errc::unsupported, "{} is no matrix of numbers, but {}", files::quoted(a.path),
+    a.content.fail(0, errc::unsupported, "{} is not a matrix of numbers but {}", files::quoted(a.path),
                    a.head.describe());
   }
   if (a.head.sizes.size() != 2) {
-    a.content.fail(0, errc::unsupported, "{} is no matrix of two dimensions, but {}", files::quoted(a.path),
+    a.content.fail(0, errc::unsupported, "{} is not a matrix of two dimensions but {}", files::quoted(a.path),
                    a.head.describe());
   }
 }

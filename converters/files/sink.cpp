@@ -82,7 +82,7 @@ bool sink::open_straight(const fs::file_status& status) {
   } else if (!fs::exists(status) || fs::is_regular_file(status)) {
     return false;
   } else {
-    fail_at({.path = path_}, errc::io_error, "cannot be written: is no regular file, pipe or character device");
+    fail_at({.path = path_}, errc::io_error, "cannot be written: is not a regular file, pipe or character device");
   }
   if (file_->get() < 0) fail_io("cannot be written", errno);
   straight_ = true;

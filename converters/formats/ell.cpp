@@ -48,7 +48,7 @@ void check_block_row(const ell_view<T, I>& a, std::int64_t b, std::int64_t num_b
            num_block_cols);
     }
     if (filling) {
-      fail(errc::invalid_format, "bcol_ind[{}] = {}: stands behind a -1, in block row {}", k, col, b);
+      fail(errc::invalid_format, "bcol_ind[{}] = {}: follows a -1, in block row {}", k, col, b);
     }
     if (col <= former) {
       fail(errc::invalid_format, "bcol_ind[{}] = {}: must be greater than bcol_ind[{}] = {}, in block row {}", k, col,

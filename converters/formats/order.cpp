@@ -215,7 +215,7 @@ void require_permutation(std::span<const std::int64_t> order, std::int64_t rows)
     if (row < 0 || row >= rows) {
       fail(errc::invalid_argument, "order[{}] = {}: must be at least 0 and below {}", i, row, rows);
     }
-    if (seen[at(row)]) fail(errc::invalid_argument, "order[{}] = {}: stands in the order twice", i, row);
+    if (seen[at(row)]) fail(errc::invalid_argument, "order[{}] = {}: occurs twice in the order", i, row);
     seen[at(row)] = true;
   }
 }

@@ -65,7 +65,7 @@ int bcsc_memory_allocate(bcsc_context where, size_t bytes, void** out) {
     require(where, "context");
     require(out, "memory");
     if (bytes > static_cast<size_t>(std::numeric_limits<std::ptrdiff_t>::max())) {
-      core::fail(errc::out_of_memory, "bytes = {}: no memory is so large", bytes);
+      core::fail(errc::out_of_memory, "bytes = {}: larger than any memory", bytes);
     }
     const context& ctx = where->context;
     if (ctx.kind() == backend::cpu) {

@@ -89,7 +89,7 @@ const char* text_of(errc code) noexcept {
     case errc::cancelled:
       return "a callback asked to stop";
     case errc::internal:
-      return "a fault of the library itself";
+      return "an internal error of the library";
   }
   return "no code of this library";
 }

@@ -58,7 +58,7 @@ element_span<T> elements(const void* array, std::int64_t count) {
 std::int64_t size_of_array(std::int64_t size, const char* name) {
   if (size < 0) core::fail(errc::invalid_argument, "arrays.{} = {}: must not be negative", name, size);
   if (size > std::numeric_limits<std::int64_t>::max() / 16) {
-    core::fail(errc::size_overflow, "arrays.{} = {}: no memory is so large", name, size);
+    core::fail(errc::size_overflow, "arrays.{} = {}: larger than any memory", name, size);
   }
   return size;
 }

@@ -31,7 +31,7 @@ std::int64_t batch_extent(const dense_view<T>& x, std::int64_t count, std::int64
   if (__builtin_mul_overflow(count - 1, stride, &elements) || __builtin_add_overflow(elements, extent(x), &elements) ||
       __builtin_mul_overflow(elements, static_cast<std::int64_t>(sizeof(T)), &bytes) ||
       __builtin_add_overflow(reinterpret_cast<std::intptr_t>(x.data), bytes, &end)) {
-    core::fail(errc::size_overflow, "batch.{} = {} with batch.count = {}: no memory is so large", name, stride, count);
+    core::fail(errc::size_overflow, "batch.{} = {} with batch.count = {}: larger than any memory", name, stride, count);
   }
   return elements;
 }

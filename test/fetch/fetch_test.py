@@ -430,7 +430,7 @@ def own_limit(run, server):
 
 @case
 def html_page(run, server):
-    run.fetch(server.url("html")).failed("is no gzip file", "<!DOCTYPE html>")
+    run.fetch(server.url("html")).failed("is not a gzip file", "<!DOCTYPE html>")
     requests(server, 1)
 
 

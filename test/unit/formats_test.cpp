@@ -836,7 +836,7 @@ const refusal broken_ell[] = {
      matrix<ell>(3, 3, 2, 2, indices{1, 0, 1, -1}, numbers(16))},
     {"ell_block_column_twice", errc::invalid_format, "bcol_ind[3] = 1: must be greater",
      matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, 1}, numbers(16))},
-    {"ell_block_behind_a_filler", errc::invalid_format, "bcol_ind[3] = 1: stands behind a -1, in block row 1",
+    {"ell_block_behind_a_filler", errc::invalid_format, "bcol_ind[3] = 1: follows a -1, in block row 1",
      matrix<ell>(3, 3, 2, 2, indices{0, 1, -1, 1}, numbers(16))},
     {"ell_value_in_a_filler", errc::invalid_format, "values[10] = 5: lies in a block without a column",
      matrix<ell>(3, 3, 2, 2, indices{0, 1, 1, -1}, numbers{1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 5, 0, 0, 0, 0, 0})},

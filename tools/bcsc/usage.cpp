@@ -189,7 +189,7 @@ int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char**
   }
   const std::string message = usage_message(app, problem);
   const CLI::App& command = deepest(app);
-  fmt::print(stderr, "bcsc: error: {}\n`bcsc{} --help` tells what there is\n", message,
+  fmt::print(stderr, "bcsc: error: {}\n`bcsc{} --help` lists what there is\n", message,
              &command == &app ? "" : " " + command.get_name());
   if (is_asked_for_json(argc, argv)) {
     const nlohmann::ordered_json told{{"error", {{"code", "usage"}, {"message", message}}}};

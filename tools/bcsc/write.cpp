@@ -55,7 +55,7 @@ file_format begin_output(const std::string& name, std::optional<file_format> ask
   const std::optional<file_format> told = asked ? asked : format_of_name(name);
   if (!told) {
     core::fail(errc::invalid_argument,
-               "OUT = \"{}\": its name tells no format: must end in {} (.gz behind), or --to FORMAT", name,
+               "OUT = \"{}\": its name tells no format: must end in {} (.gz may follow), or --to FORMAT", name,
                usual_extensions());
   }
   const auto formats = file_formats();
