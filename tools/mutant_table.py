@@ -107,13 +107,14 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    in_cuda_tables: bool = False  # seen only where the tables of the GPU kernels are compiled in
 
     @property
     def on_cuda(self) -> bool:
         """Whether it takes a GPU to judge it: the emulated tests run kernels without one."""
         emulated = all(test.startswith("emulated_") for test in self.tests)
         on_gpu = all(test.endswith("_cuda_test") for test in self.tests)
-        return not emulated and (on_gpu or self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh")))
+        return self.in_cuda_tables or not emulated and (on_gpu or self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh")))
 
 
 MUTANTS = [
@@ -438,7 +439,7 @@ MUTANTS = [
     Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
            ("emulated_mma_tiles_test",)),
     Mutant("choose-spreading-kernel", CHOICE_CPP, "options.expert.kernel.empty() ? k.info.stored_entries_only :",
-           "options.expert.kernel.empty() ? true :", ("nonfinite_test",)),
+           "options.expert.kernel.empty() ? true :", ("nonfinite_test",), in_cuda_tables=True),
     Mutant("emulated-own-wait", EMULATOR, "if (!watching_ || !begins_early_ || current_->has_waited) return;",
            "if (!watching_ || !begins_early_ || someone_waited_) return;", EMULATED_GPU),
     Mutant("emulated-lasting-loads", EMULATOR, "if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;",
