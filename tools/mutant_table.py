@@ -114,7 +114,8 @@ class Mutant:
         """Whether it takes a GPU to judge it: the emulated tests run kernels without one."""
         emulated = all(test.startswith("emulated_") for test in self.tests)
         on_gpu = all(test.endswith("_cuda_test") for test in self.tests)
-        return self.in_cuda_tables or not emulated and (on_gpu or self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh")))
+        in_kernels = self.file.startswith("kernels/cuda/") or self.file.endswith((".cu", ".cuh"))
+        return self.in_cuda_tables or (not emulated and (on_gpu or in_kernels))
 
 
 MUTANTS = [
