@@ -10,6 +10,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc_config.h"
+#include "converters/formats/pattern_hash.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/same_bytes.hpp"
 #include "test/support/viewed.hpp"
@@ -213,6 +214,7 @@ TEST(device_convert_absent, is_a_clear_error) {
       [&] { converters::reblock_on_device(0, b, 8); },
       [&] { converters::analyse_blocks_on_device(0, a, std::span(m_blocks)); },
       [&] { converters::analyse_blocks_on_device(0, b, std::span(m_blocks)); },
+      [&] { converters::hash_pattern_on_device(0, converters::csr_pattern(a)); },
   };
   for (const auto& body : all) {
     const auto [code, says] = answer_of(body);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "test/support/battery.hpp"
-#include "test/support/code_of.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/support/viewed.hpp"
@@ -100,13 +99,6 @@ TEST(pattern_hash, is_the_same_on_a_gpu) {
     expect_equal_on<std::int32_t>(device, c);
     expect_equal_on<std::int64_t>(device, c);
   }
-}
-
-TEST(pattern_hash, needs_a_gpu_for_a_matrix_on_one) {
-  if (usable_device() >= 0) return;
-  const auto a = csr_of<float>(case_named("ragged"));
-  EXPECT_EQ(code_of([&] { (void)converters::hash_pattern_on_device(0, converters::csr_pattern(a.view())); }),
-            errc::no_device);
 }
 
 }  // namespace
