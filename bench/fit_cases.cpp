@@ -24,8 +24,6 @@ const timing& fastest_config(const measured_case& c) {
 
 namespace {
 
-constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
-
 value_type type_of(const std::string& name) {
   const auto* const found = std::ranges::find(types, name, [](value_type type) { return to_string(type); });
   if (found == std::end(types)) core::fail(errc::invalid_argument, "\"{}\" is no type that products have", name);

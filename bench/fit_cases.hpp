@@ -12,6 +12,9 @@
 /// What config_times has measured, as fit_choice fits to it.
 namespace bcsc::bench {
 
+/// The types that products have.
+inline constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
+
 struct timing {
   const kernel_info* config;
   plan::cost_terms terms;

@@ -38,9 +38,8 @@ using bench::fastest_config;
 using bench::measured_case;
 using bench::operand;
 using bench::timing;
+using bench::types;
 using json = nlohmann::json;
-
-constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
 
 using config_key = std::pair<value_type, std::string>;
 /// Configs with the same key share their costs.

@@ -2,10 +2,10 @@
 every public struct.
 
     abi_test.py --dumps FOLDER --include FOLDER... --cxx CXX... LIBRARY...            # compares
-    abi_test.py --renew --dumps FOLDER --include FOLDER... --cxx CXX... LIBRARY...    # after a change that is meant
+    abi_test.py --renew --dumps FOLDER --include FOLDER... --cxx CXX... LIBRARY...    # after an intended change
 
-A symbol that is gone, or a member that has moved, breaks programs that are compiled already: before 1.0 that takes a new
-minor version. What is new only has to be in the dump.
+A removed symbol or a moved member breaks programs that are already compiled: before 1.0 that takes a new minor version. An
+addition only needs the dump renewed.
 """
 import argparse
 import pathlib
@@ -31,7 +31,8 @@ def run(command: list) -> str:
 
 
 def public_structs(include: pathlib.Path) -> list[str]:
-    """As C++ writes them: bcsc::plan_options, bcsc::csr_view<float, std::int32_t>."""
+    """As C++ writes them: bcsc::plan_options, bcsc::csr_view<float, std::int32_t>. A compiler describes only what is used,
+    so each has to be named."""
     found = []
     for header in sorted((include / "bcsc").glob("*.h*")):
         text = re.sub(r"//[^\n]*", "", header.read_text())
@@ -83,10 +84,10 @@ def layouts(includes: list[pathlib.Path], cxx: list[str]) -> str:
 
 
 def changes_of(former: str, now: str) -> list[str]:
-    def structs(text: str) -> dict:
-        return {block.split(":  ")[0].split("\n")[0].rsplit(": ", 1)[0]: block
-                for block in re.split(r"\n(?=\S)", text.strip())}
-    before, after = structs(former), structs(now)
+    def by_name(text: str) -> dict:
+        return {block.split("\n")[0].rsplit(": ", 1)[0]: block for block in re.split(r"\n(?=\S)", text.strip())}
+
+    before, after = by_name(former), by_name(now)
     return ([f"{name}: is gone" for name in before if name not in after]
             + [f"{name}: is new" for name in after if name not in before]
             + [f"{name}: was\n{before[name]}\nand is\n{after[name]}" for name in before

@@ -56,7 +56,8 @@ def cases_of(run, fit):
         family = family_of(matrix)
         if case["ratio"] is None or family is None:
             continue
-        yield {"measured": (run["machine"]["date"], run["machine"]["git_hash"]), "family": family, "type": "TF32" if run.get("compute") == "tf32" else case["type"], "cols": case["cols"],
+        yield {"measured": (run["machine"]["date"], run["machine"]["git_hash"]), "family": family,
+               "type": "TF32" if run.get("compute") == "tf32" else case["type"], "cols": case["cols"],
                "matrix": matrix, "layout": case["layout"], "kind": fit.kind(matrix),
                "ratios": ratios(case, run["main_rival"])}
 

@@ -16,10 +16,7 @@ pattern_hash hash_pattern(const csr_pattern<I>& pattern) {
     sums[static_cast<std::size_t>(piece)] = sum;
   });
   pattern_hash all;
-  for (const pattern_hash& sum : sums) {
-    all.low += sum.low;
-    all.high += sum.high;
-  }
+  for (const pattern_hash& sum : sums) all += sum;
   return all;
 }
 

@@ -15,11 +15,17 @@ namespace bcsc::converters {
 struct pattern_hash {
   std::uint64_t low = 0, high = 0;
 
-  /// Takes up word `i`, in any order: the sums do not depend on the threads.
+  /// Adds word `i`. The order does not matter, so the sums do not depend on the threads.
   constexpr void add(std::int64_t i, std::uint64_t word) {
     const std::uint64_t hash = mix(mix(static_cast<std::uint64_t>(i) + 0x9e3779b97f4a7c15u) + word);
     low += hash;
     high += (hash >> 32) * (hash & 0xffffffffu);
+  }
+  /// Of the words of both.
+  constexpr pattern_hash& operator+=(const pattern_hash& other) {
+    low += other.low;
+    high += other.high;
+    return *this;
   }
   friend constexpr bool operator==(const pattern_hash&, const pattern_hash&) = default;
 

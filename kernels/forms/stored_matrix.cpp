@@ -10,7 +10,7 @@ namespace bcsc::forms {
 namespace {
 
 /// Whether the GPU can make the form: of rows counted in 32 bits, in row blocks of one height.
-bool made_on_device(std::int64_t nnz, const storing& how) {
+bool can_be_made_on_device(std::int64_t nnz, const storing& how) {
   using form = kernels::operand_form;
   const bool blocks_fit = how.form == form::row_stream || how.boundaries.empty();
   const bool indices_fit = how.form != form::compact || how.index_bits == 32;
@@ -37,7 +37,7 @@ template <number T>
 template <index I>
 stored_matrix<T>::stored_matrix(const csr_view<T, I>& csr, const storing& how) {
   const auto store = [&](const auto& a) { take(a, how); };
-  if (csr.space == memory_space::device || !made_on_device(csr.nnz(), how)) {
+  if (csr.space == memory_space::device || !can_be_made_on_device(csr.nnz(), how)) {
     store(csr);
   } else if constexpr (sizeof(I) == sizeof(std::int32_t)) {
     with_copy_on_device(*how.device, csr, store);
