@@ -91,6 +91,7 @@ def main() -> None:
     parser.add_argument("--sanitize", nargs="*", default=[])
     parser.add_argument("--cuda", choices=["yes", "no"], required=True)
     arguments = parser.parse_args()
+    require("cc")  # the example is in C
     if set(arguments.sanitize) - {"none"}:
         print("skipped: the library is built with sanitizers")
         sys.exit(SKIPPED)
