@@ -84,6 +84,15 @@ class BeforeTheWait(unittest.TestCase):
     def test_a_load_under_a_predicate_is_found(self):
         self.assertEqual(early("@!P3 LDG.E R4, desc[UR4][R4.64]\nACQBULK\nEXIT"), ["@!P3 LDG.E R4, desc[UR4][R4.64]"])
 
+    def test_loads_ahead_of_it_are_counted(self):
+        self.assertEqual(early_reads.loads_ahead_of_the_wait(function("""
+            LDG.E.CONSTANT R2, desc[UR4][R2.64]
+            @!P0 LDG.E.128.CONSTANT R8, desc[UR4][R2.64]
+            ACQBULK
+            LDG.E.CONSTANT R4, desc[UR4][R4.64]
+            LDG.E R4, desc[UR4][R6.64]
+            EXIT""")), 2)
+
     def test_loops_are_followed(self):
         loop = """
             .again:

@@ -290,6 +290,16 @@ def accesses_before_the_wait(function: Function) -> list[Instruction]:
     return [found[i] for i in sorted(found)]
 
 
+def loads_ahead_of_the_wait(function: Function) -> int:
+    """How many loads of A stand before the first wait."""
+    count = 0
+    for instruction in function.code:
+        if instruction.is_wait():
+            break
+        count += instruction.is_lasting_load()
+    return count
+
+
 # --- Which pointers reach an address --------------------------------------------------------------------------------
 
 _meanings: dict[str, tuple] = {}  # of an instruction's text

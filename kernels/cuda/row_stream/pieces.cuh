@@ -129,6 +129,14 @@ struct piece_cursor {
     if (round < rounds && from < end) some = fetch_piece(from);
     return some;
   }
+  /// True, which only the values of the first entries tell, so that a branch on it waits for their loads. Without one
+  /// ptxas moves loads of A behind the wait for the previous kernel, and every product begins later.
+  __device__ bool has_entries_at_hand() const {
+    int cols = 0;  // negative if any is
+#pragma unroll
+    for (int k = 0; k < Count; ++k) cols |= ahead.at[k].col[0];
+    return piece.num_pairs() == 0 || cols >= 0;
+  }
   __device__ void look_ahead(int round) { after_next = fetch(round + 2, mine + 2 * stride); }
   __device__ void advance() {
     piece = next;
