@@ -45,6 +45,8 @@ ASSEMBLY = "converters/files/coo_assembly.hpp"
 NUMBERS = "converters/files/numbers.hpp"
 SOURCE = "converters/files/source.cpp"
 CONSTRUCT = "converters/formats/construct.cpp"
+STRUCTURE = "converters/formats/structure.hpp"
+VALIDATE = "converters/formats/validate.cpp"
 CONVERT_CPP = "converters/formats/convert.cpp"
 BLOCK_COLUMNS = "converters/formats/block_columns.hpp"
 PADDED = "converters/formats/padded.hpp"
@@ -178,17 +180,18 @@ MUTANTS = [
            "? twin == value : twin == value;", READER),
 
     # --- Formats: construction and conversion ---
-    Mutant("check-index-range", CONSTRUCT, "ind[at(k)] < 0 || ind[at(k)] >= size;",
+    Mutant("check-index-range", VALIDATE, "ind[at(k)] < 0 || ind[at(k)] >= size;",
            "ind[at(k)] < 0 || ind[at(k)] > size;", FORMATS),
-    Mutant("check-falling-pointers", CONSTRUCT,
+    Mutant("check-falling-pointers", VALIDATE,
            "return strict ? ptr[at(i) + 1] <= ptr[at(i)] : ptr[at(i) + 1] < ptr[at(i)];",
            "return strict && ptr[at(i) + 1] <= ptr[at(i)];", FORMATS),
-    Mutant("check-order-duplicates", CONSTRUCT, "if (ind[at(k)] <= ind[at(k) - 1]) return false;",
-           "if (ind[at(k)] < ind[at(k) - 1]) return false;", FORMATS),
-    Mutant("check-bcsc-row-block", CONSTRUCT, "return row_in_block < 0 || row_in_block >= a.m_block;",
+    Mutant("check-order-duplicates", STRUCTURE, "if (ind[core::at(k)] <= ind[core::at(k) - 1]) return false;",
+           "if (ind[core::at(k)] < ind[core::at(k) - 1]) return false;", FORMATS),
+    Mutant("check-bcsc-row-block", VALIDATE, "return row_in_block < 0 || row_in_block >= a.m_block;",
            "return row_in_block < 0;", FORMATS),
-    Mutant("check-bsr-padding", CONSTRUCT, "if (!is_zero_element(value)) {", "if (value != value) {", FORMATS),
-    Mutant("sum-csr-duplicates", CONSTRUCT, "values[kept - 1] += value;", "values[kept - 1] = value;", FORMATS),
+    Mutant("check-bsr-padding", VALIDATE, "if (!is_zero_element(value)) {", "if (value != value) {", FORMATS),
+    Mutant("sum-csr-duplicates", CONSTRUCT, "values[kept - 1] += own[at(from)];", "values[kept - 1] = own[at(from)];",
+           FORMATS),
     Mutant("sum-coo-duplicates", CONSTRUCT, "values[kept - 1] += e.value;", "values[kept - 1] -= e.value;", FORMATS),
     Mutant("sum-bsr-duplicates", CONSTRUCT, "return static_cast<T>(sum + more); }", "(void)more; return sum; }",
            FORMATS),

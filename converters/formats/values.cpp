@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
+#include <variant>
 #include <vector>
 
 #include "bcsc/any_matrix.hpp"
@@ -19,39 +21,55 @@ struct number_lines {
   std::int64_t count = 0, length = 0, apart = 0;
 };
 
-template <matrix_view View>
-auto lines_of(const View& a) {
-  using T = typename View::value_t;
-  if constexpr (format_of<View> == matrix_format::dense) {
-    const bool by_rows = a.order == layout::row_major;
-    return number_lines<T>{a.data, by_rows ? a.rows : a.cols, by_rows ? a.cols : a.rows, a.ld};
-  } else {
-    converters::require_host(a.space, to_string(format_of<View>));
-    return number_lines<T>{a.values.data(), 1, static_cast<std::int64_t>(a.values.size()), 0};
-  }
+/// Of any matrix; nothing of a pattern. What is done with them is compiled for four types of numbers instead of for
+/// seventy types of matrices.
+using any_lines =
+    std::variant<std::monostate, number_lines<float>, number_lines<double>, number_lines<half>, number_lines<bfloat16>>;
+
+any_lines lines_of(const any_view& matrix) {
+  return matrix.visit([]<matrix_view View>(const View& a) -> any_lines {
+    using T = typename View::value_t;
+    if constexpr (format_of<View> == matrix_format::dense) {
+      const bool by_rows = a.order == layout::row_major;
+      return number_lines<T>{a.data, by_rows ? a.rows : a.cols, by_rows ? a.cols : a.rows, a.ld};
+    } else if constexpr (number<T>) {
+      converters::require_host(a.space, to_string(format_of<View>));
+      return number_lines<T>{a.values.data(), 1, static_cast<std::int64_t>(a.values.size()), 0};
+    } else {
+      return std::monostate();
+    }
+  });
 }
 
 /// Counts what `count(statistics, number)` sees, in pieces side by side; `merge` adds the pieces up.
+template <class Statistics, class T, class Count, class Merge>
+Statistics over_lines(const number_lines<T>& lines, Count count, Merge merge) {
+  Statistics all;
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    const T* const numbers = lines.first + line * lines.apart;
+    const auto cuts = converters::even_cuts(lines.length);
+    std::vector<Statistics> parts(cuts.size());
+    converters::for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
+      Statistics part;
+      for (std::int64_t k = first; k < last; ++k) count(part, numbers[k]);
+      parts[static_cast<std::size_t>(piece)] = part;
+    });
+    for (const Statistics& part : parts) merge(all, part);
+  }
+  return all;
+}
+
 template <class Statistics, class Count, class Merge>
 Statistics over_numbers(const any_view& a, Count count, Merge merge) {
-  return a.visit([&]<matrix_view View>(const View& view) {
-    Statistics all;
-    if constexpr (number<typename View::value_t>) {
-      const auto lines = lines_of(view);
-      for (std::int64_t line = 0; line < lines.count; ++line) {
-        const auto* const numbers = lines.first + line * lines.apart;
-        const auto cuts = converters::even_cuts(lines.length);
-        std::vector<Statistics> parts(cuts.size());
-        converters::for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
-          Statistics part;
-          for (std::int64_t k = first; k < last; ++k) count(part, numbers[k]);
-          parts[static_cast<std::size_t>(piece)] = part;
-        });
-        for (const Statistics& part : parts) merge(all, part);
-      }
-    }
-    return all;
-  });
+  return std::visit(
+      [&]<class Lines>(const Lines& lines) {
+        if constexpr (std::same_as<Lines, std::monostate>) {
+          return Statistics();
+        } else {
+          return over_lines<Statistics>(lines, count, merge);
+        }
+      },
+      lines_of(a));
 }
 
 template <number T>
