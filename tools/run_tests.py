@@ -21,6 +21,8 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 SCRIPT_SKIPPED = 77  # the exit status by which a script says that it skipped
+# Where a test keeps its files: records are published, and name no folder of a machine.
+SCRATCH_FOLDER = re.compile(r"/\S*/bcsc-test-\w+/")
 NEEDS_GPU = re.compile(r"\b(gpu|cuda|device)\b", re.IGNORECASE)
 
 
@@ -46,7 +48,7 @@ def one_line(text: str | None) -> str:
     lines = [line.strip() for line in (text or "").splitlines()]
     # GoogleTest puts the source position on a line of its own in front of the message.
     lines = [line for line in lines if line and not re.fullmatch(r"\S+\.(cpp|hpp|cu|cuh):\d+", line)]
-    return " ".join(lines)[:300] or "no reason given"
+    return SCRATCH_FOLDER.sub("", " ".join(lines))[:300] or "no reason given"
 
 
 def read_gtest_xml(path: pathlib.Path, name: str, exit_status: int | None = 0) -> Outcome:

@@ -70,7 +70,8 @@ void sort_and_sum(std::int64_t rows, std::vector<I>& row_ind, std::vector<I>& co
 
 // --- CSR and CSC: one compressed axis -------------------------------------------------------------------------------
 
-/// Segment i by index, then in the order in which the entries came: each index with its entry's place in the segment.
+/// The indices of segment i, ascending, each with its entry's place in the segment; equal ones in the order in which
+/// they came.
 template <index I>
 void sort_segment(std::int64_t i, std::span<const I> ptr, std::span<const I> ind,
                   std::vector<std::pair<I, I>>& sorted) {

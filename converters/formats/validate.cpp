@@ -198,7 +198,7 @@ BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 
 namespace {
 
-// --- With the order, and what is wrong with it -----------------------------------------------------------------------
+// --- Order included: valid or not at the speed of memory, then what is wrong -----------------------------------------
 
 template <index I>
 void check(const coo_view<pattern, I>& a) {

@@ -21,7 +21,7 @@ struct number_lines {
   std::int64_t count = 0, length = 0, apart = 0;
 };
 
-/// Of any matrix; nothing of a pattern. What is done with them is compiled for four types of numbers instead of for
+/// The numbers of any matrix; a pattern has none. Loops over them are compiled for four types of numbers, not for
 /// seventy types of matrices.
 using any_lines =
     std::variant<std::monostate, number_lines<float>, number_lines<double>, number_lines<half>, number_lines<bfloat16>>;

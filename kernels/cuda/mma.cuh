@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
   if (const mma_place at = place(); at.lies_in(args)) {
     groups = __ldg(reinterpret_cast<const int2*>(args.a.items + at.item));
   }
-  if (groups.y < groups.x) return;  // never: the branch keeps the load before the wait, behind which ptxas moves it
+  if (groups.y < groups.x) return;  // never taken: it keeps ptxas from moving the load past the wait
   wait_for_previous();
   let_next_begin();
   if (const mma_place at = place(); at.lies_in(args) && read_scalars(args).alpha != scalar_of<T>{0}) {

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(Warps * 32,
     const int rounds = static_cast<int>(
         min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - begin + grid.stride - 1) / grid.stride));
     piece_cursor<S, group_pairs, Groups> a(args.a, args.a.pieces + begin + team, grid.stride, rounds, group);
-    if (!a.has_entries_at_hand()) return;  // never: the branch keeps the loads of A before the wait
+    if (!a.has_entries_at_hand()) return;  // never taken: it keeps the loads of A before the wait
     // All else may be what the kernel before has written. Waiting again at a second turn, if there ever is one, costs
     // nothing, and no path leads around it.
     wait_for_previous();

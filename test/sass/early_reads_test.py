@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Nothing but A is read before a kernel that begins early has waited for the one before it, and A is, in every instance
-that the library has, as the compiler has made it.
+"""A kernel that begins early reads A, and nothing else, before it has waited for the previous one: in the machine code of
+every instance in the library.
 
     early_reads_test.py --root ROOT --archs 90 --offsets PROGRAM LIBRARY...
 
@@ -96,7 +96,7 @@ def pointers_of(function: early_reads.Function, kernel: str, offsets) -> dict[in
 
 
 def loads_wanted(function: early_reads.Function, kernel: str | None) -> int:
-    """Loads of A that a kernel has in flight while it waits: ptxas moves those that nothing holds behind the wait."""
+    """How many loads of A must be in flight while a kernel waits; ptxas moves those that nothing holds past the wait."""
     if kernel == "rowwise_kernel":  # two of the first piece, one for each pair of its first step
         unroll = re.findall(r"\d+", TEMPLATE_NUMBERS.search(function.name)[1])[3]
         return 2 + int(unroll) // 2

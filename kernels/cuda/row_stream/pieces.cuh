@@ -129,8 +129,8 @@ struct piece_cursor {
     if (round < rounds && from < end) some = fetch_piece(from);
     return some;
   }
-  /// True, which only the values of the first entries tell, so that a branch on it waits for their loads. Without one
-  /// ptxas moves loads of A behind the wait for the previous kernel, and every product begins later.
+  /// Always true, but known only once the first entries have arrived, so a branch on it holds their loads where they
+  /// are. Without it ptxas moves the loads of A past the wait for the previous kernel, and every product starts later.
   __device__ bool has_entries_at_hand() const {
     int cols = 0;  // negative if any is
 #pragma unroll
