@@ -356,13 +356,14 @@ def says_how_much_memory_is_lacking(arguments):
 FRAME = "\r\x1b[K"
 
 
-def on_terminal(arguments, width, term="xterm"):
-    """What the program writes to stderr when that is a terminal of this width."""
+def on_terminal(arguments, width, term="xterm", stream="stderr"):
+    """What the program writes to this stream when that is a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    environment = dict(os.environ, TERM=term)
-    process = subprocess.Popen([*PROGRAM, *arguments], cwd=HERE.folder, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=slave, env=environment)
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": term}
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | {stream: slave}
+    process = subprocess.Popen([*PROGRAM, *arguments], cwd=HERE.folder, stdin=subprocess.DEVNULL, env=environment,
+                               **streams)
     os.close(slave)
     shown = io.BytesIO()
     while True:
@@ -410,6 +411,32 @@ def solve_shows_progress_on_one_line(width):
 def shows_nothing(term):
     assert on_terminal(["solve", "stencil5:60,60", "--device", "cpu"], 80, term) == ""
     assert run("solve", "stencil5:60,60", "--device", "cpu").stderr == "", "without a terminal"
+
+
+# --- Tables -----------------------------------------------------------------------------------------------------------
+
+@case("formats in 40", ["formats"], 40)
+@case("formats in 80", ["formats"], 80)
+@case("kernels in 40", ["kernels", "--device", "cpu", "--type", "bf16"], 40)
+@case("kernels in 200", ["kernels", "--device", "cpu", "--type", "bf16"], 200)
+@case("information in 40", ["info", "stencil5:9,9", "--no-picture"], 40)
+def tables_fit_the_terminal(arguments, width):
+    lines = on_terminal(arguments, width, stream="stdout").splitlines()
+    rows = [line for line in lines if line.startswith("  ")]
+    assert rows and all(len(row) <= width for row in rows), max(rows, key=len)
+    whole = run(*arguments).stdout
+    if not arguments[0] == "info":  # which says how long reading took
+        assert sorted(" ".join(lines).split()) == sorted(whole.split()), "nothing is left out"
+    assert max(map(len, whole.splitlines())) > 40, "a pipe has no width"
+
+
+@case("numbers to the right, words to the left", ["generate", "--list"])
+def aligns_columns_by_what_they_hold(arguments):
+    rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")]
+    begins = rows[0].index("specification")
+    assert all(row[begins - 1] == " " and row[begins] != " " for row in rows), rows
+    heights = [line for line in run("info", "stencil5:9,9", "--no-picture").stdout.splitlines() if line.startswith("  ")]
+    assert len({len(row) for row in heights[-3:]}) == 1, heights
 
 
 # --- bench ------------------------------------------------------------------------------------------------------------

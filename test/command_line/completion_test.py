@@ -3,12 +3,16 @@
     completion_test.py BCSC COMMAND...    (the commands whose pages are installed)
 """
 import json
+import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 COMPLETE_IN_BASH = """source "$0"
 COMP_WORDS=("$@")
@@ -59,6 +63,35 @@ class Program:
                           line, cwd=self.folder)
         return [word.split("\t")[0] for word in found.split("\n") if word]
 
+    def at_zsh(self, keys, last):
+        """What an interactive zsh shows after these keys until it shows `last`: only its line editor completes."""
+        home = tempfile.TemporaryDirectory()
+        shutil.copy(self.script["zsh"], pathlib.Path(home.name, "_bcsc"))
+        ours, its = pty.openpty()
+        environment = {"PATH": f"{self.path.parent}:{os.environ['PATH']}", "TERM": "vt100", "HOME": home.name,
+                       "COLUMNS": "200", "LINES": "100"}
+        shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=its, stdout=its, stderr=its, start_new_session=True,
+                                 cwd=self.folder, env=environment)
+        os.close(its)
+
+        def shown_until(mark, seconds=30):
+            shown, end = "", time.monotonic() + seconds
+            while mark not in shown and time.monotonic() < end:
+                if select.select([ours], [], [], 0.1)[0]:
+                    shown += re.sub(r"\x1b\[[\d;?]*[A-Za-z]|\0", "", os.read(ours, 65536).decode(errors="replace"))
+            return shown
+
+        try:
+            os.write(ours, b"PROMPT=; fpath=($HOME $fpath); autoload -U compinit; compinit -u -D; echo rea''dy\n")
+            shown_until("ready")
+            os.write(ours, keys.encode())
+            return shown_until(last).split("ready", 1)[-1]
+        finally:
+            shell.kill()
+            shell.wait()
+            os.close(ours)
+            home.cleanup()
+
 
 def in_bash(program):
     check("bash: commands", program.in_bash("") == program.commands, program.in_bash(""))
@@ -105,8 +138,14 @@ def in_zsh(program):
     if shutil.which("zsh"):
         done = subprocess.run(["zsh", "-f", "-n", program.script["zsh"]], capture_output=True, text=True)
         check("zsh: reads it", done.returncode == 0 and done.stderr == "", done.stderr)
+        begun = program.at_zsh("bcsc spmm --layo\t\x01echo '<\x05>'\n", "\n<bcsc spmm --layout")
+        check("zsh: option", "\n<bcsc spmm --layout" in begun, begun)
+        words = program.at_zsh("bcsc spmm --type=\t", "fp64")
+        check("zsh: words", re.search(r"\nbf16 +fp16 +fp32 +fp64", words), words)
+        listed = program.at_zsh("bcsc \t", "\nspmm ")
+        check("zsh: commands", all(f"\n{name} " in listed for name in program.commands if name < "spmm"), listed)
     else:
-        skip("zsh: reads it: no zsh here")
+        skip("zsh: reads it, completes: no zsh here")
 
 
 def in_fish(program):

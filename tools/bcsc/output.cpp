@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <ranges>
 #include <system_error>
+#include <utility>
 
 #include "bcsc/error.hpp"
 #include "core/fail.hpp"
@@ -27,6 +31,58 @@ std::size_t width_of(std::string_view text) {
 
 std::string padding(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, width_of(text)), ' ');
+}
+
+/// "1,234", "3.2 ms", "1.5x", "-", or nothing.
+bool looks_like_a_number(std::string_view cell) {
+  if (cell == "inf" || cell == "nan") return true;
+  const std::size_t end = cell.find_first_not_of("+-.,0123456789e%x");
+  return end == std::string_view::npos || (end > 0 && cell[end] == ' ');
+}
+
+/// Of a table, as it is shown.
+struct table_column {
+  std::size_t width = 0, begins = 0;
+  bool is_numbers = true, begins_a_line = false;
+};
+
+constexpr std::size_t table_indent = 2, table_gap = 2;
+
+/// All on one line; where the last one begins.
+std::size_t place(std::vector<table_column>& columns) {
+  std::size_t at = table_indent;
+  for (table_column& column : columns) {
+    column.begins = at;
+    at += column.width + table_gap;
+  }
+  return columns.back().begins;
+}
+
+/// On as many lines as they need, those after the first further in.
+void place_in_lines(std::vector<table_column>& columns, std::size_t room) {
+  std::size_t at = table_indent;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].begins_a_line = i == 0 || at + columns[i].width > room;
+    if (columns[i].begins_a_line && i > 0) at = 2 * table_indent;
+    columns[i].begins = at;
+    at += columns[i].width + table_gap;
+  }
+}
+
+/// Takes from `text` what fits of its words, at least one.
+std::string cut_off_words(std::string_view& text, std::size_t width) {
+  std::size_t end = text.size();
+  if (width_of(text) > width) {
+    end = text.find(' ');
+    for (std::size_t next = end; next != std::string_view::npos && width_of(text.substr(0, next)) <= width;) {
+      end = next;
+      next = text.find(' ', next + 1);
+    }
+    end = std::min(end, text.size());
+  }
+  std::string taken(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return taken;
 }
 
 /// What the library calls a member is an option here; members without one lose their class.
@@ -264,19 +320,61 @@ progress_bar output::progress(std::string label) const {
 
 busy_note output::busy(std::string label) const { return {options_.progress || is_overwritable(), std::move(label)}; }
 
-void table::print(const output& out) const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  }
-  for (const auto& row : rows_) {
-    std::string text = "  ";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string pad = padding(row[i], widths[i]);
-      text += i == 0 ? fmt::format("{}{}", row[i], pad) : fmt::format("  {}{}", pad, row[i]);
+std::optional<std::size_t> stdout_width() {
+  const char* const told = std::getenv("COLUMNS");
+  const std::string_view columns = told == nullptr ? "" : told;
+  std::size_t width = 0;
+  std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  winsize size{};
+  if (width == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width > 0 ? std::optional(width) : std::nullopt;
+}
+
+std::vector<std::string> table::lines(std::size_t room) const {
+  std::vector<table_column> columns(rows_.front().size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].width = width_of(rows_.front()[i]);
+    for (const auto& row : rows_ | std::views::drop(1)) {
+      columns[i].width = std::max(columns[i].width, width_of(row[i]));
+      columns[i].is_numbers = columns[i].is_numbers && looks_like_a_number(row[i]);
     }
-    out.line("{}", text);
+  }
+  const std::size_t last_begins = place(columns);
+  constexpr std::size_t enough_for_words = 16;
+  table_column& last = columns.back();
+  if (last_begins + last.width > room && !last.is_numbers && last_begins + enough_for_words <= room) {
+    last.width = room - last_begins;
+  } else if (last_begins + last.width > room) {
+    place_in_lines(columns, room);
+  }
+
+  std::vector<std::string> made;
+  for (const auto& row : rows_) {
+    std::string text;
+    const auto end_line = [&] {
+      text.erase(text.find_last_not_of(' ') + 1);
+      made.push_back(std::exchange(text, {}));
+    };
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const table_column& column = columns[i];
+      if (column.begins_a_line && i > 0) end_line();
+      for (std::string_view rest = row[i];;) {
+        const std::string piece = cut_off_words(rest, column.width);
+        text += padding(text, column.begins);
+        const std::string pad = padding(piece, column.width);
+        text += column.is_numbers ? pad + piece : piece + pad;
+        if (rest.empty()) break;
+        end_line();
+      }
+    }
+    end_line();
+  }
+  return made;
+}
+
+void table::print(const output& out) const {
+  for (const std::string& line : lines(stdout_width().value_or(std::numeric_limits<std::size_t>::max()))) {
+    out.line("{}", line);
   }
 }
 

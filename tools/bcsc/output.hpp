@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -112,12 +113,19 @@ class output {
   mutable checked_stdout stdout_;
 };
 
-/// Columns of text, the first aligned to the left, the others to the right.
+/// What the text on stdout has to fit: COLUMNS, else the terminal's width; nothing if stdout is no terminal.
+std::optional<std::size_t> stdout_width();
+
+/// Columns of text: numbers are aligned to the right, words to the left.
 class table {
  public:
   explicit table(std::vector<std::string> header) { add(std::move(header)); }
+  /// As many cells as the header has.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(const output& out) const;
+  /// In at most `room` columns, as far as words and numbers can be kept whole: words in the last column are broken
+  /// where that is enough, else every row, and the header, takes several lines.
+  std::vector<std::string> lines(std::size_t room) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

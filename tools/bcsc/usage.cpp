@@ -1,8 +1,6 @@
 #include "tools/bcsc/usage.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +12,7 @@
 #include <system_error>
 
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/output.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -82,16 +81,10 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
   return problem.what();
 }
 
-/// The width to wrap help to: COLUMNS, else that of the terminal on stdout, else the usual one.
+/// The width to wrap help to: the usual one where there is no terminal.
 std::size_t help_width() {
   constexpr std::size_t usual = 80, least = 20;
-  const char* const told = std::getenv("COLUMNS");
-  const std::string_view columns = told == nullptr ? "" : told;
-  std::size_t width = 0;
-  std::from_chars(columns.data(), columns.data() + columns.size(), width);
-  winsize size{};
-  if (width == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  return std::max(width == 0 ? usual : width, least);
+  return std::max(stdout_width().value_or(usual), least);
 }
 
 /// Where the text of a line of help begins, and what continues it; npos: what is to be typed stays as it is.
