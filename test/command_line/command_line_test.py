@@ -419,24 +419,23 @@ def shows_nothing(term):
 @case("formats in 80", ["formats"], 80)
 @case("kernels in 40", ["kernels", "--device", "cpu", "--type", "bf16"], 40)
 @case("kernels in 200", ["kernels", "--device", "cpu", "--type", "bf16"], 200)
-@case("information in 40", ["info", "stencil5:9,9", "--no-picture"], 40)
 def tables_fit_the_terminal(arguments, width):
     lines = on_terminal(arguments, width, stream="stdout").splitlines()
     rows = [line for line in lines if line.startswith("  ")]
     assert rows and all(len(row) <= width for row in rows), max(rows, key=len)
     whole = run(*arguments).stdout
-    if not arguments[0] == "info":  # which says how long reading took
-        assert sorted(" ".join(lines).split()) == sorted(whole.split()), "nothing is left out"
-    assert max(map(len, whole.splitlines())) > 40, "a pipe has no width"
+    assert sorted(" ".join(lines).split()) == sorted(whole.split()), "nothing is left out"
+    assert max(map(len, whole.splitlines())) > 80, "a pipe has no width"
 
 
 @case("numbers to the right, words to the left", ["generate", "--list"])
 def aligns_columns_by_what_they_hold(arguments):
-    rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")]
+    rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")][:20]
     begins = rows[0].index("specification")
     assert all(row[begins - 1] == " " and row[begins] != " " for row in rows), rows
-    heights = [line for line in run("info", "stencil5:9,9", "--no-picture").stdout.splitlines() if line.startswith("  ")]
-    assert len({len(row) for row in heights[-3:]}) == 1, heights
+    lines = run("info", "stencil5:9,9", "--no-picture").stdout.splitlines()
+    heights = [line for line in lines if line.startswith("  ")][:9]
+    assert len({len(row) for row in heights}) == 1, heights
 
 
 # --- bench ------------------------------------------------------------------------------------------------------------

@@ -620,7 +620,8 @@ TEST_P(pipe_of, carries_a_format_both_ways) {
   const auto a = bcsc::read_csr<double>(in), b = bcsc::read_csr<double>(back);
   EXPECT_TRUE(std::ranges::equal(a.view().row_ptr, b.view().row_ptr));
   EXPECT_TRUE(std::ranges::equal(a.view().col_ind, b.view().col_ind));
-  if (GetParam() != "smtx") EXPECT_TRUE(std::ranges::equal(a.view().values, b.view().values));
+  const bool has_values = GetParam() != "smtx";
+  EXPECT_TRUE(!has_values || std::ranges::equal(a.view().values, b.view().values));
 }
 
 INSTANTIATE_TEST_SUITE_P(formats, pipe_of, testing::ValuesIn(written_formats()), [](const auto& info) {

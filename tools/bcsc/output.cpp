@@ -342,11 +342,9 @@ std::vector<std::string> table::lines(std::size_t room) const {
   const std::size_t last_begins = place(columns);
   constexpr std::size_t enough_for_words = 16;
   table_column& last = columns.back();
-  if (last_begins + last.width > room && !last.is_numbers && last_begins + enough_for_words <= room) {
-    last.width = room - last_begins;
-  } else if (last_begins + last.width > room) {
-    place_in_lines(columns, room);
-  }
+  const bool fits = last_begins + last.width <= room;
+  if (!fits && (last.is_numbers || last_begins + enough_for_words > room)) place_in_lines(columns, room);
+  if (!fits && !last.is_numbers) last.width = std::min(last.width, room - std::min(room, last.begins));
 
   std::vector<std::string> made;
   for (const auto& row : rows_) {
