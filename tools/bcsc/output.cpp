@@ -45,28 +45,42 @@ struct table_column {
   std::size_t width = 0, begins = 0;
   bool is_numbers = true, begins_a_line = false;
 };
+using table_row = std::vector<std::string>;
 
-constexpr std::size_t table_indent = 2, table_gap = 2;
-
-/// All on one line; where the last one begins.
-std::size_t place(std::vector<table_column>& columns) {
-  std::size_t at = table_indent;
-  for (table_column& column : columns) {
-    column.begins = at;
-    at += column.width + table_gap;
+/// As wide as what they hold; the first row is the header.
+std::vector<table_column> columns_of(const std::vector<table_row>& rows) {
+  std::vector<table_column> columns(rows.front().size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    table_column& column = columns[i];
+    column.width = width_of(rows.front()[i]);
+    for (const table_row& row : rows | std::views::drop(1)) {
+      column.width = std::max(column.width, width_of(row[i]));
+      column.is_numbers = column.is_numbers && looks_like_a_number(row[i]);
+    }
   }
-  return columns.back().begins;
+  return columns;
 }
 
-/// On as many lines as they need, those after the first further in.
-void place_in_lines(std::vector<table_column>& columns, std::size_t room) {
-  std::size_t at = table_indent;
+/// Side by side; what does not fit begins a line, further in. With room for all that is one line.
+void place(std::vector<table_column>& columns, std::size_t room) {
+  constexpr std::size_t indent = 2, gap = 2;
+  std::size_t at = indent;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].begins_a_line = i == 0 || at + columns[i].width > room;
-    if (columns[i].begins_a_line && i > 0) at = 2 * table_indent;
+    columns[i].begins_a_line = i > 0 && at + columns[i].width > room;
+    if (columns[i].begins_a_line) at = 2 * indent;
     columns[i].begins = at;
-    at += columns[i].width + table_gap;
+    at += columns[i].width + gap;
   }
+}
+
+/// On one line if the last column's words can be broken to fit it, else on as many as the columns take.
+void fit(std::vector<table_column>& columns, std::size_t room) {
+  constexpr std::size_t enough_for_words = 16;
+  place(columns, std::numeric_limits<std::size_t>::max());
+  table_column& last = columns.back();
+  if (last.begins + last.width <= room) return;
+  if (last.is_numbers || last.begins + enough_for_words > room) place(columns, room);
+  if (!last.is_numbers) last.width = std::min(last.width, room - std::min(room, last.begins));
 }
 
 /// Takes from `text` what fits of its words, at least one.
@@ -83,6 +97,28 @@ std::string cut_off_words(std::string_view& text, std::size_t width) {
   std::string taken(text.substr(0, end));
   text.remove_prefix(std::min(end + 1, text.size()));
   return taken;
+}
+
+void add_row(const table_row& row, const std::vector<table_column>& columns, std::vector<std::string>& lines) {
+  std::string line;
+  const auto end_line = [&] {
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(std::exchange(line, {}));
+  };
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const table_column& column = columns[i];
+    if (column.begins_a_line) end_line();
+    std::string_view rest = row[i];
+    while (true) {
+      const std::string words = cut_off_words(rest, column.width);
+      line += padding(line, column.begins);
+      const std::string pad = padding(words, column.width);
+      line += column.is_numbers ? pad + words : words + pad;
+      if (rest.empty()) break;
+      end_line();
+    }
+  }
+  end_line();
 }
 
 /// What the library calls a member is an option here; members without one lose their class.
@@ -331,42 +367,10 @@ std::optional<std::size_t> stdout_width() {
 }
 
 std::vector<std::string> table::lines(std::size_t room) const {
-  std::vector<table_column> columns(rows_.front().size());
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].width = width_of(rows_.front()[i]);
-    for (const auto& row : rows_ | std::views::drop(1)) {
-      columns[i].width = std::max(columns[i].width, width_of(row[i]));
-      columns[i].is_numbers = columns[i].is_numbers && looks_like_a_number(row[i]);
-    }
-  }
-  const std::size_t last_begins = place(columns);
-  constexpr std::size_t enough_for_words = 16;
-  table_column& last = columns.back();
-  const bool fits = last_begins + last.width <= room;
-  if (!fits && (last.is_numbers || last_begins + enough_for_words > room)) place_in_lines(columns, room);
-  if (!fits && !last.is_numbers) last.width = std::min(last.width, room - std::min(room, last.begins));
-
+  std::vector<table_column> columns = columns_of(rows_);
+  fit(columns, room);
   std::vector<std::string> made;
-  for (const auto& row : rows_) {
-    std::string text;
-    const auto end_line = [&] {
-      text.erase(text.find_last_not_of(' ') + 1);
-      made.push_back(std::exchange(text, {}));
-    };
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const table_column& column = columns[i];
-      if (column.begins_a_line && i > 0) end_line();
-      for (std::string_view rest = row[i];;) {
-        const std::string piece = cut_off_words(rest, column.width);
-        text += padding(text, column.begins);
-        const std::string pad = padding(piece, column.width);
-        text += column.is_numbers ? pad + piece : piece + pad;
-        if (rest.empty()) break;
-        end_line();
-      }
-    }
-    end_line();
-  }
+  for (const auto& row : rows_) add_row(row, columns, made);
   return made;
 }
 
