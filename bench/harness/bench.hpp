@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ struct bench_options {
   /// `thorough` and `full` say.
   std::vector<std::string> kernels;
   timing_options timing;
+  /// For all N of a matrix in one type: an N that would end later, by what the one before it took, is left out.
+  double seconds_per_matrix = std::numeric_limits<double>::infinity();
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files
   read_options reading;    ///< what the files are, where they do not say so themselves
 

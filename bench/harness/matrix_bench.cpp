@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <new>
 #include <optional>
@@ -74,10 +75,18 @@ class matrix_bench {
     if (room_.others) rivals_ = room_.others->on(problem<T>{host_, placed_.view()});
   }
 
+  /// With nothing measured.
+  case_result described(std::size_t matrix, std::int64_t cols) const {
+    return {.matrix = matrix,
+            .cols = cols,
+            .type = value_type_of<T>,
+            .order = room_.options.order,
+            .roofline_seconds = roofline_seconds(host_.rows, host_.cols, cols, host_.nnz(), value_type_of<T>,
+                                                 room_.machine.copy_bandwidth, peak())};
+  }
+
   case_result run(std::size_t matrix, std::int64_t cols) {
-    case_result result{.matrix = matrix, .cols = cols, .type = value_type_of<T>, .order = room_.options.order};
-    result.roofline_seconds = roofline_seconds(host_.rows, host_.cols, cols, host_.nnz(), value_type_of<T>,
-                                               room_.machine.copy_bandwidth, peak());
+    case_result result = described(matrix, cols);
     try {
       core::checked_product(core::checked_product(std::max(host_.rows, host_.cols), cols, "dense operand"), 16,
                             "bytes");
@@ -351,10 +360,26 @@ void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
   const std::size_t matrix = run.matrices.size() - 1;
   const matrix_facts facts = run.matrices.back();
   matrix_bench<T> bench(room, facts, a.view());
+  const double limit = room.options.seconds_per_matrix;
+  const auto begin = std::chrono::steady_clock::now();
+  std::int64_t last_cols = 0;
+  double last_seconds = 0;
   for (const std::int64_t cols : room.options.cols) {
-    room.say(fmt::format("{}: {} x {}, {} non-zeros, N = {}, {}", facts.name, facts.rows, facts.cols, facts.nnz, cols,
-                         to_string(value_type_of<T>)));
-    run.cases.push_back(bench.run(matrix, cols));
+    const double so_far = seconds_since(begin);
+    const double foreseen =
+        last_cols > 0 ? last_seconds * static_cast<double>(cols) / static_cast<double>(last_cols) : 0;
+    if (last_cols > 0 && so_far + foreseen > limit) {
+      run.cases.push_back(bench.described(matrix, cols));
+      run.cases.back().skipped =
+          fmt::format("it would take about {:.0f} s, and a matrix has {:.0f}; --cols {} or --thorough measures it",
+                      foreseen, limit, cols);
+    } else {
+      room.say(fmt::format("{}: {} x {}, {} non-zeros, N = {}, {}", facts.name, facts.rows, facts.cols, facts.nnz, cols,
+                           to_string(value_type_of<T>)));
+      run.cases.push_back(bench.run(matrix, cols));
+      last_cols = cols;
+      last_seconds = seconds_since(begin) - so_far;
+    }
     room.done += room.case_share;
     if (on_case) on_case(run);
   }

@@ -829,6 +829,25 @@ TEST(whole_runs, AreOfThePlanAndItsRivalUnlessMoreIsAskedFor) {
   EXPECT_EQ(groups_of(options).count("columns"), 1u);
 }
 
+TEST(whole_runs, LeaveOutColumnsThatWouldTakeTooLong) {
+  bench_options options = tiny_options();
+  options.cols = {1, 5, 9};
+  EXPECT_TRUE(std::ranges::all_of(measure_all(context::cpu(1), options).cases,
+                                  [](const case_result& c) { return c.skipped.empty(); }));
+  options.seconds_per_matrix = 1e-9;
+  const run_result run = measure_all(context::cpu(1), options);
+  ASSERT_EQ(run.cases.size(), 3u);
+  EXPECT_EQ(run.cases[0].skipped, "");
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_TRUE(run.cases[i].entries.empty());
+    EXPECT_NE(run.cases[i].skipped.find(fmt::format("--cols {} ", options.cols[i])), std::string::npos);
+  }
+  EXPECT_EQ(count_failures(run), 0);
+  std::ostringstream out;
+  EXPECT_EQ(run_bench(context::cpu(1), options, out), 0);
+  EXPECT_NE(out.str().find("not measured: stencil7:8,8,8 N=5 fp32: it would take"), std::string::npos) << out.str();
+}
+
 TEST(whole_runs, FullSweepHasEveryRowOfTheTables) {
   bench_options options = tiny_options();
   options.full = true;

@@ -17,6 +17,9 @@
 namespace bcsc::cli {
 namespace {
 
+/// What somebody waits for an answer that they did not ask to be thorough.
+constexpr double answer_seconds = 20;
+
 /// No signal ends the process until it is written.
 std::filesystem::path write_whole(const bench::run_result& run, const std::filesystem::path& path) {
   const std::filesystem::path written = [&] {
@@ -51,6 +54,7 @@ int run_bench_command(const bench_command_options& options, output& out) {
     measured.types.push_back(*std::ranges::find(all_value_types, type, [](value_type t) { return to_string(t); }));
   }
   if (options.warm_only) measured.timing.settings = {bench::setting::warm};
+  if (options.cols->count() == 0 && !measured.is_thorough()) measured.seconds_per_matrix = answer_seconds;
 
   for (std::string& name : measured.matrices) {
     if (is_readable(name)) name = rereadable_path(name);

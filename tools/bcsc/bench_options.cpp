@@ -26,11 +26,14 @@ command add_bench(CLI::App& app, int (*run)(const bench_command_options&, output
       ->required();
   add_reading(parser, measured.reading);
   add_device(parser, options->device);
-  parser.add_option("--cols", measured.cols, "Numbers of columns of B (N)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(at_least(1))
-      ->capture_default_str();
+  options->cols = parser
+                      .add_option("--cols", measured.cols,
+                                  "Numbers of columns of B (N); without this and --thorough as far as a matrix takes "
+                                  "20 s")
+                      ->delimiter(',')
+                      ->allow_extra_args(false)
+                      ->check(at_least(1))
+                      ->capture_default_str();
   parser.add_option("--type", options->types, "Types of the values")
       ->delimiter(',')
       ->allow_extra_args(false)

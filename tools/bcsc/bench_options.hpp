@@ -13,6 +13,7 @@ struct bench_command_options : output_options {
   device_options device;
   std::vector<std::string> types = {"fp32"};
   bool warm_only = false;
+  const CLI::Option* cols = nullptr;  ///< whether it was given
   bench::bench_options measured;
 };
 
