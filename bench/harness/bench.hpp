@@ -35,7 +35,8 @@ struct bench_options {
   /// `thorough` and `full` say.
   std::vector<std::string> kernels;
   timing_options timing;
-  /// For all N of a matrix in one type: an N that would end later, by what the one before it took, is left out.
+  /// Time budget for all N of a matrix in one type: an N that would exceed it, extrapolated from the N before, is
+  /// skipped.
   double seconds_per_matrix = std::numeric_limits<double>::infinity();
   std::uint64_t seed = 1;  ///< of B, and of the values of pattern files
   read_options reading;    ///< what the files are, where they do not say so themselves

@@ -362,13 +362,11 @@ void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
   matrix_bench<T> bench(room, facts, a.view());
   const double limit = room.options.seconds_per_matrix;
   const auto begin = std::chrono::steady_clock::now();
-  std::int64_t last_cols = 0;
-  double last_seconds = 0;
+  double seconds_per_col = 0;  // of the last N measured
   for (const std::int64_t cols : room.options.cols) {
     const double so_far = seconds_since(begin);
-    const double foreseen =
-        last_cols > 0 ? last_seconds * static_cast<double>(cols) / static_cast<double>(last_cols) : 0;
-    if (last_cols > 0 && so_far + foreseen > limit) {
+    const double foreseen = seconds_per_col * static_cast<double>(cols);
+    if (foreseen > 0 && so_far + foreseen > limit) {
       run.cases.push_back(bench.described(matrix, cols));
       run.cases.back().skipped =
           fmt::format("it would take about {:.0f} s, and a matrix has {:.0f}; --cols {} or --thorough measures it",
@@ -377,8 +375,7 @@ void run_matrix(bench_room& room, run_result& run, const csr_matrix<T>& a,
       room.say(fmt::format("{}: {} x {}, {} non-zeros, N = {}, {}", facts.name, facts.rows, facts.cols, facts.nnz, cols,
                            to_string(value_type_of<T>)));
       run.cases.push_back(bench.run(matrix, cols));
-      last_cols = cols;
-      last_seconds = seconds_since(begin) - so_far;
+      seconds_per_col = (seconds_since(begin) - so_far) / static_cast<double>(cols);
     }
     room.done += room.case_share;
     if (on_case) on_case(run);

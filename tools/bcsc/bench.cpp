@@ -17,7 +17,7 @@
 namespace bcsc::cli {
 namespace {
 
-/// What somebody waits for an answer that they did not ask to be thorough.
+/// Time budget for a matrix, unless --cols or --thorough asks for more.
 constexpr double answer_seconds = 20;
 
 /// No signal ends the process until it is written.

@@ -61,7 +61,7 @@ std::vector<table_column> columns_of(const std::vector<table_row>& rows) {
   return columns;
 }
 
-/// Side by side; what does not fit begins a line, further in. With room for all that is one line.
+/// Places columns side by side; one that does not fit starts a new, indented line.
 void place(std::vector<table_column>& columns, std::size_t room) {
   constexpr std::size_t indent = 2, gap = 2;
   std::size_t at = indent;
@@ -73,7 +73,7 @@ void place(std::vector<table_column>& columns, std::size_t room) {
   }
 }
 
-/// On one line if the last column's words can be broken to fit it, else on as many as the columns take.
+/// Keeps a row on one line if wrapping the last column's text is enough, else spreads it over several.
 void fit(std::vector<table_column>& columns, std::size_t room) {
   constexpr std::size_t enough_for_words = 16;
   place(columns, std::numeric_limits<std::size_t>::max());
@@ -83,7 +83,7 @@ void fit(std::vector<table_column>& columns, std::size_t room) {
   if (!last.is_numbers) last.width = std::min(last.width, room - std::min(room, last.begins));
 }
 
-/// Takes from `text` what fits of its words, at least one.
+/// Removes from the front of `text` the words that fit into `width`, at least one, and returns them.
 std::string cut_off_words(std::string_view& text, std::size_t width) {
   std::size_t end = text.size();
   if (width_of(text) > width) {
@@ -195,12 +195,17 @@ std::string cut_to(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, at)) + "…";
 }
 
-/// The width of the terminal on stderr; the usual one if stderr is none.
-std::size_t terminal_width() {
-  constexpr std::size_t usual = 80;
+/// Nothing if the stream is not a terminal.
+std::optional<std::size_t> terminal_width(int stream) {
   winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  if (::ioctl(stream, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
   return size.ws_col;
+}
+
+/// The width that progress has to fit.
+std::size_t progress_width() {
+  constexpr std::size_t usual = 80;
+  return terminal_width(STDERR_FILENO).value_or(usual);
 }
 
 /// Whether a line on stderr can be drawn over.
@@ -242,7 +247,7 @@ void progress_bar::show(double done, std::string_view note) {
   const double elapsed = std::chrono::duration<double>(now - first_).count();
   const bool told = elapsed >= settled_after && share > first_done_;
   const double left = told ? elapsed * (1 - share) / (share - first_done_) : -1;
-  draw("\r\x1b[K" + progress_line(label_, share, left, note, terminal_width()));
+  draw("\r\x1b[K" + progress_line(label_, share, left, note, progress_width()));
 }
 
 std::string progress_line(std::string_view label, double done, double seconds_left, std::string_view note,
@@ -302,7 +307,7 @@ void busy_note::run(const std::string& label) {
   int seconds = 0;
   while (!ended_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; })) {
     const std::string clock = fmt::format(" ... {} s", ++seconds);
-    const std::size_t room = terminal_width() - std::min(terminal_width(), clock.size() + 1);
+    const std::size_t room = progress_width() - std::min(progress_width(), clock.size() + 1);
     draw("\r\x1b[K" + cut_to(label, room) + clock);
   }
   if (seconds > 0) draw("\r\x1b[K");
@@ -361,9 +366,7 @@ std::optional<std::size_t> stdout_width() {
   const std::string_view columns = told == nullptr ? "" : told;
   std::size_t width = 0;
   std::from_chars(columns.data(), columns.data() + columns.size(), width);
-  winsize size{};
-  if (width == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  return width > 0 ? std::optional(width) : std::nullopt;
+  return width > 0 ? std::optional(width) : terminal_width(STDOUT_FILENO);
 }
 
 std::vector<std::string> table::lines(std::size_t room) const {

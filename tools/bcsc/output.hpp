@@ -113,7 +113,7 @@ class output {
   mutable checked_stdout stdout_;
 };
 
-/// What the text on stdout has to fit: COLUMNS, else the terminal's width; nothing if stdout is no terminal.
+/// The width that text on stdout is wrapped to: COLUMNS, else the terminal's; nothing if stdout is not a terminal.
 std::optional<std::size_t> stdout_width();
 
 /// Columns of text: numbers are aligned to the right, words to the left.
@@ -123,8 +123,8 @@ class table {
   /// As many cells as the header has.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(const output& out) const;
-  /// In at most `room` columns, as far as words and numbers can be kept whole: words in the last column are broken
-  /// where that is enough, else every row, and the header, takes several lines.
+  /// Wrapped to `room` columns without splitting words or numbers: the last column's text wraps if that is enough, else
+  /// every row, the header included, takes several lines.
   std::vector<std::string> lines(std::size_t room) const;
 
  private:
