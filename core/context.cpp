@@ -1,5 +1,7 @@
 #include "bcsc/context.hpp"
 
+#include <new>
+
 #include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
@@ -85,6 +87,17 @@ void check_launch(context_state& state, int status, const char* what) {
   if (status == 0) return;
   if (gpu::is_sticky(status)) state.poisoned.store(true);
   gpu::check_launch(status, what);
+}
+
+void rethrow_for(context_state& state, const char* what) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw error(errc::out_of_memory, std::string("the host has no memory left for ") + what);
+  } catch (const error& e) {
+    if (e.code() == errc::context_poisoned) state.poisoned = true;
+    throw;
+  }
 }
 
 cpu_isa best_cpu_isa() noexcept {

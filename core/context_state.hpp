@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <memory>
-#include <new>
 #include <string>
 
 #include "bcsc/context.hpp"
@@ -32,17 +31,17 @@ void require_healthy(const context_state& state);
 /// Checks a CUDA status (a cudaError_t) of a launch on `state`; poisons the context if the error is sticky.
 void check_launch(context_state& state, int status, const char* what);
 
+/// Rethrows what is being handled, which has ended `what`; see guarded().
+[[noreturn]] void rethrow_for(context_state& state, const char* what);
+
 /// Runs `body` for `what`: running out of host memory becomes error{out_of_memory}, and a sticky CUDA error poisons the
 /// context wherever it was seen (a launch, a copy, a pointer query).
 template <class Body>
-decltype(auto) guarded(context_state& state, const char* what, Body body) {
+decltype(auto) guarded(context_state& state, const char* what, Body&& body) {
   try {
     return body();
-  } catch (const std::bad_alloc&) {
-    throw error(errc::out_of_memory, std::string("the host has no memory left for ") + what);
-  } catch (const error& e) {
-    if (e.code() == errc::context_poisoned) state.poisoned = true;
-    throw;
+  } catch (...) {
+    rethrow_for(state, what);
   }
 }
 

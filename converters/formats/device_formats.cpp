@@ -135,6 +135,14 @@ void fill_zero(void* data, std::size_t bytes) {
 
 }  // namespace
 
+core::context_state& converters::state_of_gpu(const context& ctx) {
+  if (ctx.kind() != backend::cuda) {
+    core::fail(errc::no_device, "the context is {}: a device matrix needs one of a GPU", ctx.describe());
+  }
+  core::require_healthy(ctx.state());
+  return ctx.state();
+}
+
 // --- To CSR ---------------------------------------------------------------------------------------------------------
 
 template <element T, index I>

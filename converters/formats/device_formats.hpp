@@ -12,6 +12,7 @@
 
 #include "bcsc/device.hpp"
 #include "bcsc_config.h"
+#include "converters/formats/no_cuda.hpp"
 #include "core/buffer.hpp"
 #include "core/checked.hpp"
 #include "core/context_state.hpp"
@@ -19,16 +20,15 @@
 /// What the device matrices are made with: the way to the device, the owner of arrays, and what arrays a format has.
 namespace bcsc::converters {
 
+/// The state of a context whose GPU can be used; an error that says why not, else.
+core::context_state& state_of_gpu(const context& ctx);
+
 /// body(device number) on the context's GPU, which is current meanwhile; complete on return. In a build without CUDA
 /// `body`, a generic lambda, is never instantiated, nor are the steps it calls.
 template <class Result, class Body>
-Result on_device(const context& ctx, const char* what, [[maybe_unused]] Body body) {
+Result on_device(const context& ctx, const char* what, [[maybe_unused]] const Body& body) {
   if constexpr (BCSC_WITH_CUDA != 0) {
-    if (ctx.kind() != backend::cuda) {
-      core::fail(errc::no_device, "the context is {}: a device matrix needs one of a GPU", ctx.describe());
-    }
-    core::context_state& state = ctx.state();
-    core::require_healthy(state);
+    core::context_state& state = state_of_gpu(ctx);
     return core::guarded(state, what, [&]() -> Result {
       const core::gpu::device_guard guard(state.device.device);
       const core::gpu::pool_guard pool(state.pool);
@@ -37,9 +37,7 @@ Result on_device(const context& ctx, const char* what, [[maybe_unused]] Body bod
       return result;
     });
   } else {
-    std::string why;
-    const errc code = core::gpu::assess_absence(core::gpu::this_platform(), why);
-    throw error(code, why);
+    no_cuda();
   }
 }
 

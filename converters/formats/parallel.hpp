@@ -13,6 +13,7 @@
 #include "bcsc_config.h"
 #include "converters/formats/checks.hpp"
 #include "core/fail.hpp"
+#include "core/function_ref.hpp"
 
 #if BCSC_WITH_OPENMP
 #include <omp.h>
@@ -31,47 +32,12 @@ inline std::int64_t num_threads() {
 
 /// body(i) for each i in [0, n), in parallel. An exception must not leave a parallel region, so one that `body` throws
 /// is rethrown after it.
-template <class Body>
-void parallel_for(std::int64_t n, Body&& body) {
-  std::exception_ptr failure;
-  const auto keep_first = [&](std::exception_ptr thrown) {
-#pragma omp critical(bcsc_converters_failure)
-    if (!failure) failure = thrown;
-  };
-#pragma omp parallel for schedule(dynamic, 1) if (n > 1)
-  for (std::int64_t i = 0; i < n; ++i) {
-    try {
-      body(i);
-    } catch (const std::bad_alloc&) {
-      keep_first(std::make_exception_ptr(error(errc::out_of_memory, "conversion: no host memory left")));
-    } catch (...) {
-      keep_first(std::current_exception());
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
+void parallel_for(std::int64_t n, core::function_ref<void(std::int64_t)> body);
 
 /// Cuts [0, n) into at most `pieces` non-empty ranges of about equal weight; `weight(i)` is the weight of [0, i) and
 /// never falls. The cuts: first 0, last n; just {0} for n = 0.
-template <class Weight>
-std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t pieces, Weight&& weight) {
-  std::vector<std::int64_t> cuts{0};
-  const double total = static_cast<double>(weight(n));
-  for (std::int64_t p = 1; p <= pieces && cuts.back() < n; ++p) {
-    const double target = total * (static_cast<double>(p) / static_cast<double>(pieces));
-    std::int64_t low = cuts.back() + 1, high = n;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (static_cast<double>(weight(middle)) < target) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    cuts.push_back(p == pieces ? n : low);
-  }
-  return cuts;
-}
+std::vector<std::int64_t> even_cuts(std::int64_t n, std::int64_t pieces,
+                                    core::function_ref<std::int64_t(std::int64_t)> weight);
 
 /// How many pieces `work` elementary steps are worth: one while threads would cost more than they gain, else enough of
 /// them for uneven ones to even out.
@@ -94,12 +60,8 @@ std::vector<std::int64_t> even_segment_cuts(const Pointers& ptr, std::int64_t n)
 }
 
 /// body(piece, first, last) for each range between neighbouring cuts, in parallel.
-template <class Body>
-void for_pieces(const std::vector<std::int64_t>& cuts, Body&& body) {
-  parallel_for(static_cast<std::int64_t>(cuts.size()) - 1, [&](std::int64_t piece) {
-    body(piece, cuts[static_cast<std::size_t>(piece)], cuts[static_cast<std::size_t>(piece) + 1]);
-  });
-}
+void for_pieces(const std::vector<std::int64_t>& cuts,
+                core::function_ref<void(std::int64_t, std::int64_t, std::int64_t)> body);
 
 /// The smallest i of [0, n) with `is_fault(i)`, or -1. Parallel; the answer does not depend on the threads.
 template <class Predicate>

@@ -148,8 +148,10 @@ const std::vector<product>& battery() {
 }
 
 double value_of(const triplet& t, bool whole) { return whole ? (t.row * 3 + t.col * 5) % 9 - 4 : t.value; }
-double b_of(int k, int j, bool whole) { return whole ? (k * 7 + j * 3) % 11 - 5 : std::sin(k * 1.7 + j * 0.3); }
-double c_of(int i, int j, bool whole) { return whole ? (i * 5 + j) % 7 - 3 : std::cos(i * 0.9 - j * 1.1); }
+/// In [-1, 1), of either sign and with many bits.
+double spread(std::int64_t x) { return static_cast<double>(x * 7919 % 8191) / 4095.5 - 1; }
+double b_of(int k, int j, bool whole) { return whole ? (k * 7 + j * 3) % 11 - 5 : spread(k * 17 + j * 3); }
+double c_of(int i, int j, bool whole) { return whole ? (i * 5 + j) % 7 - 3 : spread(i * 9 + j * 11); }
 
 /// The exact sums of one product: for each entry of C, sum of a * b, sum of |a * b| and the number of terms.
 struct oracle {

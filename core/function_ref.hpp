@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+namespace bcsc::core {
+
+/// A callable that somebody else owns, for the length of a call. What takes one is compiled once, not once for each
+/// body that it is given.
+template <class Signature>
+class function_ref;
+
+template <class Result, class... Args>
+class function_ref<Result(Args...)> {
+ public:
+  template <class Body>
+  requires(!std::is_same_v<std::remove_cvref_t<Body>, function_ref> && std::is_invocable_r_v<Result, Body&, Args...>)
+      function_ref(Body&& body)
+  noexcept
+      : body_(const_cast<void*>(static_cast<const void*>(std::addressof(body)))),
+        call_(&call<std::remove_reference_t<Body>>) {}
+
+  Result operator()(Args... args) const { return call_(body_, args...); }
+
+ private:
+  template <class Body>
+  static Result call(void* body, Args... args) {
+    return static_cast<Result>((*static_cast<Body*>(body))(args...));
+  }
+
+  void* body_;
+  Result (*call_)(void*, Args...);
+};
+
+}  // namespace bcsc::core
