@@ -466,7 +466,7 @@ int main(int argc, char** argv) {
          "Of the whole run: where they are scarce, fewer samples, never under 3; cases that cannot begin in time "
          "are left out, and told")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--rows", o.configs, "Times every config of the kernel tables too, in 3 rounds of their own");
+  app.add_flag("--configs", o.configs, "Times every config of the kernel tables too, in 3 rounds of their own");
   app.add_option("--out", o.out, "JSON; what it holds of the same build stays, cases of the same name are replaced");
   app.footer(
       "Exit status: 0, 3 a result was wrong, 1 an error.\nExamples:\n"

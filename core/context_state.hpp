@@ -31,7 +31,7 @@ void require_healthy(const context_state& state);
 /// Checks a CUDA status (a cudaError_t) of a launch on `state`; poisons the context if the error is sticky.
 void check_launch(context_state& state, int status, const char* what);
 
-/// Rethrows what is being handled, which has ended `what`; see guarded().
+/// Called where an exception that ended `what` is being handled: rethrows it as guarded() says.
 [[noreturn]] void rethrow_for(context_state& state, const char* what);
 
 /// Runs `body` for `what`: running out of host memory becomes error{out_of_memory}, and a sticky CUDA error poisons the

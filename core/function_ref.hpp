@@ -5,18 +5,20 @@
 
 namespace bcsc::core {
 
-/// A callable that somebody else owns, for the length of a call. What takes one is compiled once, not once for each
-/// body that it is given.
+template <class Body, class Reference, class Result, class... Args>
+concept callable_other_than =
+    !std::is_same_v<std::remove_cvref_t<Body>, Reference> && std::is_invocable_r_v<Result, Body&, Args...>;
+
+/// Refers to a callable that somebody else owns, for the length of a call. A function that takes one is compiled once,
+/// not once for each body that it is given.
 template <class Signature>
 class function_ref;
 
 template <class Result, class... Args>
 class function_ref<Result(Args...)> {
  public:
-  template <class Body>
-  requires(!std::is_same_v<std::remove_cvref_t<Body>, function_ref> && std::is_invocable_r_v<Result, Body&, Args...>)
-      function_ref(Body&& body)
-  noexcept
+  template <callable_other_than<function_ref, Result, Args...> Body>
+  function_ref(Body&& body) noexcept
       : body_(const_cast<void*>(static_cast<const void*>(std::addressof(body)))),
         call_(&call<std::remove_reference_t<Body>>) {}
 

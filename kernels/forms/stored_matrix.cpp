@@ -74,5 +74,6 @@ BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
 BCSC_INSTANTIATE(half)
 BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
 
 }  // namespace bcsc::forms
