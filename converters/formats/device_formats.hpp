@@ -20,7 +20,7 @@
 /// What the device matrices are made with: the way to the device, the owner of arrays, and what arrays a format has.
 namespace bcsc::converters {
 
-/// The state of a context whose GPU can be used; an error that says why not, else.
+/// Throws if the context has no GPU, or an earlier error has left it unusable.
 core::context_state& state_of_gpu(const context& ctx);
 
 /// body(device number) on the context's GPU, which is current meanwhile; complete on return. In a build without CUDA
