@@ -15,6 +15,7 @@
 #include "bcsc/error.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
+#include "bcsc/linear_operator.hpp"
 #include "bcsc/order.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/reference.hpp"

@@ -65,7 +65,7 @@ class context_array {
   }
 
  private:
-  static constexpr std::align_val_t alignment{64};
+  static constexpr std::align_val_t alignment{256};  // what a workspace asks for
   struct release {
     void operator()(T* pointer) const { ::operator delete(pointer, alignment); }
   };
