@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "bcsc_config.h"
+#include "kernels/vector/block_ops.hpp"
+
+#if BCSC_WITH_OPENMP
+#include <omp.h>
+#endif
+
+// A thread owns whole chunks of rows. Inner loops run along a row of Y or of a small matrix, which lie side by side.
+// gram: the sums of a chunk are a small matrix of their own, to which four rows are added at once so that it is read
+// and written a quarter as often; then the chunks' matrices are added in their order.
+
+namespace bcsc::kernels::vector {
+
+namespace {
+
+/// A thread more for every so many multiplications: below that, starting and joining it costs more than it does.
+constexpr std::int64_t work_per_thread = 16384;
+
+int threads_for([[maybe_unused]] const launch_env& env, [[maybe_unused]] std::int64_t pieces,
+                [[maybe_unused]] double work) {
+#if BCSC_WITH_OPENMP
+  const std::int64_t wanted = env.threads > 0 ? env.threads : omp_get_max_threads();
+  const auto worth = static_cast<std::int64_t>(std::min(1 + work / work_per_thread, 1e9));
+  return static_cast<int>(std::max<std::int64_t>(1, std::min({wanted, pieces, worth})));
+#else
+  return 1;
+#endif
+}
+
+/// Calls visit(chunk, first_row, last_row) for `chunks` chunks of n rows; `work` is that of all rows.
+template <class Visit>
+void for_each_part(const launch_env& env, std::int64_t n, std::int64_t chunks, double work, const Visit& visit) {
+  const std::int64_t height = (n + chunks - 1) / chunks;
+  const int threads = threads_for(env, chunks, work);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    visit(chunk, std::min(chunk * height, n), std::min((chunk + 1) * height, n));
+  }
+}
+
+/// Calls visit(i) for every row of an n x k block, where a row takes `work` multiplications.
+template <class Visit>
+void for_each_row(const launch_env& env, std::int64_t n, double work, const Visit& visit) {
+  const std::int64_t chunks = std::clamp<std::int64_t>((n + 63) / 64, 1, 1024);
+  for_each_part(env, n, chunks, static_cast<double>(n) * work,
+                [&](std::int64_t, std::int64_t first, std::int64_t last) {
+                  for (std::int64_t i = first; i < last; ++i) visit(i);
+                });
+}
+
+/// sums[a * l + b] += the sum over Rows rows of x(i, a) * y(i, b).
+template <int Rows, class T>
+void add_rows(const T* x, std::int64_t ldx, std::int64_t k, const T* y, std::int64_t ldy, std::int64_t l,
+              double* sums) {
+  for (std::int64_t a = 0; a < k; ++a) {
+    double weight[Rows];
+    for (int r = 0; r < Rows; ++r) weight[r] = static_cast<double>(x[r * ldx + a]);
+    double* const row = sums + a * l;
+#pragma omp simd
+    for (std::int64_t b = 0; b < l; ++b) {
+      double sum = row[b];
+      for (int r = 0; r < Rows; ++r) sum += weight[r] * static_cast<double>(y[r * ldy + b]);
+      row[b] = sum;
+    }
+  }
+}
+
+template <class T>
+int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials, double* g) {
+  const std::int64_t n = x.rows, k = x.cols, l = y.cols, entries = k * l;
+  if (entries == 0) return 0;
+  const std::int64_t chunks = num_gram_chunks(n, k, l);
+  const double work = static_cast<double>(n) * static_cast<double>(entries);
+  for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+    double* const sums = partials + chunk * entries;
+    std::fill_n(sums, entries, 0.0);
+    std::int64_t i = first;
+    for (; i + 4 <= last; i += 4) add_rows<4>(x.data + i * x.ld, x.ld, k, y.data + i * y.ld, y.ld, l, sums);
+    for (; i < last; ++i) add_rows<1>(x.data + i * x.ld, x.ld, k, y.data + i * y.ld, y.ld, l, sums);
+  });
+  std::copy_n(partials, entries, g);
+  for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
+    const double* const sums = partials + chunk * entries;
+#pragma omp simd
+    for (std::int64_t at = 0; at < entries; ++at) g[at] += sums[at];
+  }
+  return 0;
+}
+
+template <class T>
+int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
+  constexpr std::int64_t width = 64;  // sums of a row that are kept at once
+  const std::int64_t k = x.cols, l = y.cols;
+  const bool keeps = !beta.is_zero();
+  const double share = keeps ? beta.get() : 0;
+  for_each_row(env, y.rows, static_cast<double>(l) * static_cast<double>(k + 1), [=](std::int64_t i) {
+    const T* const from = x.data + i * x.ld;
+    for (std::int64_t first = 0; first < l; first += width) {
+      const std::int64_t count = std::min(width, l - first);
+      double sums[width] = {};
+      for (std::int64_t a = 0; a < k; ++a) {
+        const auto weight = static_cast<double>(from[a]);
+        const double* const row = s + a * l + first;
+#pragma omp simd
+        for (std::int64_t b = 0; b < count; ++b) sums[b] += weight * row[b];
+      }
+      T* const to = y.data + i * y.ld + first;
+      for (std::int64_t b = 0; b < count; ++b) {
+        const double old = share != 0 ? share * static_cast<double>(to[b]) : 0;
+        to[b] = static_cast<T>(sums[b] + old);
+      }
+    }
+  });
+  return 0;
+}
+
+/// a x + b y with what a factor of zero means.
+template <class T>
+T weighted(double a, const T& x, double b, const T& y) {
+  const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
+  return static_cast<T>(left + right);
+}
+
+template <class T>
+int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
+  if (y.rows == 0 || y.cols == 0) return 0;
+  const double a = alpha.get(), b = beta.get();
+  for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
+    const T* const from = x.data + i * x.ld;
+    T* const to = y.data + i * y.ld;
+#pragma omp simd
+    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(a, from[j], b, to[j]);
+  });
+  return 0;
+}
+
+template <class T>
+int scale_rows(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
+               dense_view<T> y) {
+  if (y.rows == 0 || y.cols == 0) return 0;
+  const double a = alpha.get(), b = beta.get();
+  for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
+    const double weight = a != 0 ? a * static_cast<double>(d[i]) : 0;
+    const T* const from = x.data + i * x.ld;
+    T* const to = y.data + i * y.ld;
+#pragma omp simd
+    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], b, to[j]);
+  });
+  return 0;
+}
+
+template <class T>
+int scale_columns(const launch_env& env, const double* s, dense_view<T> x) {
+  for_each_row(env, x.rows, static_cast<double>(x.cols), [=](std::int64_t i) {
+    T* const to = x.data + i * x.ld;
+#pragma omp simd
+    for (std::int64_t j = 0; j < x.cols; ++j)
+      to[j] = s[j] != 0 ? static_cast<T>(s[j] * static_cast<double>(to[j])) : T{0};
+  });
+  return 0;
+}
+
+template <class T>
+int convert(const launch_env& env, dense_view<const typename block_operations<T>::other> x, dense_view<T> y) {
+  for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
+    const auto* const from = x.data + i * x.ld;
+    T* const to = y.data + i * y.ld;
+#pragma omp simd
+    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = static_cast<T>(from[j]);
+  });
+  return 0;
+}
+
+template <class T>
+int fill_random(const launch_env& env, std::uint64_t seed, dense_view<T> x) {
+  for_each_row(env, x.rows, static_cast<double>(x.cols), [=](std::int64_t i) {
+    for (std::int64_t j = 0; j < x.cols; ++j) {
+      x.data[i * x.ld + j] = random_element<T>(seed, static_cast<std::uint64_t>(i * x.cols + j));
+    }
+  });
+  return 0;
+}
+
+}  // namespace
+
+template <class T>
+const block_operations<T>& block_on_cpu() {
+  static constexpr block_operations<T> table{
+      .gram = &gram<T>,
+      .combine = &combine<T>,
+      .axpby = &axpby<T>,
+      .scale_rows = &scale_rows<T>,
+      .scale_columns = &scale_columns<T>,
+      .convert = &convert<T>,
+      .fill_random = &fill_random<T>,
+  };
+  return table;
+}
+
+template const block_operations<float>& block_on_cpu<float>();
+template const block_operations<double>& block_on_cpu<double>();
+
+}  // namespace bcsc::kernels::vector

@@ -1,0 +1,357 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/launch.cuh"
+#include "kernels/vector/block_ops.hpp"
+
+// Element by element: a thread block is a tile of up to 256 columns by as many rows as make 256 threads, and strides
+// down the rows; a thread has 16 bytes of a row where sizes and addresses allow, else one element.
+// gram: a thread block has a tile of G and a chunk of rows. It stages rows of X and Y in shared memory as double; four
+// teams of 8 x 8 threads take every fourth staged row, each thread Part x Part entries of the tile; the teams' sums are
+// added in their order. A second kernel adds the chunks, eight slices of them to an entry at a time.
+// combine: the usual tiled product, 64 rows by 8 * Part columns to a thread block.
+// No atomics: the order of all sums is fixed by the shapes.
+
+namespace bcsc::kernels::vector {
+
+namespace {
+
+constexpr int team_side = 8;
+constexpr int num_teams = 4;
+constexpr int block_size = team_side * team_side * num_teams;
+constexpr int staged_rows = 16;
+
+// --- Element by element ---------------------------------------------------------------------------------------------
+
+/// Wide elements of a row side by side.
+template <class T, int Wide>
+struct alignas(Wide * sizeof(T)) bundle {
+  T at[Wide];
+};
+
+template <class T>
+constexpr int wide = 16 / sizeof(T);
+
+struct row_tiling {
+  dim3 grid, block;
+};
+
+/// For n rows of `width` elements or bundles.
+row_tiling tile_rows(std::int64_t n, std::int64_t width) {
+  const std::int64_t tiles = std::max<std::int64_t>(1, (width + block_size - 1) / block_size);
+  const std::int64_t lanes = std::max<std::int64_t>(1, (width + tiles - 1) / tiles);
+  const std::int64_t rows = block_size / lanes;
+  const std::int64_t high = std::clamp<std::int64_t>((n + 4 * rows - 1) / (4 * rows), 1, 4096);
+  return {dim3(static_cast<unsigned>(high), static_cast<unsigned>(std::min<std::int64_t>(tiles, 65535))),
+          dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(rows))};
+}
+
+/// Runs visit(i, j) for this thread's share of n rows of `width` elements or bundles.
+template <class Visit>
+__device__ void for_each_place(std::int64_t n, std::int64_t width, const Visit& visit) {
+  const std::int64_t down = static_cast<std::int64_t>(gridDim.x) * blockDim.y;
+  const std::int64_t across = static_cast<std::int64_t>(gridDim.y) * blockDim.x;
+  for (std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x; j < width; j += across) {
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y; i < n; i += down) {
+      visit(i, j);
+    }
+  }
+}
+
+template <class T>
+bool takes_bundles(const T* data, std::int64_t ld, std::int64_t cols) {
+  return cols % wide<T> == 0 && ld % wide<T> == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+/// a x + b y with what a factor of zero means.
+template <class T>
+__device__ T weighted(double a, T x, double b, T y) {
+  const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
+  return static_cast<T>(left + right);
+}
+
+/// y = alpha d x + beta y; d may be null: all ones.
+template <class T, int Wide>
+__global__ void axpby_kernel(std::int64_t n, std::int64_t width, const T* d, factor<T> alpha, const T* x,
+                             std::int64_t ldx, factor<T> beta, T* y, std::int64_t ldy) {
+  const double a = alpha.get(), b = beta.get();
+  for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
+    const double weight = d != nullptr && a != 0 ? a * static_cast<double>(d[i]) : a;
+    bundle<T, Wide> from{}, to{};
+    if (weight != 0) from = *reinterpret_cast<const bundle<T, Wide>*>(x + i * ldx + j * Wide);
+    auto* const at = reinterpret_cast<bundle<T, Wide>*>(y + i * ldy + j * Wide);
+    if (b != 0) to = *at;
+#pragma unroll
+    for (int e = 0; e < Wide; ++e) to.at[e] = weighted(weight, from.at[e], b, to.at[e]);
+    *at = to;
+  });
+}
+
+template <class T, int Wide>
+__global__ void scale_columns_kernel(std::int64_t n, std::int64_t width, const double* s, T* x, std::int64_t ld) {
+  for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
+    auto* const at = reinterpret_cast<bundle<T, Wide>*>(x + i * ld + j * Wide);
+    bundle<T, Wide> to = *at;
+#pragma unroll
+    for (int e = 0; e < Wide; ++e) {
+      const double by = s[j * Wide + e];
+      to.at[e] = by != 0 ? static_cast<T>(by * static_cast<double>(to.at[e])) : T{0};
+    }
+    *at = to;
+  });
+}
+
+template <class T, class Other>
+__global__ void convert_kernel(std::int64_t n, std::int64_t k, const Other* x, std::int64_t ldx, T* y,
+                               std::int64_t ldy) {
+  for_each_place(n, k, [&](std::int64_t i, std::int64_t j) { y[i * ldy + j] = static_cast<T>(x[i * ldx + j]); });
+}
+
+template <class T>
+__global__ void fill_random_kernel(std::int64_t n, std::int64_t k, std::uint64_t seed, T* x, std::int64_t ld) {
+  for_each_place(n, k, [&](std::int64_t i, std::int64_t j) {
+    x[i * ld + j] = random_element<T>(seed, static_cast<std::uint64_t>(i * k + j));
+  });
+}
+
+// --- Small matrices from blocks, and back ---------------------------------------------------------------------------
+
+/// Copies rows first .. of an n x k block, columns first_col .., to shared memory as double; 0 beyond the block.
+template <int Rows, int Cols, class T>
+__device__ void stage(const T* x, std::int64_t ld, std::int64_t first, std::int64_t end, std::int64_t first_col,
+                      std::int64_t k, double (*to)[Cols]) {
+  for (int at = static_cast<int>(threadIdx.x); at < Rows * Cols; at += block_size) {
+    const int r = at / Cols, c = at % Cols;
+    const std::int64_t i = first + r, j = first_col + c;
+    to[r][c] = i < end && j < k ? static_cast<double>(x[i * ld + j]) : 0.0;
+  }
+}
+
+template <class T, int Part>
+__global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std::int64_t ldx, std::int64_t k,
+                            const T* y, std::int64_t ldy, std::int64_t l, double* partials) {
+  constexpr int side = team_side * Part;
+  __shared__ double x_rows[staged_rows][side], y_rows[staged_rows][side], team_sums[side][side];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int team = thread / (team_side * team_side), here = thread % (team_side * team_side);
+  const int down = here / team_side, across = here % team_side;  // entries down + 8 p, across + 8 q of the tile
+  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.y) * side;
+  const std::int64_t col0 = static_cast<std::int64_t>(blockIdx.z) * side;
+  const std::int64_t height = (n + chunks - 1) / chunks;
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    double sums[Part][Part] = {};
+    const std::int64_t end = min((chunk + 1) * height, n);
+    for (std::int64_t first = chunk * height; first < end; first += staged_rows) {
+      stage<staged_rows, side>(x, ldx, first, end, row0, k, x_rows);
+      stage<staged_rows, side>(y, ldy, first, end, col0, l, y_rows);
+      __syncthreads();
+#pragma unroll
+      for (int r = team; r < staged_rows; r += num_teams) {
+#pragma unroll
+        for (int p = 0; p < Part; ++p) {
+#pragma unroll
+          for (int q = 0; q < Part; ++q) {
+            sums[p][q] += x_rows[r][down + team_side * p] * y_rows[r][across + team_side * q];
+          }
+        }
+      }
+      __syncthreads();
+    }
+    for (int giver = 1; giver < num_teams; ++giver) {
+      for (int p = 0; p < Part; ++p) {
+        for (int q = 0; q < Part; ++q) {
+          double& place = team_sums[down + team_side * p][across + team_side * q];
+          if (team == giver) place = sums[p][q];
+        }
+      }
+      __syncthreads();
+      for (int p = 0; p < Part; ++p) {
+        for (int q = 0; q < Part; ++q) {
+          if (team == 0) sums[p][q] += team_sums[down + team_side * p][across + team_side * q];
+        }
+      }
+      __syncthreads();
+    }
+    if (team != 0) continue;
+    for (int p = 0; p < Part; ++p) {
+      for (int q = 0; q < Part; ++q) {
+        const std::int64_t i = row0 + down + team_side * p, j = col0 + across + team_side * q;
+        if (i < k && j < l) partials[chunk * k * l + i * l + j] = sums[p][q];
+      }
+    }
+  }
+}
+
+/// g[entry] = the sum of its partials: slices of the chunks first, then the slices in their order.
+__global__ void add_chunks_kernel(std::int64_t entries, std::int64_t chunks, const double* partials, double* g) {
+  __shared__ double slices[8][32];
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * 32; first < entries;
+       first += static_cast<std::int64_t>(gridDim.x) * 32) {
+    const std::int64_t entry = first + threadIdx.x;
+    double sum = 0;
+    if (entry < entries) {
+      for (std::int64_t chunk = threadIdx.y; chunk < chunks; chunk += 8) sum += partials[chunk * entries + entry];
+    }
+    slices[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y == 0 && entry < entries) {
+      for (int slice = 1; slice < 8; ++slice) sum += slices[slice][threadIdx.x];
+      g[entry] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+constexpr int combined_rows = 64;
+
+template <class T, int Part>
+__global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std::int64_t k, const double* s,
+                               std::int64_t l, factor<T> beta, T* y, std::int64_t ldy) {
+  constexpr int side = team_side * Part, own_rows = combined_rows / (block_size / team_side);
+  __shared__ double x_part[combined_rows][staged_rows], s_part[staged_rows][side];
+  const int across = static_cast<int>(threadIdx.x) % team_side, down = static_cast<int>(threadIdx.x) / team_side;
+  const std::int64_t col0 = static_cast<std::int64_t>(blockIdx.y) * side;
+  const double share = beta.get();
+  for (std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * combined_rows; row0 < n;
+       row0 += static_cast<std::int64_t>(gridDim.x) * combined_rows) {
+    double sums[own_rows][Part] = {};
+    for (std::int64_t inner = 0; inner < k; inner += staged_rows) {
+      stage<combined_rows, staged_rows>(x, ldx, row0, n, inner, k, x_part);
+      stage<staged_rows, side>(s, l, inner, k, col0, l, s_part);
+      __syncthreads();
+#pragma unroll
+      for (int a = 0; a < staged_rows; ++a) {
+#pragma unroll
+        for (int p = 0; p < own_rows; ++p) {
+#pragma unroll
+          for (int q = 0; q < Part; ++q) {
+            sums[p][q] += x_part[down * own_rows + p][a] * s_part[a][across + team_side * q];
+          }
+        }
+      }
+      __syncthreads();
+    }
+    for (int p = 0; p < own_rows; ++p) {
+      const std::int64_t i = row0 + down * own_rows + p;
+      for (int q = 0; q < Part; ++q) {
+        const std::int64_t j = col0 + across + team_side * q;
+        if (i >= n || j >= l) continue;
+        const double old = share != 0 ? share * static_cast<double>(y[i * ldy + j]) : 0;
+        y[i * ldy + j] = static_cast<T>(sums[p][q] + old);
+      }
+    }
+  }
+}
+
+// --- The operations -------------------------------------------------------------------------------------------------
+
+constexpr std::int64_t tiles_of(std::int64_t entries, int part) {
+  const std::int64_t side = team_side * part;
+  return (entries + side - 1) / side;
+}
+
+template <class T, int Part>
+int start_gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials) {
+  const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
+  const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>(tiles_of(x.cols, Part)),
+                  static_cast<unsigned>(tiles_of(y.cols, Part)));
+  return core::start(gram_kernel<T, Part>, grid, dim3(block_size), 0, env.stream, x.rows, chunks, x.data, x.ld, x.cols,
+                     y.data, y.ld, y.cols, partials);
+}
+
+template <class T>
+int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials, double* g) {
+  const std::int64_t entries = x.cols * y.cols, most = std::max(x.cols, y.cols);
+  if (entries == 0) return cudaSuccess;
+  const int status = most <= 8    ? start_gram<T, 1>(env, x, y, partials)
+                     : most <= 16 ? start_gram<T, 2>(env, x, y, partials)
+                                  : start_gram<T, 4>(env, x, y, partials);
+  if (status != cudaSuccess) return status;
+  return core::start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, 8), 0, env.stream,
+                     entries, num_gram_chunks(x.rows, x.cols, y.cols), partials, g);
+}
+
+template <class T, int Part>
+int start_combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
+  const std::int64_t high = std::min((y.rows + combined_rows - 1) / combined_rows, core::max_grid);
+  const dim3 grid(static_cast<unsigned>(high), static_cast<unsigned>(tiles_of(y.cols, Part)));
+  return core::start(combine_kernel<T, Part>, grid, dim3(block_size), 0, env.stream, y.rows, x.data, x.ld, x.cols, s,
+                     y.cols, beta, y.data, y.ld);
+}
+
+template <class T>
+int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
+  if (y.rows == 0 || y.cols == 0) return cudaSuccess;
+  if (y.cols <= 8) return start_combine<T, 1>(env, x, s, beta, y);
+  if (y.cols <= 16) return start_combine<T, 2>(env, x, s, beta, y);
+  return start_combine<T, 4>(env, x, s, beta, y);
+}
+
+template <class T>
+int scale_rows(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
+               dense_view<T> y) {
+  if (y.rows == 0 || y.cols == 0) return cudaSuccess;
+  if (takes_bundles(y.data, y.ld, y.cols) && takes_bundles(x.data, x.ld, x.cols)) {
+    const row_tiling t = tile_rows(y.rows, y.cols / wide<T>);
+    return core::start(axpby_kernel<T, wide<T>>, t.grid, t.block, 0, env.stream, y.rows, y.cols / wide<T>, d, alpha,
+                       x.data, x.ld, beta, y.data, y.ld);
+  }
+  const row_tiling t = tile_rows(y.rows, y.cols);
+  return core::start(axpby_kernel<T, 1>, t.grid, t.block, 0, env.stream, y.rows, y.cols, d, alpha, x.data, x.ld, beta,
+                     y.data, y.ld);
+}
+
+template <class T>
+int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
+  return scale_rows<T>(env, nullptr, alpha, x, beta, y);
+}
+
+template <class T>
+int scale_columns(const launch_env& env, const double* s, dense_view<T> x) {
+  if (x.rows == 0 || x.cols == 0) return cudaSuccess;
+  if (takes_bundles(x.data, x.ld, x.cols)) {
+    const row_tiling t = tile_rows(x.rows, x.cols / wide<T>);
+    return core::start(scale_columns_kernel<T, wide<T>>, t.grid, t.block, 0, env.stream, x.rows, x.cols / wide<T>, s,
+                       x.data, x.ld);
+  }
+  const row_tiling t = tile_rows(x.rows, x.cols);
+  return core::start(scale_columns_kernel<T, 1>, t.grid, t.block, 0, env.stream, x.rows, x.cols, s, x.data, x.ld);
+}
+
+template <class T>
+int convert(const launch_env& env, dense_view<const typename block_operations<T>::other> x, dense_view<T> y) {
+  if (y.rows == 0 || y.cols == 0) return cudaSuccess;
+  const row_tiling t = tile_rows(y.rows, y.cols);
+  return core::start(convert_kernel<T, typename block_operations<T>::other>, t.grid, t.block, 0, env.stream, y.rows,
+                     y.cols, x.data, x.ld, y.data, y.ld);
+}
+
+template <class T>
+int fill_random(const launch_env& env, std::uint64_t seed, dense_view<T> x) {
+  if (x.rows == 0 || x.cols == 0) return cudaSuccess;
+  const row_tiling t = tile_rows(x.rows, x.cols);
+  return core::start(fill_random_kernel<T>, t.grid, t.block, 0, env.stream, x.rows, x.cols, seed, x.data, x.ld);
+}
+
+}  // namespace
+
+template <class T>
+const block_operations<T>& block_on_cuda() {
+  static constexpr block_operations<T> table{
+      .gram = &gram<T>,
+      .combine = &combine<T>,
+      .axpby = &axpby<T>,
+      .scale_rows = &scale_rows<T>,
+      .scale_columns = &scale_columns<T>,
+      .convert = &convert<T>,
+      .fill_random = &fill_random<T>,
+  };
+  return table;
+}
+
+template const block_operations<float>& block_on_cuda<float>();
+template const block_operations<double>& block_on_cuda<double>();
+
+}  // namespace bcsc::kernels::vector

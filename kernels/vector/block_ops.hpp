@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "bcsc/dense.hpp"
+#include "kernels/forms/product_args.hpp"
+
+/// What block solvers need on blocks of vectors besides products with A: blocks are n x k, row-major with any leading
+/// dimension, n large and k up to some hundreds. Small matrices are in double, row-major, packed. Every element is
+/// computed in double and rounded to T once; sums run in a fixed order, so that a run repeats bit for bit.
+namespace bcsc::kernels::vector {
+
+/// A factor of a whole block: value, times *at where the context computes unless that is null.
+template <class T>
+struct factor {
+  double value = 0;
+  const T* at = nullptr;
+
+  constexpr factor(double known) : value(known) {}
+  constexpr factor(double known, const T* times) : value(known), at(times) {}
+  constexpr bool is_zero() const { return at == nullptr && value == 0; }
+  /// Reads *at.
+  constexpr double get() const { return at != nullptr ? value * static_cast<double>(*at) : value; }
+};
+
+/// Chunks of rows that gram() sums by themselves: enough for every core, as long as the partial sums stay small.
+constexpr std::int64_t num_gram_chunks(std::int64_t n, std::int64_t k, std::int64_t l) {
+  const std::int64_t entries = std::max<std::int64_t>(1, k * l);
+  const std::int64_t most = std::clamp<std::int64_t>((std::int64_t{1} << 22) / entries, 1, 1024);
+  return std::clamp<std::int64_t>((n + 63) / 64, 1, most);
+}
+
+/// Doubles of workspace (`partials`) that gram() of an n x k and an n x l block needs.
+constexpr std::int64_t num_block_partials(std::int64_t n, std::int64_t k, std::int64_t l) {
+  return num_gram_chunks(n, k, l) * k * l;
+}
+
+/// The number that fill_random gives element `index` = i * k + j: uniform in [-1, 1), of as many bits as T has.
+/// The mixing steps are those of SplitMix64 (Steele, Lea, Flood 2014).
+template <class T>
+constexpr T random_element(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t bits = seed + 0x9e3779b97f4a7c15u * (index + 1);
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+  bits ^= bits >> 31;
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f;
+  } else {
+    return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+  }
+}
+
+/// The operations of one backend. Blocks and small matrices lie where it computes. CUDA operations are asynchronous on
+/// env.stream. None allocates. Each returns a cudaError_t (0: started); the CPU returns 0. A factor of zero keeps its
+/// block out: it is not read, and NaN there does not matter.
+template <class T>
+struct block_operations {
+  using other = std::conditional_t<std::is_same_v<T, float>, double, float>;
+
+  /// G = X' Y: X n x k, Y n x l, which may be the same block; g [k x l]; partials as num_block_partials says.
+  int (*gram)(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials, double* g);
+  /// Y = X S + beta Y: X n x k, s [k x l], Y n x l, which shares no element with X.
+  int (*combine)(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y);
+  /// Y = alpha X + beta Y. X and Y are the same block or share no element.
+  int (*axpby)(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y);
+  /// Y = alpha diag(d) X + beta Y, d [n]. X and Y are the same block or share no element.
+  int (*scale_rows)(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
+                    dense_view<T> y);
+  /// X = X diag(s), s [k].
+  int (*scale_columns)(const launch_env& env, const double* s, dense_view<T> x);
+  /// Y = X, rounded to nearest where T is the narrower type.
+  int (*convert)(const launch_env& env, dense_view<const other> x, dense_view<T> y);
+  /// x(i, j) = random_element(seed, i * k + j): the same on every backend, whatever the leading dimension.
+  int (*fill_random)(const launch_env& env, std::uint64_t seed, dense_view<T> x);
+};
+
+/// For T = float and double.
+template <class T>
+const block_operations<T>& block_on_cpu();
+/// For T = float and double; only in a build with CUDA. env.stream's device is current.
+template <class T>
+const block_operations<T>& block_on_cuda();
+
+}  // namespace bcsc::kernels::vector

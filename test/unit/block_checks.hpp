@@ -1,0 +1,242 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/vector/block_ops.hpp"
+#include "test/support/operands.hpp"
+#include "test/support/oracle.hpp"
+
+/// What the operations on blocks of vectors have to do, whoever computes them. The oracle: long double, entry by entry.
+namespace bcsc::test {
+
+namespace block_ops = kernels::vector;
+
+struct block_shape {
+  std::int64_t n, k, l;
+  std::int64_t padding = 0;
+};
+
+inline std::string name_of(const block_shape& s) {
+  return std::to_string(s.n) + "x" + std::to_string(s.k) + "x" + std::to_string(s.l) + (s.padding > 0 ? "_padded" : "");
+}
+
+inline const std::vector<block_shape>& block_shapes() {
+  static const std::vector<block_shape> all{
+      {0, 3, 2},    {1, 1, 1},     {5, 3, 4, 1},     {1000, 1, 1}, {700, 8, 8}, {333, 16, 16},   {257, 33, 7},
+      {90, 70, 65}, {3001, 16, 5}, {333, 16, 12, 4}, {40, 4, 300}, {129, 0, 3}, {64, 24, 40, 3},
+  };
+  return all;
+}
+
+/// The operations of one backend on the memory of `memory`.
+template <class T>
+class block_checks {
+ public:
+  block_checks(const context& memory, const block_ops::block_operations<T>& operations,
+               const kernels::launch_env& environment, const block_shape& shape)
+      : ctx_(memory), run_(operations), env_(environment), s_(shape) {}
+
+  void all() {
+    gram();
+    combine();
+    axpby();
+    scale_rows();
+    scale_columns();
+    convert();
+    fill_random();
+  }
+
+  /// G of random blocks, for comparisons bit by bit.
+  dense_table<double> gram_of_random() { return gram_of(random(s_.n, s_.k, 1), random(s_.n, s_.l, 2)); }
+
+ private:
+  static constexpr long double u = std::numeric_limits<T>::epsilon() / 2;
+  static constexpr long double u64 = std::numeric_limits<double>::epsilon() / 2;
+
+  template <class Number = T>
+  static dense_table<Number> random(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+    test_random numbers(seed + 97);
+    dense_table<Number> table(rows, cols);
+    for (Number& entry : table.at) entry = static_cast<Number>(numbers.real());
+    return table;
+  }
+  static dense_table<T> unset(std::int64_t rows, std::int64_t cols) {
+    return {rows, cols, std::numeric_limits<T>::quiet_NaN()};
+  }
+  placement lies() const { return {.padding = s_.padding}; }
+  static void started(int status) { ASSERT_EQ(status, 0); }
+
+  /// |got - exact| <= bound, entry by entry; exact and bound from at(i, j).
+  template <class Number, class At>
+  static void expect_near(const dense_table<Number>& got, const char* what, const At& at) {
+    for (std::int64_t i = 0; i < got.rows; ++i) {
+      for (std::int64_t j = 0; j < got.cols; ++j) {
+        const auto [exact, bound] = at(i, j);
+        const long double error = std::fabs(static_cast<long double>(got(i, j)) - exact);
+        if (error <= bound) continue;  // a NaN does not pass
+        ADD_FAILURE() << what << ": entry (" << i << ", " << j << ") is " << got(i, j) << ", exact " << exact;
+        return;
+      }
+    }
+  }
+  struct near {
+    long double exact, bound;
+  };
+
+  dense_table<double> gram_of(const dense_table<T>& x, const dense_table<T>& y) {
+    operand<T> x_there(ctx_, x, lies()), y_there(ctx_, y, lies());
+    operand<double> g(ctx_, x.cols, y.cols, {});
+    operand<double> partials(ctx_, 1, block_ops::num_block_partials(x.rows, x.cols, y.cols), {});
+    const auto x_view = x_there.view(), y_view = y_there.view();
+    started(run_.gram(env_, x_view, y_view, partials.view().data, g.view().data));
+    (void)partials.read();
+    return g.read();
+  }
+
+  void gram() {
+    const auto x = random(s_.n, s_.k, 1), y = random(s_.n, s_.l, 2);
+    const auto g = gram_of(x, y);
+    expect_near(g, "gram", [&](std::int64_t a, std::int64_t b) {
+      long double sum = 0, magnitude = 0;
+      for (std::int64_t i = 0; i < s_.n; ++i) {
+        const long double term = static_cast<long double>(x(i, a)) * y(i, b);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+      return near{sum, (s_.n + 2) * u64 * magnitude};
+    });
+    const auto again = gram_of(x, y);
+    EXPECT_EQ(std::memcmp(again.at.data(), g.at.data(), g.at.size() * sizeof(double)), 0) << "gram, repeated";
+    const auto own = gram_of(x, x);
+    for (std::int64_t a = 0; a < s_.k; ++a) {
+      for (std::int64_t b = 0; b < a; ++b) EXPECT_EQ(own(a, b), own(b, a)) << "X' X is not symmetric";
+    }
+  }
+
+  void combine() {
+    const auto x = random(s_.n, s_.k, 3), y = random(s_.n, s_.l, 4);
+    const auto s = random<double>(s_.k, s_.l, 5);
+    operand<T> x_there(ctx_, x, lies());
+    operand<double> s_there(ctx_, s, {});
+    const auto x_view = x_there.view();
+    const T half = T(0.5);
+    operand<T> half_there(ctx_, dense_table<T>(1, 1, half), {});
+    const struct {
+      block_ops::factor<T> beta;
+      long double means;
+    } betas[] = {{0.0, 0}, {-1.5, -1.5L}, {{-3.0, half_there.view().data}, -1.5L}};
+    for (const auto& [beta, means] : betas) {
+      operand<T> y_there(ctx_, means == 0 ? unset(s_.n, s_.l) : y, lies());
+      started(run_.combine(env_, x_view, s_there.view().data, beta, y_there.view()));
+      expect_near(y_there.read(), "combine", [&, means = means](std::int64_t i, std::int64_t b) {
+        long double sum = means * y(i, b), magnitude = std::fabs(sum);
+        for (std::int64_t a = 0; a < s_.k; ++a) {
+          const long double term = static_cast<long double>(x(i, a)) * s(a, b);
+          sum += term;
+          magnitude += std::fabs(term);
+        }
+        return near{sum, (s_.k + 4) * u64 * magnitude + u * std::fabs(sum)};
+      });
+    }
+  }
+
+  void axpby() {
+    const auto x = random(s_.n, s_.k, 6), y = random(s_.n, s_.k, 7);
+    const auto nothing = unset(s_.n, s_.k);
+    const auto check = [&](double alpha, double beta, const dense_table<T>& from, const dense_table<T>& to) {
+      operand<T> x_there(ctx_, from, lies()), y_there(ctx_, to, lies());
+      started(run_.axpby(env_, alpha, x_there.view(), beta, y_there.view()));
+      expect_near(y_there.read(), "axpby", [&](std::int64_t i, std::int64_t j) {
+        const long double left = alpha != 0 ? alpha * static_cast<long double>(from(i, j)) : 0;
+        const long double right = beta != 0 ? beta * static_cast<long double>(to(i, j)) : 0;
+        return near{left + right, 3 * u64 * (std::fabs(left) + std::fabs(right)) + u * std::fabs(left + right)};
+      });
+    };
+    check(2.5, -0.75, x, y);
+    check(1, 0, x, nothing);
+    check(0, 3, nothing, y);
+    operand<T> both(ctx_, x, lies());
+    const auto view = both.view();
+    started(run_.axpby(env_, 1, view, 1, view));
+    expect_near(both.read(), "axpby in place", [&](std::int64_t i, std::int64_t j) {
+      return near{2 * static_cast<long double>(x(i, j)), 0};
+    });
+  }
+
+  void scale_rows() {
+    const auto x = random(s_.n, s_.k, 8), y = random(s_.n, s_.k, 9), d = random(s_.n, 1, 10);
+    operand<T> x_there(ctx_, x, lies()), y_there(ctx_, y, lies()), d_there(ctx_, d, {});
+    started(run_.scale_rows(env_, d_there.view().data, -2, x_there.view(), 0.5, y_there.view()));
+    expect_near(y_there.read(), "scale_rows", [&](std::int64_t i, std::int64_t j) {
+      const long double left = -2 * static_cast<long double>(d(i, 0)) * x(i, j), right = 0.5L * y(i, j);
+      return near{left + right, 4 * u64 * (std::fabs(left) + std::fabs(right)) + u * std::fabs(left + right)};
+    });
+  }
+
+  void scale_columns() {
+    const auto x = random(s_.n, s_.k, 11);
+    auto s = random<double>(1, s_.k, 12);
+    if (s_.k > 1) s(0, 1) = 0;
+    operand<T> x_there(ctx_, x, lies());
+    operand<double> s_there(ctx_, s, {});
+    started(run_.scale_columns(env_, s_there.view().data, x_there.view()));
+    expect_near(x_there.read(), "scale_columns", [&](std::int64_t i, std::int64_t j) {
+      const long double exact = static_cast<long double>(s(0, j)) * x(i, j);
+      return near{exact, 2 * (u + u64) * std::fabs(exact)};
+    });
+  }
+
+  void convert() {
+    using other = typename block_ops::block_operations<T>::other;
+    const auto x = random<other>(s_.n, s_.k, 13);
+    operand<other> x_there(ctx_, x, lies());
+    operand<T> y_there(ctx_, s_.n, s_.k, lies());
+    started(run_.convert(env_, x_there.view(), y_there.view()));
+    expect_near(y_there.read(), "convert", [&](std::int64_t i, std::int64_t j) {
+      return near{static_cast<long double>(static_cast<T>(x(i, j))), 0};
+    });
+  }
+
+  /// SplitMix64's first outputs for seed 0, as its authors publish them.
+  static constexpr std::uint64_t known[] = {0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f};
+
+  void fill_random() {
+    operand<T> x_there(ctx_, s_.n, s_.k, lies());
+    started(run_.fill_random(env_, 0, x_there.view()));
+    const auto x = x_there.read();
+    for (std::size_t at = 0; at < std::min(std::size(known), x.at.size()); ++at) {
+      const long double share = static_cast<long double>(known[at]) * 0x1p-63L - 1;
+      EXPECT_NEAR(static_cast<double>(x.at[at]), static_cast<double>(share), 2 * u);
+    }
+    long double sum = 0, squares = 0;
+    for (const T entry : x.at) {
+      EXPECT_TRUE(entry >= -1 && entry < 1) << entry;
+      sum += entry;
+      squares += static_cast<long double>(entry) * entry;
+    }
+    const auto count = static_cast<long double>(x.at.size());
+    if (count < 500) return;
+    EXPECT_LT(std::fabs(sum / count), 5 / std::sqrt(3 * count)) << "the mean of uniform numbers";
+    EXPECT_NEAR(static_cast<double>(squares / count), 1 / 3.0, static_cast<double>(5 / std::sqrt(11 * count)));
+    operand<T> other_seed(ctx_, s_.n, s_.k, lies());
+    started(run_.fill_random(env_, 1, other_seed.view()));
+    const auto other = other_seed.read();
+    std::size_t equal = 0;
+    for (std::size_t at = 0; at < x.at.size(); ++at) equal += x.at[at] == other.at[at] ? 1 : 0;
+    EXPECT_LT(equal, x.at.size() / 100 + 2);
+  }
+
+  context ctx_;
+  const block_ops::block_operations<T>& run_;
+  kernels::launch_env env_;
+  block_shape s_;
+};
+
+}  // namespace bcsc::test
