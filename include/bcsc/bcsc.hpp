@@ -2,6 +2,7 @@
 
 /// All of libbcsc: formats, converters, files, plans, solvers. Generated and fetched matrices: bcsc/matrices.hpp.
 #include "bcsc/advise.hpp"
+#include "bcsc/amg.hpp"
 #include "bcsc/analysis.hpp"
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/cg.hpp"

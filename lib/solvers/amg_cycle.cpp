@@ -1,0 +1,229 @@
+#include "lib/solvers/amg_cycle.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "bcsc_config.h"
+#include "converters/formats/parallel.hpp"
+#include "core/context_state.hpp"
+#include "lib/solvers/chebyshev.hpp"
+#include "lib/solvers/operator_state.hpp"
+
+namespace bcsc::solvers::amg {
+
+using core::at;
+using kernels::vector::factor;
+
+namespace {
+
+/// Lanczos' method comes from below; beyond the interval the polynomial grows.
+constexpr double safety = 1.1;
+
+template <value S>
+const kernels::vector::block_operations<S>& operations_of(backend where) {
+#if BCSC_WITH_CUDA
+  if (where == backend::cuda) return kernels::vector::block_on_cuda<S>();
+#endif
+  (void)where;
+  return kernels::vector::block_on_cpu<S>();
+}
+
+plan_options options_for(const amg_options& options) {
+  return {.cols = options.cols, .deterministic = true, .check = trust::trusted};
+}
+
+/// diag(left) A diag(right), rounded to S.
+template <value S, index I>
+spmm_plan<S> plan_with(const context& ctx, const setup_matrix& a, std::span<const double> left,
+                       std::span<const double> right, const amg_options& options) {
+  std::vector<I> row_ptr(a.row_ptr.begin(), a.row_ptr.end());
+  std::vector<I> col_ind(a.col_ind.begin(), a.col_ind.end());
+  auto values = converters::storage<S>(a.nnz(), "a level of the hierarchy");
+  converters::for_pieces(
+      converters::even_segment_cuts(a.row_ptr, a.rows), [&](std::int64_t, std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) {
+          for (std::int64_t p = a.row_ptr[at(i)]; p < a.row_ptr[at(i) + 1]; ++p) {
+            values[at(p)] = static_cast<S>(left[at(i)] * a.values[at(p)] * right[at(a.col_ind[at(p)])]);
+          }
+        }
+      });
+  const csr_matrix<S, I> scaled(a.rows, a.cols, std::move(row_ptr), std::move(col_ind), std::move(values),
+                                trust::trusted);
+  return spmm_plan<S>(ctx, scaled, options_for(options));
+}
+
+template <value S>
+spmm_plan<S> plan_scaled(const context& ctx, const setup_matrix& a, std::span<const double> left,
+                         std::span<const double> right, const amg_options& options) {
+  return a.nnz() <= std::numeric_limits<std::int32_t>::max() ? plan_with<S, std::int32_t>(ctx, a, left, right, options)
+                                                             : plan_with<S, std::int64_t>(ctx, a, left, right, options);
+}
+
+/// A full n x n matrix.
+template <value S>
+spmm_plan<S> plan_dense(const context& ctx, const std::vector<double>& entries, std::int64_t n,
+                        const amg_options& options) {
+  setup_matrix full{n, n, converters::storage<std::int64_t>(n + 1, "the inverse on the coarsest level"),
+                    converters::storage<std::int32_t>(n * n, "the inverse on the coarsest level"), entries};
+  for (std::int64_t i = 0; i < n; ++i) {
+    full.row_ptr[at(i) + 1] = (i + 1) * n;
+    for (std::int64_t j = 0; j < n; ++j) full.col_ind[at(i * n + j)] = static_cast<std::int32_t>(j);
+  }
+  const std::vector<double> ones(at(n), 1.0);
+  return plan_scaled<S>(ctx, full, ones, ones, options);
+}
+
+std::vector<double> reciprocals(const std::vector<double>& x) {
+  std::vector<double> made = x;
+  for (double& entry : made) entry = entry != 0 ? 1 / entry : 0;
+  return made;
+}
+
+}  // namespace
+
+template <value T, value S>
+v_cycle<T, S>::v_cycle(const context& ctx, hierarchy&& host, const amg_options& options)
+    : ctx_(ctx), scale_(ctx, host.levels.front().a.rows) {
+  const std::vector<double>& finest = host.levels.front().scale;
+  scale_.upload(std::vector<S>(finest.begin(), finest.end()));
+  for (std::size_t depth = 0; depth < host.levels.size(); ++depth) {
+    level& from = host.levels[depth];
+    const double upper = safety * from.largest_eigenvalue;
+    planned_level<S>& to = levels_.emplace_back(planned_level<S>{
+        plan_scaled<S>(ctx, from.a, from.scale, from.scale, options),
+        upper > 0 ? chebyshev_coefficients(options.smoother_degree, upper / options.smoother_ratio, upper, 0)
+                  : std::vector<double>{1.0},
+        std::nullopt, std::nullopt});
+    from.a = {};
+    if (depth + 1 == host.levels.size()) break;
+    const std::vector<double> roots = reciprocals(from.scale);
+    const std::vector<double>& coarse = host.levels[depth + 1].scale;
+    to.restriction.emplace(plan_scaled<S>(ctx, transpose(from.prolongator), coarse, roots, options));
+    to.prolongation.emplace(plan_scaled<S>(ctx, from.prolongator, roots, coarse, options));
+    from.prolongator = {};
+  }
+  if (!host.coarse_inverse.empty()) {
+    const auto n = static_cast<std::int64_t>(host.levels.back().scale.size());
+    coarse_inverse_.emplace(plan_dense<S>(ctx, host.coarse_inverse, n, options));
+  }
+
+  const auto count = [&](const std::optional<spmm_plan<S>>& plan) {
+    if (plan) plan_workspace_ = std::max(plan_workspace_, static_cast<std::int64_t>(plan->workspace_bytes()));
+  };
+  for (const planned_level<S>& level : levels_) {
+    plan_workspace_ = std::max(plan_workspace_, static_cast<std::int64_t>(level.a.workspace_bytes()));
+    count(level.restriction);
+    count(level.prolongation);
+  }
+  count(coarse_inverse_);
+}
+
+template <value T, value S>
+std::int64_t v_cycle<T, S>::workspace_bytes(std::int64_t k) const {
+  std::int64_t bytes = plan_workspace_;
+  for (const planned_level<S>& level : levels_) bytes += 4 * block_bytes<S>(level.a.facts().rows, k);
+  // A result in fp32 is widened before it is added.
+  if (!std::is_same_v<T, S>) bytes += block_bytes<T>(levels_.front().a.facts().rows, k);
+  return bytes;
+}
+
+template <value T, value S>
+void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<T> beta, const dense_view<T>& z,
+                          const apply_options& options) const {
+  const std::int64_t k = r.cols;
+  workspace_cutter cutter(options.workspace);
+  run now{{.stream = options.stream}, {ctx_.threads(), options.stream, ctx_.device().num_multiprocessors}, {}};
+  for (const planned_level<S>& level : levels_) {
+    const auto next = [&] { return cutter.block<S>(level.a.facts().rows, k); };
+    now.levels.push_back({.b = next(), .x = next(), .t = next(), .y = next()});
+  }
+  const blocks finest = now.levels.front();
+  const auto as_factor = [](const scalar<T>& s) {
+    return s.pointer() != nullptr ? factor<T>(1, s.pointer()) : factor<T>(static_cast<double>(s.value()));
+  };
+  const auto& ops = operations_of<S>(ctx_.kind());
+  const auto scale = [&](const dense_view<const S>& from, const dense_view<S>& to) {
+    started(ops.scale_rows(now.env, scale_.data(), 1, from, 0, to), "scale_rows");
+  };
+
+  if constexpr (std::is_same_v<T, S>) {
+    now.options.workspace = cutter.rest();
+    scale(r, finest.b);
+    solve(now, 0);
+    started(ops.scale_rows(now.env, scale_.data(), as_factor(alpha), finest.x, as_factor(beta), z), "scale_rows");
+  } else {
+    const dense_view<T> wide = cutter.block<T>(z.rows, k);
+    now.options.workspace = cutter.rest();
+    const auto& wide_ops = operations_of<T>(ctx_.kind());
+    started(ops.convert(now.env, r, finest.b), "convert");
+    scale(finest.b, finest.b);
+    solve(now, 0);
+    scale(finest.x, finest.x);
+    started(wide_ops.convert(now.env, finest.x, wide), "convert");
+    started(wide_ops.axpby(now.env, as_factor(alpha), wide, as_factor(beta), z), "axpby");
+  }
+}
+
+template <value T, value S>
+void v_cycle<T, S>::solve(const run& now, std::size_t depth) const {
+  const planned_level<S>& level = levels_[depth];
+  const blocks& here = now.levels[depth];
+  if (!level.restriction) {
+    if (coarse_inverse_) {
+      multiply(now, *coarse_inverse_, 1, here.b, 0, here.x);
+    } else {
+      smooth(now, depth, false);
+    }
+    return;
+  }
+  const blocks& below = now.levels[depth + 1];
+  smooth(now, depth, false);
+  multiply(now, level.a, -1, here.x, 1, here.b);
+  multiply(now, *level.restriction, 1, here.b, 0, below.b);
+  solve(now, depth + 1);
+  multiply(now, *level.prolongation, 1, below.x, 0, here.t);
+  add(now, 1, here.t, 1, here.x);
+  multiply(now, level.a, -1, here.t, 1, here.b);
+  smooth(now, depth, true);
+}
+
+template <value T, value S>
+void v_cycle<T, S>::smooth(const run& now, std::size_t depth, bool adds) const {
+  const planned_level<S>& level = levels_[depth];
+  const blocks& here = now.levels[depth];
+  const std::vector<double>& q = level.smoother;
+  // The powers above the last step's, between the two spare blocks; the last step into x.
+  dense_view<S> sum = here.t, next = here.y;
+  for (std::size_t j = q.size() - 1; j > 0; --j) {
+    add(now, q[j], here.b, 0, next);
+    if (j + 1 < q.size()) multiply(now, level.a, 1, sum, 1, next);
+    std::swap(sum, next);
+  }
+  add(now, q[0], here.b, adds ? 1 : 0, here.x);
+  if (q.size() > 1) multiply(now, level.a, 1, sum, 1, here.x);
+}
+
+template <value T, value S>
+void v_cycle<T, S>::multiply(const run& now, const spmm_plan<S>& a, S alpha, const dense_view<S>& x, S beta,
+                             const dense_view<S>& y) const {
+  a.run(alpha, x, beta, y, now.options);
+}
+
+template <value T, value S>
+void v_cycle<T, S>::add(const run& now, double alpha, const dense_view<S>& x, double beta,
+                        const dense_view<S>& y) const {
+  started(operations_of<S>(ctx_.kind()).axpby(now.env, alpha, x, beta, y), "axpby");
+}
+
+template <value T, value S>
+void v_cycle<T, S>::started(int status, const char* what) const {
+  core::check_launch(ctx_.state(), status, what);
+}
+
+template class v_cycle<float, float>;
+template class v_cycle<double, double>;
+template class v_cycle<double, float>;
+
+}  // namespace bcsc::solvers::amg

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bcsc/linear_operator.hpp"
+#include "bcsc/plan.hpp"
+#include "kernels/vector/block_ops.hpp"
+#include "lib/solvers/amg_hierarchy.hpp"
+#include "lib/solvers/context_array.hpp"
+
+namespace bcsc::solvers::amg {
+
+/// A level made ready for products, all of it scaled: with D the diagonal of its A, S = D^-1/2 A D^-1/2, and the
+/// prolongator scaled likewise on both sides. So smoothing needs no diagonal, and fp32 no care for A's magnitude.
+template <value S>
+struct planned_level {
+  spmm_plan<S> a;
+  std::vector<double> smoother;  ///< Chebyshev coefficients, of powers of a
+  /// Not on the last level.
+  std::optional<spmm_plan<S>> restriction, prolongation;
+};
+
+/// A V-cycle in type S between vectors of type T: z = M^-1 r.
+/// Horner's scheme for the polynomials, the second of them into the sum itself: a product fused with its addition each
+/// time, and one pass besides.
+template <value T, value S>
+class v_cycle {
+ public:
+  /// Takes the hierarchy apart as it plans.
+  v_cycle(const context& ctx, hierarchy&& host, const amg_options& options);
+
+  std::int64_t workspace_bytes(std::int64_t k) const;
+  /// Z = alpha M^-1 R + beta Z; row-major blocks, workspace as above.
+  void apply(scalar<T> alpha, const dense_view<const T>& r, scalar<T> beta, const dense_view<T>& z,
+             const apply_options& options) const;
+
+ private:
+  /// What a level works on: b (its right-hand side, which the cycle uses up), x (its result), and two spare blocks.
+  struct blocks {
+    dense_view<S> b, x, t, y;
+  };
+  struct run {
+    run_options options;  ///< stream, and the plans' workspace
+    kernels::launch_env env;
+    std::vector<blocks> levels;
+  };
+
+  /// x from b, from this level down.
+  void solve(const run& now, std::size_t depth) const;
+  /// x = q(A) b, or x += q(A) b.
+  void smooth(const run& now, std::size_t depth, bool adds) const;
+
+  void multiply(const run& now, const spmm_plan<S>& a, S alpha, const dense_view<S>& x, S beta,
+                const dense_view<S>& y) const;
+  /// y = alpha x + beta y.
+  void add(const run& now, double alpha, const dense_view<S>& x, double beta, const dense_view<S>& y) const;
+  void started(int status, const char* what) const;
+
+  context ctx_;
+  std::vector<planned_level<S>> levels_;
+  std::optional<spmm_plan<S>> coarse_inverse_;
+  context_array<S> scale_;  ///< D^-1/2 of the finest level
+  std::int64_t plan_workspace_ = 0;
+};
+
+}  // namespace bcsc::solvers::amg

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/solvers/setup_matrix.hpp"
+
+namespace bcsc::solvers {
+
+/// The ends of a spectrum as a few steps see them: `largest` is a little too small, `smallest` may be far too large.
+struct spectrum {
+  double smallest = 0, largest = 0;
+};
+
+/// Of S A S with S = diag(scale) and a symmetric A. At most `steps` steps from a random vector, without
+/// reorthogonalisation, which the ends do not need. Source: Lanczos 1950; Sturm counts as in Golub and Van Loan, 8.4.
+spectrum estimate_spectrum(const setup_matrix& a, std::span<const double> scale, int steps);
+
+/// How far the entries contradict symmetry: |x'Ay - y'Ax| for random x and y, relative to |x|'|A||y|.
+double asymmetry(const setup_matrix& a);
+
+}  // namespace bcsc::solvers
