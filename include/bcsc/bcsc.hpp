@@ -19,6 +19,7 @@
 #include "bcsc/linear_operator.hpp"
 #include "bcsc/order.hpp"
 #include "bcsc/plan.hpp"
+#include "bcsc/preconditioners.hpp"
 #include "bcsc/reference.hpp"
 #include "bcsc/registry.hpp"
 #include "bcsc/spmm.hpp"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "core/buffer.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/format.hpp"
@@ -57,19 +56,6 @@ solvers::amg::near_nullspace vectors_for(std::int64_t rows, const amg_options& o
   return made;
 }
 
-/// A as the set-up computes with it, from wherever it lies.
-template <value T, index I>
-solvers::setup_matrix on_host(const csr_view<T, I>& a) {
-  if (a.space == memory_space::host) {
-    validate(a);
-    return solvers::to_setup(a);
-  }
-  const auto row_ptr = core::copy_to_host(a.row_ptr, a.space);
-  const auto col_ind = core::copy_to_host(a.col_ind, a.space);
-  const auto values = core::copy_to_host(a.values, a.space);
-  return on_host(csr_view<T, I>{a.rows, a.cols, row_ptr, col_ind, values, memory_space::host});
-}
-
 amg_facts describe(const solvers::amg::hierarchy& built, value_type precision) {
   amg_facts facts;
   double nnz = 0, rows = 0;
@@ -114,7 +100,7 @@ typename amg_preconditioner<T>::parts amg_preconditioner<T>::make(const context&
     guard.emplace(ctx.device().device);
   }
   return core::guarded(ctx.state(), "the set-up of an AMG preconditioner", [&]() -> parts {
-    solvers::amg::hierarchy built = solvers::amg::build(on_host(a), vectors_for(a.rows, options), options);
+    solvers::amg::hierarchy built = solvers::amg::build(solvers::to_setup(a), vectors_for(a.rows, options), options);
     const bool single = std::is_same_v<T, float> || options.single_precision;
     auto facts = std::make_shared<amg_facts>(describe(built, single ? value_type::fp32 : value_type::fp64));
     linear_operator<T> m = single ? cycle_operator<T, float>(ctx, std::move(built), options)

@@ -1,70 +1,28 @@
 #include "lib/solvers/amg_cycle.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
-#include "bcsc_config.h"
 #include "converters/formats/parallel.hpp"
 #include "core/context_state.hpp"
+#include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/chebyshev.hpp"
 #include "lib/solvers/operator_state.hpp"
+#include "lib/solvers/scaled_plan.hpp"
 
 namespace bcsc::solvers::amg {
 
 using core::at;
-using kernels::vector::factor;
 
 namespace {
 
 /// Lanczos' method comes from below; beyond the interval the polynomial grows.
 constexpr double safety = 1.1;
 
-template <value S>
-const kernels::vector::block_operations<S>& operations_of(backend where) {
-#if BCSC_WITH_CUDA
-  if (where == backend::cuda) return kernels::vector::block_on_cuda<S>();
-#endif
-  (void)where;
-  return kernels::vector::block_on_cpu<S>();
-}
-
-plan_options options_for(const amg_options& options) {
-  return {.cols = options.cols, .deterministic = true, .check = trust::trusted};
-}
-
-/// diag(left) A diag(right), rounded to S.
-template <value S, index I>
-spmm_plan<S> plan_with(const context& ctx, const setup_matrix& a, std::span<const double> left,
-                       std::span<const double> right, const amg_options& options) {
-  std::vector<I> row_ptr(a.row_ptr.begin(), a.row_ptr.end());
-  std::vector<I> col_ind(a.col_ind.begin(), a.col_ind.end());
-  auto values = converters::storage<S>(a.nnz(), "a level of the hierarchy");
-  converters::for_pieces(
-      converters::even_segment_cuts(a.row_ptr, a.rows), [&](std::int64_t, std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-          for (std::int64_t p = a.row_ptr[at(i)]; p < a.row_ptr[at(i) + 1]; ++p) {
-            values[at(p)] = static_cast<S>(left[at(i)] * a.values[at(p)] * right[at(a.col_ind[at(p)])]);
-          }
-        }
-      });
-  const csr_matrix<S, I> scaled(a.rows, a.cols, std::move(row_ptr), std::move(col_ind), std::move(values),
-                                trust::trusted);
-  return spmm_plan<S>(ctx, scaled, options_for(options));
-}
-
-template <value S>
-spmm_plan<S> plan_scaled(const context& ctx, const setup_matrix& a, std::span<const double> left,
-                         std::span<const double> right, const amg_options& options) {
-  return a.nnz() <= std::numeric_limits<std::int32_t>::max() ? plan_with<S, std::int32_t>(ctx, a, left, right, options)
-                                                             : plan_with<S, std::int64_t>(ctx, a, left, right, options);
-}
-
 /// A full n x n matrix.
 template <value S>
-spmm_plan<S> plan_dense(const context& ctx, const std::vector<double>& entries, std::int64_t n,
-                        const amg_options& options) {
+spmm_plan<S> plan_dense(const context& ctx, const std::vector<double>& entries, std::int64_t n, std::int64_t cols) {
   setup_matrix full{n, n, converters::storage<std::int64_t>(n + 1, "the inverse on the coarsest level"),
                     converters::storage<std::int32_t>(n * n, "the inverse on the coarsest level"), entries};
   for (std::int64_t i = 0; i < n; ++i) {
@@ -72,7 +30,7 @@ spmm_plan<S> plan_dense(const context& ctx, const std::vector<double>& entries, 
     for (std::int64_t j = 0; j < n; ++j) full.col_ind[at(i * n + j)] = static_cast<std::int32_t>(j);
   }
   const std::vector<double> ones(at(n), 1.0);
-  return plan_scaled<S>(ctx, full, ones, ones, options);
+  return plan_scaled<S>(ctx, full, ones, ones, cols);
 }
 
 std::vector<double> reciprocals(const std::vector<double>& x) {
@@ -92,7 +50,7 @@ v_cycle<T, S>::v_cycle(const context& ctx, hierarchy&& host, const amg_options& 
     level& from = host.levels[depth];
     const double upper = safety * from.largest_eigenvalue;
     planned_level<S>& to = levels_.emplace_back(planned_level<S>{
-        plan_scaled<S>(ctx, from.a, from.scale, from.scale, options),
+        plan_scaled<S>(ctx, from.a, from.scale, from.scale, options.cols),
         upper > 0 ? chebyshev_coefficients(options.smoother_degree, upper / options.smoother_ratio, upper, 0)
                   : std::vector<double>{1.0},
         std::nullopt, std::nullopt});
@@ -100,13 +58,13 @@ v_cycle<T, S>::v_cycle(const context& ctx, hierarchy&& host, const amg_options& 
     if (depth + 1 == host.levels.size()) break;
     const std::vector<double> roots = reciprocals(from.scale);
     const std::vector<double>& coarse = host.levels[depth + 1].scale;
-    to.restriction.emplace(plan_scaled<S>(ctx, transpose(from.prolongator), coarse, roots, options));
-    to.prolongation.emplace(plan_scaled<S>(ctx, from.prolongator, roots, coarse, options));
+    to.restriction.emplace(plan_scaled<S>(ctx, transpose(from.prolongator), coarse, roots, options.cols));
+    to.prolongation.emplace(plan_scaled<S>(ctx, from.prolongator, roots, coarse, options.cols));
     from.prolongator = {};
   }
   if (!host.coarse_inverse.empty()) {
     const auto n = static_cast<std::int64_t>(host.levels.back().scale.size());
-    coarse_inverse_.emplace(plan_dense<S>(ctx, host.coarse_inverse, n, options));
+    coarse_inverse_.emplace(plan_dense<S>(ctx, host.coarse_inverse, n, options.cols));
   }
 
   const auto count = [&](const std::optional<spmm_plan<S>>& plan) {
@@ -134,16 +92,13 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
                           const apply_options& options) const {
   const std::int64_t k = r.cols;
   workspace_cutter cutter(options.workspace);
-  run now{{.stream = options.stream}, {ctx_.threads(), options.stream, ctx_.device().num_multiprocessors}, {}};
+  run now{{.stream = options.stream}, environment_of(ctx_, options.stream), {}};
   for (const planned_level<S>& level : levels_) {
     const auto next = [&] { return cutter.block<S>(level.a.facts().rows, k); };
     now.levels.push_back({.b = next(), .x = next(), .t = next(), .y = next()});
   }
   const blocks finest = now.levels.front();
-  const auto as_factor = [](const scalar<T>& s) {
-    return s.pointer() != nullptr ? factor<T>(1, s.pointer()) : factor<T>(static_cast<double>(s.value()));
-  };
-  const auto& ops = operations_of<S>(ctx_.kind());
+  const auto& ops = block_operations_of<S>(ctx_.kind());
   const auto scale = [&](const dense_view<const S>& from, const dense_view<S>& to) {
     started(ops.scale_rows(now.env, scale_.data(), 1, from, 0, to), "scale_rows");
   };
@@ -156,7 +111,7 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
   } else {
     const dense_view<T> wide = cutter.block<T>(z.rows, k);
     now.options.workspace = cutter.rest();
-    const auto& wide_ops = operations_of<T>(ctx_.kind());
+    const auto& wide_ops = block_operations_of<T>(ctx_.kind());
     started(ops.convert(now.env, r, finest.b), "convert");
     scale(finest.b, finest.b);
     solve(now, 0);
@@ -193,16 +148,7 @@ template <value T, value S>
 void v_cycle<T, S>::smooth(const run& now, std::size_t depth, bool adds) const {
   const planned_level<S>& level = levels_[depth];
   const blocks& here = now.levels[depth];
-  const std::vector<double>& q = level.smoother;
-  // The powers above the last step's, between the two spare blocks; the last step into x.
-  dense_view<S> sum = here.t, next = here.y;
-  for (std::size_t j = q.size() - 1; j > 0; --j) {
-    add(now, q[j], here.b, 0, next);
-    if (j + 1 < q.size()) multiply(now, level.a, 1, sum, 1, next);
-    std::swap(sum, next);
-  }
-  add(now, q[0], here.b, adds ? 1 : 0, here.x);
-  if (q.size() > 1) multiply(now, level.a, 1, sum, 1, here.x);
+  polynomial_step<S>{level.a, level.smoother, now.env, now.options}.run(here.b, here.x, adds, here.t, here.y);
 }
 
 template <value T, value S>
@@ -214,7 +160,7 @@ void v_cycle<T, S>::multiply(const run& now, const spmm_plan<S>& a, S alpha, con
 template <value T, value S>
 void v_cycle<T, S>::add(const run& now, double alpha, const dense_view<S>& x, double beta,
                         const dense_view<S>& y) const {
-  started(operations_of<S>(ctx_.kind()).axpby(now.env, alpha, x, beta, y), "axpby");
+  started(block_operations_of<S>(ctx_.kind()).axpby(now.env, alpha, x, beta, y), "axpby");
 }
 
 template <value T, value S>

@@ -24,8 +24,6 @@ struct planned_level {
 };
 
 /// A V-cycle in type S between vectors of type T: z = M^-1 r.
-/// Horner's scheme for the polynomials, the second of them into the sum itself: a product fused with its addition each
-/// time, and one pass besides.
 template <value T, value S>
 class v_cycle {
  public:

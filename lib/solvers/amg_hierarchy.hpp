@@ -29,8 +29,4 @@ struct hierarchy {
 /// symmetric or positive definite; error{out_of_memory}.
 hierarchy build(setup_matrix a, near_nullspace vectors, const amg_options& options);
 
-/// The inverse of a symmetric matrix with a diagonal of ones, by Cholesky; rows that depend on others, and rows without
-/// a diagonal entry, get zeros: then it is a generalised inverse. Throws error{invalid_argument} for an indefinite one.
-std::vector<double> invert(const setup_matrix& a, const std::vector<double>& scale);
-
 }  // namespace bcsc::solvers::amg

@@ -1,6 +1,10 @@
 #include "lib/solvers/chebyshev.hpp"
 
 #include <cstddef>
+#include <utility>
+
+#include "core/context_state.hpp"
+#include "lib/solvers/block_backend.hpp"
 
 namespace bcsc::solvers {
 
@@ -24,5 +28,26 @@ std::vector<double> chebyshev_coefficients(int steps, double lower, double upper
   }
   return x;
 }
+
+template <value S>
+void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, bool adds, dense_view<S> spare,
+                             dense_view<S> other) const {
+  const context& ctx = a.where();
+  const auto begin = [&](double coefficient, double beta, const dense_view<S>& sum) {
+    core::check_launch(ctx.state(), block_operations_of<S>(ctx.kind()).axpby(env, coefficient, b, beta, sum), "axpby");
+  };
+  // The higher powers between the two spare blocks, the last step into x.
+  const std::size_t highest = coefficients.size() - 1;
+  for (std::size_t j = highest; j > 0; --j) {
+    begin(coefficients[j], 0, other);
+    if (j < highest) a.run(S{1}, spare, S{1}, other, options);
+    std::swap(spare, other);
+  }
+  begin(coefficients[0], adds ? 1 : 0, x);
+  if (highest > 0) a.run(S{1}, spare, S{1}, x, options);
+}
+
+template struct polynomial_step<float>;
+template struct polynomial_step<double>;
 
 }  // namespace bcsc::solvers

@@ -1,10 +1,9 @@
 #include "lib/solvers/setup_matrix.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <string>
 
 #include "converters/formats/parallel.hpp"
+#include "core/buffer.hpp"
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
@@ -118,6 +117,13 @@ constexpr std::uint64_t mix(std::uint64_t x) {  // the output function of splitm
 
 template <value T, index I>
 setup_matrix to_setup(const csr_view<T, I>& a) {
+  if (a.space == memory_space::device) {
+    const auto row_ptr = core::copy_to_host(a.row_ptr, a.space);
+    const auto col_ind = core::copy_to_host(a.col_ind, a.space);
+    const auto values = core::copy_to_host(a.values, a.space);
+    return to_setup(csr_view<T, I>{a.rows, a.cols, row_ptr, col_ind, values, memory_space::host});
+  }
+  validate(a);
   setup_matrix made;
   made.rows = core::narrow<std::int32_t>(a.rows, "rows");
   made.cols = core::narrow<std::int32_t>(a.cols, "cols");

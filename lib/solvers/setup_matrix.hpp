@@ -21,7 +21,8 @@ struct setup_matrix {
   std::int64_t nnz() const { return static_cast<std::int64_t>(values.size()); }
 };
 
-/// A copy. Throws error{size_overflow} for more than 2^31 - 1 rows or columns.
+/// A copy, checked, from wherever A lies (on a device: the current one). Throws what validate() throws, and
+/// error{size_overflow} for more than 2^31 - 1 rows or columns.
 template <value T, index I>
 setup_matrix to_setup(const csr_view<T, I>& a);
 

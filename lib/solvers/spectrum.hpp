@@ -16,7 +16,8 @@ struct spectrum {
 /// reorthogonalisation, which the ends do not need. Source: Lanczos 1950; Sturm counts as in Golub and Van Loan, 8.4.
 spectrum estimate_spectrum(const setup_matrix& a, std::span<const double> scale, int steps);
 
-/// How far the entries contradict symmetry: |x'Ay - y'Ax| for random x and y, relative to |x|'|A||y|.
-double asymmetry(const setup_matrix& a);
+/// Throws error{invalid_argument} if x'Ay and y'Ax differ by more than rounding for random x and y, or are not finite:
+/// two products instead of a transpose.
+void require_symmetric(const setup_matrix& a);
 
 }  // namespace bcsc::solvers
