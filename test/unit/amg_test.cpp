@@ -1,0 +1,99 @@
+// Smoothed aggregation as a preconditioner: what it does to conjugate gradients of the tests' own, and what it refuses.
+#include "bcsc/amg.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "bcsc/generate.hpp"
+#include "test/support/code_of.hpp"
+#include "test/unit/preconditioner_support.hpp"
+
+namespace bcsc::test {
+
+namespace {
+
+class an_amg : public testing::TestWithParam<backend> {
+ protected:
+  std::optional<context> ctx = context_of(GetParam());
+};
+
+/// Without smoothed prolongators or with a smoother that damps nothing the count grows with the grid.
+TEST_P(an_amg, needs_about_as_many_iterations_on_any_grid) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  for (const std::int64_t size : {12, 18, 24}) {
+    const sparse_case a = laplace({.nx = size, .ny = size, .nz = size});
+    const amg_preconditioner<double> m(*ctx, csr_of<double>(a));
+    EXPECT_GT(std::ssize(m.facts().levels), 1) << size;
+    EXPECT_LE(count_iterations(a, m.as_operator()), 20) << size;
+  }
+}
+
+TEST_P(an_amg, is_symmetric_and_positive_definite) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const sparse_case a = laplace({.nx = 12, .ny = 11, .nz = 10, .across = 0.5});
+  expect_symmetric_positive(amg_preconditioner<double>(*ctx, csr_of<double>(a)).as_operator(), 1e-12);
+  expect_symmetric_positive(
+      amg_preconditioner<double>(*ctx, csr_of<double>(a), {.single_precision = true}).as_operator(), 1e-4);
+}
+
+TEST_P(an_amg, stores_single_precision_for_a_solver_in_double) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const sparse_case a = laplace({.nx = 16, .ny = 16, .nz = 16});
+  const amg_preconditioner<double> full(*ctx, csr_of<double>(a)),
+      single(*ctx, csr_of<double>(a), {.single_precision = true});
+  EXPECT_EQ(single.facts().precision, value_type::fp32);
+  EXPECT_LE(count_iterations(a, single.as_operator()), count_iterations(a, full.as_operator()) + 1);
+}
+
+TEST_P(an_amg, of_few_rows_is_the_inverse) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const sparse_case a = laplace({.nx = 6, .ny = 5, .nz = 4});
+  const amg_preconditioner<double> m(*ctx, csr_of<double>(a));
+  EXPECT_EQ(std::ssize(m.facts().levels), 1);
+  EXPECT_TRUE(m.facts().coarse_inverse);
+  const Eigen::MatrixXd product = dense_of(m.as_operator()) * to_eigen(a);
+  EXPECT_LT((product - Eigen::MatrixXd::Identity(a.rows, a.rows)).norm(), 1e-10);
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, an_amg, testing::Values(backend::cpu, backend::cuda),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST(amg, is_the_same_for_any_number_of_threads) {
+  const sparse_case a = laplace({.nx = 20, .ny = 19, .nz = 18});
+  const auto r = random_block(a.rows, 3, 7);
+  const auto one = apply(amg_preconditioner<double>(context::cpu(1), csr_of<double>(a)).as_operator(), r);
+  for (const int threads : {2, 3, 7}) {
+    const amg_preconditioner<double> m(context::cpu(threads), csr_of<double>(a));
+    EXPECT_EQ(apply(m.as_operator(), r).at, one.at) << threads;
+  }
+}
+
+TEST(amg, refuses_what_it_cannot_take) {
+  const context ctx = context::cpu(1);
+  const auto code = [&](const sparse_case& a, const amg_options& options = {}) {
+    return code_of([&] { amg_preconditioner<double>(ctx, csr_of<double>(a), options); });
+  };
+  const sparse_case good = laplace({.nx = 4, .ny = 4, .nz = 4});
+  EXPECT_EQ(code({"wide", 2, 3, {{0, 0, 1}, {1, 1, 1}}}), errc::size_mismatch);
+  EXPECT_EQ(code(from_entries(2, {{0, 0, 1}, {1, 1, -1}})), errc::invalid_argument);
+  EXPECT_EQ(code(from_entries(2, {{0, 0, 1}, {1, 0, 1}})), errc::invalid_argument);
+  EXPECT_EQ(code(from_entries(2, {{0, 0, std::numeric_limits<double>::quiet_NaN()}, {1, 1, 1}})),
+            errc::invalid_argument);
+  for (const amg_options& wrong : {amg_options{.block = 0},
+                                   {.block = 3},
+                                   {.strength = 1},
+                                   {.strength = -0.5},
+                                   {.smoother_degree = 0},
+                                   {.smoother_degree = 9},
+                                   {.smoother_ratio = 1},
+                                   {.max_levels = 0},
+                                   {.max_coarse = 0},
+                                   {.cols = 0}}) {
+    EXPECT_EQ(code(good, wrong), errc::invalid_argument);
+  }
+}
+
+}  // namespace
+
+}  // namespace bcsc::test
