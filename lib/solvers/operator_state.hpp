@@ -37,7 +37,8 @@ class workspace_cutter {
     rest_ = rest_.subspan(core::at(block_bytes<T>(n, k)));
     return {data, n, k};
   }
-  std::span<std::byte> rest() const { return rest_; }
+  /// Nothing left has no address: what lies behind the workspace need not be the device's memory.
+  std::span<std::byte> rest() const { return rest_.empty() ? std::span<std::byte>() : rest_; }
 
  private:
   std::span<std::byte> rest_;
