@@ -35,10 +35,11 @@ BCSC_EXPORT linear_operator<T> block_jacobi_preconditioner(const context& ctx, c
 
 struct chebyshev_options {
   int degree = 8;  ///< steps of the Chebyshev iteration, 1 .. 16: degree - 1 products each time
-  /// The polynomial is made for the spectrum of D^-1 A from its end down to a `ratio`-th of that (above 1). 0: down to
-  /// the smallest eigenvalue that `lanczos_steps` steps see.
+  /// The polynomial is made for the spectrum of D^-1 A from its end down to a `ratio`-th of that (above 1). 0:
+  /// degree^2, at least 4. Below that CG has few eigenvalues to deal with, and a longer interval is damped less all
+  /// over.
   double ratio = 0;
-  int lanczos_steps = 20;  ///< on the host, to find the ends of the spectrum, 2 .. 1000
+  int lanczos_steps = 20;  ///< on the host, to find the end of the spectrum, 2 .. 1000
   std::int64_t cols = 1;   ///< the number of vectors it will mostly be applied to; any number runs
 };
 

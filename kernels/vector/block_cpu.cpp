@@ -3,6 +3,7 @@
 
 #include "bcsc_config.h"
 #include "kernels/vector/block_ops.hpp"
+#include "kernels/vector/vector_ops.hpp"
 
 #if BCSC_WITH_OPENMP
 #include <omp.h>
@@ -44,8 +45,7 @@ void for_each_part(const launch_env& env, std::int64_t n, std::int64_t chunks, d
 /// Calls visit(i) for every row of an n x k block, where a row takes `work` multiplications.
 template <class Visit>
 void for_each_row(const launch_env& env, std::int64_t n, double work, const Visit& visit) {
-  const std::int64_t chunks = std::clamp<std::int64_t>((n + 63) / 64, 1, 1024);
-  for_each_part(env, n, chunks, static_cast<double>(n) * work,
+  for_each_part(env, n, num_chunks(n), static_cast<double>(n) * work,
                 [&](std::int64_t, std::int64_t first, std::int64_t last) {
                   for (std::int64_t i = first; i < last; ++i) visit(i);
                 });
@@ -117,39 +117,25 @@ int combine(const launch_env& env, dense_view<const T> x, const double* s, facto
   return 0;
 }
 
-/// a x + b y with what a factor of zero means.
-template <class T>
-T weighted(double a, const T& x, double b, const T& y) {
-  const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
-  return static_cast<T>(left + right);
-}
-
-template <class T>
-int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
-  if (y.rows == 0 || y.cols == 0) return 0;
-  const double a = alpha.get(), b = beta.get();
-  for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
-    const T* const from = x.data + i * x.ld;
-    T* const to = y.data + i * y.ld;
-#pragma omp simd
-    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(a, from[j], b, to[j]);
-  });
-  return 0;
-}
-
+/// d may be null: all ones.
 template <class T>
 int scale_rows(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
                dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return 0;
   const double a = alpha.get(), b = beta.get();
   for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
-    const double weight = a != 0 ? a * static_cast<double>(d[i]) : 0;
+    const double weight = d != nullptr && a != 0 ? a * static_cast<double>(d[i]) : a;
     const T* const from = x.data + i * x.ld;
     T* const to = y.data + i * y.ld;
 #pragma omp simd
     for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], b, to[j]);
   });
   return 0;
+}
+
+template <class T>
+int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
+  return scale_rows<T>(env, nullptr, alpha, x, beta, y);
 }
 
 template <class T>

@@ -65,13 +65,6 @@ bool takes_bundles(const T* data, std::int64_t ld, std::int64_t cols) {
   return cols % wide<T> == 0 && ld % wide<T> == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-/// a x + b y with what a factor of zero means.
-template <class T>
-__device__ T weighted(double a, T x, double b, T y) {
-  const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
-  return static_cast<T>(left + right);
-}
-
 /// y = alpha d x + beta y; d may be null: all ones.
 template <class T, int Wide>
 __global__ void axpby_kernel(std::int64_t n, std::int64_t width, const T* d, factor<T> alpha, const T* x,

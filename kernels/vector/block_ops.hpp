@@ -25,6 +25,13 @@ struct factor {
   constexpr double get() const { return at != nullptr ? value * static_cast<double>(*at) : value; }
 };
 
+/// a x + b y, rounded once; a factor of zero leaves its element out, NaN as well.
+template <class T>
+constexpr T weighted(double a, T x, double b, T y) {
+  const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
+  return static_cast<T>(left + right);
+}
+
 /// Chunks of rows that gram() sums by themselves: enough for every core, as long as the partial sums stay small.
 constexpr std::int64_t num_gram_chunks(std::int64_t n, std::int64_t k, std::int64_t l) {
   const std::int64_t entries = std::max<std::int64_t>(1, k * l);

@@ -115,7 +115,7 @@ void executor<T>::check_spaces(const dense_view<const T>& b, const dense_view<T>
   check(c.data, "C");
   check(alpha.pointer(), "alpha");
   check(beta.pointer(), "beta");
-  check(run.workspace.data(), "workspace");
+  if (!run.workspace.empty()) check(run.workspace.data(), "workspace");
 }
 
 template <number T>

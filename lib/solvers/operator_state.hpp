@@ -37,8 +37,7 @@ class workspace_cutter {
     rest_ = rest_.subspan(core::at(block_bytes<T>(n, k)));
     return {data, n, k};
   }
-  /// Nothing left has no address: what lies behind the workspace need not be the device's memory.
-  std::span<std::byte> rest() const { return rest_.empty() ? std::span<std::byte>() : rest_; }
+  std::span<std::byte> rest() const { return rest_; }
 
  private:
   std::span<std::byte> rest_;

@@ -128,8 +128,8 @@ interval interval_for(const solvers::setup_matrix& a, const std::vector<double>&
                ends.smallest);
   }
   const double upper = safety * ends.largest;
-  constexpr double widest = 1e-6;
-  return {options.ratio > 0 ? upper / options.ratio : std::max(ends.smallest, widest * upper), upper};
+  const double degree = options.degree;
+  return {upper / (options.ratio > 0 ? options.ratio : std::max(4.0, degree * degree)), upper};
 }
 
 /// A - shift D.

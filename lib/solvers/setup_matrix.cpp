@@ -7,6 +7,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
+#include "kernels/vector/block_ops.hpp"
 
 namespace bcsc::solvers {
 
@@ -104,13 +105,6 @@ void require_memory(const setup_matrix& a, const setup_matrix& b, std::int64_t w
   core::fail(errc::out_of_memory, "{} has {} entries: {} are needed to compute it, {} are available", what,
              core::count_text(entries), core::bytes_text(core::saturating_product(entries, entry_bytes)),
              core::bytes_text(available));
-}
-
-constexpr std::uint64_t mix(std::uint64_t x) {  // the output function of splitmix64 (Steele, Lea and Flood 2014)
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
 }
 
 }  // namespace
@@ -252,7 +246,7 @@ double dot(std::span<const double> x, std::span<const double> y) {
 std::vector<double> random_vector(std::int64_t n, std::uint64_t seed) {
   auto numbers = converters::storage<double>(n, "a random vector");
   for (std::int64_t i = 0; i < n; ++i) {
-    numbers[at(i)] = static_cast<double>(mix(mix(seed) ^ static_cast<std::uint64_t>(i)) >> 11) * 0x1p-52 - 1;
+    numbers[at(i)] = kernels::vector::random_element<double>(seed, static_cast<std::uint64_t>(i));
   }
   return numbers;
 }

@@ -50,9 +50,10 @@ class a_plan_as_an_operator : public testing::TestWithParam<operator_case> {
     const placement lies{.padding = GetParam().padding};
     operand<T> x_there(*ctx, x, lies), y_there(*ctx, y, lies), fresh(*ctx, a.rows, k, lies);
     op.apply(T(0.5), x_there.view(), T(-2), y_there.view());
-    expect_within_bound(multiply(a, false, 0.5, x, -2, y), y_there.read(), "alpha A X + beta Y");
+    const arithmetic how = arithmetic_of(plan.facts().kernel);
+    expect_within_bound(multiply(a, false, 0.5, x, -2, y, how), y_there.read(), "alpha A X + beta Y");
     op.apply(T(1), x_there.view(), T(0), fresh.view());  // Y is NaN
-    expect_within_bound(multiply(a, false, 1, x, 0, y), fresh.read(), "A X");
+    expect_within_bound(multiply(a, false, 1, x, 0, y, how), fresh.read(), "A X");
   }
 };
 

@@ -122,7 +122,7 @@ TEST_P(a_preconditioner, takes_alpha_beta_any_ld_and_a_workspace) {
 // --- What it is good for
 // ----------------------------------------------------------------------------------------------
 
-/// Measured: 91 with Jacobi, 41 with Chebyshev.
+/// Measured: 91 with Jacobi, 87 with blocks, 19 with Chebyshev; 41 where its interval goes down to what Lanczos sees.
 TEST_P(a_preconditioner, saves_iterations) {
   BCSC_SKIP_WITHOUT_GPU(ctx);
   const auto csr = generate::elasticity<double>(8, 4, 4);
@@ -136,7 +136,7 @@ TEST_P(a_preconditioner, saves_iterations) {
   const int blocks = count_iterations(a, block_jacobi_preconditioner(*ctx, csr));
   const int chebyshev = count_iterations(a, chebyshev_preconditioner(*ctx, csr, {.degree = 8}));
   EXPECT_LT(blocks, jacobi);
-  EXPECT_LT(2 * chebyshev, jacobi);
+  EXPECT_LT(4 * chebyshev, jacobi);
   RecordProperty("iterations", std::to_string(jacobi) + " " + std::to_string(blocks) + " " + std::to_string(chebyshev));
 }
 

@@ -80,6 +80,15 @@ TEST_F(workspace_cuda, goes_to_another_stream_when_its_work_has_ended) {
   expect_healthy();
 }
 
+/// A workspace that others have used up ends behind the memory that the device knows.
+TEST_F(workspace_cuda, that_is_empty_is_the_plans_own_wherever_it_points) {
+  std::byte on_host{};
+  const run_options options{.workspace = {&on_host, 0}};
+  EXPECT_EQ(code_of([&] { plan_->run(1.0f, b_views_[0], 0.0f, c_views_[0], options); }), errc::ok);
+  expect_right(0);
+  expect_healthy();
+}
+
 TEST_F(workspace_cuda, stays_with_a_stream_that_is_busy) {
   const own_stream first, second;
   {
