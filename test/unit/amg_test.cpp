@@ -56,6 +56,73 @@ TEST_P(an_amg, of_few_rows_is_the_inverse) {
   EXPECT_LT((product - Eigen::MatrixXd::Identity(a.rows, a.rows)).norm(), 1e-10);
 }
 
+// --- Elasticity -----------------------------------------------------------------------------------------------------
+
+/// A beam of cubes clamped at x = 0; z runs fastest.
+struct beam {
+  std::int64_t nx, ny, nz;
+
+  csr_matrix<double> stiffness() const { return generate::elasticity<double>(nx, ny, nz); }
+  dense_matrix<double> coordinates() const {
+    dense_matrix<double> at(nx * (ny + 1) * (nz + 1), 3);
+    for (std::int64_t node = 0; node < at.rows(); ++node) {
+      at(node, 0) = static_cast<double>(node / ((ny + 1) * (nz + 1)) + 1);
+      at(node, 1) = static_cast<double>(node / (nz + 1) % (ny + 1));
+      at(node, 2) = static_cast<double>(node % (nz + 1));
+    }
+    return at;
+  }
+};
+
+sparse_case to_case(const csr_matrix<double>& a) {
+  sparse_case made{"elasticity", a.rows(), a.cols(), {}};
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    for (auto p = a.row_ptr()[i]; p < a.row_ptr()[i + 1]; ++p) {
+      made.entries.push_back({i, a.col_ind()[p], a.values()[p]});
+    }
+  }
+  return made;
+}
+
+/// What moves as a rigid body is under no stress: K times it is 0 but beside the clamped face.
+TEST(rigid_body, modes_are_under_no_stress) {
+  const beam b{4, 3, 2};
+  const auto coordinates = b.coordinates();
+  const dense_matrix<double> modes = rigid_body_modes(coordinates);
+  ASSERT_EQ(modes.cols(), 6);
+  const Eigen::MatrixXd v =
+      Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(modes.data(), modes.rows(), 6);
+  const Eigen::MatrixXd force = to_eigen(to_case(b.stiffness())) * v;
+  const std::int64_t beside = 3 * (b.ny + 1) * (b.nz + 1);
+  EXPECT_LT(force.bottomRows(force.rows() - beside).cwiseAbs().maxCoeff(), 1e-13);
+  EXPECT_EQ(Eigen::FullPivLU<Eigen::MatrixXd>(v).rank(), 6);
+}
+
+TEST(rigid_body, modes_of_other_bodies_are_refused) {
+  for (const std::int64_t dimensions : {0, 1, 4}) {
+    const dense_matrix<double> coordinates(3, dimensions);
+    EXPECT_EQ(code_of([&] { rigid_body_modes(coordinates); }), errc::invalid_argument) << dimensions;
+  }
+  dense_matrix<double> coordinates(3, 2);
+  coordinates(1, 1) = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(code_of([&] { rigid_body_modes(coordinates); }), errc::invalid_argument);
+}
+
+TEST_P(an_amg, needs_few_iterations_where_it_knows_the_rigid_body_modes) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const beam b{10, 8, 8};
+  const auto k = b.stiffness();
+  const auto coordinates = b.coordinates();
+  const dense_matrix<double> modes = rigid_body_modes(coordinates);
+  const sparse_case a = to_case(k);
+  const int with =
+      count_iterations(a, amg_preconditioner(*ctx, k, {.block = 3, .near_nullspace = modes}).as_operator());
+  const int without = count_iterations(a, amg_preconditioner(*ctx, k, {.block = 3}).as_operator());
+  EXPECT_LT(with, without);
+  EXPECT_LE(with, 22);
+  RecordProperty("iterations", std::to_string(with) + " " + std::to_string(without));
+}
+
 INSTANTIATE_TEST_SUITE_P(backends, an_amg, testing::Values(backend::cpu, backend::cuda),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
