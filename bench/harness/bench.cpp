@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <ostream>
 
 #include "bcsc/any_matrix.hpp"
@@ -12,6 +13,7 @@
 #include "bench/harness/bench_room.hpp"
 #include "bench/harness/matrix_bench.hpp"
 #include "bench/harness/report.hpp"
+#include "bench/harness/table.hpp"
 #include "core/fail.hpp"
 
 // Each matrix is read, and in each value type put on the stage and measured (matrix_bench.cpp).
@@ -21,7 +23,8 @@ namespace {
 
 void require_valid(const bench_options& options) {
   const timing_options& t = options.timing;
-  if (options.matrices.empty()) core::fail(errc::invalid_argument, "bench: no matrix is named");
+  if (options.matrices.empty() && options.inputs.empty())
+    core::fail(errc::invalid_argument, "bench: no matrix is named");
   if (options.cols.empty()) core::fail(errc::invalid_argument, "bench: no number of columns is named");
   if (options.types.empty()) core::fail(errc::invalid_argument, "bench: no value type is named");
   for (const std::int64_t n : options.cols) {
@@ -93,7 +96,8 @@ run_result measure_all(const context& ctx, const bench_options& options,
     if (name == "plan" || std::ranges::any_of(kernel_table(), called_so)) continue;
     core::fail(errc::no_such_kernel, "bench: kernels holds \"{}\": no kernel or algorithm has this name", name);
   }
-  const auto inputs = expand_inputs(options.matrices);
+  std::vector<input> inputs = options.inputs;
+  std::ranges::copy(expand_inputs(options.matrices), std::back_inserter(inputs));
   const auto begin = std::chrono::steady_clock::now();
   bench_room room(ctx, options);
   run_result run{.machine = room.machine,

@@ -14,6 +14,7 @@
 #include "bcsc/files.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/types.hpp"
+#include "bench/harness/inputs.hpp"
 #include "bench/harness/results.hpp"
 
 namespace bcsc::bench {
@@ -21,6 +22,7 @@ namespace bcsc::bench {
 /// What is measured, where, and what becomes of it.
 struct bench_options {
   std::vector<std::string> matrices;  ///< see expand_inputs()
+  std::vector<input> inputs;          ///< measured before those, such as a suite's
   std::vector<std::int64_t> cols = {8, 32, 128, 512};
   std::vector<value_type> types = {value_type::fp32};
   layout order = layout::row_major;             ///< of B and C

@@ -37,6 +37,7 @@ bench_room::bench_room(const context& c, const bench_options& o) : ctx(c), optio
   where->describe(machine);
   say("measuring the copy bandwidth");
   machine.copy_bandwidth = copy_bandwidth(*this);
+  machine.cache_bandwidth = where->measure_cache_bandwidth();
 #if BCSC_BENCH_WITH_CUSPARSE
   if (ctx.kind() == backend::cuda) others = open_cuda_rivals(*where);
 #endif

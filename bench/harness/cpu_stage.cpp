@@ -67,22 +67,28 @@ class cpu_stage final : public stage {
   std::int64_t foreign_bytes() const override { return bytes_of(foreign_buffer_); }
 
   double measure_copy_bandwidth() override {
-    const std::int64_t size = std::max<std::int64_t>(4 * core::find_cpu_caches().l3, std::int64_t{64} << 20) / 8;
+    return copy_bandwidth(std::max<std::int64_t>(4 * core::find_cpu_caches().l3, std::int64_t{64} << 20), 4);
+  }
+  /// Both arrays take half of it.
+  double measure_cache_bandwidth() override { return copy_bandwidth(core::find_cpu_caches().l3 / 4, 50); }
+
+  void describe(machine_facts&) const override {}
+
+ private:
+  /// Of the fastest of `num_runs` copies of `bytes`.
+  double copy_bandwidth(std::int64_t bytes, int num_runs) const {
+    const std::int64_t size = bytes / std::int64_t{sizeof(double)};
     std::vector<double> from(static_cast<std::size_t>(size), 1.0), to(static_cast<std::size_t>(size), 0.0);
     double best = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < 4; ++run) {
+    for (int run = 0; run < num_runs; ++run) {
       const auto begin = clock::now();
 #pragma omp parallel for num_threads(threads_) schedule(static)
       for (std::int64_t i = 0; i < size; ++i) to[static_cast<std::size_t>(i)] = from[static_cast<std::size_t>(i)];
       best = std::min(best, seconds_since(begin));
       from[0] = to[static_cast<std::size_t>(size - 1)] + run;  // keeps the copies from being optimised away
     }
-    return 2.0 * 8.0 * static_cast<double>(size) / best;
+    return 2.0 * static_cast<double>(size) * sizeof(double) / best;
   }
-
-  void describe(machine_facts&) const override {}
-
- private:
   /// By every thread, so that the caches of all cores are reached.
   void add_one(std::vector<std::int64_t>& to) const {
     const auto size = static_cast<std::int64_t>(to.size());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
 namespace bcsc::bench {
 
@@ -24,6 +25,7 @@ json to_json(const machine_facts& m) {
           {"gpu_clocks", m.gpu_clocks},
           {"versions", m.versions},
           {"copy_bandwidth", m.copy_bandwidth},
+          {"cache_bandwidth", m.cache_bandwidth},
           {"peak_fp32", m.peak_fp32},
           {"peak_fp64", m.peak_fp64}};
 }
@@ -43,15 +45,24 @@ json to_json(const matrix_facts& m) {
           {"load_seconds", m.load_seconds}};
 }
 
+double in_five_digits(double x) {
+  if (!std::isfinite(x) || x == 0) return x;
+  return std::strtod(fmt::format("{:.4e}", x).c_str(), nullptr);
+}
+
 json to_json(const std::optional<time_statistics>& t) {
   if (!t) return nullptr;
-  return {{"median", t->median},
-          {"min", t->min},
-          {"max", t->max},
-          {"p10", t->p10},
-          {"p90", t->p90},
-          {"samples", t->num_samples},
-          {"launches_per_sample", t->launches_per_sample}};
+  json j = {{"median", t->median},
+            {"min", t->min},
+            {"max", t->max},
+            {"p10", t->p10},
+            {"p90", t->p90},
+            {"samples", t->num_samples},
+            {"launches_per_sample", t->launches_per_sample}};
+  if (t->samples.empty()) return j;
+  json& seconds = j["seconds"] = json::array();
+  for (const double sample : t->samples) seconds.push_back(in_five_digits(sample));
+  return j;
 }
 
 json finite_or_null(double x) { return std::isfinite(x) ? json(x) : json(nullptr); }

@@ -17,6 +17,9 @@ json to_json(const machine_facts& m);
 json to_json(const matrix_facts& m);
 json to_json(const std::optional<time_statistics>& t);
 
+/// Of a clock, whose resolution is coarser; with all digits files are half as long again.
+double in_five_digits(double x);
+
 /// JSON has no infinity: null.
 json finite_or_null(double x);
 

@@ -32,6 +32,7 @@ struct machine_facts {
   std::map<std::string, std::string> versions;  ///< "cuda_runtime", "cuda_driver", "cusparse", "cublas", "eigen"
 
   double copy_bandwidth = 0;            ///< bytes/s, measured
+  double cache_bandwidth = 0;           ///< bytes/s of the last-level cache, measured; 0: unknown
   double peak_fp32 = 0, peak_fp64 = 0;  ///< flop/s of the plain cores, computed from the clock; 0: unknown
 };
 

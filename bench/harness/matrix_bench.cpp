@@ -91,6 +91,7 @@ class matrix_bench {
       core::checked_product(core::checked_product(std::max(host_.rows, host_.cols), cols, "dense operand"), 16,
                             "bytes");
       result.entries = measure_case(cols);
+      result.sweep = std::exchange(sweep_, {});
     } catch (const error& e) {
       if (e.code() != errc::out_of_memory && e.code() != errc::size_overflow) throw;
       result.skipped = e.what();
@@ -118,6 +119,7 @@ class matrix_bench {
     const operands<T> same(*room_.where, host_b.view(), host_.rows);
 
     candidates_.clear();
+    sweep_.clear();
     const auto configs = configs_to_try();
     const auto rivals = rivals_to_try(cols);
     num_tried_ = 0;
@@ -205,6 +207,7 @@ class matrix_bench {
         const double seconds = quick_seconds(*room_.where, own_.config(config.name, on.b(), on.c()), best);
         best = std::min(best, seconds);
         ranking.emplace_back(seconds, &config);
+        sweep_.push_back({config.algorithm, config.name, seconds});
       } catch (const error& e) {
         if (is_fatal(e)) throw;
         note_failure(config.name, config.algorithm, on.order(), e);
@@ -348,6 +351,7 @@ class matrix_bench {
   own_kernels<T> own_;
   std::vector<rival<T>> rivals_;
   std::vector<candidate> candidates_;
+  std::vector<swept_config> sweep_;              ///< of the present case
   std::int64_t num_tried_ = 0, num_to_try_ = 1;  ///< of the present case
   dense_matrix<T> row_major_b_;
 };

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "bench/harness/results.hpp"
 
-/// A run as JSON (docs/benchmark.md lists the keys) and as a table.
+/// A run as JSON (docs/benchmark.md lists the keys), and how files are written.
 namespace bcsc::bench {
 
 inline constexpr const char* json_schema = "bcsc-bench-1";
@@ -20,21 +20,7 @@ std::string to_json_text(const run_result& run);
 std::filesystem::path write_json(const run_result& run, const std::filesystem::path& path);
 /// The same with any text.
 std::filesystem::path write_text(std::string_view text, const std::filesystem::path& path);
-
-/// Prints a line for each case as it comes, and what follows from all of them at the end.
-class table_printer {
- public:
-  explicit table_printer(std::ostream& out) : out_(out) {}
-  void print_case(const run_result& run, const case_result& c);
-  void print_summary(const run_result& run);
-
- private:
-  void print_header(const run_result& run);
-  std::ostream& out_;
-  bool header_done_ = false;
-};
-
-/// "matrix N=128 fp32", which names a case in summaries.
-std::string name_of(const run_result& run, const case_result& c);
+/// Writes `bytes` as they are, beside `path`, and renames the file. Throws error{io_error}.
+void write_file(std::string_view bytes, const std::filesystem::path& path);
 
 }  // namespace bcsc::bench

@@ -7,6 +7,7 @@
 
 #include "bcsc/analysis.hpp"
 #include "bcsc/any_matrix.hpp"
+#include "core/format.hpp"
 
 namespace bcsc::bench {
 
@@ -123,6 +124,27 @@ ratio_summary summarise_ratios(std::span<const named_ratio> ratios) {
   s.worst_case = worst->name;
   s.share_of_losses = static_cast<double>(losses) / count;
   return s;
+}
+
+std::string name_of(const run_result& run, const case_result& c) {
+  return core::format("{} N={} {}", run.matrices[c.matrix].name, c.cols, to_string(c.type));
+}
+
+run_ratios collect_ratios(const run_result& run, std::optional<std::int64_t> cols) {
+  run_ratios all;
+  for (const case_result& c : run.cases) {
+    if (cols && c.cols != *cols) continue;
+    const verdict v = judge(c, run.main_rival);
+    const auto add = [&](std::vector<named_ratio>& to, const std::optional<double>& ratio) {
+      if (ratio) to.push_back({*ratio, name_of(run, c)});
+    };
+    for (const setting in : all_settings) {
+      add(all.plan[in], v.ratios[in]);
+      add(all.plan_any[in], v.any_ratios[in]);
+    }
+    add(all.config, v.config_ratio);
+  }
+  return all;
 }
 
 std::int64_t count_failures(const run_result& run) {

@@ -42,6 +42,12 @@ struct entry_result {
   double median(setting in = setting::warm) const { return times[in]->median; }
 };
 
+/// A config as a sweep over its algorithm's table has timed it: quickly, unchecked, back to back.
+struct swept_config {
+  std::string algorithm, config;
+  double seconds = 0;
+};
+
 /// One matrix times one B.
 struct case_result {
   std::size_t matrix = 0;  ///< position in run_result::matrices
@@ -50,7 +56,8 @@ struct case_result {
   layout order = layout::row_major;
   double roofline_seconds = 0;
   std::vector<entry_result> entries;
-  std::string skipped;  ///< why nothing was measured; empty otherwise
+  std::string skipped;              ///< why nothing was measured; empty otherwise
+  std::vector<swept_config> sweep;  ///< tried to find the best of each algorithm
 };
 
 /// What is known of a matrix once it is no longer in memory.
@@ -128,6 +135,16 @@ struct named_ratio {
   std::string name;
 };
 ratio_summary summarise_ratios(std::span<const named_ratio> ratios);
+
+/// "matrix N=128 fp32", which names a case in summaries.
+std::string name_of(const run_result& run, const case_result& c);
+
+/// The ratios of all cases, or of those with `cols` columns.
+struct run_ratios {
+  per_setting<std::vector<named_ratio>> plan, plan_any;
+  std::vector<named_ratio> config;
+};
+run_ratios collect_ratios(const run_result& run, std::optional<std::int64_t> cols = std::nullopt);
 
 /// Results that are wrong, or that ours could not give, and inputs that could not be read.
 std::int64_t count_failures(const run_result& run);

@@ -60,6 +60,8 @@ class stage {
   virtual std::int64_t foreign_bytes() const = 0;
   /// Bytes read plus bytes written per second of the best of several large copies.
   virtual double measure_copy_bandwidth() = 0;
+  /// The same of copies that stay in the last-level cache; 0 where it is not measured.
+  virtual double measure_cache_bandwidth() { return 0; }
 
   /// One call of `work`: all that a profiler records which was told not to start by itself. Throws error{unsupported}
   /// where there is no profiler to control.

@@ -142,14 +142,16 @@ double quantile(std::span<const double> sorted, double p) {
 
 time_statistics summarise(std::vector<double> seconds, std::int64_t launches_per_sample) {
   if (seconds.empty()) return {};
-  std::ranges::sort(seconds);
-  return {.median = quantile(seconds, 0.5),
-          .min = seconds.front(),
-          .max = seconds.back(),
-          .p10 = quantile(seconds, 0.1),
-          .p90 = quantile(seconds, 0.9),
+  std::vector<double> sorted = seconds;
+  std::ranges::sort(sorted);
+  return {.median = quantile(sorted, 0.5),
+          .min = sorted.front(),
+          .max = sorted.back(),
+          .p10 = quantile(sorted, 0.1),
+          .p90 = quantile(sorted, 0.9),
           .num_samples = static_cast<std::int64_t>(seconds.size()),
-          .launches_per_sample = launches_per_sample};
+          .launches_per_sample = launches_per_sample,
+          .samples = std::move(seconds)};
 }
 
 sampling plan_samples(setting in, double seconds, double before, const timing_options& options) {

@@ -39,6 +39,7 @@ struct time_statistics {
   double p10 = 0, p90 = 0;
   std::int64_t num_samples = 0;
   std::int64_t launches_per_sample = 1;
+  std::vector<double> samples;  ///< in the order they were taken; empty if only what is above is known
 };
 
 /// The p-th quantile, 0 <= p <= 1, of `sorted` (ascending, not empty), linear between neighbours (Hyndman and Fan's

@@ -26,13 +26,14 @@ ROOMS = {
     "capi": ("lib/capi", COMPUTE | {"plan", "tune", "solvers"}),
     "harness": ("bench/harness", OPERANDS),
     "baselines": ("bench/baselines", OPERANDS | {"harness"}),
+    "page": ("bench/page", GROUND | {"harness"}),
     # device_convert times single conversions, fit_choice fits what the plan chooses by.
     "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "forms", "plan"}),
-    "tools": ("tools", OPERANDS | {"harness", "baselines"}),
+    "tools": ("tools", OPERANDS | {"harness", "baselines", "page"}),
     "examples": ("examples", PUBLIC),
     "consumer": ("packaging", PUBLIC),
     "oracle": ("test/support", GROUND | {"forms"}),
-    "test": ("test", COMPUTE | {"plan", "tune", "solvers", "capi", "harness", "baselines", "tools", "oracle"}),
+    "test": ("test", COMPUTE | {"plan", "tune", "solvers", "capi", "harness", "baselines", "page", "tools", "oracle"}),
 }
 # Headers the build writes, and the room each belongs to.
 GENERATED = {"bcsc/version.h": "include", "bcsc/version.hpp": "include", "bcsc_config.h": "core",

@@ -428,6 +428,19 @@ def tables_fit_the_terminal(arguments, width):
     assert max(map(len, whole.splitlines())) > 80, "a pipe has no width"
 
 
+@case("40", 40)
+@case("80", 80)
+@case("200", 200)
+def bench_fits_the_terminal(width):
+    shown = on_terminal(["bench", "stencil5:40,40", "uniform:64,64,0.5,seed=1", "--cols", "4,8", "--device", "cpu", "--seconds", "0.001",
+                         "--thorough"], width, stream="stdout")
+    lines = shown.splitlines()
+    assert all(len(line) <= width for line in lines), max(lines, key=len)
+    for title in ("matrix", "rows", "plan", "kernel", "its best", "ratio", "single", "cold", "roof%", "convert", "payback",
+                  "stencil5:40,40", "uniform:64,64,0.5,seed=1", "geometric"):
+        assert title in shown, (title, shown)
+
+
 @case("numbers to the right, words to the left", ["generate", "--list"])
 def aligns_columns_by_what_they_hold(arguments):
     rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")][:20]
@@ -447,8 +460,20 @@ def aligns_columns_by_what_they_hold(arguments):
 @case("kernel", ["stencil5:9,9", "--kernel", "quantum"], 1, "quantum")
 @case("bound", ["stencil5:9,9", "--cols", "8,0"], 2, "must be at least 1, not 0")
 @case("option", ["stencil5:9,9", "--ful"], 2, "did you mean --full?")
+@case("nothing to do", [], 2, "MATRIX is required")
+@case("two jobs", ["stencil5:9,9", "--results", "r.json", "--report", "r"], 2, "excludes")
+@case("results and no report", ["--results", "r.json"], 2, "--results requires --report")
+@case("quick what", ["stencil5:9,9", "--quick"], 2, "--quick requires --suite")
+@case("suite", ["--suite", "cnn"], 2, "cnn")
+@case("one to compare", ["--compare", "a.json"], 2, "--compare")
+@case("no folder for the report", ["no-such-matrix", "--report", "none/report"], 1, "no-such-matrix")
+@case("report below no folder", ["stencil5:9,9", "--report", "none/report"], 1, "there is no folder")
+@case("report into a file", ["stencil5:9,9", "--report", "a-file"], 1, "a-file: cannot be written to: is no folder")
+@case("results that are none", ["--results", "a-file", "--report", "r"], 1, "a-file: ")
+@case("results that are missing", ["--compare", "none.json", "a-file"], 1, "none.json: cannot be read")
 def bench_refuses(arguments, code, words):
     (HERE.folder / "empty").mkdir(exist_ok=True)
+    (HERE.folder / "a-file").write_text("no results")
     message, _ = refused("bench", *arguments, "--device", "cpu", code=code)
     assert words in message, message
 
@@ -460,6 +485,28 @@ def bench_exits_with(arguments, code):
     (HERE.folder / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1\n")
     done = run("bench", *arguments, "--device", "cpu", "--cols", "4", "--warm-only", "--seconds", "0.001")
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+
+
+@case("two results")
+def bench_compares():
+    options = ["--cols", "4", "--device", "cpu", "--warm-only", "--seconds", "0.001"]
+    assert run("bench", "stencil5:9,9", *options, "--out", "old.json").returncode == 0
+    same = run("bench", "--compare", "old.json", "old.json")
+    assert same.returncode == 0 and "ours: 0 slower, 0 faster" in same.stdout, same.stdout
+    results = json.loads((HERE.folder / "old.json").read_text())
+    for entry in results["cases"][0]["entries"]:
+        if entry["warm"]:
+            assert len(entry["warm"]["seconds"]) == entry["warm"]["samples"]
+            entry["warm"] = {key: value if key in ("samples", "launches_per_sample")
+                             else [10 * v for v in value] if key == "seconds" else 10 * value
+                             for key, value in entry["warm"].items()}
+    (HERE.folder / "new.json").write_text(json.dumps(results))
+    told = run_json("bench", "--compare", "old.json", "new.json", code=3)
+    assert told["worse"] and told["ours"]["slower"] == 1, told
+    assert abs(told["geometric_mean_ratio"] - 10) < 1e-9, told
+    assert run("bench", "--compare", "new.json", "old.json").returncode == 0
+    text = run("bench", "--compare", "old.json", "new.json").stdout
+    assert "slower" in text and "+900.0 %" in text, text
 
 
 @case("dash", "-")

@@ -4,12 +4,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/harness/report.hpp"
+#include "bench/harness/suites.hpp"
+#include "bench/harness/table.hpp"
 #include "tools/bcsc/bench_options.hpp"
+#include "tools/bcsc/bench_report.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/process.hpp"
 #include "tools/bcsc/spool.hpp"
@@ -38,6 +42,16 @@ void require_sensible(const bench::bench_options& measured) {
   if (!measured.out.empty()) require_output("--out", measured.out.string());
 }
 
+/// The matrices and columns of --suite, unless --cols names others.
+void choose_suite(const bench_command_options& options, bench::bench_options& measured) {
+  const bench::suite& chosen = bench::find_suite(options.suite);
+  measured.inputs = bench::suite_inputs(chosen, options.quick, options.suite_files);
+  measured.thorough = true;
+  if (options.cols->count() > 0) return;
+  const auto cols = options.quick ? chosen.quick_cols : chosen.cols;
+  measured.cols.assign(cols.begin(), cols.end());
+}
+
 /// A wrong result takes precedence over an input that could not be read.
 int exit_code_of(const bench::run_result& run) {
   const std::int64_t unread = std::ranges::count_if(run.problems, &bench::input_problem::fatal);
@@ -48,7 +62,10 @@ int exit_code_of(const bench::run_result& run) {
 }  // namespace
 
 int run_bench_command(const bench_command_options& options, output& out) {
+  if (!options.compare.empty()) return compare_results(options, out);
+  if (!options.results.empty()) return report_results_of(options, out);
   bench::bench_options measured = options.measured;
+  if (!options.suite.empty()) choose_suite(options, measured);
   measured.types.clear();
   for (const std::string& type : options.types) {
     measured.types.push_back(*std::ranges::find(all_value_types, type, [](value_type t) { return to_string(t); }));
@@ -60,11 +77,17 @@ int run_bench_command(const bench_command_options& options, output& out) {
     if (is_readable(name)) name = rereadable_path(name);
   }
   require_sensible(measured);
+  std::vector<std::filesystem::path> files;
+  if (!measured.out.empty()) files.push_back(measured.out);
+  if (!options.report.empty()) {
+    require_output_folder("--report", options.report);
+    files.push_back(std::filesystem::path(options.report) / report_results);
+  }
 
   progress_bar bar = out.progress("bench");
   measured.progress = [&](double done, std::string_view next) { bar.show(done, next); };
   std::ostringstream shown;
-  bench::table_printer table(shown);
+  bench::table_printer table(shown, stdout_width().value_or(std::numeric_limits<std::size_t>::max()));
   const auto show = [&] {
     out.text(shown.str());
     shown.str("");
@@ -76,8 +99,8 @@ int run_bench_command(const bench_command_options& options, output& out) {
     show();
     // What has been measured is not lost if a long run is ended.
     const auto now = std::chrono::steady_clock::now();
-    if (measured.out.empty() || now - last_written < std::chrono::seconds(20)) return;
-    write_whole(run, measured.out);
+    if (files.empty() || now - last_written < std::chrono::seconds(20)) return;
+    write_whole(run, files.front());
     last_written = now;
   };
   const bench::run_result run = bench::measure_all(make_context(options.device), measured, on_case);
@@ -89,7 +112,8 @@ int run_bench_command(const bench_command_options& options, output& out) {
     table.print_summary(run);
     show();
   }
-  if (!measured.out.empty()) out.line("written: {}", write_whole(run, measured.out).string());
+  for (const std::filesystem::path& file : files) out.line("written: {}", write_whole(run, file).string());
+  if (!options.report.empty()) write_report(options.report, run, {}, out);
   return exit_code_of(run);
 }
 

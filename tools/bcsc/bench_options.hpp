@@ -15,6 +15,12 @@ struct bench_command_options : output_options {
   bool warm_only = false;
   const CLI::Option* cols = nullptr;  ///< whether it was given
   bench::bench_options measured;
+  std::string report;                ///< folder; empty: none
+  std::vector<std::string> results;  ///< results to report instead of measuring
+  std::vector<std::string> compare;  ///< two results: before, after
+  std::string suite;                 ///< one of bench::suites()
+  std::string suite_files;           ///< folder of the collection's matrices
+  bool quick = false;
 };
 
 /// `bcsc` describes the command, `bcsc-bench` runs it as well.

@@ -212,6 +212,24 @@ void require_output(std::string_view option, const std::string& path) {
   if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse(std::generic_category().message(errno));
 }
 
+void require_output_folder(std::string_view option, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code status;
+  const auto refuse = [&](const std::string& why) {
+    core::fail(errc::io_error, "{} {}: cannot be written to: {}", option, path, why);
+  };
+  if (path.empty()) refuse("the name is empty");
+  if (!fs::exists(path, status) && !status) {
+    const fs::path parent = fs::absolute(path).lexically_normal().parent_path();
+    std::error_code ignored;
+    if (!fs::is_directory(parent, ignored)) refuse(fmt::format("there is no folder {}", parent.string()));
+    fs::create_directory(path, status);
+  }
+  if (status) refuse(status.message());
+  if (!fs::is_directory(path, status)) refuse("is no folder");
+  if (::access(path.c_str(), W_OK | X_OK) != 0) refuse(std::generic_category().message(errno));
+}
+
 void add_device(CLI::App& parser, device_options& options) {
   add_choice<device_choice>(parser, "--device", options.device,
                             {{"cpu", device_choice::cpu}, {"cuda", device_choice::cuda}, {"best", device_choice::best}},

@@ -87,6 +87,9 @@ std::string describe_line(const matrix_source& source, const loaded_matrix<T>& l
 /// That a file can come to lie at `path`, before the work for it begins. Throws error{io_error}.
 void require_output(std::string_view option, const std::string& path);
 
+/// The same of files in a folder, which is made if its own folder is there. Throws error{io_error}.
+void require_output_folder(std::string_view option, const std::string& path);
+
 /// Where to compute, as the user says it.
 enum class device_choice : std::uint8_t { cpu, cuda, best };
 struct device_options {
