@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -138,6 +139,33 @@ void synchronize(cuda_stream stream = nullptr);
 /// Whether all work submitted to `stream`, which must exist, has finished. False where that cannot be determined:
 /// during a capture. Disturbs no capture and leaves no error behind.
 bool is_idle(cuda_stream stream) noexcept;
+
+/// Times work on a GPU by events around replays of a captured graph: of what the host adds to each launch nothing
+/// counts. Has a stream of its own. All of it throws error{cuda_error | out_of_memory | context_poisoned}.
+class replayer {
+ public:
+  using work = std::function<void(cuda_stream)>;
+
+  explicit replayer(int device);
+  ~replayer();  ///< waits
+  replayer(const replayer&) = delete;
+  replayer& operator=(const replayer&) = delete;
+
+  /// Runs it on the stream, and waits.
+  void run(const work& once) const;
+  /// Captures what it enqueues, to be replayed. What it launches must have run before, or loading it breaks the
+  /// capture.
+  std::size_t record(const work& recorded);
+  /// One replay's time on the GPU. `warm`: behind another replay, during which the host enqueues what is timed.
+  double seconds(std::size_t recording, bool warm) const;
+
+ private:
+  int device_;
+  cuda_stream stream_ = nullptr;
+  void* begin_ = nullptr;  ///< cudaEvent_t, as the next
+  void* end_ = nullptr;
+  std::vector<void*> graphs_;  ///< cudaGraphExec_t
+};
 
 /// Whether `pointer` can be read by kernels on `device` (device or managed memory there).
 bool is_device_pointer(const void* pointer, int device);

@@ -275,6 +275,76 @@ bool is_idle(cuda_stream stream) noexcept {
   return idle;
 }
 
+replayer::replayer(int device) : device_(device) {
+  const device_guard guard(device_);
+  cudaEvent_t begin = nullptr, end = nullptr;
+  cudaError_t status = cudaEventCreate(&begin);
+  if (status == cudaSuccess) status = cudaEventCreate(&end);
+  if (status == cudaSuccess) status = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+  begin_ = begin;
+  end_ = end;
+  if (status == cudaSuccess) return;
+  if (begin != nullptr) (void)cudaEventDestroy(begin);
+  if (end != nullptr) (void)cudaEventDestroy(end);
+  check(status, "a stream to time on");
+}
+
+replayer::~replayer() {
+  try {
+    const device_guard guard(device_);
+    (void)cudaStreamSynchronize(stream_);
+    for (void* const graph : graphs_) (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
+    (void)cudaEventDestroy(static_cast<cudaEvent_t>(begin_));
+    (void)cudaEventDestroy(static_cast<cudaEvent_t>(end_));
+    (void)cudaStreamDestroy(stream_);
+  } catch (const std::exception&) {
+    // The device is gone, and all this with it.
+  }
+}
+
+void replayer::run(const work& once) const {
+  const device_guard guard(device_);
+  once(stream_);
+  synchronize(stream_);
+}
+
+std::size_t replayer::record(const work& recorded) {
+  const device_guard guard(device_);
+  graphs_.reserve(graphs_.size() + 1);
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  cudaGraph_t graph = nullptr;
+  try {
+    recorded(stream_);
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream_, &graph);
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+    throw;
+  }
+  check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&made, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  check(status, "cudaGraphInstantiate");
+  graphs_.push_back(made);
+  check(cudaGraphUpload(made, stream_), "cudaGraphUpload");
+  return graphs_.size() - 1;
+}
+
+double replayer::seconds(std::size_t recording, bool warm) const {
+  const device_guard guard(device_);
+  const auto graph = static_cast<cudaGraphExec_t>(graphs_.at(recording));
+  const auto begin = static_cast<cudaEvent_t>(begin_), end = static_cast<cudaEvent_t>(end_);
+  if (warm) check(cudaGraphLaunch(graph, stream_), "cudaGraphLaunch");
+  check(cudaEventRecord(begin, stream_), "cudaEventRecord");
+  check(cudaGraphLaunch(graph, stream_), "cudaGraphLaunch");
+  check(cudaEventRecord(end, stream_), "cudaEventRecord");
+  check(cudaEventSynchronize(end), "work that is timed");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
 bool is_device_pointer(const void* pointer, int device) {
   cudaPointerAttributes facts{};
   const cudaError_t status = cudaPointerGetAttributes(&facts, pointer);

@@ -35,6 +35,11 @@ void copy_on_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void fill_zero(void*, std::size_t, cuda_stream) { no_cuda(); }
 void synchronize(cuda_stream) { no_cuda(); }
 bool is_idle(cuda_stream) noexcept { return false; }
+replayer::replayer(int device) : device_(device) { no_cuda(); }
+replayer::~replayer() = default;
+void replayer::run(const work&) const { no_cuda(); }
+std::size_t replayer::record(const work&) { no_cuda(); }
+double replayer::seconds(std::size_t, bool) const { no_cuda(); }
 bool is_device_pointer(const void*, int) { return false; }
 bool is_device_only(const void*) { return false; }
 void check_launch(int, const char*) { no_cuda(); }

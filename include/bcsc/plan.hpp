@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
@@ -16,7 +17,9 @@
 namespace bcsc::plan {
 template <number T>
 class body;
-}
+template <number T>
+struct access;
+}  // namespace bcsc::plan
 
 #pragma GCC visibility push(default)
 namespace bcsc {
@@ -116,6 +119,17 @@ struct run_options {
   bool move_workspace = false;
 };
 
+/// A config that was timed on A, so that a plan takes the fastest (bcsc/tune.hpp).
+struct trial {
+  std::string kernel;
+  std::int64_t m_block = 0;
+  bool reordered = false;         ///< with the rows in another order than A's
+  double predicted_seconds = 0;   ///< of one product; 0: the plan has no costs of this config
+  double seconds = 0;             ///< of one product: the median of the samples; without any, a rough time
+  std::int64_t num_samples = 0;   ///< of which each is the mean of products back to back
+  std::int64_t num_products = 0;  ///< run to time it
+};
+
 /// What a plan is, for programs; explain() says it in words.
 struct plan_facts {
   kernel_info kernel;
@@ -129,8 +143,11 @@ struct plan_facts {
   bool reordered = false;         ///< rows are stored in another order than A's
   row_blocks boundaries = row_blocks::uniform;
   std::int64_t num_row_blocks = 0;
-  double reuse = 0;        ///< nnz / nnzc as the plan holds A
-  double reuse_given = 0;  ///< with A's rows in their order and uniform row blocks; set if either was to change
+  double reuse = 0;                ///< nnz / nnzc as the plan holds A
+  double reuse_given = 0;          ///< with A's rows in their order and uniform row blocks; set if either was to change
+  std::vector<trial> trials = {};  ///< fastest first; empty: the kernel was predicted, asked for, or remembered
+  double trial_seconds = 0;        ///< what the trials took
+  double trial_setup_seconds = 0;  ///< what A's other forms and the operands for them took
 };
 
 /// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.
@@ -218,6 +235,7 @@ class spmm_plan {
   const context& where() const;
 
  private:
+  friend struct plan::access<T>;
   explicit spmm_plan(std::unique_ptr<plan::body<T>> made);
   plan::body<T>& made(const char* member) const;  // throws in a moved-from plan
   std::unique_ptr<plan::body<T>> body_;

@@ -1,20 +1,61 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bcsc/export.hpp"
 #include "bcsc/plan.hpp"
+#include "bcsc/tuning_cache.hpp"
 
 #pragma GCC visibility push(default)
 namespace bcsc {
 
+/// What may be done to choose a plan's kernel and the form of A.
+enum class effort {
+  predict,  ///< nothing is timed and nothing remembered: spmm_plan's own choice
+  check,    ///< the two to four configs that are predicted to be fastest, in at most two forms of A, are timed on A
+  search,   ///< so is everything that is allowed: every config, in every form that one reads, also with reordered rows
+};
+std::string_view to_string(effort kind);
+
+struct tuning_options {
+  plan_options plan = {};  ///< what the plan is for; `expert` narrows what is tried
+  bcsc::effort effort = bcsc::effort::check;
+  /// For timing; conversions are extra (plan_facts::trial_setup_seconds). 0: 5 ms to check and 100 ms to search, or as
+  /// long as 30 and 300 products take, whichever is more, and on a CPU that others use as well up to
+  /// four times that. No sample begins later.
+  double budget_seconds = 0;
+  std::string cache = {};  ///< as tuning_cache takes it: empty is the machine's own, "off" none
+  bool again = false;      ///< time it even if it is remembered, and renew that
+  /// Told the share done and what is tried next.
+  std::function<void(double done, std::string_view now)> progress = {};
+};
+
+/// A plan whose kernel was chosen by timing products of A with a seeded B; explain() and facts() say what was tried,
+/// compared and spent. What was found is remembered, and the next plan for the same pattern, N and options on such a
+/// machine is made at once. What is measured affects the choice alone: a cache that cannot be used, or no memory for
+/// what is tried, is a line of the context's log, and the choice is then made from what there is.
+/// A: as for spmm_plan. Throws error{invalid_argument} for the options, and what spmm_plan throws.
+template <number T, index I>
+BCSC_EXPORT spmm_plan<T> tuned_plan(const context& ctx, const csr_view<T, I>& a, const tuning_options& options = {});
+template <number T, index I>
+BCSC_EXPORT spmm_plan<T> tuned_plan(const context& ctx, const bcsc_view<T, I>& a, const tuning_options& options = {});
+template <number T, index I>
+spmm_plan<T> tuned_plan(const context& ctx, const csr_matrix<T, I>& a, const tuning_options& options = {}) {
+  return tuned_plan(ctx, a.view(), options);
+}
+template <number T, index I>
+spmm_plan<T> tuned_plan(const context& ctx, const bcsc_matrix<T, I>& a, const tuning_options& options = {}) {
+  return tuned_plan(ctx, a.view(), options);
+}
+
 struct tune_options {
-  plan_options plan = {};  ///< `expert.kernel` may name an algorithm to search within
-  int repetitions = 10;    ///< timed runs per candidate; the median counts
-  std::string cache_file =
-      {};  ///< remembers winners by device, matrix shape, nnz, reuse and N; empty: this process only
+  plan_options plan = {};       ///< `expert.kernel` may name an algorithm to search within
+  int repetitions = 10;         ///< samples of each candidate; their median counts
+  std::string cache_file = {};  ///< as tuning_cache takes it: empty is the machine's own, "off" none
 };
 
 struct tune_timing {
@@ -23,10 +64,10 @@ struct tune_timing {
   double seconds = 0;  ///< median, warm
 };
 
-/// Runs every kernel of the context's backend on A with seeded B, fastest first; the winner is remembered, so the next
-/// call with a similar matrix answers from the cache (one timing, `seconds` as measured then).
-/// A lies on the host, its rows in order. Throws what spmm_plan throws; error{io_error} if the cache file cannot be
-/// written.
+/// Times every kernel of the context's backend on A with seeded B, fastest first, for comparisons: tuned_plan() leaves
+/// out early what cannot win. The winner is remembered, so the next call for the same pattern answers from the cache
+/// (one timing, `seconds` as measured then), as tuned_plan() does.
+/// A lies on the host, its rows in order. Throws what spmm_plan throws.
 template <number T>
 BCSC_EXPORT std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a,
                                           const tune_options& options = {});

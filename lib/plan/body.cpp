@@ -133,9 +133,17 @@ std::unique_ptr<body<T>> make_body(const context& ctx, const plan_options& optio
   return made;
 }
 
-#define BCSC_INSTANTIATE(T) \
-  template class body<T>;   \
-  template std::unique_ptr<body<T>> make_body(const context&, const plan_options&, const source<T>&);
+template <number T>
+std::unique_ptr<body<T>> restated(const body<T>& made, plan_facts facts) {
+  auto how = std::make_shared<recipe>(made.how());
+  how->facts = std::move(facts);
+  return std::make_unique<forward_body<T>>(std::move(how), made.matrix().current());
+}
+
+#define BCSC_INSTANTIATE(T)                                                                           \
+  template class body<T>;                                                                             \
+  template std::unique_ptr<body<T>> make_body(const context&, const plan_options&, const source<T>&); \
+  template std::unique_ptr<body<T>> restated(const body<T>&, plan_facts);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
 BCSC_INSTANTIATE(half)

@@ -278,33 +278,34 @@ double predict(const problem& p, const registered_kernel& kernel, const block_st
   return kernel.measured ? predict_measured(p, kernel, s) : predict_gpu(p, kernel.info, s);
 }
 
-decision choose(const problem& given, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
-                std::span<const block_statistics> statistics) {
+std::vector<prediction> predictions(const problem& given, const plan_options& options,
+                                    const std::vector<const registered_kernel*>& kernels,
+                                    std::span<const block_statistics> statistics) {
   const problem p = with_experience(with_statistics(given, statistics));
-  decision best;
-  double least = 0;
-  const block_statistics* taken = nullptr;
+  std::vector<prediction> all;
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.expert.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      const double seconds = seconds_of(p, *k, s, options.expert.reading);
-      if (best.kernel == nullptr || seconds < least) {
-        best.kernel = k;
-        best.m_block = s.m_block;
-        least = seconds;
-        taken = &s;
-      }
+      all.push_back({k, &s, seconds_of(p, *k, s, options.expert.reading)});
     }
   }
-  if (best.kernel == nullptr) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
-  const std::string measure = core::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", taken->reuse,
-                                           taken->m_block, taken->skew, p.cols);
+  return all;
+}
+
+decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
+                std::span<const block_statistics> statistics) {
+  const std::vector<prediction> all = predictions(p, options, kernels, statistics);
+  const auto least = std::ranges::min_element(all, {}, &prediction::seconds);
+  if (least == all.end()) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
+  decision best{.kernel = least->kernel, .m_block = least->at->m_block};
+  const std::string measure = core::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", least->at->reuse,
+                                           least->at->m_block, least->at->skew, p.cols);
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else {
     best.reason = core::format("least predicted time of {} kernels{}: {:.1f} us ({})", kernels.size(),
                                options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"",
-                               least * 1e6, measure);
+                               least->seconds * 1e6, measure);
   }
   return best;
 }

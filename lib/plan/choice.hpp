@@ -80,6 +80,18 @@ const registered_kernel* choose_transposing(const problem& p, const std::vector<
 /// The heights at which the matrix has to be analysed to decide among `kernels`.
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options);
 
+/// One of the configs that choose() compares, at one height.
+struct prediction {
+  const registered_kernel* kernel = nullptr;
+  const block_statistics* at = nullptr;  ///< of the statistics given
+  double seconds = 0;
+};
+
+/// What each of `kernels` is predicted to take, in their order; none where `statistics` lack its height.
+std::vector<prediction> predictions(const problem& p, const plan_options& options,
+                                    const std::vector<const registered_kernel*>& kernels,
+                                    std::span<const block_statistics> statistics);
+
 /// The kernel with the least predicted time. `statistics` holds one entry for each of heights().
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics);

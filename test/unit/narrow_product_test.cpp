@@ -210,7 +210,7 @@ TYPED_TEST(narrow_product, tunes_among_its_own_rows) {
   using T = TypeParam;
   const sparse_case a = make_case("scattered", 90, 70, scatter(90, 70, 800, 3), values::real, 5);
   this->on_each_backend([&](const context& ctx) {
-    const auto timings = tune(ctx, viewed(csr_of<T>(a)), {.plan = {.cols = 9}, .repetitions = 1});
+    const auto timings = tune(ctx, viewed(csr_of<T>(a)), {.plan = {.cols = 9}, .repetitions = 1, .cache_file = "off"});
     std::size_t rows = 0;
     for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) rows += k.built && k.index_bits == 32;
     EXPECT_EQ(timings.size(), rows);

@@ -300,6 +300,7 @@ TEST_P(transposed_on, is_offered_to_nobody_else) {
   options.plan.cols = 3;
   options.plan.transposable = true;
   options.repetitions = 1;
+  options.cache_file = "off";
   for (const tune_timing& t : tune(ctx(), csr.view(), options)) {
     EXPECT_FALSE(t.kernel.starts_with("scatter")) << t.kernel;
     EXPECT_TRUE(spmm_plan<float>(ctx(), csr, {.cols = 3, .expert = {.kernel = t.kernel}}).transposed().has_value())

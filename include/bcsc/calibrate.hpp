@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bcsc/context.hpp"
+
+#pragma GCC visibility push(default)
+namespace bcsc {
+
+/// What the machine under a context is capable of, measured.
+struct machine_constants {
+  double launch_seconds = 0;    ///< of a product with nothing to do, one of many back to back
+  double cache_bandwidth = 0;   ///< bytes/s read and written by copies within L2: a GPU's, or those of the CPU's cores
+  double memory_bandwidth = 0;  ///< the same by copies that no cache holds
+};
+
+struct calibrate_options {
+  double max_seconds = 20;  ///< to begin no further repetition after
+  std::string cache = {};   ///< where to keep them, as tuning_cache takes it: empty is the machine's own, "off" none
+  /// Told the share done and what is measured next.
+  std::function<void(double done, std::string_view now)> progress = {};
+};
+
+/// Measures them and keeps them; a cache that cannot be used is a line of the context's log. Each is the best of
+/// several samples, since what disturbs a measurement only makes it slower. Throws error{invalid_argument} for
+/// max_seconds, error{out_of_memory | cuda_error | context_poisoned}.
+machine_constants calibrate(const context& ctx, const calibrate_options& options = {});
+
+/// Those that are kept for the machine under `ctx`; none if it was never calibrated, or the cache cannot be read.
+std::optional<machine_constants> known_constants(const context& ctx, const std::string& cache = {});
+
+}  // namespace bcsc
+#pragma GCC visibility pop

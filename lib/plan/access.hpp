@@ -1,0 +1,23 @@
+#pragma once
+
+#include <utility>
+
+#include "lib/plan/body.hpp"
+
+namespace bcsc::plan {
+
+/// What rooms above see of a plan, and how they tell what they have found out about it.
+template <number T>
+struct access {
+  static const recipe& how(const spmm_plan<T>& plan) { return plan.made("how").how(); }
+
+  /// `plan` with other facts: nothing is converted, A is shared.
+  static spmm_plan<T> restated(const spmm_plan<T>& plan, plan_facts facts) {
+    const body<T>& made = plan.made("restated");
+    std::unique_ptr<body<T>> other;
+    guard_making(made.how(), [&] { other = plan::restated(made, std::move(facts)); });
+    return spmm_plan<T>(std::move(other));
+  }
+};
+
+}  // namespace bcsc::plan

@@ -1,0 +1,47 @@
+#include "lib/tune/ranking.hpp"
+
+#include <algorithm>
+
+#include "core/format.hpp"
+
+namespace bcsc::tuning {
+
+ranking ranked(const plan::recipe& how, bool all) {
+  const plan::problem p = how.described();
+  std::vector<plan::prediction> costs =
+      plan::predictions(p, how.options, plan::candidates(p, how.options), how.statistics);
+  std::ranges::stable_sort(costs, {}, &plan::prediction::seconds);
+  ranking made;
+  for (const plan::prediction& cost : costs) {
+    const bool is_new = made.predicted.emplace(cost.kernel->info.name, cost.seconds).second;
+    if (is_new) made.names.push_back(cost.kernel->info.name);
+  }
+  if (!all) return made;
+  for (const plan::registered_kernel* kernel : plan::allowed(p, how.options)) {
+    const std::string& name = kernel->info.name;
+    // Wider indices than A needs are allowed by name alone.
+    if (kernel->info.index_bits <= p.index_bits && !made.predicted.contains(name)) made.names.push_back(name);
+  }
+  return made;
+}
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return core::format("{:.2f} s", seconds);
+  return seconds >= 1e-3 ? core::format("{:.2f} ms", seconds * 1e3) : core::format("{:.1f} us", seconds * 1e6);
+}
+
+std::string reason_of(const plan_facts& facts, const std::string& predicted, std::int64_t num_forms_made) {
+  const trial& won = facts.trials.front();
+  const auto was_predicted = std::ranges::find(facts.trials, predicted, &trial::kernel);
+  std::string other = "as was predicted";
+  if (won.kernel != predicted) {
+    other = was_predicted == facts.trials.end()
+                ? core::format("{} was predicted", predicted)
+                : core::format("{} was predicted and took {}", predicted, time_text(was_predicted->seconds));
+  }
+  return core::format("fastest of {} configs timed on A, {}; {} (timing took {}, {} more form{} of A and operands {})",
+                      facts.trials.size(), time_text(won.seconds), other, time_text(facts.trial_seconds),
+                      num_forms_made, num_forms_made == 1 ? "" : "s", time_text(facts.trial_setup_seconds));
+}
+
+}  // namespace bcsc::tuning
