@@ -83,8 +83,8 @@ TEST_P(help_text, has_examples) {
 }
 
 INSTANTIATE_TEST_SUITE_P(commands, help_text,
-                         testing::Values("info", "spmm", "solve", "convert", "formats", "generate", "fetch", "devices",
-                                         "kernels"));
+                         testing::Values("info", "spmm", "solve", "convert", "formats", "generate", "fetch", "tune",
+                                         "cache", "calibrate", "devices", "kernels"));
 
 TEST(bcsc_program, knows_its_version) {
   const outcome result = bcsc_run("--version");
@@ -872,6 +872,76 @@ TEST(solve, writes_its_solution) {
   const std::string other = in_scratch("x2.mtx");
   bcsc_json("solve banded:50,3 --device cpu --rhs 2 --tolerance 1e-13 --seed 9 --solution " + other);
   EXPECT_GT(std::abs(bcsc::read_dense<double>(other)(0, 0) - x(0, 0)), 1e-6);
+}
+
+// --- tune, cache, calibrate -----------------------------------------------------------------------------------------
+
+TEST(tune, lists_what_was_tried_and_remembers_the_fastest) {
+  const std::string cache = in_scratch("tuned.txt");
+  const std::string line = "tune stencil9:60,60 --cols 4,16 --device cpu --threads 1 --cache " + cache;
+  const json first = bcsc_json(line);
+  ASSERT_EQ(first.at("results").size(), 2u);
+  for (const json& result : first.at("results")) {
+    EXPECT_FALSE(result.at("remembered"));
+    ASSERT_GT(result.at("trials").size(), 1u);
+    EXPECT_EQ(result.at("trials")[0].at("kernel"), result.at("kernel"));
+    EXPECT_GT(result.at("trials")[0].at("seconds"), 0);
+    EXPECT_GT(result.at("trial_seconds"), 0);
+  }
+  const json second = bcsc_json(line + " --effort check");
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(second.at("results")[i].at("remembered"));
+    EXPECT_EQ(second.at("results")[i].at("kernel"), first.at("results")[i].at("kernel"));
+  }
+  EXPECT_FALSE(bcsc_json(line + " --again --effort check").at("results")[0].at("remembered"));
+  EXPECT_EQ(bcsc_json("cache show --cache " + cache).at("entries").size(), 2u);
+  const outcome text = bcsc_run(line + " --again");
+  EXPECT_EQ(text.code, 0) << text.err;
+  for (const char* const said : {"N = 4: ", "N = 16: ", "fastest of ", "over best", "remembered in "}) {
+    EXPECT_NE(text.out.find(said), std::string::npos) << said << "\n" << text.out;
+  }
+}
+
+TEST(tune, tells_of_a_cache_it_cannot_use) {
+  const std::string thesis = write_file("thesis.pdf", "%PDF-1.7 words");
+  const outcome result = bcsc_run("tune stencil5:6,6 --device cpu --effort check --cache " + thesis);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("the file is something else; it is left as it is"), std::string::npos) << result.err;
+  EXPECT_EQ(contents(thesis), "%PDF-1.7 words");
+}
+
+TEST(cache, is_carried_and_cleared) {
+  const std::string one = in_scratch("one.txt"), other = in_scratch("other.txt"), flag = " --cache " + one;
+  bcsc_json("tune stencil9:40,40 --cols 3 --device cpu --cache " + one);
+  EXPECT_EQ(bcsc_json("cache export " + other + flag).at("num_entries"), 1);
+  EXPECT_EQ(bcsc_json("cache clear" + flag).at("num_entries"), 1);
+  EXPECT_EQ(bcsc_json("cache show" + flag).at("entries").size(), 0u);
+  EXPECT_EQ(bcsc_json("cache import " + other + flag).at("num_entries"), 1);
+  EXPECT_EQ(bcsc_json("cache show" + flag).at("entries").size(), 1u);
+  for (const std::string& wrong : {"cache import " + in_scratch("none.txt") + flag, "cache export" + flag,
+                                   "cache show " + other + flag, std::string("cache show --cache off")}) {
+    EXPECT_TRUE(bcsc_json_of_failure(wrong).contains("error")) << wrong;
+  }
+}
+
+TEST(spmm, takes_the_choice_that_was_remembered) {
+  const std::string cache = in_scratch("spmm.txt"), set = "BCSC_TUNING_CACHE=" + cache + " " BCSC_CLI " ";
+  ASSERT_EQ(shell_run(set + "tune stencil9:60,60 --cols 8 --device cpu --threads 1").code, 0);
+  const outcome result =
+      shell_run(set + "spmm stencil9:60,60 --cols 8 --device cpu --threads 1 --effort check --repeat 1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("why: remembered"), std::string::npos) << result.out;
+}
+
+TEST(calibrate, is_shown_by_devices) {
+  const std::string cache = in_scratch("constants.txt"), set = "BCSC_TUNING_CACHE=" + cache + " " BCSC_CLI " ";
+  const json before = json::parse(shell_run(set + "devices --json").out);
+  EXPECT_TRUE(before.at("cpu").at("measured").is_null());
+  const json found = json::parse(shell_run(set + "calibrate --quick --device cpu --json").out);
+  EXPECT_GT(found.at("constants").at("memory_bandwidth"), 0);
+  const json after = json::parse(shell_run(set + "devices --json").out);
+  EXPECT_TRUE(after.at("cpu").at("measured").contains("launch_seconds"));
+  EXPECT_EQ(bcsc_run("calibrate --device cpu").code, 2) << "--quick is all there is";
 }
 
 // --- devices, kernels -----------------------------------------------------------------------------------------------

@@ -99,6 +99,9 @@ command add_fetch(CLI::App& app);
 command add_formats(CLI::App& app);
 command add_spmm(CLI::App& app);
 command add_solve(CLI::App& app);
+command add_tune(CLI::App& app);
+command add_cache(CLI::App& app);
+command add_calibrate(CLI::App& app);
 command add_devices(CLI::App& app);
 command add_kernels(CLI::App& app);
 /// These two describe all the commands that `app` has by the time they run.

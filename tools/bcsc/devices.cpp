@@ -1,9 +1,11 @@
 #include <string>
 
+#include "bcsc/calibrate.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/error.hpp"
 #include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/constants.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -33,6 +35,13 @@ std::string why_no_cuda() {
   }
 }
 
+/// What bcsc calibrate has found on it, if it was run.
+nlohmann::ordered_json tell_constants(const context& ctx, output& out) {
+  const auto known = known_constants(ctx);
+  if (known) out.line("  {}", describe_line(*known));
+  return known ? bcsc::cli::describe(*known) : nlohmann::ordered_json(nullptr);
+}
+
 int run_devices(const devices_options&, output& out) {
   const context cpu = context::cpu(), best = context::best();
   const std::string refusal = why_no_cuda();
@@ -42,12 +51,15 @@ int run_devices(const devices_options&, output& out) {
                 {"cpu", {{"threads", cpu.threads()}, {"description", cpu.describe()}}},
                 {"cuda", {{"usable", refusal.empty()}, {"why_not", refusal}}},
                 {"gpus", nlohmann::ordered_json::array()}};
+  out.json()["cpu"]["measured"] = tell_constants(cpu, out);
   for (const device_info& gpu : devices()) {
     out.line("gpu {}: {} (sm_{}{}, {} SMs, {}{}){}", gpu.device, gpu.name, gpu.compute_major, gpu.compute_minor,
              gpu.num_multiprocessors, core::bytes_text(gpu.memory_bytes),
              gpu.peak_bandwidth > 0 ? fmt::format(", {:.0f} GB/s", gpu.peak_bandwidth * 1e-9) : "",
              gpu.usable ? "" : ": not usable: " + gpu.why_not);
     out.json()["gpus"].push_back(describe(gpu));
+    out.json()["gpus"].back()["measured"] =
+        gpu.usable ? tell_constants(context::cuda(gpu.device), out) : nlohmann::ordered_json(nullptr);
   }
   if (!refusal.empty()) out.line("cuda: {}", refusal);
   out.line("best: {}", best.describe());

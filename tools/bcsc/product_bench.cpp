@@ -102,14 +102,15 @@ product_result product_bench<T>::with_reference(const std::string& format) {
 template <number T>
 spmm_plan<T> product_bench<T>::plan_by(const std::string& kernel) const {
   const bool stores_transpose = options_.transpose && !options_.no_copy;
-  spmm_plan<T> plan(ctx_, given_.view(),
-                    {.cols = options_.cols,
-                     .transpose = stores_transpose ? op::transpose : op::none,
-                     .b_layout = options_.order,
-                     .compute = options_.compute,
-                     .transposable = options_.no_copy,
-                     .batch = options_.batch,
-                     .expert = {.kernel = kernel, .m_block = options_.m_block}});
+  spmm_plan<T> plan = tuned_plan(ctx_, given_,
+                                 {.plan = {.cols = options_.cols,
+                                           .transpose = stores_transpose ? op::transpose : op::none,
+                                           .b_layout = options_.order,
+                                           .compute = options_.compute,
+                                           .transposable = options_.no_copy,
+                                           .batch = options_.batch,
+                                           .expert = {.kernel = kernel, .m_block = options_.m_block}},
+                                  .effort = options_.effort});
   return options_.no_copy ? std::move(plan.transposed().value()) : std::move(plan);
 }
 

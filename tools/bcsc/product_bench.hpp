@@ -9,6 +9,7 @@
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/plan.hpp"
+#include "bcsc/tune.hpp"
 #include "bcsc/types.hpp"
 #include "tools/bcsc/check.hpp"
 #include "tools/bcsc/dense_operand.hpp"
@@ -28,6 +29,7 @@ struct spmm_options : output_options {
   value_type type = value_type::fp32;
   layout order = layout::row_major;
   compute_class compute = compute_class::full;
+  bcsc::effort effort = bcsc::effort::predict;
   bool transpose = false, no_copy = false;
   double alpha = 1, beta = 0;
   std::int64_t batch = 1;

@@ -18,6 +18,7 @@
 #include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/dense_operand.hpp"
+#include "tools/bcsc/effort.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/product_bench.hpp"
 
@@ -212,6 +213,7 @@ int multiply(spmm_options options, output& out) {
   const csr_matrix<T> a = multiplied_as<T>(std::move(loaded.a));
   report_not_finite(a.view(), options, out);
   progress_bar bar = out.progress("multiplying");
+  tell_of_cache(ctx, bar);
   bar.show(0, "reference");
   std::optional<csr_matrix<T>> transposed;
   if (options.transpose) transposed = transpose(a);
@@ -253,6 +255,7 @@ command add_spmm(CLI::App& app) {
       "  bcsc spmm matrix.mtx.gz --cols 64 --kernel each --type fp64\n"
       "  bcsc spmm matrix.mtx --kernel tiled --m-block 32 --device cuda --layout col\n"
       "  bcsc spmm matrix.mtx --b features.npy --c product.npy\n"
+      "  bcsc spmm matrix.mtx --cols 64 --effort check\n"
       "  bcsc spmm matrix.mtx --transpose --b b.npz:x --alpha 2 --beta -1 --c0 c.mtx --c c.mtx\n"
       "A result beyond the error bound, or a kernel that cannot run, makes it exit with 3.",
       run_spmm);
@@ -291,6 +294,7 @@ command add_spmm(CLI::App& app) {
                             "tf32: the plan may round fp32 values to TF32 before it multiplies");
   add_choice<layout>(*cmd.parser, "--layout", options->order, {{"row", layout::row_major}, {"col", layout::col_major}},
                      "Layout of B and C");
+  add_effort(*cmd.parser, options->effort, effort::predict);
   cmd.parser->add_option("--alpha", options->alpha, "Scales A * B")->capture_default_str();
   cmd.parser->add_option("--beta", options->beta, "Scales C; with 0, C is not read")->capture_default_str();
   cmd.parser->add_option("--batch", options->batch, "Number of B's and C's, multiplied as one batch")

@@ -1,0 +1,56 @@
+#include "bcsc/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "tools/bcsc/command.hpp"
+#include "tools/bcsc/constants.hpp"
+#include "tools/bcsc/effort.hpp"
+#include "tools/bcsc/input.hpp"
+
+namespace bcsc::cli {
+namespace {
+
+struct calibrate_command_options : output_options {
+  device_options where;
+  std::string cache;
+  bool quick = false;
+};
+
+int run_calibrate(const calibrate_command_options& options, output& out) {
+  const context ctx = make_context(options.where);
+  const tuning_cache cache(options.cache);
+  progress_bar bar = out.progress("calibrating");
+  tell_of_cache(ctx, bar);
+  const machine_constants found = calibrate(
+      ctx, {.cache = options.cache, .progress = [&](double done, std::string_view now) { bar.show(done, now); }});
+  bar.clear();
+  out.line("{}", ctx.describe());
+  out.line("{}", describe_line(found));
+  out.line("{}", cache.is_off() ? "not remembered: the cache is off" : "remembered in " + cache.file());
+  out.json() = {{"command", "calibrate"},
+                {"device", ctx.describe()},
+                {"constants", describe(found)},
+                {"cache", cache.is_off() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(cache.file())}};
+  return exit_ok;
+}
+
+}  // namespace
+
+command add_calibrate(CLI::App& app) {
+  auto [cmd, options] = make_command<calibrate_command_options>(
+      app, "calibrate", "Measure what this machine is capable of, for bcsc devices",
+      "  bcsc calibrate --quick\n"
+      "  bcsc calibrate --quick --device cpu --threads 4 --json",
+      run_calibrate);
+  cmd.parser
+      ->add_flag("--quick", options->quick,
+                 "The time to start a product and the bandwidths of caches and memory, in at most 20 s")
+      ->required();
+  add_device(*cmd.parser, options->where);
+  add_tuning_cache(*cmd.parser, options->cache);
+  return cmd;
+}
+
+}  // namespace bcsc::cli
