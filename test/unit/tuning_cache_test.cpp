@@ -61,7 +61,10 @@ class cache_file : public ::testing::Test {
       EXPECT_EQ(entry.value, found->second) << what;
     }
     for (const auto& [key, value] : known_) {
-      if (const auto found = cache().find(key)) EXPECT_EQ(*found, value) << what;
+      const auto found = cache().find(key);
+      if (found) {
+        EXPECT_EQ(*found, value) << what;
+      }
     }
   }
 
