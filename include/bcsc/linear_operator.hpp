@@ -6,9 +6,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
+#include "bcsc/export.hpp"
 #include "bcsc/plan.hpp"
 
 namespace bcsc::solvers {
@@ -78,6 +80,29 @@ class linear_operator {
  private:
   std::shared_ptr<const solvers::operator_state<T>> state_;
 };
+
+// Operators made of others, which they keep. Each is capturable if its parts are, and needs the workspace of the
+// neediest part besides its own blocks of vectors. All throw error{size_mismatch} where shapes do not fit, and
+// error{invalid_argument} where the parts are of different contexts.
+
+/// A + sigma I.
+template <value T>
+BCSC_EXPORT linear_operator<T> shifted(const linear_operator<T>& a, double sigma);
+/// A + B.
+template <value T>
+BCSC_EXPORT linear_operator<T> sum(const linear_operator<T>& a, const linear_operator<T>& b);
+/// A' A, never formed.
+template <value T>
+BCSC_EXPORT linear_operator<T> gram(const linear_operator<T>& a, const linear_operator<T>& a_transposed);
+/// D A D with D = diag(d): d [rows] on the host, copied.
+template <value T>
+BCSC_EXPORT linear_operator<T> scaled(const linear_operator<T>& a, std::type_identity_t<std::span<const T>> d);
+/// A of fp32 for vectors of fp64: X is rounded to fp32, the product is computed there and widened.
+BCSC_EXPORT linear_operator<double> widened(const linear_operator<float>& a);
+/// A dense matrix on the host, of any layout, which is copied. Multiplied as a sparse matrix with every entry: for
+/// small ones.
+template <value T>
+BCSC_EXPORT linear_operator<T> dense_operator(const context& ctx, dense_view<const T> a);
 
 }  // namespace bcsc
 #pragma GCC visibility pop
