@@ -6,6 +6,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
+#include "matrices/elasticity.hpp"
 
 /// On unit cubes the 2x2x2 Gauss rule integrates the trilinear stiffness exactly, and the integrals are products of
 /// one-dimensional ones: small fractions. They are summed here as integers over a common denominator and divided once,
@@ -133,6 +134,19 @@ csr_matrix<T> elasticity(std::int64_t nx, std::int64_t ny, std::int64_t nz, int 
     });
   };
   return build_rows<T>(rows, rows, count, fill);
+}
+
+dense_matrix<double> elasticity_coordinates(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
+  require_representable(nx, ny, nz, 3);
+  const beam mesh{nx, ny, nz};
+  dense_matrix<double> points(nx * (ny + 1) * (nz + 1), 3);
+  for (std::int64_t node = 0; node < points.rows(); ++node) {
+    const auto at = mesh.position(node);
+    for (std::size_t axis = 0; axis < at.size(); ++axis) {
+      points(node, static_cast<std::int64_t>(axis)) = static_cast<double>(at[axis]);
+    }
+  }
+  return points;
 }
 
 template csr_matrix<float> elasticity<float>(std::int64_t, std::int64_t, std::int64_t, int);

@@ -10,6 +10,7 @@
 
 #include "bcsc/generate.hpp"
 #include "core/fail.hpp"
+#include "matrices/elasticity.hpp"
 
 namespace bcsc::generate {
 namespace {
@@ -205,6 +206,18 @@ csr_matrix<T> from_specification(std::string_view specification) {
   core::fail(errc::invalid_argument,
              "specification = \"{}\": \"{}\" is neither a family nor in the catalogue; the families are {}",
              specification, name, all_families());
+}
+
+dense_matrix<double> node_coordinates(std::string_view specification) {
+  for (const catalogue_entry& entry : catalogue()) {
+    if (entry.name == specification) return node_coordinates(entry.specification);
+  }
+  const signature& elastic = signatures().front();
+  const auto colon = specification.find(':');
+  if (colon == std::string_view::npos || specification.substr(0, colon) != elastic.name) return {0, 3};
+  const parameters p(specification, elastic, specification.substr(colon + 1));
+  return p.number<int>("dof", 3) == 3 ? elasticity_coordinates(p.size("nx"), p.size("ny"), p.size("nz"))
+                                      : dense_matrix<double>(0, 3);
 }
 
 template csr_matrix<float> from_specification<float>(std::string_view);

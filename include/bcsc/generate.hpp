@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bcsc/dense.hpp"
 #include "bcsc/export.hpp"
 #include "bcsc/formats.hpp"
 
@@ -89,6 +90,10 @@ BCSC_EXPORT csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int
 /// b=, c= too, elasticity dof=. Throws error{invalid_argument} that lists the forms.
 template <value T>
 BCSC_EXPORT csr_matrix<T> from_specification(std::string_view specification);
+
+/// nodes x 3, row-major: where the nodes of an elasticity matrix with 3 unknowns each are, in the order of its rows,
+/// for rigid_body_modes(). 0 x 3 for any other specification, and for what is none.
+dense_matrix<double> node_coordinates(std::string_view specification);
 
 /// What from_specification takes, e.g. "banded:rows,half_width[,seed=]": one for each family.
 std::vector<std::string> forms();

@@ -196,6 +196,29 @@ TEST(elasticity, equals_an_element_by_element_assembly) {
   EXPECT_LT((k - expected).cwiseAbs().maxCoeff(), 1e-14);
 }
 
+/// Two nodes of the mesh are coupled where they belong to one unit cube.
+TEST(elasticity, knows_where_its_nodes_are) {
+  const auto points = generate::node_coordinates("elasticity:4,3,2");
+  ASSERT_EQ(points.rows(), 4 * 4 * 3);
+  ASSERT_EQ(points.cols(), 3);
+  const Eigen::MatrixXd k = dense(generate::elasticity<double>(4, 3, 2));
+  for (std::int64_t i = 0; i < points.rows(); ++i) {
+    EXPECT_GE(points(i, 0), 1) << "the nodes at x = 0 are held";
+    for (std::int64_t j = 0; j < points.rows(); ++j) {
+      double apart = 0;
+      for (std::int64_t axis = 0; axis < 3; ++axis) {
+        apart = std::max(apart, std::abs(points(i, axis) - points(j, axis)));
+      }
+      EXPECT_EQ(apart <= 1, k.block(3 * i, 3 * j, 3, 3).cwiseAbs().maxCoeff() > 0) << i << " and " << j;
+    }
+  }
+  EXPECT_EQ(generate::node_coordinates("elasticity:4,3,2,dof=3").rows(), points.rows());
+  for (const char* const unknown : {"elasticity:4,3,2,dof=2", "stencil7:4,4,4", "elastic.mtx", ""}) {
+    EXPECT_EQ(generate::node_coordinates(unknown).rows(), 0) << unknown;
+  }
+  EXPECT_THROW((void)generate::node_coordinates("elasticity:4,3"), bcsc::error);
+}
+
 /// The energy of `dof` unknowns a node, by the 2x2x2 Gauss rule: that of the summed displacements, in Lamé's form, and
 /// for two bodies each one's own resistance.
 Eigen::MatrixXd gauss_element_of(int dof) {
