@@ -328,6 +328,7 @@ std::size_t replayer::record(const work& recorded) {
   check(status, "cudaGraphInstantiate");
   graphs_.push_back(made);
   check(cudaGraphUpload(made, stream_), "cudaGraphUpload");
+  synchronize(stream_);
   return graphs_.size() - 1;
 }
 

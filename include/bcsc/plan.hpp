@@ -147,7 +147,7 @@ struct plan_facts {
   double reuse_given = 0;          ///< with A's rows in their order and uniform row blocks; set if either was to change
   std::vector<trial> trials = {};  ///< fastest first; empty: the kernel was predicted, asked for, or remembered
   double trial_seconds = 0;        ///< what the trials took
-  double trial_setup_seconds = 0;  ///< what A's other forms and the operands for them took
+  double trial_setup_seconds = 0;  ///< what A's other forms, operands and captured graphs took
 };
 
 /// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.

@@ -24,8 +24,8 @@ std::string_view to_string(effort kind);
 struct tuning_options {
   plan_options plan = {};  ///< what the plan is for; `expert` narrows what is tried
   bcsc::effort effort = bcsc::effort::check;
-  /// For timing; conversions are extra (plan_facts::trial_setup_seconds). 0: 5 ms to check and 100 ms to search, or as
-  /// long as 30 and 300 products take, whichever is more, and on a CPU that others use as well up to
+  /// For timing; conversions and other set-up are extra (plan_facts::trial_setup_seconds). 0: 5 ms to check and 100 ms
+  /// to search, or as long as 30 and 300 products take, whichever is more, and on a CPU that others use as well up to
   /// four times that. No sample begins later.
   double budget_seconds = 0;
   std::string cache = {};  ///< as tuning_cache takes it: empty is the machine's own, "off" none

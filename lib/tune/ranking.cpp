@@ -39,9 +39,10 @@ std::string reason_of(const plan_facts& facts, const std::string& predicted, std
                 ? core::format("{} was predicted", predicted)
                 : core::format("{} was predicted and took {}", predicted, time_text(was_predicted->seconds));
   }
-  return core::format("fastest of {} configs timed on A, {}; {} (timing took {}, {} more form{} of A and operands {})",
-                      facts.trials.size(), time_text(won.seconds), other, time_text(facts.trial_seconds),
-                      num_forms_made, num_forms_made == 1 ? "" : "s", time_text(facts.trial_setup_seconds));
+  return core::format(
+      "fastest of {} configs timed on A, {}; {} (timing took {}, {} more form{} of A and other set-up {})",
+      facts.trials.size(), time_text(won.seconds), other, time_text(facts.trial_seconds), num_forms_made,
+      num_forms_made == 1 ? "" : "s", time_text(facts.trial_setup_seconds));
 }
 
 }  // namespace bcsc::tuning

@@ -21,8 +21,10 @@ class stopwatch {
 
   /// Seconds of one product of `contestant`, the mean of `count` back to back.
   virtual double seconds(std::size_t contestant, std::int64_t count) = 0;
-  /// Seconds since it was made.
+  /// Seconds since it was made, but for setup_seconds().
   virtual double elapsed() const = 0;
+  /// Of these, what came before a contestant's products could be timed at all.
+  virtual double setup_seconds() const { return 0; }
 
  protected:
   stopwatch() = default;
@@ -34,8 +36,9 @@ struct contestant {
   std::function<void(cuda_stream)> product;
 };
 
-/// On a GPU by events around replays of a captured graph, so that the host's launches do not count; on the CPU by the
-/// steady clock, after one product that fills the caches with this contestant's data. `contestants` outlives it.
+/// On a GPU by events around replays of a captured graph, so that the host's launches do not count; loading kernels and
+/// capturing graphs is set-up. On the CPU by the steady clock, after one product that fills the caches with this
+/// contestant's data. `contestants` outlives it.
 using make_stopwatch_fn = std::function<std::unique_ptr<stopwatch>(std::span<const contestant>)>;
 make_stopwatch_fn stopwatches_of(const context& ctx);
 

@@ -222,6 +222,7 @@ class trials {
       tell(core::format("{} configs", group.size()), before + done * rules.budget_seconds);
     });
     trial_seconds_ += watch->elapsed();
+    setup_seconds_ += watch->setup_seconds();
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (results[i].estimate <= 0) continue;  // the budget was spent before its turn: what was known stands
       group[i]->num_products += results[i].num_products;
