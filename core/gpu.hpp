@@ -9,6 +9,7 @@
 
 #include "bcsc/context.hpp"
 #include "bcsc/error.hpp"
+#include "core/function_ref.hpp"
 
 /// The GPU as the host code sees it, with no CUDA header. gpu_cuda.cpp implements it over the CUDA runtime,
 /// gpu_none.cpp for a build without CUDA: there the list of devices is empty and everything else throws
@@ -115,6 +116,22 @@ class side_stream {
   std::shared_ptr<const memory_pool> pool_;
   memory_pool::idle_stream held_{};
   bool joined_ = false;
+};
+
+/// Work that was recorded once and is submitted as often as wanted, in one call. Pointers and sizes are those of the
+/// recording.
+class graph {
+ public:
+  /// Records what `submit` submits to `stream`, any but the default one; nothing runs yet. What submit throws passes
+  /// through, and the stream is as it was. Throws error{cuda_error}, also where a submission cannot be recorded.
+  graph(cuda_stream stream, core::function_ref<void()> submit);
+  ~graph();
+  graph(const graph&) = delete;
+  graph& operator=(const graph&) = delete;
+  void launch(cuda_stream stream) const;
+
+ private:
+  void* handle_ = nullptr;  ///< a cudaGraphExec_t
 };
 
 /// Memory and the pool it came from (null: the driver's own).

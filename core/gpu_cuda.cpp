@@ -200,6 +200,34 @@ void side_stream::join() {
   joined_ = true;
 }
 
+graph::graph(cuda_stream stream, core::function_ref<void()> submit) {
+  // Of this thread alone: what others do meanwhile is theirs.
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  cudaGraph_t recorded = nullptr;
+  try {
+    submit();
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream, &recorded);
+    (void)cudaGetLastError();
+    if (recorded != nullptr) (void)cudaGraphDestroy(recorded);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream, &recorded), "recording a CUDA graph");
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&made, recorded, 0);
+  (void)cudaGraphDestroy(recorded);
+  check(status, "cudaGraphInstantiate");
+  handle_ = made;
+}
+
+graph::~graph() {
+  if (handle_ != nullptr) (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(handle_));
+}
+
+void graph::launch(cuda_stream stream) const {
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(handle_), stream), "cudaGraphLaunch");
+}
+
 allocation allocate(std::size_t bytes) {
   allocation memory;
   // A size beyond the GPU's memory goes to cudaMalloc, which reports it.

@@ -26,6 +26,12 @@ pool_guard::pool_guard(std::shared_ptr<const memory_pool>) {}
 pool_guard::~pool_guard() = default;
 outside_pools::outside_pools() noexcept = default;
 outside_pools::~outside_pools() = default;
+side_stream::side_stream() { no_cuda(); }
+side_stream::~side_stream() = default;
+void side_stream::join() { no_cuda(); }
+graph::graph(cuda_stream, core::function_ref<void()>) { no_cuda(); }
+graph::~graph() = default;
+void graph::launch(cuda_stream) const { no_cuda(); }
 allocation allocate(std::size_t) { no_cuda(); }
 void release(const allocation&) noexcept {}
 std::int64_t free_bytes() { no_cuda(); }

@@ -99,7 +99,8 @@ enum bcsc_cg_stop {
   BCSC_CG_NOT_POSITIVE_DEFINITE = 2,
   BCSC_CG_STAGNATED = 3,
   BCSC_CG_NOT_FINITE = 4,
-  BCSC_CG_CANCELLED = 5
+  BCSC_CG_CANCELLED = 5,
+  BCSC_CG_INCONSISTENT = 6
 };
 
 /* --- Errors and the version -------------------------------------------------------------------------------------- */

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "bcsc/export.hpp"
+#include "bcsc/linear_operator.hpp"
 #include "bcsc/plan.hpp"
 
 #pragma GCC visibility push(default)
@@ -15,36 +18,124 @@ namespace bcsc {
 
 enum class preconditioner : std::uint8_t { none, jacobi };
 
+/// How k right-hand sides are solved at once.
+enum class cg_method : std::uint8_t {
+  simultaneous,  ///< k iterations side by side that share their products
+  block,         ///< one search space for all (O'Leary 1980): fewer iterations, more work on vectors in each
+};
+std::string_view to_string(cg_method method) noexcept;
+
+/// What the products within the iteration are computed in; residuals that decide are always computed with A as given.
+enum class cg_inner : std::uint8_t {
+  as_given,
+  fp32,    ///< A and the vectors of a product rounded to fp32
+  tf32,    ///< and to TF32 where the kernel multiplies on tensor cores
+  tf32x3,  ///< on tensor cores by three products of TF32 parts, within fp32's error bound
+  bf16,    ///< A's values rounded to bf16 (and kept as fp32), vectors to fp32
+};
+std::string_view to_string(cg_inner inner) noexcept;
+
+/// How much of the old direction the next one keeps.
+enum class cg_beta : std::uint8_t {
+  fletcher_reeves,  ///< z.r / (z.r)_old
+  polak_ribiere,    ///< z.(r - r_old) / (z.r)_old, at least 0: also for a preconditioner that changes
+};
+
+/// When the recurrence's residual is replaced by the true one, b - A x, along a fresh direction. It always is where
+/// the recurrence says that a solve has converged.
+struct cg_correction {
+  enum class kind : std::uint8_t { none, recompute, reliable, refine };
+  kind by = kind::none;
+  double when = 0;
+
+  /// Every `iterations` iterations.
+  static cg_correction recompute(std::int64_t iterations) { return {kind::recompute, static_cast<double>(iterations)}; }
+  /// Once the recurrence's residual is `share` of the last true one (van der Vorst and Ye 2000). 0 < share < 1.
+  static cg_correction reliable(double share) { return {kind::reliable, share}; }
+  /// The same, and all vectors of the iteration are fp32: iterative refinement of x in fp64. 0 < share < 1. Where A is
+  /// fp32, as reliable().
+  static cg_correction refine(double share) { return {kind::refine, share}; }
+};
+
 struct cg_options {
   double tolerance = 1e-8;  ///< on the true relative residual ||b - A x|| / ||b||, each right-hand side by itself
   std::int64_t max_iterations = 10000;
   preconditioner precondition = preconditioner::jacobi;
   bool use_initial_guess = false;  ///< X is the start vector; else it is overwritten, starting from 0
   plan_options plan = {};          ///< where a plan is made; `cols` is set to the number of right-hand sides
-  /// Called after each iteration with the largest recurrence residual (relative); returning false stops.
+  /// Called after each iteration with the largest recurrence residual (relative); returning false stops. With
+  /// check_every > 1 it hears of iterations together, and X is then that of the last of them.
   std::function<bool(std::int64_t iteration, double residual)> progress = {};
+  cg_method method = cg_method::simultaneous;
+  cg_inner inner = cg_inner::as_given;      ///< where a plan is made
+  cg_beta beta = cg_beta::fletcher_reeves;  ///< of simultaneous iterations
+  cg_correction correction = {};
+  /// Iterations from one look of the host at the residuals to the next. Columns stop by themselves in between; those
+  /// on a GPU are then submitted as CUDA graphs where the operators allow it. 0: as it pays: 1 on the CPU and with
+  /// `progress`, else more the further away the tolerance is. Simultaneous iterations only; block iterations look at
+  /// each.
+  std::int64_t check_every = 0;
+  cuda_stream stream = nullptr;  ///< null: one of the solver's own that follows the default stream
 };
 
 /// Why the iteration ended.
 enum class cg_stop : std::uint8_t {
   converged,  ///< every right-hand side's true residual is at most the tolerance
   max_iterations,
-  not_positive_definite,  ///< p'Ap <= 0 for some direction, or a diagonal entry <= 0 under Jacobi
+  not_positive_definite,  ///< p'Ap <= 0 for some direction, r'M r < 0, or a diagonal entry <= 0 under Jacobi
   stagnated,              ///< the true residual no longer falls although the recurrence does
   not_finite,             ///< NaN or Inf appeared
   cancelled,
+  inconsistent,  ///< A is singular as far as its type can tell, and b is not in its range
 };
 std::string_view to_string(cg_stop reason) noexcept;
 
 struct cg_result {
-  cg_stop reason = cg_stop::max_iterations;
+  cg_stop reason = cg_stop::max_iterations;  ///< the worst of the columns'
   std::int64_t iterations = 0;
-  std::int64_t num_products = 0;      ///< SpMMs with A: one an iteration, and one for each check of the true residual
-  std::vector<double> true_residual;  ///< [k] ||b - A x|| / ||b||, computed from x at the end
-  std::vector<double> history;        ///< [iterations + 1] largest recurrence residual over the right-hand sides
-  double seconds = 0;                 ///< without the plan
-  plan_facts facts;                   ///< of the product
+  /// SpMMs with A as given and as rounded: one an iteration, one for each check of the true residual, and those that
+  /// were under way when the host saw that all columns had stopped.
+  std::int64_t num_products = 0;
+  std::vector<double> true_residual;   ///< [k] ||b - A x|| / ||b||, computed from x at the end
+  std::vector<double> history;         ///< [iterations + 1] largest recurrence residual over the right-hand sides
+  double seconds = 0;                  ///< without the plan
+  plan_facts facts;                    ///< of the product; of operators: empty
+  std::vector<cg_stop> column_reason;  ///< [k] why each right-hand side ended
+  std::vector<std::int64_t> column_iterations;  ///< [k] in which it took part
+  std::vector<double> recurrence_residual;      ///< [k] what the recurrence said before the last true residual
+  std::int64_t num_replacements = 0;            ///< true residuals from which the iteration went on
+  std::string inner;                            ///< what the products within the iteration were computed in, really
 };
+
+/// What a solve is made of, when it is more than a matrix.
+template <value T>
+struct cg_operators {
+  linear_operator<T> a;
+  /// Z = M R with M like A^-1, symmetric and positive definite.
+  std::optional<linear_operator<T>> preconditioner = {};
+  /// A in less precision, for the products within the iteration. refine(), whose vectors are fp32, takes this and the
+  /// preconditioner below, and not the one above.
+  std::optional<linear_operator<float>> inner = {};
+  std::optional<linear_operator<float>> inner_preconditioner = {};
+};
+
+/// A X = B for operators: A square, symmetric and positive definite, and as many right-hand sides as B has columns.
+/// B, X: rows x k, on the host (staged) or, with a CUDA context, on the device; any layout. All operators are of one
+/// context. On CUDA the host waits only where it looks (options.check_every), and when it returns X is complete.
+/// options.plan, .precondition and .inner are not looked at. Errors as below; what an operator throws passes through.
+template <value T>
+BCSC_EXPORT cg_result solve_cg(const cg_operators<T>& operators, input_view<T> b, output_view<T> x,
+                               const cg_options& options = {});
+template <value T>
+cg_result solve_cg(const linear_operator<T>& a, input_view<T> b, output_view<T> x, const cg_options& options = {}) {
+  return solve_cg(cg_operators<T>{a}, b, x, options);
+}
+/// The same with a preconditioner.
+template <value T>
+cg_result solve_cg(const linear_operator<T>& a, const std::type_identity_t<linear_operator<T>>& preconditioner,
+                   input_view<T> b, output_view<T> x, const cg_options& options = {}) {
+  return solve_cg(cg_operators<T>{a, preconditioner}, b, x, options);
+}
 
 /// Conjugate gradients for a symmetric positive definite A and k right-hand sides at once: each column has its own
 /// scalars, all columns share one SpMM an iteration. A column that has converged rests.
@@ -58,6 +149,26 @@ template <value T, index I>
 cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options = {}) {
   return solve_cg(ctx, a.view(), b, x, options);
+}
+
+/// A preconditioner for a solve that plans and rounds A itself.
+template <value T>
+struct cg_preconditioner {
+  std::optional<linear_operator<T>> m = {};            ///< Z = M R, as in cg_operators
+  std::optional<linear_operator<float>> rounded = {};  ///< refine(), whose vectors are fp32, takes this instead
+};
+
+/// The same with a preconditioner of any kind; options.precondition is not looked at. Also throws
+/// error{invalid_argument} where the one that is needed is missing.
+template <value T, index I>
+BCSC_EXPORT cg_result solve_cg(const context& ctx, const csr_view<T, I>& a,
+                               const std::type_identity_t<cg_preconditioner<T>>& preconditioner, input_view<T> b,
+                               output_view<T> x, const cg_options& options = {});
+template <value T, index I>
+cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a,
+                   const std::type_identity_t<cg_preconditioner<T>>& preconditioner, input_view<T> b, output_view<T> x,
+                   const cg_options& options = {}) {
+  return solve_cg(ctx, a.view(), preconditioner, b, x, options);
 }
 
 /// The same with an existing plan, for solves in succession: A is the plan's op(A), `diagonal` [rows] that of A, on the

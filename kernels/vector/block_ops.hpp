@@ -39,9 +39,10 @@ constexpr std::int64_t num_gram_chunks(std::int64_t n, std::int64_t k, std::int6
   return std::clamp<std::int64_t>((n + 63) / 64, 1, most);
 }
 
-/// Doubles of workspace (`partials`) that gram() of an n x k and an n x l block needs.
+/// Doubles of workspace (`partials`) that gram() of an n x k and an n x l block needs; enough for narrower ones, too.
 constexpr std::int64_t num_block_partials(std::int64_t n, std::int64_t k, std::int64_t l) {
-  return num_gram_chunks(n, k, l) * k * l;
+  const std::int64_t chunks = std::clamp<std::int64_t>((n + 63) / 64, 1, 1024);
+  return std::max(k * l, std::min(chunks * k * l, std::int64_t{1} << 22));
 }
 
 /// The number that fill_random gives element `index` = i * k + j: uniform in [-1, 1), of as many bits as T has.

@@ -19,14 +19,22 @@ constexpr void restart_column(const column_scalars& s, std::int64_t j, double rr
   s.beta[j] = 0;
 }
 
-/// The step length, from p.Ap.
-constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq) {
+/// The step length, from p.Ap and p.p.
+constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq, double pp) {
   s.alpha[j] = 0;
   if (s.state[j] != column_state::active) return;
-  const double alpha = s.rz[j] / pq;
+  if (s.taken != nullptr) ++s.taken[j];
+  const double rz = s.rz[j], alpha = rz / pq;
   if (!is_finite(pq)) {
     s.state[j] = column_state::not_finite;
-  } else if (pq <= 0) {
+    return;
+  }
+  if (s.least_curvature != nullptr && pp > 0) {
+    const double curvature = (pq < 0 ? -pq : pq) / pp;
+    if (curvature < s.least_curvature[j]) s.least_curvature[j] = curvature;
+    if (curvature > s.largest_curvature[j]) s.largest_curvature[j] = curvature;
+  }
+  if (pq <= 0 || rz < 0) {  // r.z < 0: the preconditioner is not positive definite
     s.state[j] = column_state::not_positive;
   } else if (!is_finite(alpha) || alpha <= 0) {  // rz itself was lost, or the quotient underflowed
     s.state[j] = column_state::not_finite;
@@ -38,15 +46,31 @@ constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq) {
 /// Whether the column has arrived, and how much of the direction it keeps if not.
 constexpr void judge_step(const column_scalars& s, std::int64_t j, double rr, double rz) {
   s.beta[j] = 0;
-  if (s.state[j] != column_state::active) return;
-  if (!is_finite(rr) || !is_finite(rz)) {
-    s.state[j] = column_state::not_finite;
-  } else if (rr <= s.limit[j]) {
-    s.state[j] = column_state::resting;
-  } else {
-    s.beta[j] = rz / s.rz[j];
+  if (s.state[j] == column_state::active) {
+    if (!is_finite(rr) || (!s.turns_apart && !is_finite(rz))) {
+      s.state[j] = column_state::not_finite;
+    } else if (rr <= s.limit[j]) {
+      s.state[j] = column_state::resting;
+    } else if (!s.turns_apart) {
+      s.beta[j] = rz / s.rz[j];
+    }
+    s.rr[j] = rr;
+    if (!s.turns_apart) s.rz[j] = rz;
   }
-  s.rr[j] = rr;
+  if (s.log != nullptr) s.log[s.logged[j]++ % s.log_rows * s.log_cols + j] = s.rr[j];
+}
+
+/// The share of the direction that is kept, once z is there: Fletcher and Reeves, or Polak and Ribiere, whose
+/// z.(r - r_old) is -alpha z.q.
+constexpr void turn_column(const column_scalars& s, std::int64_t j, double rz, double qz) {
+  s.beta[j] = 0;
+  if (s.state[j] != column_state::active) return;
+  const double share = (s.polak_ribiere ? -s.alpha[j] * qz : rz) / s.rz[j];
+  if (!is_finite(rz)) {
+    s.state[j] = column_state::not_finite;
+  } else if (s.alpha[j] != 0 && share > 0) {
+    s.beta[j] = share;
+  }
   s.rz[j] = rz;
 }
 

@@ -175,11 +175,13 @@ template <class T>
 int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
   reduce(
       env, s, partials,
-      [=](std::int64_t i, std::int64_t j, double& sum, double&) {
+      [=](std::int64_t i, std::int64_t j, double& pq, double& pp) {
         const std::int64_t at = i * s.k + j;
-        sum += static_cast<double>(p[at]) * static_cast<double>(q[at]);
+        const auto along = static_cast<double>(p[at]);
+        pq += along * static_cast<double>(q[at]);
+        pp += along * along;
       },
-      [=](std::int64_t j, double pq, double) { choose_step(scalars, j, pq); });
+      [=](std::int64_t j, double pq, double pp) { choose_step(scalars, j, pq, pp); });
   return 0;
 }
 
@@ -202,6 +204,23 @@ int step(const launch_env& env, shape s, const T* p, const T* q, const T* invers
         rz += inverse_diagonal != nullptr ? square * static_cast<double>(inverse_diagonal[i]) : square;
       },
       [=](std::int64_t j, double rr, double rz) { judge_step(scalars, j, rr, rz); });
+  return 0;
+}
+
+template <class T>
+int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
+         double* partials, column_scalars scalars) {
+  reduce(
+      env, s, partials,
+      [=](std::int64_t i, std::int64_t j, double& rz, double& qz) {
+        const std::int64_t at = i * s.k + j;
+        const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
+        const auto left = static_cast<double>(r[at]);
+        const double turned = z != nullptr ? static_cast<double>(z[at]) : weight * left;
+        rz += left * turned;
+        qz += static_cast<double>(q[at]) * turned;
+      },
+      [=](std::int64_t j, double rz, double qz) { turn_column(scalars, j, rz, qz); });
   return 0;
 }
 
@@ -230,6 +249,7 @@ const operations<T>& on_cpu() {
       .direction = &direction<T>,
       .step_length = &step_length<T>,
       .step = &step<T>,
+      .turn = &turn<T>,
       .clear_inactive = &clear_inactive<T>,
   };
   return table;

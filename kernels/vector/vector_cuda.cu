@@ -167,6 +167,21 @@ __global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal,
 }
 
 template <class T>
+__global__ void step_length_kernel(shape s, const T* p, const T* q, double* partials) {
+  for_each_tile(s, [&](std::int64_t column) {
+    double pq = 0, pp = 0;
+    if (column < s.k) {
+      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
+        const double along = static_cast<double>(p[i * s.k + j]);
+        pq += along * static_cast<double>(q[i * s.k + j]);
+        pp += along * along;
+      });
+    }
+    store_partials(s, column, pq, pp, partials);
+  });
+}
+
+template <class T>
 __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r, double* partials,
                             column_scalars scalars) {
   for_each_tile(s, [&](std::int64_t column) {
@@ -184,6 +199,24 @@ __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_di
       });
     }
     store_partials(s, column, rr, rz, partials);
+  });
+}
+
+template <class T>
+__global__ void turn_kernel(shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal, double* partials) {
+  for_each_tile(s, [&](std::int64_t column) {
+    double rz = 0, qz = 0;
+    if (column < s.k) {
+      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
+        const std::int64_t at = i * s.k + j;
+        const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
+        const double left = static_cast<double>(r[at]);
+        const double turned = z != nullptr ? static_cast<double>(z[at]) : weight * left;
+        rz += left * turned;
+        qz += static_cast<double>(q[at]) * turned;
+      });
+    }
+    store_partials(s, column, rz, qz, partials);
   });
 }
 
@@ -216,9 +249,9 @@ __global__ void finish_residual(shape s, std::int64_t chunks, const double* part
 __global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (j >= s.k) return;
-  double pq, other;
-  sum_partials(s, chunks, j, partials, pq, other);
-  if (threadIdx.x == 0) choose_step(scalars, j, pq);
+  double pq, pp;
+  sum_partials(s, chunks, j, partials, pq, pp);
+  if (threadIdx.x == 0) choose_step(scalars, j, pq, pp);
 }
 
 __global__ void finish_step(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
@@ -227,6 +260,14 @@ __global__ void finish_step(shape s, std::int64_t chunks, const double* partials
   double rr, rz;
   sum_partials(s, chunks, j, partials, rr, rz);
   if (threadIdx.x == 0) judge_step(scalars, j, rr, rz);
+}
+
+__global__ void finish_turn(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (j >= s.k) return;
+  double rz, qz;
+  sum_partials(s, chunks, j, partials, rz, qz);
+  if (threadIdx.x == 0) turn_column(scalars, j, rz, qz);
 }
 
 // --- The operations -------------------------------------------------------------------------------------------------
@@ -294,7 +335,8 @@ int direction(const launch_env& env, shape s, const T* r, const T* inverse_diago
 template <class T>
 int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
-  return over_elements_then_columns(env, dot_kernel<T>, finish_step_length, s, partials, scalars, p, q, partials);
+  return over_elements_then_columns(env, step_length_kernel<T>, finish_step_length, s, partials, scalars, p, q,
+                                    partials);
 }
 
 template <class T>
@@ -303,6 +345,14 @@ int step(const launch_env& env, shape s, const T* p, const T* q, const T* invers
   if (s.k == 0) return cudaSuccess;
   return over_elements_then_columns(env, step_kernel<T>, finish_step, s, partials, scalars, p, q, inverse_diagonal, x,
                                     r, partials, scalars);
+}
+
+template <class T>
+int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
+         double* partials, column_scalars scalars) {
+  if (s.k == 0) return cudaSuccess;
+  return over_elements_then_columns(env, turn_kernel<T>, finish_turn, s, partials, scalars, r, q, z, inverse_diagonal,
+                                    partials);
 }
 
 template <class T>
@@ -324,6 +374,7 @@ const operations<T>& on_cuda() {
       .direction = &direction<T>,
       .step_length = &step_length<T>,
       .step = &step<T>,
+      .turn = &turn<T>,
       .clear_inactive = &clear_inactive<T>,
   };
   return table;

@@ -35,6 +35,17 @@ struct column_scalars {
   double* beta = nullptr;   ///< share of the former direction; 0 after a restart
   double* limit = nullptr;  ///< a column rests once r.r <= limit
   column_state* state = nullptr;
+
+  // What a host that looks only now and then reads afterwards; all null: nothing is noted.
+  double* least_curvature = nullptr;    ///< the least |p.Ap| / p.p so far
+  double* largest_curvature = nullptr;  ///< the largest
+  std::int32_t* taken = nullptr;        ///< iterations in which the column was active
+  std::int32_t* logged = nullptr;       ///< iterations noted in the log, active or not
+  double* log = nullptr;                ///< [log_rows x log_cols] r.r after each iteration, a ring
+  std::int32_t log_rows = 0, log_cols = 0;
+
+  bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()
+  bool polak_ribiere = false;  ///< beta = z.(r - r_old) / rz_old, at least 0; only with turns_apart
 };
 
 /// Chunks that the rows are cut into for reductions.
@@ -69,6 +80,10 @@ struct operations {
   /// x += alpha_j p, r -= alpha_j q in the active columns; rr, rz of the new r, beta_j = rz_new / rz_old; a column
   /// whose rr has come down to its limit rests, one whose rr or rz is NaN or Inf becomes not_finite.
   int (*step)(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
+              double* partials, column_scalars scalars);
+  /// After a step with turns_apart, or a residual: rz = r.z with z as given, else D^-1 r or r, and beta from it. q is
+  /// that of the step. After a residual beta stays 0.
+  int (*turn)(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
               double* partials, column_scalars scalars);
   /// x = 0 in every column that is not active.
   int (*clear_inactive)(const launch_env& env, shape s, T* x, column_scalars scalars);

@@ -2,283 +2,350 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <utility>
 
-#include "bcsc_config.h"
 #include "core/fail.hpp"
-#include "core/gpu.hpp"
 
 namespace bcsc::solvers {
 
 namespace vector = kernels::vector;
+using core::at;
 
 namespace {
 
-/// A restart has to bring the true residual below this share of the best one before it ...
-constexpr double worthwhile = 0.5;
-/// ... and a column that fails to do so this often in a row has stagnated.
-constexpr int patience = 3;
-
 template <value T>
-const vector::operations<T>& operations_of(backend where) {
-#if BCSC_WITH_CUDA
-  if (where == backend::cuda) return vector::on_cuda<T>();
-#endif
-  (void)where;
-  return vector::on_cpu<T>();
-}
+constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+
+/// Of a vector, squared: what the others leave of it below that is rounding.
+template <value T>
+constexpr double dependent = std::max(1e-13, 256 * epsilon<T> * epsilon<T>);
+/// A pivot below this leaves vectors that are not orthogonal enough: they are made so once more.
+constexpr double again_below = 1e-6;
+/// p'Ap below this share of the largest seen is 0 as far as T can tell.
+template <value T>
+constexpr double no_curvature = 64 * epsilon<T>;
+/// Iterations without gain until a singular block begins anew.
+constexpr std::int64_t patience_if_singular = 20;
 
 }  // namespace
 
 template <value T>
-block_cg<T>::block_cg(const context& ctx, const spmm_plan<T>& plan, vector::shape shape, const cg_options& options)
-    : ctx_(ctx),
-      plan_(plan),
+block_cg<T>::block_cg(const cg_parts<T>& parts, vector::shape shape, const cg_options& options)
+    : parts_(parts),
       options_(options),
       shape_(shape),
-      ops_(operations_of<T>(ctx.kind())),
-      env_{ctx.threads(), nullptr, ctx.device().num_multiprocessors},
-      b_(ctx, size()),
-      x_(ctx, size()),
-      r_(ctx, size()),
-      p_(ctx, size()),
-      q_(ctx, size()),
-      inverse_diagonal_(ctx, options.precondition == preconditioner::jacobi ? shape.n : 0),
-      partials_(ctx, vector::num_partials(shape)),
-      report_(ctx, shape.k * bytes_per_column),
-      scalar_block_(ctx, shape.k * 5),
-      rr_(static_cast<std::size_t>(shape.k)),
-      state_(static_cast<std::size_t>(shape.k)),
-      columns_(static_cast<std::size_t>(shape.k)) {
-  const std::int64_t k = shape_.k;
-  double* doubles = scalar_block_.data();
-  scalars_.rr = reinterpret_cast<double*>(report_.data());
-  scalars_.state = reinterpret_cast<column_state*>(report_.data() + k * static_cast<std::int64_t>(sizeof(double)));
-  scalars_.rz = doubles;
-  scalars_.alpha = doubles + k;
-  scalars_.beta = doubles + 2 * k;
-  scalars_.limit = doubles + 3 * k;
-  sums_ = doubles + 4 * k;
-  scalar_block_.clear();  // it is read as a whole before the whole of it is written
-}
-
-template <value T>
-void block_cg<T>::precondition_with(std::span<const T> inverse_diagonal) {
-  inverse_diagonal_.upload(inverse_diagonal);
-  jacobi_ = inverse_diagonal_.data();
+      ops_(operations_of<T>(parts.ctx().kind())),
+      block_ops_(block_operations_of<T>(parts.ctx().kind())),
+      env_(parts.env()),
+      b_(parts.ctx(), core::checked_product(shape.n, shape.k, "elements of B")),
+      x_(parts.ctx(), b_.size()),
+      q_(parts.ctx(), b_.size()),
+      w_(parts.ctx(), b_.size()),
+      p_(parts.ctx(), b_.size()),
+      t_(parts.ctx(), b_.size()),
+      mq_(parts.ctx(), parts.preconditioner != nullptr || !parts.inverse_diagonal.empty() ? b_.size() : 0),
+      mw_(parts.ctx(), mq_.size()),
+      inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
+      partials_(parts.ctx(),
+                std::max(vector::num_partials(shape), vector::num_block_partials(shape.n, shape.k, shape.k))),
+      small_(parts.ctx(), shape.k * shape.k),
+      workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
+      columns_(at(shape.k)) {
+  if (!parts.inverse_diagonal.empty()) {
+    inverse_diagonal_.upload(parts.inverse_diagonal, parts.stream);
+    jacobi_ = inverse_diagonal_.data();
+  }
 }
 
 template <value T>
 void block_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
                         memory_space x_space) {
-  load(b, b_space, b_);
-  if (options_.use_initial_guess) {
-    load(dense_view<const T>(x), x_space, x_);
-  } else {
-    x_.clear();
+  load_block(parts_.ctx(), env_, b, b_space, b_);
+  started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), small_.data()), "abs_sum");
+  std::vector<double> sizes(at(shape_.k)), zeros_at_zero(at(shape_.k), 1.0);
+  small_.download(sizes, env_.stream);
+  const right_hand_sides sides = measured(sizes, column_squares(b_, shape_.k), options_.tolerance);
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    columns_[j].norm_b = sides.norm[j];
+    columns_[j].limit = sides.limit[j];
+    if (sides.zero[j]) zeros_at_zero[j] = 0;
   }
-  p_.clear();
-  measure_right_hand_sides();
-  compute_residual(options_.use_initial_guess);
-  judge_residuals();
-  restart_open_columns();
-  result_.history.push_back(largest_residual());
+  if (options_.use_initial_guess) {
+    load_block(parts_.ctx(), env_, dense_view<const T>(x), x_space, x_);
+    small_.upload(zeros_at_zero, env_.stream);
+    started(block_ops_.scale_columns(env_, small_.data(), view(x_, shape_.k)), "scale_columns");
+    compute_residual();
+  } else {
+    x_.clear(env_.stream);
+    started(block_ops_.axpby(env_, 1, read(b_, shape_.k), 0, view(w_, shape_.k)), "axpby");
+    const std::vector<double> squares = column_squares(w_, shape_.k);
+    for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j].rr = squares[j];
+  }
+  judge_residuals(columns_);
+  for (column_course& c : columns_) c.recurrence = c.true_residual;
+  result_.history.push_back(largest_residual(columns_));
 }
 
 template <value T>
 void block_cg<T>::iterate() {
-  while (any(column_state::active) && result_.iterations < options_.max_iterations) {
-    advance();
-    if (any(column_state::not_positive)) return;
-    if (options_.progress && !options_.progress(result_.iterations, result_.history.back())) {
-      cancelled_ = true;
-      return;
+  bool by_schedule = false;
+  while (result_.iterations < options_.max_iterations && begin_block(by_schedule)) {
+    if (result_.iterations > 0) ++result_.num_replacements;
+    bool goes_on = true;
+    by_schedule = false;
+    while (goes_on && result_.iterations < options_.max_iterations) {
+      goes_on = advance();
+      if (options_.progress && !options_.progress(result_.iterations, result_.history.back())) {
+        cancelled_ = true;
+        return;
+      }
+      by_schedule = goes_on && options_.correction.by == cg_correction::kind::recompute &&
+                    static_cast<double>(since_replacement_) >= options_.correction.when;
+      if (by_schedule) break;
     }
-    if (!any(column_state::active)) {
-      compute_residual(true);
-      judge_residuals();
-      restart_open_columns();
-    }
+    if (!changed_since_check_) continue;
+    compute_residual();
+    judge_residuals(columns_);
   }
 }
 
 template <value T>
 cg_result block_cg<T>::finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection) {
   if (changed_since_check_) {
-    compute_residual(true);
-    judge_residuals();
+    compute_residual();
+    judge_residuals(columns_);
   }
-  store(x, x_space);
-  result_.reason = objection ? *objection : reason();
-  for (const column_record& column : columns_) result_.true_residual.push_back(column.true_residual);
+  store_block(parts_.ctx(), env_, x_, x, x_space);
+  report_columns(columns_, objection, cancelled_, singular_, result_);
   return std::move(result_);
 }
 
+// --- Vectors --------------------------------------------------------------------------------------------------------
+
 template <value T>
-void block_cg<T>::load(const dense_view<const T>& from, memory_space space, context_array<T>& to) {
-  if (!staged(space)) {
-    started(ops_.pack(env_, shape_, from.data, from.row_stride(), from.col_stride(), to.data()), "pack");
-    return;
-  }
-  std::vector<T> packed(static_cast<std::size_t>(size()));
-  vector::on_cpu<T>().pack({}, shape_, from.data, from.row_stride(), from.col_stride(), packed.data());
-  to.upload(packed);
+void block_cg<T>::apply(const linear_operator<T>& by, T alpha, dense_view<const T> in, T beta, dense_view<T> out) {
+  by.apply(alpha, in, beta, out, {env_.stream, {workspace_.data(), at(workspace_.size())}});
 }
 
 template <value T>
-void block_cg<T>::store(const dense_view<T>& to, memory_space space) {
-  if (!staged(space)) {
-    started(ops_.unpack(env_, shape_, x_.data(), to.data, to.row_stride(), to.col_stride()), "unpack");
-    if (ctx_.kind() == backend::cuda) core::gpu::synchronize();
-    return;
-  }
-  std::vector<T> packed(static_cast<std::size_t>(size()));
-  x_.download(packed);
-  vector::on_cpu<T>().unpack({}, shape_, packed.data(), to.data, to.row_stride(), to.col_stride());
-}
-
-template <value T>
-void block_cg<T>::read_report() {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(report_.size()));
-  report_.download(bytes);
-  const std::size_t rr_bytes = rr_.size() * sizeof(double);
-  std::memcpy(rr_.data(), bytes.data(), rr_bytes);
-  std::memcpy(state_.data(), bytes.data() + rr_bytes, bytes.size() - rr_bytes);
-}
-
-template <value T>
-void block_cg<T>::write_report() {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(report_.size()));
-  const std::size_t rr_bytes = rr_.size() * sizeof(double);
-  std::memcpy(bytes.data(), rr_.data(), rr_bytes);
-  std::memcpy(bytes.data() + rr_bytes, state_.data(), bytes.size() - rr_bytes);
-  report_.upload(bytes);
-}
-
-template <value T>
-std::vector<double> block_cg<T>::read_sums() {
-  std::vector<double> all(static_cast<std::size_t>(scalar_block_.size()));
-  scalar_block_.download(all);
-  return {all.end() - shape_.k, all.end()};
-}
-
-template <value T>
-double block_cg<T>::relative(std::size_t j) const {
-  if (columns_[j].norm_b == 0 && rr_[j] == 0) return 0;
-  return std::sqrt(rr_[j]) / columns_[j].norm_b;
-}
-
-template <value T>
-double block_cg<T>::largest_residual() const {
-  double largest = 0;
-  for (std::size_t j = 0; j < columns_.size(); ++j) {
-    const double residual = relative(j);
-    if (std::isnan(residual)) return residual;
-    largest = std::max(largest, residual);
-  }
-  return largest;
-}
-
-template <value T>
-void block_cg<T>::measure_right_hand_sides() {
-  started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), sums_), "abs_sum");
-  const std::vector<double> sizes = read_sums();
-  started(ops_.dot(env_, shape_, b_.data(), b_.data(), partials_.data(), sums_), "dot");
-  const std::vector<double> squares = read_sums();
-
-  std::vector<double> limits(squares.size());
-  for (std::size_t j = 0; j < squares.size(); ++j) {
-    limits[j] = options_.tolerance * options_.tolerance * squares[j];
-    const bool lost = sizes[j] > 0 && limits[j] < std::numeric_limits<double>::min();
-    if (std::isfinite(sizes[j]) && (lost || !std::isfinite(squares[j]))) {
-      core::fail(errc::invalid_argument,
-                 "B, column {}: its norm times the tolerance {} cannot be squared in fp64; scale B", j,
-                 options_.tolerance);
-    }
-    columns_[j].norm_b = std::sqrt(squares[j]);
-    state_[j] = sizes[j] == 0 ? column_state::resting : column_state::active;
-  }
-  std::vector<double> doubles(static_cast<std::size_t>(scalar_block_.size()), 0.0);
-  std::copy(limits.begin(), limits.end(), doubles.begin() + 3 * shape_.k);
-  scalar_block_.upload(doubles);
-  limits_ = std::move(limits);
-  write_report();
-  if (options_.use_initial_guess && any(column_state::resting)) {
-    started(ops_.clear_inactive(env_, shape_, x_.data(), scalars_), "clear_inactive");
+void block_cg<T>::precondition(const block& w, std::int64_t cols, block& mw) {
+  if (parts_.preconditioner != nullptr) {
+    apply(*parts_.preconditioner, T{1}, read(w, cols), T{0}, view(mw, cols));
+  } else if (jacobi_ != nullptr) {
+    started(block_ops_.scale_rows(env_, jacobi_, 1, read(w, cols), 0, view(mw, cols)), "scale_rows");
   }
 }
 
 template <value T>
-void block_cg<T>::multiply(const context_array<T>& in, context_array<T>& out) {
-  plan_.run(T{1}, dense_view<const T>(in.data(), shape_.n, shape_.k), T{0},
-            dense_view<T>(out.data(), shape_.n, shape_.k));
+coefficients block_cg<T>::gram(const block& x, std::int64_t k, const block& y, std::int64_t l) {
+  coefficients g(k, l);
+  started(block_ops_.gram(env_, read(x, k), read(y, l), partials_.data(), small_.data()), "gram");
+  small_.download(g.at, env_.stream);
+  return g;
+}
+
+template <value T>
+void block_cg<T>::combine(const block& x, const coefficients& s, double beta, block& y) {
+  small_.upload(s.at, env_.stream);
+  started(block_ops_.combine(env_, read(x, s.rows), small_.data(), beta, view(y, s.cols)), "combine");
+}
+
+template <value T>
+std::vector<double> block_cg<T>::column_squares(const block& v, std::int64_t cols) {
+  std::vector<double> squares(at(cols));
+  started(ops_.dot(env_, {shape_.n, cols}, v.data(), v.data(), partials_.data(), small_.data()), "dot");
+  small_.download(squares, env_.stream);
+  return squares;
+}
+
+template <value T>
+void block_cg<T>::compute_residual() {
+  started(block_ops_.axpby(env_, 1, read(b_, shape_.k), 0, view(w_, shape_.k)), "axpby");
+  apply(parts_.exact, T{-1}, read(x_, shape_.k), T{1}, view(w_, shape_.k));
   ++result_.num_products;
-}
-
-template <value T>
-void block_cg<T>::compute_residual(bool from_product) {
-  if (from_product) multiply(x_, q_);
-  started(ops_.residual(env_, shape_, b_.data(), from_product ? q_.data() : nullptr, jacobi_, r_.data(),
-                        partials_.data(), scalars_),
-          "residual");
-  read_report();
+  const std::vector<double> squares = column_squares(w_, shape_.k);
+  for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j].rr = squares[j];
   changed_since_check_ = false;
 }
 
+// --- The block ------------------------------------------------------------------------------------------------------
+
 template <value T>
-void block_cg<T>::judge_residuals() {
-  for (std::size_t j = 0; j < columns_.size(); ++j) {
-    columns_[j].true_residual = relative(j);
-    if (!std::isfinite(rr_[j])) {
-      state_[j] = column_state::not_finite;
-    } else if (rr_[j] <= limits_[j] && state_[j] != column_state::not_positive) {
-      state_[j] = column_state::resting;
-      columns_[j].stagnated = false;
-    }
+bool block_cg<T>::begin_block(bool by_schedule) {
+  const bool has_targets =
+      options_.correction.by == cg_correction::kind::reliable || options_.correction.by == cg_correction::kind::refine;
+  count_restart(columns_, by_schedule, has_targets ? options_.correction.when : 0);
+  // Only open columns, each scaled to length 1, so that none counts for less than another.
+  std::vector<std::int64_t> which;
+  for (std::int64_t j = 0; j < shape_.k; ++j) {
+    if (columns_[at(j)].is_open()) which.push_back(j);
   }
+  if (which.empty()) return false;
+  const std::int64_t width = std::ssize(which);
+  coefficients open(shape_.k, width), lengths(width, shape_.k);
+  for (std::int64_t m = 0; m < width; ++m) {
+    const double length = std::sqrt(columns_[at(which[at(m)])].rr);
+    open(which[at(m)], m) = 1 / length;
+    lengths(m, which[at(m)]) = length;
+  }
+  // A column that is not finite would spoil a sum that it has no part in: it is cleared first.
+  std::vector<double> keep(at(shape_.k), 0.0);
+  for (const std::int64_t j : which) keep[at(j)] = 1;
+  small_.upload(keep, env_.stream);
+  started(block_ops_.scale_columns(env_, small_.data(), view(w_, shape_.k)), "scale_columns");
+  combine(w_, open, 0, t_);
+  std::swap(w_, t_);
+  const auto factor = orthonormalise(width);
+  if (!factor) {
+    end_open(columns_, cg_stop::not_finite);
+    return false;
+  }
+  if (rank_ == 0) {
+    end_open(columns_, cg_stop::not_positive_definite);  // r'M r <= 0
+    return false;
+  }
+  c_ = *factor * lengths;
+  started(block_ops_.axpby(env_, 1, read(mapped(q_, mq_), rank_), 0, view(p_, rank_)), "axpby");
+  since_replacement_ = since_gain_ = 0;
+  least_residual_ = std::numeric_limits<double>::infinity();
+  return true;
 }
 
 template <value T>
-void block_cg<T>::restart_open_columns() {
-  for (std::size_t j = 0; j < columns_.size(); ++j) {
-    column_record& column = columns_[j];
-    const bool open = state_[j] == column_state::active || state_[j] == column_state::resting;
-    if (!open || rr_[j] <= limits_[j]) continue;
-    const bool gained = column.true_residual <= worthwhile * column.best;
-    column.idle_restarts = gained ? 0 : column.idle_restarts + 1;
-    column.best = std::min(column.best, column.true_residual);
-    column.stagnated = column.idle_restarts >= patience;
-    state_[j] = column.stagnated ? column_state::resting : column_state::active;
+std::optional<coefficients> block_cg<T>::orthonormalise(std::int64_t cols) {
+  precondition(w_, cols, mw_);
+  const coefficients g = gram(w_, cols, mapped(w_, mw_), cols);
+  if (!all_finite(g)) return std::nullopt;
+  const pivoted_cholesky first(g, dependent<T>);
+  rank_ = first.rank();
+  coefficients factor = first.factor();
+  if (rank_ == 0) return factor;
+  combine(w_, first.whitening(), 0, q_);
+  if (has_m()) combine(mw_, first.whitening(), 0, mq_);
+  if (first.least >= again_below) return factor;
+
+  const coefficients near_identity = gram(q_, rank_, mapped(q_, mq_), rank_);
+  if (!all_finite(near_identity)) return std::nullopt;
+  const pivoted_cholesky second(near_identity, dependent<T>);
+  combine(q_, second.whitening(), 0, w_);
+  std::swap(q_, w_);
+  if (has_m()) {
+    combine(mq_, second.whitening(), 0, mw_);
+    std::swap(mq_, mw_);
   }
-  write_report();
+  rank_ = second.rank();
+  return second.factor() * factor;
 }
 
 template <value T>
-void block_cg<T>::advance() {
-  started(ops_.direction(env_, shape_, r_.data(), jacobi_, p_.data(), scalars_), "direction");
-  multiply(p_, q_);
-  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
-  started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
-          "step");
-  read_report();
-  changed_since_check_ = true;
+bool block_cg<T>::advance() {
+  const std::int64_t old_rank = rank_;
+  apply(parts_.inner, T{1}, read(p_, rank_), T{0}, view(t_, rank_));
+  ++result_.num_products;
   ++result_.iterations;
-  result_.history.push_back(largest_residual());
+  ++since_replacement_;
+  for (column_course& c : columns_) c.iterations += c.is_open() ? 1 : 0;
+  const coefficients h = gram(p_, rank_, t_, rank_);
+  const auto end = [&](cg_stop why) {
+    end_open(columns_, why);
+    result_.history.push_back(why == cg_stop::not_finite ? std::numeric_limits<double>::quiet_NaN()
+                                                         : largest_residual(columns_));
+    return false;
+  };
+  if (!all_finite(h)) return end(cg_stop::not_finite);
+  // Of p'Ap, what is 0 as far as T can tell: by the curvature p'Ap / p'p that A has elsewhere.
+  std::vector<double> floors = column_squares(p_, rank_);
+  for (std::int64_t i = 0; i < rank_; ++i) {
+    largest_curvature_ = std::max(largest_curvature_, std::fabs(h(i, i)) / floors[at(i)]);
+  }
+  bool is_flat = false, is_negative = false;
+  for (std::int64_t i = 0; i < rank_; ++i) {
+    floors[at(i)] *= no_curvature<T> * largest_curvature_;
+    is_flat = is_flat || std::fabs(h(i, i)) <= floors[at(i)];
+    is_negative = is_negative || h(i, i) < -floors[at(i)];
+  }
+  const pivoted_cholesky curvature(h, dependent<T>, floors);
+  singular_ = singular_ || (is_flat && largest_curvature_ > 0);
+  const auto not_positive = singular_ ? cg_stop::inconsistent : cg_stop::not_positive_definite;
+  if (is_negative || curvature.rejected < -1e3 * epsilon<T> || curvature.rank() == 0) return end(not_positive);
+
+  // X += P xi C and W = Q - T xi, xi the inverse of P'AP on the directions that have curvature.
+  const coefficients xi = curvature.inverse();
+  combine(p_, xi * c_, 1, x_);
+  changed_since_check_ = true;
+  coefficients step = xi;
+  for (double& entry : step.at) entry = -entry;
+  started(block_ops_.axpby(env_, 1, read(q_, rank_), 0, view(w_, rank_)), "axpby");
+  combine(t_, step, 1, w_);
+
+  const auto factor = orthonormalise(rank_);
+  if (!factor) return end(cg_stop::not_finite);
+  c_ = *factor * c_;
+  if (rank_ > 0) {
+    // P = Z + P factor', without the directions that were left out.
+    coefficients kept = transposed(*factor);
+    for (std::int64_t i = 0; i < old_rank; ++i) {
+      const auto& used = curvature.order;
+      if (std::find(used.begin(), used.end(), i) != used.end()) continue;
+      for (std::int64_t j = 0; j < rank_; ++j) kept(i, j) = 0;
+    }
+    started(block_ops_.axpby(env_, 1, read(mapped(q_, mq_), rank_), 0, view(w_, rank_)), "axpby");
+    combine(p_, kept, 1, w_);
+    std::swap(p_, w_);
+  }
+  note_residuals();
+  const bool stuck = singular_ && since_gain_ >= patience_if_singular;
+  const bool open = std::any_of(columns_.begin(), columns_.end(),
+                                [](const column_course& c) { return c.is_open() && c.rr > c.target; });
+  if (rank_ == 0 || stuck || !open) return false;
+  shrink();
+  return true;
 }
 
 template <value T>
-cg_stop block_cg<T>::reason() const {
-  if (cancelled_) return cg_stop::cancelled;
-  if (any(column_state::not_positive)) return cg_stop::not_positive_definite;
-  if (any(column_state::not_finite)) return cg_stop::not_finite;
-  bool stagnated = false;
-  for (std::size_t j = 0; j < columns_.size(); ++j) {
-    stagnated = stagnated || columns_[j].stagnated;
-    if (rr_[j] > limits_[j] && !columns_[j].stagnated) return cg_stop::max_iterations;
+void block_cg<T>::note_residuals() {
+  // r_j'r_j = c_j' Q'Q c_j, and Q'Q = I without a preconditioner.
+  coefficients image = c_;
+  if (rank_ > 0 && has_m()) image = gram(q_, rank_, q_, rank_) * c_;
+  for (std::int64_t j = 0; j < shape_.k; ++j) {
+    column_course& c = columns_[at(j)];
+    if (!c.is_open()) continue;
+    c.rr = 0;
+    for (std::int64_t i = 0; i < rank_; ++i) c.rr += c_(i, j) * image(i, j);
+    c.rr = std::max(c.rr, 0.0);
+    c.recurrence = std::sqrt(c.rr) / c.norm_b;
   }
-  return stagnated ? cg_stop::stagnated : cg_stop::converged;
+  result_.history.push_back(largest_residual(columns_));
+  ++since_gain_;
+  if (result_.history.back() < worthwhile * least_residual_) {
+    least_residual_ = result_.history.back();
+    since_gain_ = 0;
+  }
+}
+
+template <value T>
+void block_cg<T>::shrink() {
+  std::int64_t num_open = 0;
+  for (const column_course& c : columns_) num_open += c.is_open() ? 1 : 0;
+  if (num_open >= rank_) return;
+  coefficients open(rank_, num_open);
+  for (std::int64_t j = 0, m = 0; j < shape_.k; ++j) {
+    if (!columns_[at(j)].is_open()) continue;
+    for (std::int64_t i = 0; i < rank_; ++i) open(i, m) = c_(i, j);
+    ++m;
+  }
+  // Q U and P U with U an orthonormal basis of what is open: R, and what makes P conjugate, stay as they are.
+  const coefficients basis = orthonormal_basis(open, 1e-12);
+  combine(q_, basis, 0, w_);
+  std::swap(q_, w_);
+  combine(p_, basis, 0, w_);
+  std::swap(p_, w_);
+  if (has_m()) {
+    combine(mq_, basis, 0, mw_);
+    std::swap(mq_, mw_);
+  }
+  c_ = transposed(basis) * c_;
+  rank_ = basis.cols;
 }
 
 template class block_cg<float>;

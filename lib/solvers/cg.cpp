@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "core/context_state.hpp"
@@ -11,6 +14,10 @@
 #include "core/gpu.hpp"
 #include "lib/plan/run_checks.hpp"
 #include "lib/solvers/block_cg.hpp"
+#include "lib/solvers/cg_parts.hpp"
+#include "lib/solvers/refined_cg.hpp"
+#include "lib/solvers/rounded_plan.hpp"
+#include "lib/solvers/simultaneous_cg.hpp"
 
 namespace bcsc {
 
@@ -28,6 +35,26 @@ std::string_view to_string(cg_stop reason) noexcept {
       return "not_finite";
     case cg_stop::cancelled:
       return "cancelled";
+    case cg_stop::inconsistent:
+      return "inconsistent";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(cg_method method) noexcept { return method == cg_method::block ? "block" : "simultaneous"; }
+
+std::string_view to_string(cg_inner inner) noexcept {
+  switch (inner) {
+    case cg_inner::as_given:
+      return "as_given";
+    case cg_inner::fp32:
+      return "fp32";
+    case cg_inner::tf32:
+      return "tf32";
+    case cg_inner::tf32x3:
+      return "tf32x3";
+    case cg_inner::bf16:
+      return "bf16";
   }
   return "unknown";
 }
@@ -42,6 +69,21 @@ void check_options(const cg_options& options) {
   }
   if (options.max_iterations < 0) {
     core::fail(errc::invalid_argument, "max_iterations = {}: must not be negative", options.max_iterations);
+  }
+  if (options.check_every < 0) {
+    core::fail(errc::invalid_argument, "check_every = {}: must not be negative", options.check_every);
+  }
+  const auto [by, when] = options.correction;
+  if (by == cg_correction::kind::refine && options.method == cg_method::block) {
+    core::fail(errc::invalid_argument,
+               "correction: refine() is of simultaneous iterations; block ones take reliable()");
+  }
+  if (by == cg_correction::kind::recompute && !(when >= 1 && when <= 1e9)) {
+    core::fail(errc::invalid_argument, "correction: recompute({}): must be at least 1 and at most 1e9", when);
+  }
+  const bool by_share = by == cg_correction::kind::reliable || by == cg_correction::kind::refine;
+  if (by_share && !(when > 0 && when < 1)) {
+    core::fail(errc::invalid_argument, "correction: a share of {}: must lie between 0 and 1, both excluded", when);
   }
 }
 
@@ -112,11 +154,76 @@ void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const 
   (void)locate(ctx, x, "X");
 }
 
-/// A solve whose arguments have been checked. diagonal(): that of A; only Jacobi asks for it.
+/// That an operator beside A fits it.
+template <value T, value U>
+void check_part(const linear_operator<T>& a, const linear_operator<U>& part, const char* name) {
+  if (part.rows() != a.rows() || part.cols() != a.cols()) {
+    core::fail(errc::size_mismatch, "A is {} x {}, {} is {} x {}", a.rows(), a.cols(), name, part.rows(), part.cols());
+  }
+  const context &here = a.where(), &there = part.where();
+  if (here.kind() != there.kind() || here.device().device != there.device().device) {
+    core::fail(errc::invalid_argument, "A computes on \"{}\", {} on \"{}\"", here.describe(), name, there.describe());
+  }
+}
+
+/// What a diagonal is made into.
+template <value T>
+struct jacobi_of {
+  std::vector<T> inverse;
+  std::optional<cg_stop> objection;
+};
+
+/// The iterations themselves, on a GPU on a stream that can be captured.
+template <value T>
+cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, const dense_view<const T>& b,
+                   const dense_view<T>& x, const cg_options& options) {
+  const context& ctx = given.a.where();
+  std::optional<core::gpu::side_stream> own_stream;
+  cuda_stream stream = nullptr;
+  if (ctx.kind() == backend::cuda) {
+    if (options.stream == nullptr) own_stream.emplace();
+    stream = own_stream ? own_stream->get() : options.stream;
+  }
+  std::optional<linear_operator<T>> rounded;
+  if constexpr (std::is_same_v<T, float>) {
+    rounded = given.inner;
+  } else if (given.inner) {
+    rounded = widened(*given.inner);
+  }
+  const solvers::cg_parts<T> parts{.exact = given.a,
+                                   .inner = rounded ? *rounded : given.a,
+                                   .preconditioner = given.preconditioner ? &*given.preconditioner : nullptr,
+                                   .inverse_diagonal = given.preconditioner ? std::span<const T>() : jacobi.inverse,
+                                   .stream = stream};
+  const memory_space b_space = locate(ctx, b, "B"), x_space = locate(ctx, x, "X");
+  const kernels::vector::shape shape{b.rows, b.cols};
+  const auto run = [&](auto solver) {
+    solver.start(b, b_space, x, x_space);
+    if (!jacobi.objection) solver.iterate();
+    return solver.finish(x, x_space, jacobi.objection);
+  };
+  if (options.method == cg_method::block) return run(solvers::block_cg<T>(parts, shape, options));
+  if constexpr (std::is_same_v<T, double>) {
+    if (options.correction.by == cg_correction::kind::refine) {
+      const std::vector<float> narrow_diagonal(parts.inverse_diagonal.begin(), parts.inverse_diagonal.end());
+      const solvers::cg_parts<float> within{
+          .exact = *given.inner,
+          .inner = *given.inner,
+          .preconditioner = given.inner_preconditioner ? &*given.inner_preconditioner : nullptr,
+          .inverse_diagonal = given.inner_preconditioner ? std::span<const float>() : narrow_diagonal,
+          .stream = stream,
+          .trusts_recurrence = true};
+      return run(solvers::refined_cg(given.a, within, shape, options));
+    }
+  }
+  return run(solvers::simultaneous_cg<T>(parts, shape, options));
+}
+
+/// A solve whose arguments have been checked.
 template <value T, class Diagonal>
-cg_result solve(const spmm_plan<T>& plan, Diagonal diagonal, const dense_view<const T>& b, const dense_view<T>& x,
+cg_result solve(const cg_operators<T>& given, Diagonal diagonal, const dense_view<const T>& b, const dense_view<T>& x,
                 const cg_options& options) {
-  const context& ctx = plan.where();
+  const context& ctx = given.a.where();
   const auto begin = std::chrono::steady_clock::now();
   std::optional<core::gpu::device_guard> guard;
   if (ctx.kind() == backend::cuda) guard.emplace(ctx.device().device);
@@ -124,25 +231,67 @@ cg_result solve(const spmm_plan<T>& plan, Diagonal diagonal, const dense_view<co
   cg_result result;
   if (b.rows == 0 || b.cols == 0) {
     result.reason = cg_stop::converged;
-    result.true_residual.assign(static_cast<std::size_t>(b.cols), 0.0);
+    result.true_residual.assign(core::at(b.cols), 0.0);
+    result.recurrence_residual = result.true_residual;
+    result.column_reason.assign(core::at(b.cols), cg_stop::converged);
+    result.column_iterations.assign(core::at(b.cols), 0);
     result.history = {0.0};
   } else {
     core::guarded(ctx.state(), "conjugate gradients", [&] {
-      solvers::block_cg<T> solver(ctx, plan, {b.rows, b.cols}, options);
-      std::optional<cg_stop> objection;
-      if (options.precondition == preconditioner::jacobi) {
-        std::vector<T> entries = diagonal();
-        objection = invert(entries);
-        if (!objection) solver.precondition_with(entries);
-      }
-      const memory_space x_space = locate(ctx, x, "X");
-      solver.start(b, locate(ctx, b, "B"), x, x_space);
-      if (!objection) solver.iterate();
-      result = solver.finish(x, x_space, objection);
+      jacobi_of<T> jacobi{diagonal(), {}};
+      jacobi.objection = invert(jacobi.inverse);
+      if (jacobi.objection) jacobi.inverse.clear();
+      result = iterated(given, jacobi, b, x, options);
     });
   }
-  result.facts = plan.facts();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+template <value T>
+std::vector<T> no_diagonal() {
+  return {};
+}
+
+/// That what comes with A fits it, and each other.
+template <value T>
+void check_operators(const cg_operators<T>& operators) {
+  if (operators.preconditioner) check_part(operators.a, *operators.preconditioner, "the preconditioner");
+  if (operators.inner) check_part(operators.a, *operators.inner, "the inner operator");
+  if (operators.inner_preconditioner) {
+    check_part(operators.a, *operators.inner_preconditioner, "the inner preconditioner");
+  }
+}
+
+template <value T>
+bool iterates_on_fp32(const cg_options& options) {
+  return std::is_same_v<T, double> && options.correction.by == cg_correction::kind::refine;
+}
+
+/// Makes the plans. `preconditioner`: none, if the diagonal is to do.
+template <value T, index I, class Diagonal>
+cg_result solve_matrix(const context& ctx, const csr_view<T, I>& a, const cg_preconditioner<T>* preconditioner,
+                       Diagonal diagonal, const dense_view<const T>& b, const dense_view<T>& x,
+                       const cg_options& options) {
+  check_call<T>(ctx, a.rows, a.cols, b, x, options);
+  plan_options planned = options.plan;
+  planned.cols = std::max<std::int64_t>(1, b.cols);
+  planned.b_layout = layout::row_major;
+  const spmm_plan<T> plan(ctx, a, planned);
+  cg_operators<T> operators{plan};
+  if (preconditioner != nullptr) {
+    operators.preconditioner = preconditioner->m;
+    operators.inner_preconditioner = preconditioner->rounded;
+    check_operators(operators);
+    if (iterates_on_fp32<T>(options) ? !preconditioner->rounded : !preconditioner->m) {
+      core::fail(errc::invalid_argument, "preconditioner.{} is empty", iterates_on_fp32<T>(options) ? "rounded" : "m");
+    }
+  }
+  const std::optional<spmm_plan<float>> inner = solvers::rounded_plan(ctx, a, planned, options);
+  if (inner) operators.inner.emplace(*inner);
+  cg_result result = solve<T>(operators, diagonal, b, x, options);
+  result.facts = plan.facts();
+  result.inner = inner ? solvers::describe_rounding(*inner, options.inner) : std::string(to_string(value_type_of<T>));
   return result;
 }
 
@@ -158,16 +307,35 @@ std::vector<T> diagonal_of(const context& ctx, const csr_view<T, I>& a) {
   return diagonal_of(csr_view<T, I>{a.rows, a.cols, row_ptr, col_ind, values, memory_space::host});
 }
 
+template <value T>
+cg_result solve_cg(const cg_operators<T>& operators, input_view<T> b, output_view<T> x, const cg_options& options) {
+  check_call<T>(operators.a.where(), operators.a.rows(), operators.a.cols(), b, x, options);
+  check_operators(operators);
+  if (iterates_on_fp32<T>(options)) {
+    if (!operators.inner) core::fail(errc::invalid_argument, "correction: refine() needs an inner operator of fp32");
+    if (operators.preconditioner && !operators.inner_preconditioner) {
+      core::fail(errc::invalid_argument, "correction: refine() needs an inner preconditioner, of fp32");
+    }
+  }
+  cg_result result = solve<T>(operators, no_diagonal<T>, b, x, options);
+  result.inner = operators.inner ? operators.inner->describe() : operators.a.describe();
+  return result;
+}
+
 template <value T, index I>
 cg_result solve_cg(const context& ctx, const csr_view<T, I>& a, input_view<T> b, output_view<T> x,
                    const cg_options& options) {
-  check_call<T>(ctx, a.rows, a.cols, b, x, options);
-  plan_options planned = options.plan;
-  planned.cols = std::max<std::int64_t>(1, b.cols);
-  planned.b_layout = layout::row_major;
-  const spmm_plan<T> plan(ctx, a, planned);
-  return solve<T>(
-      plan, [&] { return diagonal_of(ctx, a); }, b, x, options);
+  const auto diagonal = [&] {
+    return options.precondition == preconditioner::jacobi ? diagonal_of(ctx, a) : std::vector<T>();
+  };
+  return solve_matrix<T>(ctx, a, nullptr, diagonal, b, x, options);
+}
+
+template <value T, index I>
+cg_result solve_cg(const context& ctx, const csr_view<T, I>& a,
+                   const std::type_identity_t<cg_preconditioner<T>>& preconditioner, input_view<T> b, output_view<T> x,
+                   const cg_options& options) {
+  return solve_matrix<T>(ctx, a, &preconditioner, no_diagonal<T>, b, x, options);
 }
 
 template <value T>
@@ -175,24 +343,32 @@ cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<cons
                    output_view<T> x, const cg_options& options) {
   const plan_facts& facts = plan.facts();
   check_call<T>(plan.where(), facts.rows, facts.cols, b, x, options);
-  if (options.precondition == preconditioner::jacobi && std::ssize(diagonal) != facts.rows) {
+  const bool by_jacobi = options.precondition == preconditioner::jacobi;
+  if (by_jacobi && std::ssize(diagonal) != facts.rows) {
     core::fail(errc::size_mismatch,
                "diagonal has {} entries, A has {} rows: Jacobi's preconditioner needs the whole diagonal "
                "(options.precondition = none needs none)",
                diagonal.size(), facts.rows);
   }
-  return solve<T>(
-      plan, [&] { return std::vector<T>(diagonal.begin(), diagonal.end()); }, b, x, options);
+  const std::span<const T> used = by_jacobi ? diagonal : std::span<const T>();
+  cg_result result = solve<T>(
+      {plan}, [&] { return std::vector<T>(used.begin(), used.end()); }, b, x, options);
+  result.facts = facts;
+  result.inner = to_string(value_type_of<T>);
+  return result;
 }
 
-#define BCSC_INSTANTIATE_FOR_INDEX(T, I)                                                                 \
-  template std::vector<T> diagonal_of(const context&, const csr_view<T, I>&);                            \
-  template cg_result solve_cg(const context&, const csr_view<T, I>&, dense_view<const T>, dense_view<T>, \
-                              const cg_options&);
-#define BCSC_INSTANTIATE(T)                                                                                \
-  BCSC_INSTANTIATE_FOR_INDEX(T, std::int32_t)                                                              \
-  BCSC_INSTANTIATE_FOR_INDEX(T, std::int64_t)                                                              \
-  template cg_result solve_cg(const spmm_plan<T>&, std::span<const T>, dense_view<const T>, dense_view<T>, \
+#define BCSC_INSTANTIATE_FOR_INDEX(T, I)                                                                               \
+  template std::vector<T> diagonal_of(const context&, const csr_view<T, I>&);                                          \
+  template cg_result solve_cg(const context&, const csr_view<T, I>&, dense_view<const T>, dense_view<T>,               \
+                              const cg_options&);                                                                      \
+  template cg_result solve_cg(const context&, const csr_view<T, I>&, const cg_preconditioner<T>&, dense_view<const T>, \
+                              dense_view<T>, const cg_options&);
+#define BCSC_INSTANTIATE(T)                                                                                   \
+  BCSC_INSTANTIATE_FOR_INDEX(T, std::int32_t)                                                                 \
+  BCSC_INSTANTIATE_FOR_INDEX(T, std::int64_t)                                                                 \
+  template cg_result solve_cg(const cg_operators<T>&, dense_view<const T>, dense_view<T>, const cg_options&); \
+  template cg_result solve_cg(const spmm_plan<T>&, std::span<const T>, dense_view<const T>, dense_view<T>,    \
                               const cg_options&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)

@@ -34,31 +34,31 @@ class context_array {
   std::int64_t size() const { return size_; }
 
   /// Zero bytes everywhere.
-  void clear() {
+  void clear(cuda_stream stream = nullptr) {
     if (size_ == 0) return;
     if (on_device_) {
-      core::gpu::fill_zero(data(), bytes());
+      core::gpu::fill_zero(data(), bytes(), stream);
     } else {
       std::fill_n(reinterpret_cast<std::byte*>(data()), bytes(), std::byte{0});
     }
   }
 
   /// Copies host values to the front; done on return.
-  void upload(std::span<const T> from) {
+  void upload(std::span<const T> from, cuda_stream stream = nullptr) {
     if (from.empty()) return;
     if (on_device_) {
-      core::gpu::copy_to_device(data(), from.data(), from.size_bytes());
-      core::gpu::synchronize();
+      core::gpu::copy_to_device(data(), from.data(), from.size_bytes(), stream);
+      core::gpu::synchronize(stream);
     } else {
       std::copy(from.begin(), from.end(), data());
     }
   }
 
-  /// Copies the front to the host, after all work before it; done on return.
-  void download(std::span<T> to) const {
+  /// Copies the front to the host, after all work before it on the stream; done on return.
+  void download(std::span<T> to, cuda_stream stream = nullptr) const {
     if (to.empty()) return;
     if (on_device_) {
-      core::gpu::copy_to_host(to.data(), data(), to.size_bytes());
+      core::gpu::copy_to_host(to.data(), data(), to.size_bytes(), stream);
     } else {
       std::copy_n(data(), to.size(), to.begin());
     }

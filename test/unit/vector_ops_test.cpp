@@ -84,8 +84,9 @@ class bench {
     array.upload(values);
     return array;
   }
-  std::vector<T> got(const context_array<T>& array) {
-    std::vector<T> values(static_cast<std::size_t>(array.size()));
+  template <class Number>
+  std::vector<Number> got(const context_array<Number>& array) {
+    std::vector<Number> values(static_cast<std::size_t>(array.size()));
     array.download(values);
     return values;
   }
@@ -407,6 +408,108 @@ void check_step(const context& ctx, std::int64_t n, std::int64_t k) {
 }
 
 template <class T>
+void check_turn(const context& ctx, std::int64_t n, std::int64_t k) {
+  const auto r = random_values<T>(n * k, 21), q = random_values<T>(n * k, 22), z = random_values<T>(n * k, 23);
+  const auto inverse = random_positive<T>(n, 24);
+  const auto states = mixed_states(k);
+  for (const bool explicit_z : {true, false}) {
+    for (const bool jacobi : {true, false}) {
+      for (const bool polak_ribiere : {true, false}) {
+        bench<T> on(ctx, n, k);
+        on.scalars.polak_ribiere = polak_ribiere;
+        on.scalars.turns_apart = true;
+        const auto r_there = on.sent(r), q_there = on.sent(q), z_there = on.sent(z), inverse_there = on.sent(inverse);
+        std::vector<double> scalars(static_cast<std::size_t>(6 * k), 0.0);
+        for (std::int64_t j = 0; j < k; ++j) {
+          scalars[static_cast<std::size_t>(k + j)] = 0.75;
+          scalars[static_cast<std::size_t>(2 * k + j)] = j % 4 == 2 ? 0.0 : 0.5;  // 0: after a residual
+        }
+        on.set(scalars, states);
+        ASSERT_EQ(on.run.turn(on.env, on.shape, r_there.data(), q_there.data(), explicit_z ? z_there.data() : nullptr,
+                              jacobi ? inverse_there.data() : nullptr, on.partials.data(), on.scalars),
+                  0);
+        const auto after = on.get();
+        for (std::int64_t j = 0; j < k; ++j) {
+          const auto c = static_cast<std::size_t>(j), size = static_cast<std::size_t>(k);
+          if (states[c] != column_state::active) {
+            EXPECT_EQ(after[3 * size + c], 0) << "beta of a column that rests";
+            continue;
+          }
+          sum_of rz, qz;
+          for (std::int64_t i = 0; i < n; ++i) {
+            const auto at = static_cast<std::size_t>(i * k + j);
+            const long double weight = jacobi ? static_cast<long double>(inverse[static_cast<std::size_t>(i)]) : 1;
+            const long double turned = explicit_z ? static_cast<long double>(z[at]) : weight * r[at];
+            rz.add(turned * r[at]);
+            qz.add(turned * q[at]);
+          }
+          expect_sum(rz, after[size + c], n, "rz");
+          const bool restarted = j % 4 == 2;
+          const long double share = restarted ? 0 : (polak_ribiere ? -0.5L * qz.value : rz.value) / 0.75L;
+          const long double error = 8 * static_cast<long double>(n + 4) * u64 * (qz.magnitude + rz.magnitude) + 1e-300L;
+          EXPECT_NEAR(after[3 * size + c], static_cast<double>(std::max(0.0L, share)), static_cast<double>(error));
+        }
+      }
+    }
+  }
+}
+
+/// What a step leaves for a host that looks later: which columns took part, and r.r after each, in a ring.
+template <class T>
+void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
+  if (n == 0) return;
+  bench<T> on(ctx, n, k);
+  constexpr std::int32_t rows = 3;
+  context_array<double> log(ctx, rows * k), curvatures(ctx, 2 * k);
+  context_array<std::int32_t> counts(ctx, 2 * k);
+  log.upload(std::vector<double>(static_cast<std::size_t>(rows * k), nan64));
+  std::vector<double> ends(static_cast<std::size_t>(2 * k), 0.0);
+  std::fill_n(ends.begin(), k, std::numeric_limits<double>::infinity());
+  curvatures.upload(ends);
+  counts.clear();
+  on.scalars.log = log.data();
+  on.scalars.log_rows = rows;
+  on.scalars.log_cols = static_cast<std::int32_t>(k);
+  on.scalars.taken = counts.data();
+  on.scalars.logged = counts.data() + k;
+  on.scalars.least_curvature = curvatures.data();
+  on.scalars.largest_curvature = curvatures.data() + k;
+  const auto states = mixed_states(k);
+  std::vector<double> scalars(static_cast<std::size_t>(6 * k), 0.0);
+  for (std::int64_t j = 0; j < k; ++j)
+    scalars[static_cast<std::size_t>(j)] = scalars[static_cast<std::size_t>(k + j)] = 0.5;
+  on.set(scalars, states);
+  const auto p = random_values<T>(n * k, 31);
+  std::vector<T> q = p;
+  for (T& entry : q) entry *= T{4};  // A = 4 I: p.Ap = 4 p.p
+  const auto p_there = on.sent(p), q_there = on.sent(q);
+  auto x_there = on.sent(std::vector<T>(p.size(), T{0})), r_there = on.sent(p);
+  std::vector<std::vector<double>> rr;
+  for (int step = 0; step < 4; ++step) {
+    ASSERT_EQ(on.run.step_length(on.env, on.shape, p_there.data(), q_there.data(), on.partials.data(), on.scalars), 0);
+    ASSERT_EQ(on.run.step(on.env, on.shape, p_there.data(), q_there.data(), nullptr, x_there.data(), r_there.data(),
+                          on.partials.data(), on.scalars),
+              0);
+    rr.push_back(on.get());
+  }
+  const auto noted = on.got(log), curved = on.got(curvatures);
+  const auto counted = on.got(counts);
+  for (std::int64_t j = 0; j < k; ++j) {
+    const auto c = static_cast<std::size_t>(j), size = static_cast<std::size_t>(k);
+    const bool active = states[c] == column_state::active;
+    EXPECT_EQ(counted[c], active ? 4 : 0);
+    EXPECT_EQ(counted[size + c], 4);
+    for (std::size_t step = 1; step < 4; ++step) EXPECT_EQ(noted[step % rows * size + c], rr[step][c]);
+    if (active) {
+      EXPECT_NEAR(curved[c], 4.0, 1e-6);
+    } else {
+      EXPECT_EQ(curved[c], std::numeric_limits<double>::infinity());
+    }
+    EXPECT_NEAR(curved[size + c], active ? 4.0 : 0.0, 1e-6);
+  }
+}
+
+template <class T>
 void check_packing(const context& ctx, std::int64_t n, std::int64_t k) {
   bench<T> on(ctx, n, k);
   const auto values = random_values<T>(n * k, 17);
@@ -459,6 +562,8 @@ TEST_P(vector_ops_test, direction) { BCSC_RUN_CASE(check_direction); }
 TEST_P(vector_ops_test, restart_ignores_old_direction) { BCSC_RUN_CASE(check_restart_ignores_old_direction); }
 TEST_P(vector_ops_test, step_length) { BCSC_RUN_CASE(check_step_length); }
 TEST_P(vector_ops_test, step) { BCSC_RUN_CASE(check_step); }
+TEST_P(vector_ops_test, turn) { BCSC_RUN_CASE(check_turn); }
+TEST_P(vector_ops_test, log) { BCSC_RUN_CASE(check_log); }
 TEST_P(vector_ops_test, packing) { BCSC_RUN_CASE(check_packing); }
 TEST_P(vector_ops_test, clearing) { BCSC_RUN_CASE(check_clearing); }
 

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bcsc/cg.hpp"
+#include "bcsc_config.h"
+#include "core/checked.hpp"
+#include "core/context_state.hpp"
+#include "kernels/vector/block_ops.hpp"
+#include "kernels/vector/vector_ops.hpp"
+#include "lib/solvers/block_backend.hpp"
+#include "lib/solvers/context_array.hpp"
+
+/// What all ways to iterate share.
+namespace bcsc::solvers {
+
+/// A restart has to bring the true residual below this share of the best one before it ...
+inline constexpr double worthwhile = 0.5;
+/// ... and a column that fails to do so this often in a row has stagnated.
+inline constexpr int patience = 3;
+
+template <value T>
+const kernels::vector::operations<T>& operations_of(backend where) {
+#if BCSC_WITH_CUDA
+  if (where == backend::cuda) return kernels::vector::on_cuda<T>();
+#endif
+  (void)where;
+  return kernels::vector::on_cpu<T>();
+}
+
+/// What a solve computes with; all of it outlives the solve.
+template <value T>
+struct cg_parts {
+  const linear_operator<T>& exact;
+  const linear_operator<T>& inner;  ///< for the products within the iteration; may be `exact`
+  const linear_operator<T>* preconditioner = nullptr;
+  std::span<const T> inverse_diagonal = {};  ///< on the host; Jacobi's, if there is no preconditioner
+  cuda_stream stream = nullptr;              ///< on a GPU any but the default one
+  bool trusts_recurrence = false;            ///< ends where the recurrence says so: somebody else will check
+
+  const context& ctx() const { return exact.where(); }
+  kernels::launch_env env() const { return {ctx().threads(), stream, ctx().device().num_multiprocessors}; }
+  /// For every operator in turn.
+  std::int64_t workspace_bytes(std::int64_t k) const {
+    const std::int64_t bytes = std::max(exact.workspace_bytes(k), inner.workspace_bytes(k));
+    return preconditioner != nullptr ? std::max(bytes, preconditioner->workspace_bytes(k)) : bytes;
+  }
+  bool capturable() const { return inner.capturable() && (preconditioner == nullptr || preconditioner->capturable()); }
+};
+
+/// Copies an operand of any layout to a packed block, or back; the host has to be staged on a GPU. Complete on return
+/// where the operand is on the host.
+template <value T>
+void load_block(const context& ctx, const kernels::launch_env& env, const dense_view<const T>& from, memory_space space,
+                context_array<T>& to) {
+  const kernels::vector::shape shape{from.rows, from.cols};
+  if (ctx.kind() == backend::cpu || space == memory_space::device) {
+    core::check_launch(
+        ctx.state(),
+        operations_of<T>(ctx.kind()).pack(env, shape, from.data, from.row_stride(), from.col_stride(), to.data()),
+        "pack");
+    return;
+  }
+  std::vector<T> packed(static_cast<std::size_t>(to.size()));
+  kernels::vector::on_cpu<T>().pack({}, shape, from.data, from.row_stride(), from.col_stride(), packed.data());
+  to.upload(packed, env.stream);
+}
+
+/// Complete on return.
+template <value T>
+void store_block(const context& ctx, const kernels::launch_env& env, const context_array<T>& from,
+                 const dense_view<T>& to, memory_space space) {
+  const kernels::vector::shape shape{to.rows, to.cols};
+  if (ctx.kind() == backend::cpu || space == memory_space::device) {
+    core::check_launch(
+        ctx.state(),
+        operations_of<T>(ctx.kind()).unpack(env, shape, from.data(), to.data, to.row_stride(), to.col_stride()),
+        "unpack");
+    if (ctx.kind() == backend::cuda) core::gpu::synchronize(env.stream);
+    return;
+  }
+  std::vector<T> packed(static_cast<std::size_t>(from.size()));
+  from.download(packed, env.stream);
+  kernels::vector::on_cpu<T>().unpack({}, shape, packed.data(), to.data, to.row_stride(), to.col_stride());
+}
+
+/// The right-hand sides' norms, where the residuals begin to be small enough, and which columns are nothing but zeros.
+struct right_hand_sides {
+  std::vector<double> norm, limit;  ///< ||b_j||; on r.r
+  std::vector<bool> zero;
+};
+
+/// Throws error{invalid_argument} where a norm times the tolerance cannot be squared.
+right_hand_sides measured(std::span<const double> abs_sums, std::span<const double> squares, double tolerance);
+
+/// The worst of the columns' reasons.
+cg_stop worst_of(std::span<const cg_stop> reasons, bool cancelled);
+
+/// What becomes of a right-hand side, where the host sees its residual in each step.
+struct column_course {
+  double norm_b = 0, limit = 0;              ///< ||b||; on r.r
+  double rr = 0;                             ///< of the true residual at the last check, then of the recurrence
+  double true_residual = 0, recurrence = 0;  ///< relative
+  double best = std::numeric_limits<double>::infinity();  ///< the least true residual a restart began from
+  int idle_restarts = 0;                                  ///< restarts in a row that were not worthwhile
+  bool stagnated = false;
+  std::optional<cg_stop> ended = {};  ///< it takes part no more
+  std::int64_t iterations = 0;
+  double target = 0;  ///< of r.r until the next true residual
+
+  bool is_open() const { return !ended && !stagnated && rr > limit; }
+  /// sqrt(r.r) / ||b||; a zero b has the residual 0 by definition, for its x is 0.
+  double relative() const;
+};
+/// Over all columns; NaN if one is.
+double largest_residual(std::span<const column_course> columns);
+/// Notes the true residuals just computed. A column below its limit has converged, whatever came before.
+void judge_residuals(std::span<column_course> columns);
+/// Notes that open columns start anew from their true residuals: one whose recurrence had arrived (not `by_schedule`)
+/// and that has gained too little by it too often has stagnated. `share`: of the residual, until the next true one.
+void count_restart(std::span<column_course> columns, bool by_schedule, double share);
+void end_open(std::span<column_course> columns, cg_stop why);
+/// Fills in what the columns came to. `singular`: a direction without curvature was met.
+void report_columns(std::span<const column_course> columns, std::optional<cg_stop> objection, bool cancelled,
+                    bool singular, cg_result& result);
+
+}  // namespace bcsc::solvers

@@ -1,0 +1,373 @@
+#include "lib/solvers/simultaneous_cg.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/fail.hpp"
+
+namespace bcsc::solvers {
+
+namespace vector = kernels::vector;
+
+namespace {
+
+constexpr std::int64_t longest_window = 64, first_window = 4, graph_length = 8;
+
+std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
+  if (options.check_every > 0) return std::min<std::int64_t>(options.check_every, 1024);
+  return ctx.kind() == backend::cuda ? longest_window : 1;
+}
+
+/// |p.Ap| / p.p below this share of the largest seen: p is in A's null space as far as T can tell.
+template <value T>
+constexpr double no_curvature = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+}  // namespace
+
+iteration_report::iteration_report(const context& ctx, std::int64_t log_rows, std::int64_t k)
+    : log_rows_(log_rows),
+      k_(k),
+      here_(sizeof(double) * core::at((log_rows + 1) * k) + sizeof(std::int32_t) * core::at(3 * k)),
+      there_(ctx, std::ssize(here_)) {}
+
+void iteration_report::place(vector::column_scalars& scalars) const {
+  auto* const doubles = reinterpret_cast<double*>(there_.data());
+  scalars.log = doubles;
+  scalars.log_rows = static_cast<std::int32_t>(log_rows_);
+  scalars.log_cols = static_cast<std::int32_t>(k_);
+  scalars.rr = doubles + log_rows_ * k_;
+  auto* const ints = reinterpret_cast<std::int32_t*>(scalars.rr + k_);
+  scalars.state = reinterpret_cast<vector::column_state*>(ints);
+  scalars.taken = ints + k_;
+  scalars.logged = ints + 2 * k_;
+}
+
+std::span<double> iteration_report::doubles() const {
+  return {reinterpret_cast<double*>(here_.data()), core::at((log_rows_ + 1) * k_)};
+}
+
+std::span<std::int32_t> iteration_report::ints(std::int64_t which) {
+  auto* const first = reinterpret_cast<std::int32_t*>(doubles().data() + doubles().size());
+  return {first + which * k_, core::at(k_)};
+}
+
+std::span<vector::column_state> iteration_report::state() {
+  return {reinterpret_cast<vector::column_state*>(ints(0).data()), core::at(k_)};
+}
+
+template <value T>
+simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shape, const cg_options& options)
+    : parts_(parts),
+      options_(options),
+      shape_(shape),
+      ops_(operations_of<T>(parts.ctx().kind())),
+      env_(parts.env()),
+      b_(parts.ctx(), core::checked_product(shape.n, shape.k, "elements of B")),
+      x_(parts.ctx(), b_.size()),
+      r_(parts.ctx(), b_.size()),
+      p_(parts.ctx(), b_.size()),
+      q_(parts.ctx(), b_.size()),
+      z_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
+      inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
+      partials_(parts.ctx(), vector::num_partials(shape)),
+      scalar_block_(parts.ctx(), shape.k * 6),
+      limits_there_(parts.ctx(), shape.k),
+      workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
+      report_(parts.ctx(), log_rows_for(parts.ctx(), options), shape.k),
+      columns_(core::at(shape.k)),
+      taken_(core::at(shape.k)) {
+  const std::int64_t k = shape_.k;
+  report_.place(scalars_);
+  double* doubles = scalar_block_.data();
+  scalars_.rz = doubles;
+  scalars_.alpha = doubles + k;
+  scalars_.beta = doubles + 2 * k;
+  scalars_.least_curvature = doubles + 3 * k;
+  scalars_.largest_curvature = doubles + 4 * k;
+  sums_ = doubles + 5 * k;
+  scalars_.limit = limits_there_.data();
+  scalars_.polak_ribiere = options.beta == cg_beta::polak_ribiere;
+  scalars_.turns_apart = scalars_.polak_ribiere || parts.preconditioner != nullptr;
+  if (!parts.inverse_diagonal.empty()) {
+    inverse_diagonal_.upload(parts.inverse_diagonal, parts.stream);
+    jacobi_ = inverse_diagonal_.data();
+  }
+}
+
+template <value T>
+void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
+                               memory_space x_space) {
+  columns_.assign(columns_.size(), {});
+  std::fill(taken_.begin(), taken_.end(), 0);
+  std::ranges::fill(report_.taken(), 0);
+  std::ranges::fill(report_.logged(), 0);
+  result_ = {};
+  load_block(parts_.ctx(), env_, b, b_space, b_);
+  if (options_.use_initial_guess) {
+    load_block(parts_.ctx(), env_, dense_view<const T>(x), x_space, x_);
+  } else {
+    x_.clear(env_.stream);
+  }
+  p_.clear(env_.stream);
+  measure_right_hand_sides();
+  compute_residual(options_.use_initial_guess);
+  judge_residuals();
+  for (column_record& column : columns_) column.recurrence = column.true_residual;
+  restart_open_columns(false);
+  result_.history.push_back(largest_residual(report_.rr()));
+}
+
+template <value T>
+void simultaneous_cg<T>::iterate() {
+  while (any(column_state::active) && result_.iterations < options_.max_iterations) {
+    const std::int64_t window = next_window();
+    submit_iterations(window);
+    if (!look(window)) {
+      cancelled_ = true;
+      return;
+    }
+    if (!any(column_state::active)) {
+      if (parts_.trusts_recurrence) return;
+      replace_residual(false);
+    } else if (options_.correction.by == cg_correction::kind::recompute &&
+               static_cast<double>(since_replacement_) >= options_.correction.when) {
+      replace_residual(true);
+    }
+  }
+}
+
+template <value T>
+cg_result simultaneous_cg<T>::finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection) {
+  if (changed_since_check_ && !parts_.trusts_recurrence) {
+    compute_residual(true);
+    judge_residuals();
+  }
+  store_block(parts_.ctx(), env_, x_, x, x_space);
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    result_.column_reason.push_back(objection ? *objection : reason(j));
+    result_.column_iterations.push_back(taken_[j]);
+    result_.true_residual.push_back(columns_[j].true_residual);
+    result_.recurrence_residual.push_back(columns_[j].recurrence);
+  }
+  result_.reason = objection ? *objection : worst_of(result_.column_reason, cancelled_);
+  return std::move(result_);
+}
+
+template <value T>
+bool simultaneous_cg<T>::any(column_state wanted) {
+  const auto states = report_.state();
+  return std::find(states.begin(), states.end(), wanted) != states.end();
+}
+
+template <value T>
+std::vector<double> simultaneous_cg<T>::read_sums() {
+  std::vector<double> all(core::at(scalar_block_.size()));
+  scalar_block_.download(all, env_.stream);
+  return {all.end() - shape_.k, all.end()};
+}
+
+template <value T>
+double simultaneous_cg<T>::relative(std::size_t j, double rr) const {
+  if (columns_[j].norm_b == 0 && rr == 0) return 0;
+  return std::sqrt(rr) / columns_[j].norm_b;
+}
+
+template <value T>
+double simultaneous_cg<T>::largest_residual(std::span<const double> rr) const {
+  double largest = 0;
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    const double residual = relative(j, rr[j]);
+    if (std::isnan(residual)) return residual;
+    largest = std::max(largest, residual);
+  }
+  return largest;
+}
+
+template <value T>
+void simultaneous_cg<T>::measure_right_hand_sides() {
+  std::vector<double> doubles(core::at(scalar_block_.size()), 0.0);
+  std::fill_n(doubles.begin() + 3 * shape_.k, shape_.k, std::numeric_limits<double>::infinity());
+  scalar_block_.upload(doubles, env_.stream);
+  started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), sums_), "abs_sum");
+  const std::vector<double> sizes = read_sums();
+  started(ops_.dot(env_, shape_, b_.data(), b_.data(), partials_.data(), sums_), "dot");
+  const right_hand_sides b = measured(sizes, read_sums(), options_.tolerance);
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    columns_[j].norm_b = b.norm[j];
+    report_.state()[j] = b.zero[j] ? column_state::resting : column_state::active;
+  }
+  limits_ = b.limit;
+  limits_there_.upload(limits_, env_.stream);
+  report_.write(env_.stream);
+  if (options_.use_initial_guess && any(column_state::resting)) {
+    started(ops_.clear_inactive(env_, shape_, x_.data(), scalars_), "clear_inactive");
+  }
+}
+
+template <value T>
+void simultaneous_cg<T>::multiply(const linear_operator<T>& by, const context_array<T>& in,
+                                  const context_array<T>& out) {
+  by.apply(T{1}, {in.data(), shape_.n, shape_.k}, T{0}, {out.data(), shape_.n, shape_.k},
+           {env_.stream, {workspace_.data(), core::at(workspace_.size())}});
+}
+
+template <value T>
+void simultaneous_cg<T>::turn() {
+  if (!scalars_.turns_apart) return;
+  if (parts_.preconditioner != nullptr) multiply(*parts_.preconditioner, r_, z_);
+  const T* const z = parts_.preconditioner != nullptr ? z_.data() : nullptr;
+  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), scalars_), "turn");
+}
+
+template <value T>
+void simultaneous_cg<T>::compute_residual(bool from_product) {
+  if (from_product) {
+    multiply(parts_.exact, x_, q_);
+    ++result_.num_products;
+  }
+  started(ops_.residual(env_, shape_, b_.data(), from_product ? q_.data() : nullptr, jacobi_, r_.data(),
+                        partials_.data(), scalars_),
+          "residual");
+  report_.read(env_.stream);
+  changed_since_check_ = false;
+  since_replacement_ = 0;
+}
+
+template <value T>
+void simultaneous_cg<T>::judge_residuals() {
+  const auto rr = report_.rr();
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    columns_[j].true_residual = relative(j, rr[j]);
+    column_state& state = report_.state()[j];
+    if (!std::isfinite(rr[j])) {
+      state = column_state::not_finite;
+    } else if (rr[j] <= limits_[j] && state != column_state::not_positive) {
+      state = column_state::resting;
+      columns_[j].stagnated = false;
+    }
+  }
+}
+
+template <value T>
+void simultaneous_cg<T>::restart_open_columns(bool by_schedule) {
+  const auto rr = report_.rr();
+  const bool has_targets =
+      options_.correction.by == cg_correction::kind::reliable || options_.correction.by == cg_correction::kind::refine;
+  const double share = has_targets ? options_.correction.when * options_.correction.when : 0;
+  std::vector<double> targets = limits_;
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    column_record& column = columns_[j];
+    column_state& state = report_.state()[j];
+    const bool open = state == column_state::active || state == column_state::resting;
+    if (!open || column.stagnated || rr[j] <= limits_[j]) continue;
+    const bool gained = column.true_residual <= worthwhile * column.best;
+    if (!by_schedule) column.idle_restarts = gained ? 0 : column.idle_restarts + 1;
+    column.best = std::min(column.best, column.true_residual);
+    column.stagnated = column.idle_restarts >= patience;
+    state = column.stagnated ? column_state::resting : column_state::active;
+    targets[j] = std::max(limits_[j], share * rr[j]);
+  }
+  report_.write(env_.stream);
+  if (!any(column_state::active)) return;
+  if (has_targets) limits_there_.upload(targets, env_.stream);
+  turn();
+}
+
+template <value T>
+void simultaneous_cg<T>::replace_residual(bool by_schedule) {
+  compute_residual(true);
+  judge_residuals();
+  restart_open_columns(by_schedule);
+  if (any(column_state::active)) ++result_.num_replacements;
+}
+
+template <value T>
+void simultaneous_cg<T>::submit_iteration() {
+  const T* const z = parts_.preconditioner != nullptr ? z_.data() : r_.data();
+  started(ops_.direction(env_, shape_, z, jacobi_, p_.data(), scalars_), "direction");
+  multiply(parts_.inner, p_, q_);
+  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
+  started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
+          "step");
+  turn();
+}
+
+template <value T>
+void simultaneous_cg<T>::submit_iterations(std::int64_t count) {
+  result_.num_products += count;
+  changed_since_check_ = true;
+  // The first iterations are submitted one by one, and what has to be loaded for a kernel is loaded then.
+  if (env_.stream != nullptr && result_.iterations > 0 && parts_.capturable()) {
+    if (!graph_ && count >= graph_length) {
+      graph_length_ = options_.check_every > 0 ? std::min<std::int64_t>(count, longest_window) : graph_length;
+      graph_.emplace(env_.stream, [this] {
+        for (std::int64_t i = 0; i < graph_length_; ++i) submit_iteration();
+      });
+    }
+    for (; graph_ && count >= graph_length_; count -= graph_length_) graph_->launch(env_.stream);
+  }
+  for (; count > 0; --count) submit_iteration();
+}
+
+template <value T>
+std::int64_t simultaneous_cg<T>::next_window() const {
+  std::int64_t left = options_.max_iterations - result_.iterations;
+  if (options_.correction.by == cg_correction::kind::recompute) {
+    const double due = options_.correction.when - static_cast<double>(since_replacement_);
+    left = static_cast<std::int64_t>(std::clamp(due, 1.0, static_cast<double>(left)));
+  }
+  if (options_.check_every > 0) return std::min({left, options_.check_every, std::int64_t{1024}});
+  if (env_.stream == nullptr || options_.progress) return 1;
+  if (result_.history.size() <= 1) return std::min(left, first_window);
+  // Half of the iterations that are still missing if the residual goes on falling as it did so far.
+  const double fallen = std::log(result_.history.front() / result_.history.back());
+  const double missing = std::log(result_.history.back() / options_.tolerance);
+  if (!(fallen > 0 && missing > 0)) return std::min(left, first_window);
+  const double expected = static_cast<double>(result_.iterations) * missing / fallen / 2;
+  const auto window = static_cast<std::int64_t>(std::clamp(expected, 1.0, static_cast<double>(longest_window)));
+  return std::min(left, window >= graph_length ? window / graph_length * graph_length : window);
+}
+
+template <value T>
+bool simultaneous_cg<T>::look(std::int64_t window) {
+  const std::int64_t log_rows = std::ssize(report_.log()) / shape_.k;
+  const std::int64_t before = report_.logged()[0];
+  report_.read(env_.stream);
+  std::int32_t longest = 0;
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    longest = std::max(longest, report_.taken()[j] - taken_[j]);
+    taken_[j] = report_.taken()[j];
+    columns_[j].recurrence = relative(j, report_.rr()[j]);
+  }
+  bool goes_on = true;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(longest, window); ++i) {
+    const auto row = report_.log().subspan(core::at((before + i) % log_rows * shape_.k), core::at(shape_.k));
+    ++result_.iterations;
+    ++since_replacement_;
+    result_.history.push_back(largest_residual(row));
+    if (goes_on && options_.progress) goes_on = options_.progress(result_.iterations, result_.history.back());
+  }
+  return goes_on;
+}
+
+template <value T>
+cg_stop simultaneous_cg<T>::reason(std::size_t j) {
+  const column_state state = report_.state()[j];
+  if (state == column_state::not_finite) return cg_stop::not_finite;
+  if (state != column_state::not_positive && report_.rr()[j] <= limits_[j]) return cg_stop::converged;
+  if (state != column_state::not_positive && !columns_[j].stagnated) {
+    return cancelled_ ? cg_stop::cancelled : cg_stop::max_iterations;
+  }
+  std::vector<double> doubles(core::at(scalar_block_.size()));
+  scalar_block_.download(doubles, env_.stream);
+  const double least = doubles[core::at(3 * shape_.k) + j], largest = doubles[core::at(4 * shape_.k) + j];
+  if (largest > 0 && least <= no_curvature<T> * largest) return cg_stop::inconsistent;
+  return columns_[j].stagnated ? cg_stop::stagnated : cg_stop::not_positive_definite;
+}
+
+template class simultaneous_cg<float>;
+template class simultaneous_cg<double>;
+
+}  // namespace bcsc::solvers

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/gpu.hpp"
+#include "lib/solvers/cg_parts.hpp"
+
+namespace bcsc::solvers {
+
+/// What the host remembers of a column.
+struct column_record {
+  double norm_b = 0;                                      ///< ||b||
+  double true_residual = 0;                               ///< at the last check, relative
+  double recurrence = 0;                                  ///< what the recurrence said before that
+  double best = std::numeric_limits<double>::infinity();  ///< the least true residual a restart began from
+  int idle_restarts = 0;                                  ///< restarts in a row that were not worthwhile
+  bool stagnated = false;
+};
+
+/// What the device notes for the host's next look, in one array so that one copy brings it:
+/// [log_rows x k r.r after each iteration][k r.r now][k states][k iterations taken][k iterations logged].
+class iteration_report {
+ public:
+  iteration_report(const context& ctx, std::int64_t log_rows, std::int64_t k);
+  /// Sets the pointers into the array.
+  void place(kernels::vector::column_scalars& scalars) const;
+  void read(cuda_stream stream) { there_.download(here_, stream); }
+  void write(cuda_stream stream) { there_.upload(here_, stream); }
+
+  // As the host last read or set them.
+  std::span<const double> log() const { return doubles().first(core::at(log_rows_ * k_)); }
+  std::span<double> rr() { return doubles().subspan(core::at(log_rows_ * k_)); }
+  std::span<kernels::vector::column_state> state();
+  std::span<std::int32_t> taken() { return ints(1); }
+  std::span<std::int32_t> logged() { return ints(2); }
+
+ private:
+  std::span<double> doubles() const;
+  std::span<std::int32_t> ints(std::int64_t which);
+
+  std::int64_t log_rows_, k_;
+  mutable std::vector<std::byte> here_;
+  context_array<std::byte> there_;
+};
+
+/// Conjugate gradients on k right-hand sides side by side: the vectors and scalars of a solve, where the context
+/// computes, and the steps of the iteration. What is given has been checked. For T = float and double.
+template <value T>
+class simultaneous_cg {
+ public:
+  /// `parts` and `options` outlive this.
+  simultaneous_cg(const cg_parts<T>& parts, kernels::vector::shape shape, const cg_options& options);
+
+  /// Takes b and the start vector, and computes the residual it begins with.
+  void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space);
+  /// Iterates until every column has come to an end, or the whole solve has.
+  void iterate();
+  /// Writes x back and reports the outcome; `objection`: why the diagonal rules the solve out.
+  cg_result finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection);
+
+  /// x as it is, packed, where the context computes.
+  const T* solution() const { return x_.data(); }
+  const cg_result& so_far() const { return result_; }
+  bool cancelled() const { return cancelled_; }
+
+ private:
+  using column_state = kernels::vector::column_state;
+
+  void started(int status, const char* what) const { core::check_launch(parts_.ctx().state(), status, what); }
+  bool any(column_state wanted);
+  std::vector<double> read_sums();
+  /// sqrt(r.r) / ||b||; a zero b has the residual 0 by definition, for its x is 0.
+  double relative(std::size_t j, double rr) const;
+  /// Over all columns; NaN if one is.
+  double largest_residual(std::span<const double> rr) const;
+  /// ||b_j||, the limits for r.r that follow from it, and x_j = 0 where b_j = 0.
+  void measure_right_hand_sides();
+
+  // Steps.
+  void multiply(const linear_operator<T>& by, const context_array<T>& in, const context_array<T>& out);
+  /// Z = M R with the given preconditioner, and the columns' turns; nothing where step() has done it all.
+  void turn();
+  /// r = b - A x, from x itself (`from_product`) or, for x = 0, from b; what the recurrence said is forgotten.
+  void compute_residual(bool from_product);
+  /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
+  void judge_residuals();
+  /// Sends back to work the columns whose true residual says "not yet", each along a fresh direction. One whose
+  /// recurrence had arrived (not `by_schedule`) and that has gained too little by it too often has stagnated and rests.
+  void restart_open_columns(bool by_schedule);
+  /// A true residual, and what follows from it.
+  void replace_residual(bool by_schedule);
+  /// p = z + beta p, q = A p, and a step along p in every active column.
+  void submit_iteration();
+  void submit_iterations(std::int64_t count);
+  /// Iterations until the host looks again.
+  std::int64_t next_window() const;
+  /// Reads what `window` iterations have noted; whether the user wants to go on.
+  bool look(std::int64_t window);
+  cg_stop reason(std::size_t j);
+
+  const cg_parts<T>& parts_;
+  const cg_options& options_;
+  const kernels::vector::shape shape_;
+  const kernels::vector::operations<T>& ops_;
+  const kernels::launch_env env_;
+
+  context_array<T> b_, x_, r_, p_, q_, z_;
+  context_array<T> inverse_diagonal_;
+  const T* jacobi_ = nullptr;  ///< inverse_diagonal_ if there is one
+  context_array<double> partials_, scalar_block_, limits_there_;
+  context_array<std::byte> workspace_;
+  iteration_report report_;
+  kernels::vector::column_scalars scalars_;  ///< into report_, scalar_block_ and limits_there_
+  double* sums_ = nullptr;                   ///< [k] results of dot and abs_sum, the last of scalar_block_
+  std::optional<core::gpu::graph> graph_;    ///< graph_length_ iterations
+  std::int64_t graph_length_ = 0;
+
+  std::vector<double> limits_;
+  std::vector<column_record> columns_;
+  std::vector<std::int32_t> taken_;  ///< as of the last look
+  std::int64_t since_replacement_ = 0;
+  bool cancelled_ = false;
+  bool changed_since_check_ = false;
+  cg_result result_;
+};
+
+}  // namespace bcsc::solvers

@@ -1,0 +1,142 @@
+// What conjugate gradients need on blocks of vectors, on the emulated GPU: whole iterations, compared with the CPU's in
+// every scalar, state and element, whatever the order of threads, with grids cut short.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/vector/vector_cuda.cu"
+#include "test/support/oracle.hpp"
+
+namespace bcsc::test {
+namespace {
+
+namespace ops = kernels::vector;
+using ops::column_state;
+
+constexpr std::int32_t log_rows = 2;
+
+/// The vectors and scalars of an iteration, in one backend's hands.
+template <class T>
+struct iteration {
+  const ops::operations<T>& run;
+  ops::shape shape;
+  std::vector<T> b, x, r, p, q, z, d;
+  std::vector<double> partials, doubles, log;
+  std::vector<column_state> states;
+  std::vector<std::int32_t> counts;
+  ops::column_scalars scalars;
+
+  iteration(const ops::operations<T>& by, std::int64_t n, std::int64_t k) : run(by), shape{n, k} {
+    const auto size = static_cast<std::size_t>(n * k), columns = static_cast<std::size_t>(k);
+    test_random random(5);
+    const auto fill = [&](std::vector<T>& v, std::size_t length) {
+      for (std::size_t at = 0; at < length; ++at) v.push_back(static_cast<T>(random.real()));
+    };
+    fill(b, size);
+    fill(x, size);
+    fill(q, size);
+    fill(d, static_cast<std::size_t>(n));
+    for (T& entry : d) entry = std::abs(entry) + T{0.25};
+    r = z = p = b;
+    partials.resize(static_cast<std::size_t>(ops::num_partials(shape)));
+    doubles.assign(8 * columns, 0.5);
+    log.assign(log_rows * columns, 0.0);
+    counts.assign(2 * columns, 0);
+    for (std::size_t j = 0; j < columns; ++j) {
+      doubles[4 * columns + j] = j % 4 == 1 ? 1e30 : 0;  // limit
+      doubles[6 * columns + j] = std::numeric_limits<double>::infinity();
+      states.push_back(j % 5 == 3 ? column_state::resting : column_state::active);
+    }
+    double* const at = doubles.data();
+    scalars = {at,
+               at + k,
+               at + 2 * k,
+               at + 3 * k,
+               at + 4 * k,
+               states.data(),
+               at + 6 * k,
+               at + 7 * k,
+               counts.data(),
+               counts.data() + k,
+               log.data(),
+               log_rows,
+               static_cast<std::int32_t>(k)};
+  }
+
+  /// Two iterations from a residual; `q` stands for A p.
+  void go(bool jacobi, bool turns_apart, bool polak_ribiere, bool explicit_z) {
+    scalars.turns_apart = turns_apart;
+    scalars.polak_ribiere = polak_ribiere;
+    const T* const diagonal = jacobi ? d.data() : nullptr;
+    const T* const given_z = explicit_z ? z.data() : nullptr;
+    const auto started = [](int status) { ASSERT_EQ(status, 0); };
+    started(run.residual({}, shape, b.data(), q.data(), diagonal, r.data(), partials.data(), scalars));
+    for (int step = 0; step < 2; ++step) {
+      started(run.direction({}, shape, r.data(), diagonal, p.data(), scalars));
+      for (std::size_t at = 0; at < q.size(); ++at) {  // a diagonal A
+        q[at] = p[at] * static_cast<T>(1.5 + 0.1 * static_cast<double>(at / static_cast<std::size_t>(shape.k) % 3));
+      }
+      started(run.step_length({}, shape, p.data(), q.data(), partials.data(), scalars));
+      started(run.step({}, shape, p.data(), q.data(), diagonal, x.data(), r.data(), partials.data(), scalars));
+      if (turns_apart) {
+        started(run.turn({}, shape, r.data(), q.data(), given_z, diagonal, partials.data(), scalars));
+      }
+    }
+    started(run.abs_sum({}, shape, r.data(), partials.data(), doubles.data() + 5 * shape.k));
+    started(run.clear_inactive({}, shape, x.data(), scalars));
+  }
+};
+
+template <class Number>
+void expect_close(const std::vector<Number>& got, const std::vector<Number>& wanted, double tolerance,
+                  const char* what) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t at = 0; at < got.size(); ++at) {
+    const double a = got[at], b = wanted[at];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    ASSERT_LE(std::fabs(a - b), tolerance * (1 + std::fabs(b))) << what << ", element " << at;
+  }
+}
+
+class vector_ops_emulated : public testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {
+ protected:
+  template <class T>
+  void check() {
+    const auto [n, k] = GetParam();
+    const double tolerance = std::is_same_v<T, float> ? 1e-4 : 1e-11;
+    std::uint64_t turn = 0;
+    for (const bool jacobi : {false, true}) {
+      for (const int way : {0, 1, 2, 3}) {
+        emulation::current_settings() = {.order = static_cast<emulation::run_order>(turn % 3), .seed = turn};
+        SCOPED_TRACE("turn " + std::to_string(turn++));
+        iteration<T> got(ops::on_cuda<T>(), n, k), wanted(ops::on_cpu<T>(), n, k);
+        got.go(jacobi, way > 0, way == 2, way == 3);
+        wanted.go(jacobi, way > 0, way == 2, way == 3);
+        expect_close(got.x, wanted.x, tolerance, "x");
+        expect_close(got.r, wanted.r, tolerance, "r");
+        expect_close(got.p, wanted.p, tolerance, "p");
+        expect_close(got.doubles, wanted.doubles, tolerance, "scalars");
+        expect_close(got.log, wanted.log, tolerance, "log");
+        EXPECT_EQ(got.states, wanted.states);
+        EXPECT_EQ(got.counts, wanted.counts);
+        if (HasFailure()) FAIL() << emulation::report();
+      }
+    }
+    emulation::current_settings() = {};
+  }
+};
+
+TEST_P(vector_ops_emulated, are_the_cpus_in_double) { check<double>(); }
+TEST_P(vector_ops_emulated, are_the_cpus_in_float) { check<float>(); }
+
+INSTANTIATE_TEST_SUITE_P(shapes, vector_ops_emulated,
+                         testing::Values(std::pair{1, 1}, std::pair{5, 3}, std::pair{257, 1}, std::pair{300, 8},
+                                         std::pair{70, 33}, std::pair{20, 300}, std::pair{3000, 2}),
+                         [](const auto& info) {
+                           return std::to_string(info.param.first) + "x" + std::to_string(info.param.second);
+                         });
+
+}  // namespace
+}  // namespace bcsc::test
