@@ -19,6 +19,8 @@ PLAN = ("plan_guards_test", "plan_test")
 CHOICE = ("choice_test", "plan_guards_test")
 VECTOR = ("vector_ops_test",)
 CG = ("cg_test",)
+LOBPCG = ("lobpcg_test", "lobpcg_solve_test")
+SMALL_DENSE = ("small_dense_test",)
 PLAN_CUDA = ("plan_cuda_test",)
 UPDATE_CUDA = ("update_values_cuda_test",)
 WORKSPACE_CUDA = ("workspace_cuda_test",)
@@ -82,6 +84,11 @@ GPU_CUDA = "core/gpu_cuda.cpp"
 GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
 BLOCK_CG = "lib/solvers/block_cg.cpp"
+LOBPCG_BASIS = "lib/solvers/lobpcg_basis.cpp"
+LOBPCG_ITERATION = "lib/solvers/lobpcg_iteration.cpp"
+RAYLEIGH_RITZ = "lib/solvers/rayleigh_ritz.cpp"
+SMALL_DENSE_CPP = "lib/solvers/small_dense.cpp"
+DENSE_PENCIL = "lib/solvers/dense_pencil.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
@@ -338,6 +345,21 @@ MUTANTS = [
            "if (options.expert.m_block > 64) return {options.expert.m_block};", PLAN + CHOICE),
     Mutant("plan-slowest", CHOICE_CPP, "if (best.kernel == nullptr || seconds < least) {",
            "if (best.kernel == nullptr || seconds > least) {", CHOICE),
+
+    # --- LOBPCG ---
+    Mutant("lobpcg-wrong-end", RAYLEIGH_RITZ, "largest ? rank - 1 - j : j", "largest ? j : rank - 1 - j",
+           LOBPCG + SMALL_DENSE),
+    Mutant("lobpcg-directions", RAYLEIGH_RITZ, "std::fill_n(p.data(), m * p.cols(), 0.0);",
+           "std::fill_n(p.data(), (m - m) * p.cols(), 0.0);", SMALL_DENSE),
+    Mutant("lobpcg-residual-sign", LOBPCG_ITERATION, "for (double& value : less) value = -value;",
+           "for (double& value : less) value = 1 * value;", LOBPCG),
+    Mutant("lobpcg-constraints", LOBPCG_BASIS, "if (num_y_ > 0) subtract(", "if (num_y_ < 0) subtract(", LOBPCG),
+    Mutant("lobpcg-max-iterations", LOBPCG_ITERATION, "result_.iterations >= options_.max_iterations",
+           "result_.iterations > options_.max_iterations", LOBPCG),
+    Mutant("lobpcg-final-residual", LOBPCG_ITERATION, "if (is_sound && is_fresh_) measure_residuals();", "", LOBPCG),
+    Mutant("lobpcg-count-products", LOBPCG_ITERATION, "if (num_w_ > 0) ++result_.num_products;", "", LOBPCG),
+    Mutant("whiten-keeps-everything", SMALL_DENSE_CPP, "<= threshold * largest", "<= -largest", SMALL_DENSE),
+    Mutant("pencil-inverse", DENSE_PENCIL, "value = 1 / value;", "value = 1 * value;", LOBPCG + SMALL_DENSE),
 
     # --- CG ---
     Mutant("cg-tolerance", BLOCK_CG, "options_.tolerance * options_.tolerance * squares[j]",

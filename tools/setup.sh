@@ -5,7 +5,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(g++ pkg-config git python3 python3-venv ca-certificates zlib1g-dev libarchive-dev libxxhash-dev
-  libcurl4-openssl-dev libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpng-dev libbenchmark-dev libeigen3-dev)
+  libcurl4-openssl-dev libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpng-dev libbenchmark-dev libeigen3-dev
+  liblapack3)
 test_packages=(libgtest-dev libmpfr-dev cmake doxygen abigail-tools zsh fish)
 format_packages=(clang-format-14)
 tidy_packages=(clang-tidy-14)

@@ -18,6 +18,7 @@
 #include "bcsc/files.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/linear_operator.hpp"
+#include "bcsc/lobpcg.hpp"
 #include "bcsc/order.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/preconditioners.hpp"

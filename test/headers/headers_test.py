@@ -39,7 +39,8 @@ def option_uses(headers: list[pathlib.Path]) -> str:
             names = members(struct[2])
             if not names:
                 raise SystemExit(f"{header.name}: no member of {struct[1]} was found")
-            lines += [f"inline const {scope[1]}::{struct[1]} {struct[1]}_{name}{{.{name} = {{}}}};" for name in names]
+            of = "<double>" if text[:struct.start()].endswith("template <value T>\n") else ""
+            lines += [f"inline const {scope[1]}::{struct[1]}{of} {struct[1]}_{name}{{.{name} = {{}}}};" for name in names]
     if structs < 10:
         raise SystemExit(f"only {structs} structs of options were found")
     return "\n".join(lines) + "\n"

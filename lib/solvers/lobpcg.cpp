@@ -1,0 +1,223 @@
+#include "bcsc/lobpcg.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "core/context_state.hpp"
+#include "core/gpu.hpp"
+#include "lib/solvers/dense_pencil.hpp"
+#include "lib/solvers/lapack.hpp"
+#include "lib/solvers/lobpcg_iteration.hpp"
+#include "lib/solvers/operands.hpp"
+
+namespace bcsc {
+
+std::string_view to_string(lobpcg_stop reason) noexcept {
+  switch (reason) {
+    case lobpcg_stop::converged:
+      return "converged";
+    case lobpcg_stop::max_iterations:
+      return "max_iterations";
+    case lobpcg_stop::stagnated:
+      return "stagnated";
+    case lobpcg_stop::not_finite:
+      return "not_finite";
+    case lobpcg_stop::cancelled:
+      return "cancelled";
+    case lobpcg_stop::not_symmetric:
+      return "not_symmetric";
+    case lobpcg_stop::b_not_positive_definite:
+      return "b_not_positive_definite";
+    case lobpcg_stop::breakdown:
+      return "breakdown";
+  }
+  return "unknown";
+}
+
+namespace {
+
+// --- What is given --------------------------------------------------------------------------------------------------
+
+template <value T>
+void check_options(const lobpcg_options<T>& options) {
+  if (options.tolerance != 0 && !(options.tolerance > 0 && options.tolerance < 1)) {
+    core::fail(errc::invalid_argument, "tolerance = {}: must lie between 0 and 1, 1 excluded", options.tolerance);
+  }
+  if (options.max_iterations < 0) {
+    core::fail(errc::invalid_argument, "max_iterations = {}: must not be negative", options.max_iterations);
+  }
+}
+
+/// B or the preconditioner beside A.
+template <value T>
+void check_beside(const linear_operator<T>& a, const std::optional<linear_operator<T>>& other, const char* name) {
+  if (!other) return;
+  if (other->rows() != a.rows() || other->cols() != a.rows()) {
+    core::fail(errc::size_mismatch, "{} is {} x {}, A is {} x {}: they must be of one size", name, other->rows(),
+               other->cols(), a.rows(), a.cols());
+  }
+  if (other->where().kind() != a.where().kind() || other->where().device().device != a.where().device().device) {
+    core::fail(errc::invalid_argument, "{} computes on \"{}\", A on \"{}\": they must be of one context", name,
+               other->where().describe(), a.where().describe());
+  }
+}
+
+template <value T>
+void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const dense_view<T>& x,
+                const lobpcg_options<T>& options) {
+  check_options(options);
+  if (rows != cols) core::fail(errc::size_mismatch, "A is {} x {}: eigenvalues need a square matrix", rows, cols);
+  solvers::check_operand(x, "X");
+  if (x.rows != rows) {
+    core::fail(errc::size_mismatch, "A is {} x {}, X is {} x {}: X must have as many rows", rows, cols, x.rows, x.cols);
+  }
+  if (x.cols > rows) {
+    core::fail(errc::invalid_argument, "X has {} columns: a matrix with {} rows has {} eigenvectors", x.cols, rows,
+               rows);
+  }
+  const dense_view<const T>& y = options.constraints;
+  if (y.cols != 0) solvers::check_operand(y, "constraints");
+  if (y.cols != 0 && y.rows != rows) {
+    core::fail(errc::size_mismatch, "A is {} x {}, constraints is {} x {}: it must have as many rows", rows, cols,
+               y.rows, y.cols);
+  }
+  if (ctx.kind() == backend::cuda) core::require_healthy(ctx.state());
+  (void)solvers::locate(ctx, x, "X");
+  (void)solvers::locate(ctx, y, "constraints");
+  if (const std::string why = solvers::why_no_lapack(); !why.empty()) core::fail(errc::unsupported, "{}", why);
+}
+
+// --- How large a block ----------------------------------------------------------------------------------------------
+
+/// Wanted pairs and guards; 0: the basis would be as large as the whole space.
+template <value T>
+std::int64_t block_size(std::int64_t n, std::int64_t k, const lobpcg_options<T>& options) {
+  const std::int64_t most = (n - options.constraints.cols) / 3;
+  if (k > most) return 0;
+  // Rows of a block begin aligned if it is a multiple of 4.
+  const std::int64_t wanted =
+      options.num_guards >= 0 ? k + options.num_guards : core::ceil_div(k + std::max<std::int64_t>(2, k / 8), 4) * 4;
+  return std::min(wanted, most);
+}
+
+// --- A solve --------------------------------------------------------------------------------------------------------
+
+template <value T>
+void take_constraints(solvers::vector_basis<T>& basis, std::int64_t k, const dense_view<const T>& y) {
+  if (y.cols == 0 || y.rows == 0) return;
+  const solvers::context_array<T> packed = solvers::packed_copy(basis.where(), y, "constraints");
+  const std::int64_t rank = basis.constrain(packed.data(), y.cols);
+  if (k > basis.rows() - rank) {
+    core::fail(errc::invalid_argument,
+               "X has {} columns, constraints has rank {}: they leave {} of the {} dimensions of A", k, rank,
+               basis.rows() - rank, basis.rows());
+  }
+}
+
+/// The whole space is the basis.
+template <value T>
+std::optional<lobpcg_stop> solve_as_dense(const linear_operator<T>& a, std::int64_t k, const lobpcg_options<T>& options,
+                                          solvers::vector_basis<T>& basis) {
+  const std::int64_t n = a.rows(), num_y = basis.num_constraints();
+  solvers::small_matrix y(n, num_y);
+  if (num_y > 0) {
+    solvers::context_array<T> packed(a.where(), n * num_y);
+    basis.algebra().copy(basis.y(), {packed.data(), n, num_y});
+    std::vector<T> on_host(core::at(n * num_y));
+    packed.download(on_host);
+    std::copy(on_host.begin(), on_host.end(), y.data());
+  }
+  std::optional<solvers::small_matrix> b;
+  if (options.b) b = solvers::matrix_of(*options.b);
+  constexpr double symmetric = std::is_same_v<T, double> ? 1e-12 : 1e-5;
+  const solvers::dense_solution found = solvers::solve_pencil(solvers::matrix_of(a), b, y, k, options.which, symmetric);
+  if (found.objection) return found.objection;
+  std::vector<T> entries(core::at(n * k));
+  std::transform(found.vectors.values().begin(), found.vectors.values().end(), entries.begin(),
+                 [](double value) { return static_cast<T>(value); });
+  solvers::context_array<T> packed(a.where(), n * k);
+  packed.upload(entries);
+  basis.algebra().copy({packed.data(), n, k}, basis.s(0, k));
+  return std::nullopt;
+}
+
+/// A solve whose arguments have been checked, with the context's device current.
+template <value T>
+lobpcg_result solve(const linear_operator<T>& a, const dense_view<T>& x, const lobpcg_options<T>& options) {
+  const context& ctx = a.where();
+  const std::int64_t n = a.rows(), k = x.cols;
+  const std::int64_t m = block_size(n, k, options);
+  solvers::vector_basis<T> basis(a, options.b, std::max(m > 0 ? 3 * m : k, options.constraints.cols));
+  const std::int64_t products = basis.estimate_norms(options.seed);
+  if (!basis.objection()) take_constraints(basis, k, options.constraints);
+
+  solvers::lobpcg_iteration<T> iteration(basis, options, k, std::max(m, k));
+  if (!basis.objection()) {
+    if (m == 0) {
+      const auto objection = solve_as_dense(a, k, options, basis);
+      if (objection) basis.object(*objection);
+      iteration.start_at_solution();
+    } else {
+      if (options.use_initial_guess) {
+        const solvers::context_array<T> packed = solvers::packed_copy(ctx, dense_view<const T>(x), "X");
+        basis.algebra().copy({packed.data(), n, k}, basis.s(0, k));
+      }
+      iteration.start(options.use_initial_guess ? k : 0);
+      iteration.iterate();
+    }
+  }
+  lobpcg_result result = iteration.finish();
+  result.num_products += products;
+  solvers::context_array<T> packed(ctx, n * k);
+  basis.algebra().copy(basis.s(0, k), {packed.data(), n, k});
+  solvers::store_packed(ctx, packed, x, "X");
+  return result;
+}
+
+}  // namespace
+
+template <value T>
+lobpcg_result solve_lobpcg(const linear_operator<T>& a, output_view<T> x, const lobpcg_options<T>& options) {
+  const context& ctx = a.where();
+  check_call(ctx, a.rows(), a.cols(), x, options);
+  check_beside(a, options.b, "B");
+  check_beside(a, options.precondition, "the preconditioner");
+  const auto begin = std::chrono::steady_clock::now();
+  lobpcg_result result;
+  if (x.rows == 0 || x.cols == 0) {
+    result.reason = lobpcg_stop::converged;
+    result.tolerance = solvers::tolerance_of(options);
+    return result;
+  }
+  std::optional<core::gpu::device_guard> guard;
+  if (ctx.kind() == backend::cuda) guard.emplace(ctx.device().device);
+  core::guarded(ctx.state(), "LOBPCG", [&] { result = solve(a, x, options); });
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+template <value T, index I>
+lobpcg_result solve_lobpcg(const context& ctx, const csr_view<T, I>& a, output_view<T> x,
+                           const lobpcg_options<T>& options) {
+  check_call(ctx, a.rows, a.cols, x, options);
+  plan_options planned = options.plan;
+  planned.cols = std::max<std::int64_t>(1, block_size(a.rows, x.cols, options));
+  planned.b_layout = layout::row_major;
+  return solve_lobpcg(linear_operator<T>(spmm_plan<T>(ctx, a, planned)), x, options);
+}
+
+#define BCSC_INSTANTIATE(T)                                                                                \
+  template lobpcg_result solve_lobpcg(const linear_operator<T>&, dense_view<T>, const lobpcg_options<T>&); \
+  template lobpcg_result solve_lobpcg(const context&, const csr_view<T, std::int32_t>&, dense_view<T>,     \
+                                      const lobpcg_options<T>&);                                           \
+  template lobpcg_result solve_lobpcg(const context&, const csr_view<T, std::int64_t>&, dense_view<T>,     \
+                                      const lobpcg_options<T>&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc
