@@ -7,6 +7,7 @@ import fcntl
 import io
 import itertools
 import json
+import math
 import os
 import pathlib
 import pty
@@ -197,7 +198,99 @@ def refuses_to_solve(arguments, code, words):
     assert all(word in message for word in words), message
 
 
+# --- eigs -------------------------------------------------------------------------------------------------------------
+
+def chain(n):
+    """The matrix -1 2 -1: its eigenvalues are 2 - 2 cos(pi j / (n + 1))."""
+    return [[2.0 if i == j else -1.0 if abs(i - j) == 1 else 0.0 for j in range(n)] for i in range(n)]
+
+
+def of_chain(n):
+    return [2 - 2 * math.cos(math.pi * j / (n + 1)) for j in range(1, n + 1)]
+
+
+@case("smallest", ["-k", "4"], lambda values: values[:4])
+@case("smallest, said", ["-k", "4", "--smallest"], lambda values: values[:4])
+@case("largest", ["-k", "4", "--largest"], lambda values: values[::-1][:4])
+@case("jacobi", ["-k", "4", "--precondition", "jacobi"], lambda values: values[:4])
+@case("block-jacobi", ["-k", "4", "--precondition", "block-jacobi"], lambda values: values[:4])
+@case("chebyshev", ["-k", "4", "--precondition", "chebyshev"], lambda values: values[:4])
+@case("amg", ["-k", "4", "--precondition", "amg"], lambda values: values[:4])
+@case("amg, parameters", ["-k", "4", "--precondition", "amg:2,coarse=10"], lambda values: values[:4])
+@case("eigenvalue", ["-k", "4", "--residual", "eigenvalue", "--tolerance", "1e-7"], lambda values: values[:4])
+@case("all", ["-k", "40"], lambda values: values)
+def finds_eigenvalues(arguments, wanted):
+    write_sparse("chain.mtx", chain(40))
+    told = run_json("eigs", "chain.mtx", *arguments, "--vectors", "v.npy", "--device", "cpu")
+    values = wanted(of_chain(40))
+    assert told["converged"] and told["reason"] == "converged" and told["num_converged"] == len(values), told
+    assert near([told["values"]], [values], 1e-8), told
+    assert max(told["residual"]) <= told["tolerance"] and len(told["residual"]) == len(values), told
+    vectors = read_dense("v.npy")
+    times = product(chain(40), vectors)
+    assert near(times, [[v * value for v, value in zip(row, values)] for row in vectors], 1e-6)
+
+
+@case("fp64", [], 1e-8)
+@case("fp32", ["--type", "fp32"], 1e-4)
+def finds_eigenvalues_of_a_pencil(arguments, tolerance):
+    """B = 2 I halves them."""
+    write_sparse("chain.mtx", chain(30))
+    write_sparse("b.mtx", [[2.0 if i == j else 0.0 for j in range(30)] for i in range(30)])
+    told = run_json("eigs", "chain.mtx", "--b", "b.mtx", "-k", "3", *arguments, "--device", "cpu")
+    assert near([told["values"]], [[value / 2 for value in of_chain(30)[:3]]], tolerance), told
+    assert told["b"] == "b.mtx" and told["converged"], told
+
+
+@case("generated", [])
+@case("given", ["--coordinates", "nodes.npy"])
+def finds_eigenvalues_with_the_rigid_motions_of_nodes(arguments):
+    """A beam's two bending modes are alike; those of 3 x 2 x 2 elements, by SciPy's eigh."""
+    write_dense("nodes.npy", [[x, y, z] for x in range(1, 4) for y in range(3) for z in range(3)])
+    told = run_json("eigs", "elasticity:3,2,2", "-k", "2", "--precondition", "amg:coarse=30", *arguments, "--device", "cpu")
+    assert told["preconditioner"]["near_nullspace"] == "rigid-body modes", told
+    assert len(told["preconditioner"]["levels"]) > 1 and told["converged"], told
+    assert near([told["values"]], [[0.0097000315329226674] * 2], 1e-9), told
+
+
+@case("too few iterations")
+def finds_eigenvalues_or_says_which_have_not_converged():
+    told = run_json("eigs", "stencil5:20,20", "-k", "3", "--max-iterations", "2", "--device", "cpu", code=3)
+    assert told["reason"] == "max_iterations" and not told["converged"] and told["iterations"] == 2, told
+    words = run("eigs", "stencil5:20,20", "-k", "3", "--max-iterations", "2", "--device", "cpu")
+    assert words.returncode == 3 and words.stdout.count("not converged") == 3, words.stdout
+
+
+@case("not square", ["wide.mtx", "-k", "1"], 1, "invalid_argument", ["2 x 3", "not square"])
+@case("not symmetric", ["upper.mtx", "-k", "1"], 1, "invalid_argument", ["upper.mtx", "not symmetric"])
+@case("too many", ["chain.mtx", "-k", "6"], 1, "invalid_argument", ["5 eigenvalues", "-k 6"])
+@case("size of B", ["chain.mtx", "-k", "1", "--b", "four.mtx"], 1, "size_mismatch", ["four.mtx", "4 x 4", "5 x 5"])
+@case("B", ["chain.mtx", "-k", "1", "--b", "fiver.mtx"], 1, "invalid_argument", ["fiver.mtx", "not symmetric"])
+@case("no B", ["chain.mtx", "-k", "1", "--b", "none.mtx"], 1, "io_error", ["none.mtx"])
+@case("no folder", ["chain.mtx", "-k", "1", "--vectors", "none/v.npy"], 1, "io_error", ["none/v.npy"])
+@case("not positive definite", ["negative.mtx", "-k", "1", "--precondition", "jacobi"], 1, "invalid_argument", [])
+@case("preconditioner", ["chain.mtx", "-k", "1", "--precondition", "amg:knob=1"], 2, None, ["knob", "amg[:degree]"])
+@case("coordinates", ["chain.mtx", "-k", "1", "--precondition", "amg", "--coordinates", "nodes.npy"], 1, "size_mismatch",
+      ["--coordinates nodes.npy", "2 x 3", "5 rows"])
+@case("coordinates for none", ["chain.mtx", "-k", "1", "--coordinates", "nodes.npy"], 1, "invalid_argument",
+      ["--coordinates", "not none"])
+@case("both ends", ["chain.mtx", "-k", "1", "--smallest", "--largest"], 2, None, ["--largest"])
+@case("none wanted", ["chain.mtx", "-k", "0"], 2, None, ["at least 1"])
+def refuses_eigenvalues(arguments, exit_code, code, words):
+    write_sparse("wide.mtx", [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0]])
+    write_sparse("upper.mtx", [[1.0, 2.0], [0.0, 1.0]])
+    write_sparse("chain.mtx", chain(5))
+    write_sparse("four.mtx", chain(4))
+    write_dense("nodes.npy", [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    write_sparse("fiver.mtx", [[1.0 if j >= i else 0.0 for j in range(5)] for i in range(5)])
+    write_sparse("negative.mtx", [[-entry for entry in row] for row in chain(5)])
+    message, found = refused("eigs", *arguments, code=exit_code)
+    assert code is None or found == code, (found, message)
+    assert all(word in message for word in words), message
+
+
 @case("solve", ["solve", "--solution", "none/x.npy"])
+@case("eigs", ["eigs", "--vectors", "none/v.npy"])
 @case("right-hand sides", ["solve", "--b", "none.npy"])
 @case("operand", ["spmm", "--b", "none.npy"])
 @case("spmm", ["spmm", "--c", "none/c.npy"])
@@ -520,8 +613,14 @@ def bench_reads_standard_input(name):
     assert (found["rows"], found["nnz"]) == (3, 2), found
 
 
+def has_lapack():
+    done = subprocess.run([*PROGRAM, "eigs", "stencil5:2,2", "-k", "1", "--device", "cpu"], capture_output=True, text=True)
+    return done.returncode == 0 or "LAPACK cannot be loaded" not in done.stderr
+
+
 def is_left_out(name, arguments, given):
-    return (given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments))
+    return ((given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments))
+            or (given.without_lapack and "finds_eigenvalues" in name))
 
 
 def failure_of(function, arguments):
@@ -546,6 +645,7 @@ def main():
     PROGRAM.append(str(pathlib.Path(given.program).resolve()))
     # No case is about a GPU, and starting one takes longer than most cases.
     os.environ.update(CUDA_VISIBLE_DEVICES="", OMP_WAIT_POLICY="passive")
+    given.without_lapack = not has_lapack()
     chosen = [one for one in CASES if given.only in one[0]]
     skipped = [one for one in chosen if is_left_out(one[0], one[2], given)]
     for name, _, _ in skipped:

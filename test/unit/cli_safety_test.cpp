@@ -33,6 +33,7 @@
 #include "bcsc/container.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc_config.h"
+#include "test/support/lapack.hpp"
 #include "test/unit/cli_process.hpp"
 
 // What the program must not do: lose output, leave half-written files behind, write other numbers than it read.
@@ -66,6 +67,7 @@ const std::map<std::string, std::string> something_to_do{
     {"info", "info stencil5:6,6"},
     {"spmm", "spmm stencil5:6,6 --cols 4 --device cpu --repeat 1"},
     {"solve", "solve stencil5:6,6 --device cpu"},
+    {"eigs", "eigs stencil5:6,6 -k 2 --device cpu"},
     {"convert", "convert stencil5:6,6 @full.mtx"},
     {"formats", "formats"},
     {"generate", "generate stencil5:6,6 @full.mtx"},
@@ -89,6 +91,7 @@ class full_device : public testing::TestWithParam<std::string> {};
 TEST_P(full_device, is_an_error_that_says_why) {
   const auto found = something_to_do.find(GetParam());
   ASSERT_NE(found, something_to_do.end()) << "a new command: what can it do here?";
+  if (GetParam() == "eigs") BCSC_SKIP_WITHOUT_LAPACK();
   const std::string arguments = in_place(found->second);
   ASSERT_EQ(bcsc_run(arguments).code, 0) << arguments;
   for (const std::string& form : {arguments, arguments + " --json", GetParam() + " --help"}) {
@@ -360,6 +363,26 @@ TEST_P(ended, while_it_solves_reports_and_writes_the_iterate) {
   const auto solution = bcsc::read_dense<double>(x);
   ASSERT_EQ(solution.rows(), 1'440'000);
   EXPECT_TRUE(std::any_of(solution.data(), solution.data() + solution.rows(), [](double v) { return v != 0; }));
+}
+
+TEST_P(ended, while_it_finds_eigenvalues_reports_and_writes_them) {
+  BCSC_SKIP_WITHOUT_LAPACK();
+  const std::string v = in_scratch("vectors.npy");
+  std::filesystem::remove(v);
+  running program({"eigs", "stencil5:400,400", "-k", "2", "--device", "cpu", "--tolerance", "1e-13", "--max-iterations",
+                   "100000", "--vectors", v, "--json", "--progress"});
+  EXPECT_TRUE(soon(program, [&] { return contents(running::err_path()).find("iteration ") != std::string::npos; }))
+      << contents(running::err_path());
+  program.send(GetParam());
+  EXPECT_EQ(program.wait(), 128 + GetParam());
+  const json found = json::parse(contents(running::out_path()), nullptr, false);
+  ASSERT_TRUE(found.is_object()) << contents(running::out_path());
+  EXPECT_EQ(found.at("reason"), "cancelled");
+  EXPECT_EQ(found.at("values").size(), 2u);
+  EXPECT_LT(found.at("residual").at(0), 1.0);
+  const auto vectors = bcsc::read_dense<double>(v);
+  ASSERT_EQ(vectors.rows(), 160'000);
+  EXPECT_TRUE(std::any_of(vectors.data(), vectors.data() + vectors.rows(), [](double x) { return x != 0; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(signals, ended, testing::Values(SIGINT, SIGTERM, SIGHUP));

@@ -85,8 +85,8 @@ TEST_P(help_text, has_examples) {
 }
 
 INSTANTIATE_TEST_SUITE_P(commands, help_text,
-                         testing::Values("info", "spmm", "solve", "convert", "formats", "generate", "fetch", "tune",
-                                         "cache", "calibrate", "devices", "kernels"));
+                         testing::Values("info", "spmm", "solve", "eigs", "convert", "formats", "generate", "fetch",
+                                         "tune", "cache", "calibrate", "devices", "kernels"));
 
 TEST(bcsc_program, knows_its_version) {
   const outcome result = bcsc_run("--version");

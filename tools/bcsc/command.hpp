@@ -99,6 +99,7 @@ command add_fetch(CLI::App& app);
 command add_formats(CLI::App& app);
 command add_spmm(CLI::App& app);
 command add_solve(CLI::App& app);
+command add_eigs(CLI::App& app);
 command add_tune(CLI::App& app);
 command add_cache(CLI::App& app);
 command add_calibrate(CLI::App& app);

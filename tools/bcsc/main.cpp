@@ -40,9 +40,9 @@ int main(int argc, char** argv) {
   app.footer(fmt::format("Exit codes: {}.\n`bcsc COMMAND --help` shows a command's options and examples.", exit_codes));
 
   // Every command is one file beside this one; a new one is listed here.
-  std::vector<command> commands{add_info(app),    add_spmm(app),      add_solve(app),   add_convert(app),
-                                add_formats(app), add_generate(app),  add_fetch(app),   add_tune(app),
-                                add_cache(app),   add_calibrate(app), add_devices(app), add_kernels(app)};
+  std::vector<command> commands{add_info(app),      add_spmm(app),     add_solve(app),  add_eigs(app), add_convert(app),
+                                add_formats(app),   add_generate(app), add_fetch(app),  add_tune(app), add_cache(app),
+                                add_calibrate(app), add_devices(app),  add_kernels(app)};
 #if BCSC_WITH_BENCHMARK
   add_bench(app, nullptr);  // to be described: to run it is the other program's
 #endif
