@@ -242,6 +242,69 @@ static int tell(void* told, int64_t iteration, double residual) {
   return 1; /* go on */
 }
 
+/* The same matrix as a function, for a context on the CPU. */
+static int apply_here(void* calls, int64_t k, const void* alpha, const void* x, int64_t ldx, const void* beta, void* y,
+                      int64_t ldy, int scalars_in_place, void* stream) {
+  const double factor = *(const double*)alpha, old = *(const double*)beta; /* on the host, as everything is here */
+  (void)scalars_in_place, (void)stream;
+  ++*(int*)calls;
+  for (int32_t i = 0; i < rows; ++i) {
+    double* to = (double*)y + i * ldy;
+    for (int64_t j = 0; j < k; ++j) {
+      double sum = 0.0;
+      for (int32_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e) {
+        sum += values[e] * ((const double*)x)[col_ind[e] * ldx + j];
+      }
+      to[j] = factor * sum + (old != 0.0 ? old * to[j] : 0.0);
+    }
+  }
+  return BCSC_OK;
+}
+
+static int tell_pairs(void* told, int64_t iteration, double residual, int64_t num_converged) {
+  *(int*)told += iteration >= 0 && residual >= 0 && num_converged >= 0;
+  return 1;
+}
+
+/* The smallest eigenvalues of the grid's matrix are 5 - 2 cos(i pi / 13) - 2 cos(j pi / 13). */
+static void find_eigenvalues(bcsc_plan plan) {
+  enum { pairs = 3 };
+  static double x[rows * pairs];
+  double found[pairs], again[pairs], residuals[pairs];
+  bcsc_operator map = NULL, function = NULL;
+  bcsc_context cpu = NULL;
+  int told = 0, calls = 0;
+  check(bcsc_operator_plan(plan, &map), "bcsc_operator_plan");
+  check(bcsc_context_cpu(0, &cpu), "bcsc_context_cpu");
+  check(bcsc_operator_callback(cpu, rows, rows, BCSC_FP64, apply_here, &calls, &function), "bcsc_operator_callback");
+  const bcsc_lobpcg_options options = {.size = sizeof options, .progress = tell_pairs, .progress_data = &told};
+  bcsc_lobpcg_result result = {.size = sizeof result};
+  const int code = bcsc_solve_lobpcg(map, pairs, found, residuals, x, pairs, BCSC_ROW_MAJOR, &result, &options);
+  if (code == BCSC_ERROR_UNSUPPORTED) {
+    printf("LOBPCG: skipped: %s\n", bcsc_last_error());
+    bcsc_operator_free(function);
+    bcsc_operator_free(map);
+    bcsc_context_free(cpu);
+    return;
+  }
+  check(code, "bcsc_solve_lobpcg");
+  printf("LOBPCG: %d iterations, smallest eigenvalue %.12f\n", (int)result.iterations, found[0]);
+  expect(result.reason == BCSC_LOBPCG_CONVERGED && result.num_converged == pairs, "the eigensolver's end");
+  expect(told == result.iterations + 1, "the progress told");
+  for (int j = 0; j < pairs; ++j) expect(residuals[j] <= result.tolerance, "the residuals");
+  const double angle = acos(-1.0) / (width + 1);
+  expect(fabs(found[0] - (5.0 - 4.0 * cos(angle))) < 1e-9, "the smallest eigenvalue");
+  expect(fabs(found[1] - (5.0 - 2.0 * cos(angle) - 2.0 * cos(2.0 * angle))) < 1e-9, "the second eigenvalue");
+  expect(fabs(found[2] - found[1]) < 1e-9, "the second eigenvalue is double");
+
+  check(bcsc_solve_lobpcg(function, pairs, again, NULL, x, pairs, BCSC_ROW_MAJOR, &result, NULL), "bcsc_solve_lobpcg");
+  expect(calls == result.num_products, "the products are counted");
+  for (int j = 0; j < pairs; ++j) expect(fabs(again[j] - found[j]) < 1e-9, "the function's eigenvalues");
+  bcsc_operator_free(function);
+  bcsc_operator_free(map);
+  bcsc_context_free(cpu);
+}
+
 static void solve(bcsc_context context) {
   for (int32_t i = 0; i < rows; ++i) { /* symmetric now: all neighbours weigh -1 */
     for (int32_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e) values[e] = col_ind[e] == i ? diagonal[i] : -1.0;
@@ -280,6 +343,7 @@ static void solve(bcsc_context context) {
   expect(told == result.iterations, "the progress told");
   multiply_here(0, 1.0, c, 0.0, expected);
   expect(distance(expected, b, (size_t)rows * columns) < 1e-8, "A X = B");
+  find_eigenvalues(plan);
   bcsc_plan_free(plan);
 }
 

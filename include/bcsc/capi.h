@@ -29,6 +29,7 @@ extern "C" {
 typedef struct bcsc_context_s* bcsc_context;
 typedef struct bcsc_sparse_s* bcsc_sparse;
 typedef struct bcsc_plan_s* bcsc_plan;
+typedef struct bcsc_operator_s* bcsc_operator;
 
 /* --- Enumerations: each is the C++ enumeration of that name ------------------------------------------------------ */
 
@@ -101,6 +102,18 @@ enum bcsc_cg_stop {
   BCSC_CG_NOT_FINITE = 4,
   BCSC_CG_CANCELLED = 5,
   BCSC_CG_INCONSISTENT = 6
+};
+enum bcsc_spectrum_end { BCSC_SPECTRUM_SMALLEST = 0, BCSC_SPECTRUM_LARGEST = 1 };
+enum bcsc_residual_scale { BCSC_RESIDUAL_MATRIX = 0, BCSC_RESIDUAL_EIGENVALUE = 1 };
+enum bcsc_lobpcg_stop {
+  BCSC_LOBPCG_CONVERGED = 0,
+  BCSC_LOBPCG_MAX_ITERATIONS = 1,
+  BCSC_LOBPCG_STAGNATED = 2,
+  BCSC_LOBPCG_NOT_FINITE = 3,
+  BCSC_LOBPCG_CANCELLED = 4,
+  BCSC_LOBPCG_NOT_SYMMETRIC = 5,
+  BCSC_LOBPCG_B_NOT_POSITIVE_DEFINITE = 6,
+  BCSC_LOBPCG_BREAKDOWN = 7
 };
 
 /* --- Errors and the version -------------------------------------------------------------------------------------- */
@@ -318,6 +331,58 @@ typedef struct bcsc_cg_result {
    `layout`, lie on the host or where the plan computes. Not converging is not an error: see result->reason. */
 int bcsc_solve_cg(bcsc_plan plan, int64_t k, const void* diagonal, const void* b, int64_t ldb, void* x, int64_t ldx,
                   int layout, bcsc_cg_result* result, const bcsc_cg_options* options);
+
+/* --- Linear operators, and eigenvalues of them ------------------------------------------------------------------- */
+
+/* Y = alpha A X + beta Y for k columns: X and Y are row-major and lie where the context computes. alpha and beta point
+   to a value of the operator's type each, on the host, or where the context computes if scalars_in_place is 1; with
+   *beta = 0 Y is not read. On a GPU the work is for `stream`, a cudaStream_t. Returns 0, or a code of enum bcsc_error,
+   with which the call that needed the product then fails. */
+typedef int (*bcsc_apply)(void* data, int64_t k, const void* alpha, const void* x, int64_t ldx, const void* beta,
+                          void* y, int64_t ldy, int scalars_in_place, void* stream);
+
+/* The operator of a plan, fp32 or fp64, for a row-major B; the plan is freed after it. */
+int bcsc_operator_plan(bcsc_plan plan, bcsc_operator* map);
+/* An operator of rows x cols that is nothing but a function. value_type: BCSC_FP32 or BCSC_FP64. */
+int bcsc_operator_callback(bcsc_context context, int64_t rows, int64_t cols, int value_type, bcsc_apply apply,
+                           void* data, bcsc_operator* map);
+void bcsc_operator_free(bcsc_operator map);
+
+/* As lobpcg_options in bcsc/lobpcg.hpp. */
+typedef struct bcsc_lobpcg_options {
+  size_t size;
+  int which;                  /* enum bcsc_spectrum_end */
+  int scale;                  /* enum bcsc_residual_scale */
+  double tolerance;           /* 0: 1e-10 in fp64, 1e-5 in fp32 */
+  int64_t max_iterations;     /* 0: 1000 */
+  int64_t num_guards;         /* 0: chosen; -1: none */
+  int64_t seed;               /* 0: 1 */
+  bcsc_operator b;            /* symmetric positive definite; null: the identity */
+  bcsc_operator precondition; /* Z = M^-1 R; null: none */
+  const void* constraints;    /* eigenvectors are sought in the complement of these columns, in X's layout */
+  int64_t num_constraints, ld_constraints;
+  /* Called before each iteration and at the end; returning 0 stops the solve. Null: never called. */
+  int (*progress)(void* progress_data, int64_t iteration, double residual, int64_t num_converged);
+  void* progress_data;
+  int use_initial_guess; /* 1: X is the start block */
+  int reserved;          /* 0 */
+} bcsc_lobpcg_options;
+
+typedef struct bcsc_lobpcg_result {
+  size_t size;
+  int64_t num_converged, iterations, num_products, block_size;
+  double norm_a, norm_b;
+  double tolerance;
+  double seconds;
+  int reason; /* enum bcsc_lobpcg_stop */
+  int reserved;
+} bcsc_lobpcg_result;
+
+/* The k smallest or largest eigenpairs A x = lambda B x of a symmetric A. values [k] and, unless it is null,
+   residuals [k] lie on the host; X, rows x k in `layout`, on the host or where the operator computes. Not converging is
+   not an error: see result->reason. Needs LAPACK at run time (BCSC_ERROR_UNSUPPORTED). */
+int bcsc_solve_lobpcg(bcsc_operator a, int64_t k, double* values, double* residuals, void* x, int64_t ldx, int layout,
+                      bcsc_lobpcg_result* result, const bcsc_lobpcg_options* options);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "bcsc/any_matrix.hpp"
 #include "bcsc/capi.h"
+#include "bcsc/linear_operator.hpp"
 #include "bcsc/plan.hpp"
 
 /// What the handles point to. Texts are made on construction, so that threads only read them.
@@ -31,4 +32,8 @@ struct bcsc_plan_s {
       plan;
   bcsc::layout b_layout;
   std::string explanation = std::visit([](const auto& made) { return made.explain(); }, plan);
+};
+
+struct bcsc_operator_s {
+  std::variant<bcsc::linear_operator<float>, bcsc::linear_operator<double>> map;
 };

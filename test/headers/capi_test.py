@@ -25,9 +25,12 @@ TWINS = {
     "bcsc_row_blocks": ("plan.hpp", "row_blocks", "BCSC_ROW_BLOCKS_"),
     "bcsc_col_major_b": ("plan.hpp", "col_major_b", "BCSC_COL_MAJOR_B_"),
     "bcsc_cg_stop": ("cg.hpp", "cg_stop", "BCSC_CG_"),
+    "bcsc_spectrum_end": ("lobpcg.hpp", "spectrum_end", "BCSC_SPECTRUM_"),
+    "bcsc_residual_scale": ("lobpcg.hpp", "residual_scale", "BCSC_RESIDUAL_"),
+    "bcsc_lobpcg_stop": ("lobpcg.hpp", "lobpcg_stop", "BCSC_LOBPCG_"),
 }
 SUCCESS = {"BCSC_ERROR_OK": "BCSC_OK"}  # success is not an error
-BYTES = {"int": 4, "double": 8, "int64_t": 8, "size_t": 8}
+BYTES = {"int": 4, "double": 8, "int64_t": 8, "size_t": 8, "bcsc_operator": 8}
 
 
 def without_comments(text: str) -> str:
