@@ -1,6 +1,7 @@
 #include "bench/baselines/eigen_product.hpp"
 
 #include <Eigen/Core>
+#include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 
 // The build compiles this file once for each instruction set, names BCSC_EIGEN_NAMESPACE after it, and renames Eigen's
@@ -29,5 +30,18 @@ void multiply_any(const eigen_operands<T>& task) {
 
 void multiply(const eigen_operands<float>& task) { multiply_any(task); }
 void multiply(const eigen_operands<double>& task) { multiply_any(task); }
+
+void iterate(const eigen_system& system, int iterations) {
+  using sparse = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>;
+  using column = Eigen::Matrix<double, Eigen::Dynamic, 1>;
+  const Eigen::Map<const sparse> a(system.rows, system.rows, system.nnz, system.row_ptr, system.col_ind, system.values);
+  Eigen::setNbThreads(system.threads);
+  // Of both triangles: the product is then parallel.
+  Eigen::ConjugateGradient<sparse, Eigen::Lower | Eigen::Upper, Eigen::IdentityPreconditioner> solver;
+  solver.compute(a);
+  solver.setTolerance(0);
+  solver.setMaxIterations(iterations);
+  Eigen::Map<column>(system.x, system.rows) = solver.solve(Eigen::Map<const column>(system.b, system.rows));
+}
 
 }  // namespace bcsc::bench::BCSC_EIGEN_NAMESPACE

@@ -16,19 +16,6 @@ namespace {
 
 #if BCSC_BENCH_WITH_EIGEN
 
-/// Eigen for the best instruction set of this machine.
-template <value T>
-auto best_eigen() -> void (*)(const eigen_operands<T>&) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq")) {
-    return eigen_avx512::multiply;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return eigen_avx2::multiply;
-#endif
-  return eigen_baseline::multiply;
-}
-
 template <value T>
 rival<T> eigen(const problem<T>& p, int threads) {
   return {.name = "eigen", .group = "eigen", .prepare = [a = p.host, threads](dense_view<const T> b, dense_view<T> c) {
@@ -44,7 +31,7 @@ rival<T> eigen(const problem<T>& p, int threads) {
                                          .row_major = b.order == layout::row_major,
                                          .threads = threads};
             prepared ready;
-            ready.start = [task, multiply = best_eigen<T>()] { multiply(task); };
+            ready.start = [task, library = best_eigen()] { library.multiply(task); };
             return ready;
           }};
 }

@@ -1,7 +1,7 @@
 """The measuring programs of bench/ on the CPU, on small matrices: what they measure is complete and right (how long it
 takes is not judged), and without a GPU they say that they are skipped.
 
-    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS
+    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS
 """
 import json
 import os
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAMS = dict(zip(["edges", "accuracy", "cold_product", "cpu_peers"], map(os.path.abspath, sys.argv[1:5])))
+PROGRAMS = dict(zip(["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations"], map(os.path.abspath, sys.argv[1:6])))
 NOT_MET, SKIPPED = 3, 77
 
 
@@ -99,8 +99,20 @@ class Programs(unittest.TestCase):
         if "eigen_over_plan" in run["cases"][0]:
             self.assertIn("over 2 cases", lines[0])
 
+    def test_cg_iterations_counts_iterations(self):
+        _, run = self.call("cg_iterations", "--device", "cpu", "--rhs", "3", "--first", "4", "--second", "9", "--samples",
+                           "3", "stencil5:40,40", "stencil5:9,7", "uniform:20,10,0.5,seed=1")
+        self.assertEqual([p["name"] for p in run["points"]][0], "stencil5:40,40")
+        self.assertEqual(len(run["left_out"]), 3 - len(run["points"]))
+        self.assertIn("not square", run["left_out"][-1])
+        for point in run["points"]:
+            self.assertEqual(point["rhs"], 3)
+            self.assertAlmostEqual(point["share"] * 3 * point["ours"]["median"], point["together"]["median"])
+            if "rival" in point:
+                self.assertAlmostEqual(point["ratio"] * point["ours"]["median"], point["rival_seconds"]["median"])
+
     def test_on_a_gpu_they_measure_and_without_one_they_are_skipped(self):
-        for name in ("edges", "accuracy", "cold_product"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations"):
             with self.subTest(name):
                 done, run = self.call(name, "stencil5:9,7", status=(0, NOT_MET, SKIPPED))
                 if done.returncode == SKIPPED:
@@ -109,7 +121,7 @@ class Programs(unittest.TestCase):
                     self.assertEqual(run["summary"]["failures"], 0)
                 elif name == "accuracy":
                     self.assertEqual([r for r in run["results"] if r["violations"] or r["failures"]], [])
-                else:
+                elif name == "cold_product":
                     point, = run["points"]
                     self.assertAlmostEqual(point["roof_share"], point["bytes"]["least"] / run["machine"]["copy_bandwidth"]
                                            / point["cold_swept"]["median"])
@@ -121,7 +133,7 @@ class Programs(unittest.TestCase):
                 self.assertRegex(text.lower(), r"examples:\n  " + name)
 
     def test_a_bad_matrix_is_an_error_that_names_it(self):
-        for name in ("edges", "accuracy", "cold_product"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations"):
             with self.subTest(name):
                 done, _ = self.call(name, "no_such:1", "--device", "cpu", status=(1,))
                 self.assertIn("no_such", done.stderr)
