@@ -13,6 +13,7 @@
 #include "bcsc/dense_files.hpp"
 #include "bcsc/files.hpp"
 #include "bcsc/generate.hpp"
+#include "test/support/lapack.hpp"
 #include "test/unit/cli_process.hpp"
 
 // `bcsc solve` as its users see it.
@@ -190,6 +191,23 @@ TEST(solve, iterates_on_fp32_vectors_with_a_preconditioner_of_fp32) {
     EXPECT_GE(result.at("num_replacements"), 1) << "fp32 alone does not get there";
     for (double error : result.at("solution_error")) EXPECT_LE(error, 1e-6);
   }
+}
+
+/// The same table of preconditioners serves eigenvalues: what is named is what is used.
+TEST(eigs, takes_the_preconditioner_that_it_names) {
+  BCSC_SKIP_WITHOUT_LAPACK();
+  const std::string path = in_scratch("uneven.mtx");
+  std::ofstream file(path);
+  file << "%%MatrixMarket matrix coordinate real symmetric\n400 400 799\n";
+  for (int i = 1; i <= 400; ++i) {
+    file << i << " " << i << " " << 4.0 * i * i << "\n";
+    if (i > 1) file << i << " " << i - 1 << " " << -0.9 * i * (i - 1) << "\n";
+  }
+  file.close();
+  const std::string line = "eigs " + path + " -k 3 --device cpu --precondition ";
+  const json none = bcsc_json(line + "none"), jacobi = bcsc_json(line + "jacobi");
+  EXPECT_EQ(jacobi.at("preconditioner").at("kind"), "jacobi");
+  EXPECT_LT(2 * jacobi.at("iterations").get<int>(), none.at("iterations"));
 }
 
 struct refused_case {

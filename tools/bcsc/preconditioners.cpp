@@ -96,8 +96,9 @@ const std::vector<kind<T>>& kinds() {
   static const std::vector<kind<T>> all{
       {{"none", {}}, [](given_t, from_t, made_t made) { made.description = "no preconditioner"; }},
       {{"jacobi", {}},
-       [](given_t, from_t, made_t made) {
-         made.of_solver = preconditioner::jacobi;  // a factor in passes that it makes anyway
+       [](given_t, from_t from, made_t made) {
+         made.m = jacobi_preconditioner(from.ctx, from.a);
+         made.of_cg = preconditioner::jacobi;
          made.description = "Jacobi";
        }},
       {{"block-jacobi", {"size"}},

@@ -25,8 +25,9 @@ void add_preconditioner(CLI::App& parser, preconditioner_options& options);
 
 template <value T>
 struct made_preconditioner {
-  std::optional<linear_operator<T>> m;  ///< empty: the solver's own, below
-  preconditioner of_solver = preconditioner::none;
+  std::optional<linear_operator<T>> m;  ///< empty: none
+  /// Conjugate gradients have the same in passes over vectors that they make anyway.
+  preconditioner of_cg = preconditioner::none;
   std::string description;       ///< what it is, in several lines at most
   double seconds = 0;            ///< to make it
   nlohmann::ordered_json facts;  ///< {"kind", "setup_seconds", ...}; AMG also tells its levels

@@ -197,11 +197,11 @@ struct prepared_solver {
   const context& ctx;
   const csr_matrix<T>& a;
   cg_preconditioner<T> m;  ///< both empty: the solver's own kind, below
-  preconditioner of_solver = preconditioner::none;
+  preconditioner of_cg = preconditioner::none;
   nlohmann::ordered_json facts;
 
   cg_result solve(dense_view<const T> b, dense_view<T> x, cg_options options) const {
-    options.precondition = of_solver;
+    options.precondition = of_cg;
     return m.m || m.rounded ? solve_cg(ctx, a, m, b, x, options) : solve_cg(ctx, a, b, x, options);
   }
 };
@@ -224,9 +224,11 @@ prepared_solver<T> prepare(const solve_options& options, const context& ctx, con
     made_preconditioner<U> made =
         make_preconditioner<U>(options.precondition, options.source, ctx, from, options.num_rhs, out);
     out.line("{}", made.description);
-    if (made.m) out.line("preconditioner: made in {}", as_seconds(made.seconds));
-    m = std::move(made.m);
-    solver.of_solver = made.of_solver;
+    solver.of_cg = made.of_cg;
+    if (made.m && made.of_cg == preconditioner::none) {
+      out.line("preconditioner: made in {}", as_seconds(made.seconds));
+      m = std::move(made.m);
+    }
     solver.facts = std::move(made.facts);
   };
   const bool on_fp32 = parse_correction(options.correction)->by == cg_correction::kind::refine;
