@@ -7,12 +7,13 @@
 
 #include "bcsc/context.hpp"
 #include "bcsc/dense.hpp"
-#include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/gpu.hpp"
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/vector_ops.hpp"
+#include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/context_array.hpp"
+#include "lib/solvers/operands.hpp"
 #include "lib/solvers/small_dense.hpp"
 
 namespace bcsc::solvers {
@@ -25,9 +26,9 @@ class block_algebra {
   /// Blocks have at most `max_cols` columns.
   block_algebra(const context& ctx, std::int64_t n, std::int64_t max_cols)
       : ctx_(ctx),
-        env_{ctx.threads(), nullptr, ctx.device().num_multiprocessors},
-        blocks_(*tables(ctx.kind()).blocks),
-        vectors_(*tables(ctx.kind()).vectors),
+        env_(environment_of(ctx, nullptr)),
+        blocks_(block_operations_of<T>(ctx.kind())),
+        vectors_(operations_of<T>(ctx.kind())),
         small_(ctx, core::checked_product(max_cols, max_cols, "values of a Gram matrix")),
         partials_(ctx, most_partials(n, max_cols)) {}
 
@@ -66,17 +67,6 @@ class block_algebra {
   void fill_random(std::uint64_t seed, dense_view<T> x) { check(blocks_.fill_random(env_, seed, x), "fill_random"); }
 
  private:
-  struct both {
-    const kernels::vector::block_operations<T>* blocks;
-    const kernels::vector::operations<T>* vectors;
-  };
-  static both tables(backend where) {
-#if BCSC_WITH_CUDA
-    if (where == backend::cuda) return {&kernels::vector::block_on_cuda<T>(), &kernels::vector::on_cuda<T>()};
-#endif
-    (void)where;
-    return {&kernels::vector::block_on_cpu<T>(), &kernels::vector::on_cpu<T>()};
-  }
   /// Narrower blocks are summed in more chunks: gram() takes this many partial sums, unless a single chunk has more.
   static constexpr std::int64_t max_gram_partials = std::int64_t{1} << 22;
   static std::int64_t most_partials(std::int64_t n, std::int64_t max_cols) {

@@ -12,9 +12,9 @@
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
-#include "lib/plan/run_checks.hpp"
 #include "lib/solvers/block_cg.hpp"
 #include "lib/solvers/cg_parts.hpp"
+#include "lib/solvers/operands.hpp"
 #include "lib/solvers/refined_cg.hpp"
 #include "lib/solvers/rounded_plan.hpp"
 #include "lib/solvers/simultaneous_cg.hpp"
@@ -87,28 +87,6 @@ void check_options(const cg_options& options) {
   }
 }
 
-template <class T>
-void check_operand(const dense_view<T>& view, const char* name) {
-  plan::check_view(view, name);
-  if (view.rows > 0 && view.cols > 0 && view.data == nullptr) {
-    core::fail(errc::invalid_argument, "{}.data is null", name);
-  }
-}
-
-/// Where an operand lies, for a solve on `ctx`. Throws error{wrong_memory_space} if its memory is out of reach there.
-template <class T>
-memory_space locate(const context& ctx, const dense_view<T>& view, std::string_view name) {
-  if (view.data == nullptr) return memory_space::host;
-  if (ctx.kind() == backend::cuda && core::gpu::is_device_pointer(view.data, ctx.device().device)) {
-    return memory_space::device;
-  }
-  if (core::gpu::is_device_only(view.data)) {
-    core::fail(errc::wrong_memory_space, "{}.data = {} is memory of a GPU that \"{}\" cannot read", name,
-               static_cast<const void*>(view.data), ctx.describe());
-  }
-  return memory_space::host;
-}
-
 // --- Jacobi ---------------------------------------------------------------------------------------------------------
 
 /// Of a matrix on the host.
@@ -143,27 +121,15 @@ void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const 
                 const dense_view<T>& x, const cg_options& options) {
   check_options(options);
   if (rows != cols) core::fail(errc::size_mismatch, "A is {} x {}: CG needs a square matrix", rows, cols);
-  check_operand(b, "B");
-  check_operand(x, "X");
+  solvers::check_operand(b, "B");
+  solvers::check_operand(x, "X");
   if (b.rows != rows || x.rows != rows || b.cols != x.cols) {
     core::fail(errc::size_mismatch, "A is {} x {}, B is {} x {}, X is {} x {}: A X = B does not fit", rows, cols,
                b.rows, b.cols, x.rows, x.cols);
   }
   if (ctx.kind() == backend::cuda) core::require_healthy(ctx.state());
-  (void)locate(ctx, b, "B");
-  (void)locate(ctx, x, "X");
-}
-
-/// That an operator beside A fits it.
-template <value T, value U>
-void check_part(const linear_operator<T>& a, const linear_operator<U>& part, const char* name) {
-  if (part.rows() != a.rows() || part.cols() != a.cols()) {
-    core::fail(errc::size_mismatch, "A is {} x {}, {} is {} x {}", a.rows(), a.cols(), name, part.rows(), part.cols());
-  }
-  const context &here = a.where(), &there = part.where();
-  if (here.kind() != there.kind() || here.device().device != there.device().device) {
-    core::fail(errc::invalid_argument, "A computes on \"{}\", {} on \"{}\"", here.describe(), name, there.describe());
-  }
+  (void)solvers::locate(ctx, b, "B");
+  (void)solvers::locate(ctx, x, "X");
 }
 
 /// What a diagonal is made into.
@@ -195,7 +161,7 @@ cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, con
                                    .preconditioner = given.preconditioner ? &*given.preconditioner : nullptr,
                                    .inverse_diagonal = given.preconditioner ? std::span<const T>() : jacobi.inverse,
                                    .stream = stream};
-  const memory_space b_space = locate(ctx, b, "B"), x_space = locate(ctx, x, "X");
+  const memory_space b_space = solvers::locate(ctx, b, "B"), x_space = solvers::locate(ctx, x, "X");
   const kernels::vector::shape shape{b.rows, b.cols};
   const auto run = [&](auto solver) {
     solver.start(b, b_space, x, x_space);
@@ -256,10 +222,10 @@ std::vector<T> no_diagonal() {
 /// That what comes with A fits it, and each other.
 template <value T>
 void check_operators(const cg_operators<T>& operators) {
-  if (operators.preconditioner) check_part(operators.a, *operators.preconditioner, "the preconditioner");
-  if (operators.inner) check_part(operators.a, *operators.inner, "the inner operator");
+  if (operators.preconditioner) solvers::check_part(operators.a, *operators.preconditioner, "the preconditioner");
+  if (operators.inner) solvers::check_part(operators.a, *operators.inner, "the inner operator");
   if (operators.inner_preconditioner) {
-    check_part(operators.a, *operators.inner_preconditioner, "the inner preconditioner");
+    solvers::check_part(operators.a, *operators.inner_preconditioner, "the inner preconditioner");
   }
 }
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "bcsc/cg.hpp"
-#include "bcsc_config.h"
 #include "core/checked.hpp"
 #include "core/context_state.hpp"
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/vector_ops.hpp"
 #include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/context_array.hpp"
+#include "lib/solvers/operands.hpp"
 
 /// What all ways to iterate share.
 namespace bcsc::solvers {
@@ -24,15 +24,6 @@ namespace bcsc::solvers {
 inline constexpr double worthwhile = 0.5;
 /// ... and a column that fails to do so this often in a row has stagnated.
 inline constexpr int patience = 3;
-
-template <value T>
-const kernels::vector::operations<T>& operations_of(backend where) {
-#if BCSC_WITH_CUDA
-  if (where == backend::cuda) return kernels::vector::on_cuda<T>();
-#endif
-  (void)where;
-  return kernels::vector::on_cpu<T>();
-}
 
 /// What a solve computes with; all of it outlives the solve.
 template <value T>
@@ -53,42 +44,6 @@ struct cg_parts {
   }
   bool capturable() const { return inner.capturable() && (preconditioner == nullptr || preconditioner->capturable()); }
 };
-
-/// Copies an operand of any layout to a packed block, or back; the host has to be staged on a GPU. Complete on return
-/// where the operand is on the host.
-template <value T>
-void load_block(const context& ctx, const kernels::launch_env& env, const dense_view<const T>& from, memory_space space,
-                context_array<T>& to) {
-  const kernels::vector::shape shape{from.rows, from.cols};
-  if (ctx.kind() == backend::cpu || space == memory_space::device) {
-    core::check_launch(
-        ctx.state(),
-        operations_of<T>(ctx.kind()).pack(env, shape, from.data, from.row_stride(), from.col_stride(), to.data()),
-        "pack");
-    return;
-  }
-  std::vector<T> packed(static_cast<std::size_t>(to.size()));
-  kernels::vector::on_cpu<T>().pack({}, shape, from.data, from.row_stride(), from.col_stride(), packed.data());
-  to.upload(packed, env.stream);
-}
-
-/// Complete on return.
-template <value T>
-void store_block(const context& ctx, const kernels::launch_env& env, const context_array<T>& from,
-                 const dense_view<T>& to, memory_space space) {
-  const kernels::vector::shape shape{to.rows, to.cols};
-  if (ctx.kind() == backend::cpu || space == memory_space::device) {
-    core::check_launch(
-        ctx.state(),
-        operations_of<T>(ctx.kind()).unpack(env, shape, from.data(), to.data, to.row_stride(), to.col_stride()),
-        "unpack");
-    if (ctx.kind() == backend::cuda) core::gpu::synchronize(env.stream);
-    return;
-  }
-  std::vector<T> packed(static_cast<std::size_t>(from.size()));
-  from.download(packed, env.stream);
-  kernels::vector::on_cpu<T>().unpack({}, shape, packed.data(), to.data, to.row_stride(), to.col_stride());
-}
 
 /// The right-hand sides' norms, where the residuals begin to be small enough, and which columns are nothing but zeros.
 struct right_hand_sides {

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/checked.hpp"
 #include "core/context_state.hpp"
 #include "core/gpu.hpp"
+#include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/dense_pencil.hpp"
 #include "lib/solvers/lapack.hpp"
 #include "lib/solvers/lobpcg_iteration.hpp"
@@ -52,20 +54,6 @@ void check_options(const lobpcg_options<T>& options) {
   }
 }
 
-/// B or the preconditioner beside A.
-template <value T>
-void check_beside(const linear_operator<T>& a, const std::optional<linear_operator<T>>& other, const char* name) {
-  if (!other) return;
-  if (other->rows() != a.rows() || other->cols() != a.rows()) {
-    core::fail(errc::size_mismatch, "{} is {} x {}, A is {} x {}: they must be of one size", name, other->rows(),
-               other->cols(), a.rows(), a.cols());
-  }
-  if (other->where().kind() != a.where().kind() || other->where().device().device != a.where().device().device) {
-    core::fail(errc::invalid_argument, "{} computes on \"{}\", A on \"{}\": they must be of one context", name,
-               other->where().describe(), a.where().describe());
-  }
-}
-
 template <value T>
 void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const dense_view<T>& x,
                 const lobpcg_options<T>& options) {
@@ -106,10 +94,18 @@ std::int64_t block_size(std::int64_t n, std::int64_t k, const lobpcg_options<T>&
 
 // --- A solve --------------------------------------------------------------------------------------------------------
 
+/// An operand as the basis takes it: packed, where the context computes.
+template <value T>
+solvers::context_array<T> packed_copy(const context& ctx, const dense_view<const T>& from, std::string_view name) {
+  solvers::context_array<T> to(ctx, core::checked_product(from.rows, from.cols, name));
+  solvers::load_block(ctx, solvers::environment_of(ctx, nullptr), from, solvers::locate(ctx, from, name), to);
+  return to;
+}
+
 template <value T>
 void take_constraints(solvers::vector_basis<T>& basis, std::int64_t k, const dense_view<const T>& y) {
   if (y.cols == 0 || y.rows == 0) return;
-  const solvers::context_array<T> packed = solvers::packed_copy(basis.where(), y, "constraints");
+  const solvers::context_array<T> packed = packed_copy(basis.where(), y, "constraints");
   const std::int64_t rank = basis.constrain(packed.data(), y.cols);
   if (k > basis.rows() - rank) {
     core::fail(errc::invalid_argument,
@@ -163,7 +159,7 @@ lobpcg_result solve(const linear_operator<T>& a, const dense_view<T>& x, const l
       iteration.start_at_solution();
     } else {
       if (options.use_initial_guess) {
-        const solvers::context_array<T> packed = solvers::packed_copy(ctx, dense_view<const T>(x), "X");
+        const solvers::context_array<T> packed = packed_copy(ctx, dense_view<const T>(x), "X");
         basis.algebra().copy({packed.data(), n, k}, basis.s(0, k));
       }
       iteration.start(options.use_initial_guess ? k : 0);
@@ -174,7 +170,7 @@ lobpcg_result solve(const linear_operator<T>& a, const dense_view<T>& x, const l
   result.num_products += products;
   solvers::context_array<T> packed(ctx, n * k);
   basis.algebra().copy(basis.s(0, k), {packed.data(), n, k});
-  solvers::store_packed(ctx, packed, x, "X");
+  solvers::store_block(ctx, solvers::environment_of(ctx, nullptr), packed, x, solvers::locate(ctx, x, "X"));
   return result;
 }
 
@@ -184,8 +180,8 @@ template <value T>
 lobpcg_result solve_lobpcg(const linear_operator<T>& a, output_view<T> x, const lobpcg_options<T>& options) {
   const context& ctx = a.where();
   check_call(ctx, a.rows(), a.cols(), x, options);
-  check_beside(a, options.b, "B");
-  check_beside(a, options.precondition, "the preconditioner");
+  if (options.b) solvers::check_part(a, *options.b, "B");
+  if (options.precondition) solvers::check_part(a, *options.precondition, "the preconditioner");
   const auto begin = std::chrono::steady_clock::now();
   lobpcg_result result;
   if (x.rows == 0 || x.cols == 0) {

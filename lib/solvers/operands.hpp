@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bcsc/dense.hpp"
+#include "bcsc/linear_operator.hpp"
 #include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
@@ -13,12 +14,12 @@
 #include "lib/plan/run_checks.hpp"
 #include "lib/solvers/context_array.hpp"
 
-/// What solvers do with the dense operands they are given: blocks of vectors of any layout, on the host or where the
-/// context computes.
+/// What solvers are given: blocks of vectors of any layout, on the host or where the context computes, and operators
+/// that have to fit.
 namespace bcsc::solvers {
 
 template <value T>
-const kernels::vector::operations<T>& vector_operations(backend where) {
+const kernels::vector::operations<T>& operations_of(backend where) {
 #if BCSC_WITH_CUDA
   if (where == backend::cuda) return kernels::vector::on_cuda<T>();
 #endif
@@ -48,41 +49,52 @@ memory_space locate(const context& ctx, const dense_view<T>& view, std::string_v
   return memory_space::host;
 }
 
-/// A copy where the context computes, packed and row-major. The context's device is current.
-template <value T>
-context_array<T> packed_copy(const context& ctx, const dense_view<const T>& from, std::string_view name) {
-  context_array<T> to(ctx, core::checked_product(from.rows, from.cols, name));
-  const kernels::vector::shape shape{from.rows, from.cols};
-  if (ctx.kind() == backend::cuda && locate(ctx, from, name) == memory_space::host) {
-    std::vector<T> packed(static_cast<std::size_t>(to.size()));
-    kernels::vector::on_cpu<T>().pack({}, shape, from.data, from.row_stride(), from.col_stride(), packed.data());
-    to.upload(packed);
-    return to;
+/// That an operator beside A fits it.
+template <value T, value U>
+void check_part(const linear_operator<T>& a, const linear_operator<U>& part, const char* name) {
+  if (part.rows() != a.rows() || part.cols() != a.cols()) {
+    core::fail(errc::size_mismatch, "A is {} x {}, {} is {} x {}", a.rows(), a.cols(), name, part.rows(), part.cols());
   }
-  const kernels::launch_env env{ctx.threads(), nullptr, ctx.device().num_multiprocessors};
-  core::check_launch(
-      ctx.state(),
-      vector_operations<T>(ctx.kind()).pack(env, shape, from.data, from.row_stride(), from.col_stride(), to.data()),
-      "pack");
-  return to;
+  const context &here = a.where(), &there = part.where();
+  if (here.kind() != there.kind() || here.device().device != there.device().device) {
+    core::fail(errc::invalid_argument, "A computes on \"{}\", {} on \"{}\"", here.describe(), name, there.describe());
+  }
 }
 
-/// The way back; done on return.
+/// Copies an operand of any layout to a packed block, or back; the host has to be staged on a GPU. Complete on return
+/// where the operand is on the host.
 template <value T>
-void store_packed(const context& ctx, const context_array<T>& from, const dense_view<T>& to, std::string_view name) {
-  const kernels::vector::shape shape{to.rows, to.cols};
-  if (ctx.kind() == backend::cuda && locate(ctx, to, name) == memory_space::host) {
-    std::vector<T> packed(static_cast<std::size_t>(to.rows * to.cols));
-    from.download(packed);
-    kernels::vector::on_cpu<T>().unpack({}, shape, packed.data(), to.data, to.row_stride(), to.col_stride());
+void load_block(const context& ctx, const kernels::launch_env& env, const dense_view<const T>& from, memory_space space,
+                context_array<T>& to) {
+  const kernels::vector::shape shape{from.rows, from.cols};
+  if (ctx.kind() == backend::cpu || space == memory_space::device) {
+    core::check_launch(
+        ctx.state(),
+        operations_of<T>(ctx.kind()).pack(env, shape, from.data, from.row_stride(), from.col_stride(), to.data()),
+        "pack");
     return;
   }
-  const kernels::launch_env env{ctx.threads(), nullptr, ctx.device().num_multiprocessors};
-  core::check_launch(
-      ctx.state(),
-      vector_operations<T>(ctx.kind()).unpack(env, shape, from.data(), to.data, to.row_stride(), to.col_stride()),
-      "unpack");
-  if (ctx.kind() == backend::cuda) core::gpu::synchronize();
+  std::vector<T> packed(static_cast<std::size_t>(to.size()));
+  kernels::vector::on_cpu<T>().pack({}, shape, from.data, from.row_stride(), from.col_stride(), packed.data());
+  to.upload(packed, env.stream);
+}
+
+/// Complete on return.
+template <value T>
+void store_block(const context& ctx, const kernels::launch_env& env, const context_array<T>& from,
+                 const dense_view<T>& to, memory_space space) {
+  const kernels::vector::shape shape{to.rows, to.cols};
+  if (ctx.kind() == backend::cpu || space == memory_space::device) {
+    core::check_launch(
+        ctx.state(),
+        operations_of<T>(ctx.kind()).unpack(env, shape, from.data(), to.data, to.row_stride(), to.col_stride()),
+        "unpack");
+    if (ctx.kind() == backend::cuda) core::gpu::synchronize(env.stream);
+    return;
+  }
+  std::vector<T> packed(static_cast<std::size_t>(from.size()));
+  from.download(packed, env.stream);
+  kernels::vector::on_cpu<T>().unpack({}, shape, packed.data(), to.data, to.row_stride(), to.col_stride());
 }
 
 }  // namespace bcsc::solvers

@@ -255,7 +255,9 @@ def finds_eigenvalues_with_the_rigid_motions_of_nodes(arguments):
 
 @case("too few iterations")
 def finds_eigenvalues_or_says_which_have_not_converged():
-    told = run_json("eigs", "stencil5:20,20", "-k", "3", "--max-iterations", "2", "--device", "cpu", code=3)
+    told = run_json("eigs", "stencil5:20,20", "-k", "3", "--max-iterations", "2", "--plot", "p.svg", "--device", "cpu",
+                    code=3)
+    assert told["plot"] == "p.svg" and (HERE.folder / "p.svg").read_text().startswith("<svg"), told
     assert told["reason"] == "max_iterations" and not told["converged"] and told["iterations"] == 2, told
     words = run("eigs", "stencil5:20,20", "-k", "3", "--max-iterations", "2", "--device", "cpu")
     assert words.returncode == 3 and words.stdout.count("not converged") == 3, words.stdout

@@ -10,9 +10,11 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/lobpcg.hpp"
+#include "bcsc/preconditioners.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/curve_svg.hpp"
 #include "tools/bcsc/dense_operand.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/picture.hpp"
@@ -27,7 +29,7 @@ struct eigs_options : output_options {
   device_options where;
   std::int64_t num_pairs = 6;
   bool smallest = false, largest = false;
-  std::string b, vectors;
+  std::string b, vectors, plot;
   double tolerance = 0;  ///< 0: what the library takes for the type
   std::int64_t max_iterations = 1000;
   preconditioner_options precondition{.kind = "none", .coordinates = {}};
@@ -147,6 +149,7 @@ int eigs(const eigs_options& options, output& out) {
   how.max_iterations = options.max_iterations;
   if (b) how.b = linear_operator<T>(spmm_plan<T>(ctx, b->a, {.cols = k}));
   how.precondition = made.m;
+  if (made.of_solver == preconditioner::jacobi) how.precondition = jacobi_preconditioner(ctx, loaded.a);
   progress_bar bar = out.progress("eigenvalues");
   double first = 0;
   how.progress = [&](const lobpcg_progress& now) {
@@ -165,6 +168,14 @@ int eigs(const eigs_options& options, output& out) {
   bar.clear();
 
   report(result, out);
+  if (!options.plot.empty()) {
+    write_log_curve_svg(options.plot, result.history,
+                        fmt::format("{}: {} after {} iterations, {} {} eigenvalue{}", options.source.name,
+                                    to_string(result.reason), result.iterations, k, end, k == 1 ? "" : "s"),
+                        result.tolerance);
+    out.line("plot of the residual written to {}", options.plot);
+    out.json()["plot"] = options.plot;
+  }
   if (!options.vectors.empty()) {
     write_dense(options.vectors, x,
                 {.comment = fmt::format("{} {} eigenvectors of {}", k, end, options.source.name),
@@ -187,7 +198,7 @@ command add_eigs(CLI::App& app) {
       app, "eigs", "Find the smallest or largest eigenvalues of a symmetric A",
       "  bcsc eigs stencil7:40,40,40 -k 16\n"
       "  bcsc eigs matrix.mtx.gz --largest -k 4 --vectors v.npy\n"
-      "  bcsc eigs stiffness.mtx --b mass.mtx -k 12 --precondition amg\n"
+      "  bcsc eigs stiffness.mtx --b mass.mtx -k 12 --precondition amg --plot residual.svg\n"
       "  bcsc eigs matrix.mtx --residual eigenvalue --tolerance 1e-8 --max-iterations 5000\n"
       "A x = lambda x, or A x = lambda B x with --b, by LOBPCG: of A, B and the preconditioner only products are\n"
       "computed. The preconditioner is made of A, which must be positive definite for it, and helps towards the\n"
@@ -219,6 +230,8 @@ command add_eigs(CLI::App& app) {
       ->capture_default_str();
   add_type(parser, options->type);
   add_device(parser, options->where);
+  parser.add_option("--plot", options->plot, "Draw the largest residual by iteration to this SVG file")
+      ->type_name("FILE");
   parser.add_option("--vectors", options->vectors, "Write the eigenvectors to this file: .npy, .npz, .mtx or .bcsc")
       ->type_name("FILE");
   return cmd;
