@@ -242,6 +242,18 @@ def finds_eigenvalues_of_a_pencil(arguments, tolerance):
     assert told["b"] == "b.mtx" and told["converged"], told
 
 
+@case("jacobi", "jacobi")
+@case("block-jacobi", "block-jacobi:1")
+def finds_eigenvalues_sooner_of_rows_of_unlike_size(precondition):
+    scale = [10 ** (i * 7 % 10 / 12) for i in range(40)]
+    write_sparse("a.mtx", [[entry * s * t for entry, t in zip(row, scale)] for row, s in zip(chain(40), scale)])
+    with_it, without = (run_json("eigs", "a.mtx", "-k", "2", "--precondition", kind, "--device", "cpu")
+                        for kind in (precondition, "none"))
+    assert with_it["converged"] and without["converged"], (with_it, without)
+    assert near([with_it["values"]], [without["values"]], 1e-8), (with_it, without)
+    assert 2 * with_it["iterations"] < without["iterations"], (with_it["iterations"], without["iterations"])
+
+
 @case("generated", [])
 @case("given", ["--coordinates", "nodes.npy"])
 def finds_eigenvalues_with_the_rigid_motions_of_nodes(arguments):
