@@ -72,7 +72,7 @@ def poisson(given):
     of_chain = [2 - 2 * math.cos(math.pi * i / (SIDE + 1)) for i in range(1, 9)]
     known = sorted(map(sum, itertools.product(of_chain, repeat=3)))[:17]
     rows = []
-    for precondition in ("amg", "none"):
+    for precondition in given.precondition:
         told = eigs(given, f"stencil7:{SIDE},{SIDE},{SIDE}", "-k", 17, "--precondition", precondition, "--max-iterations",
                     3000)
         error = relative_error(told["values"], known)
@@ -113,7 +113,7 @@ def real(given):
         if largest / wanted[0] > LARGEST_CONDITION:
             print(f"{path.name}: condition {largest / wanted[0]:.1e}, left out", flush=True)
             continue
-        for precondition in ("amg", "jacobi"):
+        for precondition in given.precondition:
             told = eigs(given, path, "-k", PAIRS, "--precondition", precondition, "--residual", "eigenvalue", "--tolerance",
                         1e-6, "--max-iterations", 4000)
             error = relative_error(told["values"], wanted)
@@ -199,6 +199,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--cupy", action="store_true", help="the rival in time is CuPy's LOBPCG")
     parser.add_argument("--only", choices=["poisson", "real", "time"], nargs="+", default=["poisson", "real", "time"])
+    parser.add_argument("--precondition", nargs="+", default=["amg"], help="of `poisson` and `real` (default amg)")
     parser.add_argument("--matrices", nargs="+", help="files (for `time` also generated ones) instead of the usual")
     parser.add_argument("--max-rows", type=int, default=10**9, help="leave out larger real matrices")
     parser.add_argument("--max-iterations", type=int, default=2000, help="of `time`")

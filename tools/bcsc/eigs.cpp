@@ -10,7 +10,6 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/lobpcg.hpp"
-#include "bcsc/preconditioners.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
@@ -149,7 +148,6 @@ int eigs(const eigs_options& options, output& out) {
   how.max_iterations = options.max_iterations;
   if (b) how.b = linear_operator<T>(spmm_plan<T>(ctx, b->a, {.cols = k}));
   how.precondition = made.m;
-  if (made.of_solver == preconditioner::jacobi) how.precondition = jacobi_preconditioner(ctx, loaded.a);
   progress_bar bar = out.progress("eigenvalues");
   double first = 0;
   how.progress = [&](const lobpcg_progress& now) {
