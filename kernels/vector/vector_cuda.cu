@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include "core/launch.cuh"
+#include "core/overlap.cuh"
 #include "kernels/vector/column_steps.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
 // A thread block is a tile of `lanes` columns (all k, up to 256) by 256 / lanes rows, so that its threads lie on
 // neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the
-// rows of its block's chunk.
+// rows of its block's chunk, several at a time: what they read is under way before the first of them is written.
 // Sums: each thread its rows, then a tree over the block's rows in shared memory, one partial per chunk and column; a
-// second kernel gives each column a warp that adds the partials and does the column's scalar step. No atomics, so the
-// order is fixed. Every pass reads and writes each operand once.
+// second kernel gives each column a thread block that adds the partials and does the column's scalar step. No atomics,
+// so the order is fixed. Every pass reads and writes each operand once.
 
 namespace bcsc::kernels::vector {
 
@@ -19,6 +20,13 @@ namespace {
 
 constexpr int block_threads = 256;
 constexpr std::int64_t max_grid_y = 65535;
+
+/// Chunks of rows, each a thread block's: as many as reductions have room for, but none that is less than its rows.
+std::int64_t num_blocks(shape s) {
+  const std::int64_t lanes = std::min<std::int64_t>(std::max<std::int64_t>(s.k, 1), block_threads);
+  const std::int64_t rows = block_threads / lanes;
+  return std::clamp<std::int64_t>((s.n + rows - 1) / rows, 1, num_chunks(s.n));
+}
 
 /// The grid and block of a pass over a multivector.
 struct tiling {
@@ -28,8 +36,15 @@ struct tiling {
 tiling tile(shape s) {
   const std::int64_t tiles = (s.k + block_threads - 1) / block_threads;
   const std::int64_t lanes = (s.k + tiles - 1) / tiles;
-  return {dim3(static_cast<unsigned>(num_chunks(s.n)), static_cast<unsigned>(std::min(tiles, max_grid_y))),
+  return {dim3(static_cast<unsigned>(num_blocks(s)), static_cast<unsigned>(std::min(tiles, max_grid_y))),
           dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(block_threads / lanes))};
+}
+
+/// The kernel behind this one may be scheduled, and this one goes on when all before it is done: what a launch takes
+/// lies under the end of its predecessor.
+__device__ void overlap_neighbours() {
+  core::let_next_begin();
+  core::wait_for_previous();
 }
 
 /// Runs visit(i, j) on this thread's elements of column j of this block's chunk.
@@ -39,7 +54,28 @@ __device__ void walk_column(shape s, std::int64_t j, const Visit& visit) {
   const std::int64_t height = (s.n + chunks - 1) / chunks;
   const std::int64_t first = blockIdx.x * height;
   const std::int64_t last = min(first + height, s.n);
+#pragma unroll 4
   for (std::int64_t i = first + threadIdx.y; i < last; i += blockDim.y) visit(i, j);
+}
+
+/// The same where something is written: write(i, read(i)). Several rows are read before the first one is written, which
+/// the compiler, who knows of no two pointers that they differ, could not arrange.
+template <class Read, class Write>
+__device__ void walk_column(shape s, const Read& read, const Write& write) {
+  constexpr int at_once = 4;
+  const std::int64_t chunks = gridDim.x, step = blockDim.y;
+  const std::int64_t height = (s.n + chunks - 1) / chunks;
+  const std::int64_t first = blockIdx.x * height;
+  const std::int64_t last = min(first + height, s.n);
+  std::int64_t i = first + threadIdx.y;
+  for (; i + (at_once - 1) * step < last; i += at_once * step) {
+    decltype(read(i)) row[at_once];
+#pragma unroll
+    for (int u = 0; u < at_once; ++u) row[u] = read(i + u * step);
+#pragma unroll
+    for (int u = 0; u < at_once; ++u) write(i + u * step, row[u]);
+  }
+  for (; i < last; i += step) write(i, read(i));
 }
 
 /// Runs visit_tile(j) for the columns this thread has, j >= k included: the threads of a block stay together.
@@ -49,6 +85,12 @@ __device__ void for_each_tile(shape s, const Visit& visit_tile) {
        first += static_cast<std::int64_t>(gridDim.y) * blockDim.x) {
     visit_tile(first + threadIdx.x);
   }
+}
+
+/// Of row i in D^-1; 1 without a preconditioner.
+template <class T>
+__device__ T weight_of(const T* inverse_diagonal, std::int64_t i) {
+  return inverse_diagonal != nullptr ? inverse_diagonal[i] : T{1};
 }
 
 /// Adds `first` and `second` over the rows of the block's tile and stores them as this chunk's partials of column j,
@@ -76,17 +118,24 @@ __device__ void store_partials(shape s, std::int64_t j, double first, double sec
   __syncthreads();  // before the next tile writes `sums`
 }
 
-/// The column's two sums from their partials, a warp a column; all lanes but 0 get something else.
+/// The column's two sums from their partials, a thread block a column; only thread 0 gets them.
 __device__ void sum_partials(shape s, std::int64_t chunks, std::int64_t j, const double* partials, double& first,
                              double& second) {
+  __shared__ double sums[2][block_threads];
+  const unsigned here = threadIdx.x;
   first = second = 0;
-  for (std::int64_t c = threadIdx.x; c < chunks; c += 32) {
+#pragma unroll 4
+  for (std::int64_t c = here; c < chunks; c += block_threads) {
     first += partials[j * chunks + c];
     second += partials[(s.k + j) * chunks + c];
   }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    first += __shfl_down_sync(0xffffffffU, first, offset);
-    second += __shfl_down_sync(0xffffffffU, second, offset);
+  sums[0][here] = first;
+  sums[1][here] = second;
+  for (unsigned half = block_threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (here >= half) continue;
+    sums[0][here] = first += sums[0][here + half];
+    sums[1][here] = second += sums[1][here + half];
   }
 }
 
@@ -94,6 +143,7 @@ __device__ void sum_partials(shape s, std::int64_t chunks, std::int64_t j, const
 
 template <class T>
 __global__ void pack_kernel(shape s, const T* from, std::int64_t row_stride, std::int64_t col_stride, T* to) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     if (column >= s.k) return;
     walk_column(s, column,
@@ -103,6 +153,7 @@ __global__ void pack_kernel(shape s, const T* from, std::int64_t row_stride, std
 
 template <class T>
 __global__ void unpack_kernel(shape s, const T* from, T* to, std::int64_t row_stride, std::int64_t col_stride) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     if (column >= s.k) return;
     walk_column(s, column,
@@ -112,6 +163,7 @@ __global__ void unpack_kernel(shape s, const T* from, T* to, std::int64_t row_st
 
 template <class T>
 __global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     double sum = 0;
     if (column < s.k) {
@@ -125,6 +177,7 @@ __global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
 
 template <class T>
 __global__ void abs_sum_kernel(shape s, const T* u, double* partials) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     double sum = 0;
     if (column < s.k) {
@@ -136,38 +189,56 @@ __global__ void abs_sum_kernel(shape s, const T* u, double* partials) {
 
 template <class T>
 __global__ void residual_kernel(shape s, const T* b, const T* q, const T* inverse_diagonal, T* r, double* partials) {
-  for_each_tile(s, [&](std::int64_t column) {
+  overlap_neighbours();
+  struct row {
+    T b, q, weight;
+  };
+  for_each_tile(s, [&](std::int64_t j) {
     double rr = 0, rz = 0;
-    if (column < s.k) {
-      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
-        const std::int64_t at = i * s.k + j;
-        const T left = q != nullptr ? static_cast<T>(static_cast<double>(b[at]) - static_cast<double>(q[at])) : b[at];
-        r[at] = left;
-        const double square = static_cast<double>(left) * static_cast<double>(left);
-        rr += square;
-        rz += inverse_diagonal != nullptr ? square * static_cast<double>(inverse_diagonal[i]) : square;
-      });
+    if (j < s.k) {
+      walk_column(
+          s,
+          [&](std::int64_t i) {
+            const std::int64_t at = i * s.k + j;
+            return row{b[at], q != nullptr ? q[at] : T{0}, weight_of(inverse_diagonal, i)};
+          },
+          [&](std::int64_t i, const row& x) {
+            const T left = q != nullptr ? static_cast<T>(static_cast<double>(x.b) - static_cast<double>(x.q)) : x.b;
+            r[i * s.k + j] = left;
+            const double square = static_cast<double>(left) * static_cast<double>(left);
+            rr += square;
+            rz += square * static_cast<double>(x.weight);
+          });
     }
-    store_partials(s, column, rr, rz, partials);
+    store_partials(s, j, rr, rz, partials);
   });
 }
 
 template <class T>
 __global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
-  for_each_tile(s, [&](std::int64_t column) {
-    if (column >= s.k || scalars.state[column] != column_state::active) return;
-    const double beta = scalars.beta[column];
-    walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
-      const std::int64_t at = i * s.k + j;
-      const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
-      const double z = weight * static_cast<double>(r[at]);
-      p[at] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(p[at]) : z);
-    });
+  overlap_neighbours();
+  struct row {
+    T r, p, weight;
+  };
+  for_each_tile(s, [&](std::int64_t j) {
+    if (j >= s.k || scalars.state[j] != column_state::active) return;
+    const double beta = scalars.beta[j];
+    walk_column(
+        s,
+        [&](std::int64_t i) {
+          const std::int64_t at = i * s.k + j;
+          return row{r[at], beta != 0 ? p[at] : T{0}, weight_of(inverse_diagonal, i)};
+        },
+        [&](std::int64_t i, const row& x) {
+          const double z = static_cast<double>(x.weight) * static_cast<double>(x.r);
+          p[i * s.k + j] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(x.p) : z);
+        });
   });
 }
 
 template <class T>
 __global__ void step_length_kernel(shape s, const T* p, const T* q, double* partials) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     double pq = 0, pp = 0;
     if (column < s.k) {
@@ -184,26 +255,37 @@ __global__ void step_length_kernel(shape s, const T* p, const T* q, double* part
 template <class T>
 __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r, double* partials,
                             column_scalars scalars) {
-  for_each_tile(s, [&](std::int64_t column) {
+  overlap_neighbours();
+  struct row {
+    T x, p, r, q, weight;
+  };
+  for_each_tile(s, [&](std::int64_t j) {
     double rr = 0, rz = 0;
-    const double alpha = column < s.k ? scalars.alpha[column] : 0.0;
+    const double alpha = j < s.k ? scalars.alpha[j] : 0.0;
     if (alpha != 0) {  // a resting column's sums are not looked at
-      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
-        const std::int64_t at = i * s.k + j;
-        x[at] = static_cast<T>(static_cast<double>(x[at]) + alpha * static_cast<double>(p[at]));
-        const T left = static_cast<T>(static_cast<double>(r[at]) - alpha * static_cast<double>(q[at]));
-        r[at] = left;
-        const double square = static_cast<double>(left) * static_cast<double>(left);
-        rr += square;
-        rz += inverse_diagonal != nullptr ? square * static_cast<double>(inverse_diagonal[i]) : square;
-      });
+      walk_column(
+          s,
+          [&](std::int64_t i) {
+            const std::int64_t at = i * s.k + j;
+            return row{x[at], p[at], r[at], q[at], weight_of(inverse_diagonal, i)};
+          },
+          [&](std::int64_t i, const row& old) {
+            const std::int64_t at = i * s.k + j;
+            x[at] = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
+            const T left = static_cast<T>(static_cast<double>(old.r) - alpha * static_cast<double>(old.q));
+            r[at] = left;
+            const double square = static_cast<double>(left) * static_cast<double>(left);
+            rr += square;
+            rz += square * static_cast<double>(old.weight);
+          });
     }
-    store_partials(s, column, rr, rz, partials);
+    store_partials(s, j, rr, rz, partials);
   });
 }
 
 template <class T>
 __global__ void turn_kernel(shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal, double* partials) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     double rz = 0, qz = 0;
     if (column < s.k) {
@@ -222,6 +304,7 @@ __global__ void turn_kernel(shape s, const T* r, const T* q, const T* z, const T
 
 template <class T>
 __global__ void clear_inactive_kernel(shape s, T* x, column_scalars scalars) {
+  overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     if (column >= s.k || scalars.state[column] == column_state::active) return;
     walk_column(s, column, [&](std::int64_t i, std::int64_t j) { x[i * s.k + j] = T{0}; });
@@ -231,40 +314,40 @@ __global__ void clear_inactive_kernel(shape s, T* x, column_scalars scalars) {
 // --- The columns' scalar steps --------------------------------------------------------------------------------------
 
 __global__ void finish_sum(shape s, std::int64_t chunks, const double* partials, double* result) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (j >= s.k) return;
+  overlap_neighbours();
+  const std::int64_t j = blockIdx.x;
   double sum, other;
   sum_partials(s, chunks, j, partials, sum, other);
   if (threadIdx.x == 0) result[j] = sum;
 }
 
 __global__ void finish_residual(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (j >= s.k) return;
+  overlap_neighbours();
+  const std::int64_t j = blockIdx.x;
   double rr, rz;
   sum_partials(s, chunks, j, partials, rr, rz);
   if (threadIdx.x == 0) restart_column(scalars, j, rr, rz);
 }
 
 __global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (j >= s.k) return;
+  overlap_neighbours();
+  const std::int64_t j = blockIdx.x;
   double pq, pp;
   sum_partials(s, chunks, j, partials, pq, pp);
   if (threadIdx.x == 0) choose_step(scalars, j, pq, pp);
 }
 
 __global__ void finish_step(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (j >= s.k) return;
+  overlap_neighbours();
+  const std::int64_t j = blockIdx.x;
   double rr, rz;
   sum_partials(s, chunks, j, partials, rr, rz);
   if (threadIdx.x == 0) judge_step(scalars, j, rr, rz);
 }
 
 __global__ void finish_turn(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (j >= s.k) return;
+  overlap_neighbours();
+  const std::int64_t j = blockIdx.x;
   double rz, qz;
   sum_partials(s, chunks, j, partials, rz, qz);
   if (threadIdx.x == 0) turn_column(scalars, j, rz, qz);
@@ -276,20 +359,18 @@ __global__ void finish_turn(shape s, std::int64_t chunks, const double* partials
 template <class... Params, class... Args>
 int over_elements(const launch_env& env, void (*pass)(shape, Params...), shape s, const Args&... args) {
   const tiling t = tile(s);
-  return core::start(pass, t.grid, t.block, 0, env.stream, s, args...);
+  return core::start(core::begins::while_previous_ends, pass, t.grid, t.block, 0, env.stream, s, args...);
 }
 
-/// Starts a pass over the elements and, behind it, the columns' step: a warp for each column adds its partials.
+/// Starts a pass over the elements and, behind it, the columns' step: a thread block for each column adds its partials.
 template <class... Params, class Result, class... Args>
 int over_elements_then_columns(const launch_env& env, void (*pass)(shape, Params...),
                                void (*finish)(shape, std::int64_t, const double*, Result), shape s,
                                const double* partials, const Result& result, const Args&... args) {
   const int status = over_elements(env, pass, s, args...);
   if (status != cudaSuccess) return status;
-  constexpr unsigned columns_per_block = block_threads / 32;
-  const std::int64_t blocks = (s.k + columns_per_block - 1) / columns_per_block;
-  return core::start(finish, dim3(static_cast<unsigned>(blocks)), dim3(32, columns_per_block), 0, env.stream, s,
-                     num_chunks(s.n), partials, result);
+  return core::start(core::begins::while_previous_ends, finish, dim3(static_cast<unsigned>(s.k)), dim3(block_threads),
+                     0, env.stream, s, num_blocks(s), partials, result);
 }
 
 bool empty(shape s) { return s.n == 0 || s.k == 0; }
