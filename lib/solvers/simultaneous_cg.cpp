@@ -357,13 +357,15 @@ cg_stop simultaneous_cg<T>::reason(std::size_t j) {
   const column_state state = report_.state()[j];
   if (state == column_state::not_finite) return cg_stop::not_finite;
   if (state != column_state::not_positive && report_.rr()[j] <= limits_[j]) return cg_stop::converged;
-  if (state != column_state::not_positive && !columns_[j].stagnated) {
-    return cancelled_ ? cg_stop::cancelled : cg_stop::max_iterations;
-  }
+  const bool gave_up = state == column_state::not_positive || columns_[j].stagnated;
+  if (!gave_up && cancelled_) return cg_stop::cancelled;
   std::vector<double> doubles(core::at(scalar_block_.size()));
   scalar_block_.download(doubles, env_.stream);
   const double least = doubles[core::at(3 * shape_.k) + j], largest = doubles[core::at(4 * shape_.k) + j];
-  if (largest > 0 && least <= no_curvature<T> * largest) return cg_stop::inconsistent;
+  // Rounding may keep p.Ap above 0 for ever; then nothing but its size tells that p is in the null space.
+  const double limit = gave_up ? no_curvature<T> : no_curvature<T> / 16;
+  if (largest > 0 && least <= limit * largest) return cg_stop::inconsistent;
+  if (!gave_up) return cg_stop::max_iterations;
   return columns_[j].stagnated ? cg_stop::stagnated : cg_stop::not_positive_definite;
 }
 
