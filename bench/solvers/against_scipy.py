@@ -5,7 +5,7 @@
     v/bin/python bench/solvers/against_scipy.py --program BUILD/tools/bcsc/bcsc --counts scipy.json
     bench/solvers/against_scipy.py --program BUILD/tools/bcsc/bcsc --device cuda --counts scipy.json
 
-The matrices are those of ../shared/matrices whose index says so; without that folder it says so and ends well. Both solve
+The matrices are those of $BCSC_MATRICES whose index says so; without that folder it says so and ends well. Both solve
 to a relative residual of 1e-10, for the same random b, plain and with Jacobi's preconditioner, each by its own rules: SciPy
 ends where its recurrence says so, bcsc where the true residual does. A row is in order if bcsc has converged, or says why
 not, and its iterations up to the first true residual are within 5 % or 3 of SciPy's. Rounding makes counts differ where A
@@ -23,7 +23,7 @@ import tempfile
 
 from running import Runner, parser_of, print_table, random_vector, write_npy
 
-SHARED = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "matrices"
+REAL = pathlib.Path(os.environ.get("BCSC_MATRICES", "no BCSC_MATRICES"))
 TOLERANCE = 1e-10
 
 
@@ -60,7 +60,7 @@ def scipy_count(path, b, kind, most):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--matrices", type=pathlib.Path, default=SHARED, help="folder with index.csv")
+    parser.add_argument("--matrices", type=pathlib.Path, default=REAL, help="folder with index.csv")
     parser.add_argument("--counts", default="scipy.json", help="where SciPy's counts are kept (default scipy.json)")
     parser.add_argument("--max-iterations", type=int, default=20000)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these matrices")

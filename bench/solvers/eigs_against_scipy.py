@@ -7,7 +7,7 @@
 
 Three tables. `poisson`: the 17 smallest of Poisson's equation on 64 x 64 x 64 points, whose eigenvalues
 sum 2 - 2 cos(pi i / 65) have multiplicities 1, 3, 3, 3, 1, 6; relative error at most 1e-9. `real`: the 8 smallest of the
-symmetric positive definite matrices in ../shared/matrices with a condition of at most 1e7 (or those of --matrices),
+symmetric positive definite matrices in $BCSC_MATRICES with a condition of at most 1e7 (or those of --matrices),
 relative to eigsh's at most 1e-8; a matrix that has not converged is one that is not in order. `time`: the 8 smallest with
 Jacobi's preconditioner, each solver from a random start until every residual is at most 1e-8 (|A| + lambda), |A| as bcsc
 estimates it; the two take turns, and each one's best of --repeats counts, without plan, file or set-up of Jacobi. A rival
@@ -34,7 +34,7 @@ import scipy.io
 import scipy.sparse
 import scipy.sparse.linalg
 
-SHARED = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "matrices"
+REAL = pathlib.Path(os.environ.get("BCSC_MATRICES", "no BCSC_MATRICES"))
 SIDE, PAIRS = 64, 8
 WORST_KNOWN, WORST_EIGSH, LARGEST_CONDITION = 1e-9, 1e-8, 1e7
 RESIDUAL = 1e-8
@@ -88,11 +88,11 @@ def poisson(given):
 def real_matrices(given):
     if given.matrices:
         yield from map(pathlib.Path, given.matrices)
-    elif not (SHARED / "index.csv").exists():
-        print(f"\n{SHARED} is not there: no real matrices")
+    elif not (REAL / "index.csv").exists():
+        print(f"\n{REAL} is not there: no real matrices")
     else:
-        with open(SHARED / "index.csv", newline="", encoding="utf-8") as file:
-            yield from (SHARED / row["file"] for row in csv.DictReader(file) if row["spd"] == "yes")
+        with open(REAL / "index.csv", newline="", encoding="utf-8") as file:
+            yield from (REAL / row["file"] for row in csv.DictReader(file) if row["spd"] == "yes")
 
 
 def symmetric(path):
