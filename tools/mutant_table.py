@@ -358,6 +358,8 @@ MUTANTS = [
            "result_.iterations > options_.max_iterations", LOBPCG),
     Mutant("lobpcg-final-residual", LOBPCG_ITERATION, "if (is_sound && is_fresh_) measure_residuals();", "", LOBPCG),
     Mutant("lobpcg-count-products", LOBPCG_ITERATION, "if (num_w_ > 0) ++result_.num_products;", "", LOBPCG),
+    Mutant("lobpcg-null-space", LOBPCG_ITERATION, "if (basis_.num_unseen() > 0) stop(",
+           "if (basis_.num_unseen() < 0) stop(", LOBPCG),
     Mutant("whiten-keeps-everything", SMALL_DENSE_CPP, "<= threshold * largest", "<= -largest", SMALL_DENSE),
     Mutant("pencil-inverse", DENSE_PENCIL, "value = 1 / value;", "value = 1 * value;", LOBPCG + SMALL_DENSE),
 
