@@ -343,8 +343,8 @@ MUTANTS = [
            "own.taken_.exchange(false, ", PLAN),
     Mutant("plan-forced-height", CHOICE_CPP, "if (options.expert.m_block > 0) return {options.expert.m_block};",
            "if (options.expert.m_block > 64) return {options.expert.m_block};", PLAN + CHOICE),
-    Mutant("plan-slowest", CHOICE_CPP, "if (best.kernel == nullptr || seconds < least) {",
-           "if (best.kernel == nullptr || seconds > least) {", CHOICE),
+    Mutant("plan-slowest", CHOICE_CPP, "min_element(all, {}, &prediction::seconds)",
+           "max_element(all, {}, &prediction::seconds)", CHOICE),
 
     # --- LOBPCG ---
     Mutant("lobpcg-wrong-end", RAYLEIGH_RITZ, "largest ? rank - 1 - j : j", "largest ? j : rank - 1 - j",
