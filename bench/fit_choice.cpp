@@ -21,12 +21,14 @@
 #include "bench/fit_cases.hpp"
 #include "bench/harness/report.hpp"
 #include "lib/plan/cost_terms.hpp"
+#include "lib/plan/cpu_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "lib/plan/registry.hpp"
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
 /// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp, or with --device cpu
-/// lib/plan/cpu_costs.hpp. Configs of a value type that none of the files holds keep the costs that they have.
+/// lib/plan/cpu_costs.hpp. Configs of a value type that none of the files holds keep the costs that they have, and so
+/// do a CPU's families.
 ///
 /// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
 /// slower the config is relative to the fastest: by how much a config loses that would not be chosen does not matter.
@@ -262,6 +264,14 @@ void keep_the_others(fitted& known, std::span<const plan::measured_config> confi
   std::ranges::copy_if(cases, std::back_inserter(known.cases), is_left);
 }
 
+/// Keeps what is known of the families that nothing was fitted to.
+void keep_the_others(family_table& known) {
+  for (const plan::cpu_family& family : plan::cpu_families) {
+    known.try_emplace({value_type::fp32, fmt::format("{}-m{}", family.algorithm, family.m_tile)},
+                      family_costs{family.min_us, family.us});
+  }
+}
+
 /// "Made by", in lines that clang-format leaves as they are.
 std::string origin(const std::set<value_type>& of, const std::vector<std::string>& files, unsigned seed) {
   std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
@@ -360,7 +370,8 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Where it was measured")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--algorithm", algorithms, "Whose configs (rowwise,mma or rows,blocks,columns)")->delimiter(',');
+  app.add_option("--algorithm", algorithms, "Whose configs (rowwise,mma or rows,blocks,columns)")
+      ->delimiter(',');
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
@@ -392,7 +403,7 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
-    const family_table families = where == backend::cpu ? learn_families(cases, half) : family_table{};
+    family_table families = where == backend::cpu ? learn_families(cases, half) : family_table{};
     fitted known = where == backend::cpu ? fitted{} : learn(cases, half);
     fitted measured_cases_in_place = learn(cases_in_place, half);
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
@@ -410,6 +421,7 @@ int main(int argc, char** argv) {
     for (const measured_case& c : cases) of.insert(c.type);
     const std::string made_by = origin(of, files, seed);
     if (where == backend::cpu) {
+      keep_the_others(families);
       fmt::print("written: {}\n", bench::write_text(cpu_header(families, made_by), out).string());
       return 0;
     }
