@@ -73,6 +73,7 @@ CPU_LANES = "kernels/cpu/isa/lanes.hpp"
 CPU_ROWS = "kernels/cpu/isa/rows.hpp"
 CPU_SCATTER = "kernels/cpu/isa/scatter.hpp"
 CPU_SHARES = "kernels/cpu/isa/shares.hpp"
+CPU_SLICES = "kernels/cpu/isa/slices.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
 BUILDER = "lib/plan/builder.cpp"
@@ -105,6 +106,7 @@ MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
+ROW_SLICES = "kernels/forms/row_slices/row_slices.cpp"
 SCATTER = "kernels/cuda/scatter.cuh"
 EMULATOR = "test/emulation/emulated_gpu.cpp"
 
@@ -293,6 +295,12 @@ MUTANTS = [
            ("cpu_nonfinite_test",)),
     Mutant("cpu-group-half-done", CPU_BLOCKS, "return contiguous ? block : first_block;", "return block;",
            ("cpu_nonfinite_test",)),
+    Mutant("cpu-slices-unmasked", CPU_SLICES, "if (mask != all) b = keep<T>(b, mask >> v * width<T>);", "",
+           ("cpu_nonfinite_test",)),
+    Mutant("cpu-slices-long-row-anew", CPU_SLICES, "beta = T{1};  // what follows is added", "",
+           ("row_slices_test",)),
+    Mutant("cpu-slices-lose-gaps", ROW_SLICES, "step += next[at(lane)]++;", "step += next[at(lane)];",
+           ("row_slices_test",)),
 
     Mutant("cpu-pack-stride", PACK_CPU, "packed[k * ld_packed + j]", "packed[k * cols + j]", CPU_KERNELS + PLAN),
     Mutant("reference-beta-zero", REFERENCE_CPP, "beta == 0 ? sum_type{0} : beta * static_cast<sum_type>(c(i, j));",

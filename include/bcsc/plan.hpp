@@ -206,11 +206,12 @@ class spmm_plan {
   /// `cols`: as for sharing(). The plans share the stored matrix until one of them is given new values; the transpose
   /// of a transposed plan is the original product.
   ///
-  /// On the CPU from every plan, deterministic. On a GPU from plans that store a stream of rows (algorithm "rowwise"),
+  /// On the CPU from every plan, deterministic, but from those that store rows side by side (algorithm "slices", which
+  /// plans for cols = 1 take in fp32 and fp64). On a GPU from plans that store a stream of rows (algorithm "rowwise"),
   /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below the least normal number may
-  /// become 0, and a column-major C is slow. None if the plan stores A in another form, such as MMA tiles for the
-  /// matrix units (plan_options::transposable rules those out). plan_options::transpose stores A' instead. Throws
-  /// error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
+  /// become 0, and a column-major C is slow. None if the plan stores A in another form, such as those slices or MMA
+  /// tiles for the matrix units (plan_options::transposable rules them out). plan_options::transpose stores A' instead.
+  /// Throws error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
   std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
 
   /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay. Needs room for a

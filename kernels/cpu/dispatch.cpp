@@ -11,6 +11,7 @@ namespace baseline {
 launch_fn launcher(tables::cpu_rows, std::size_t config);
 launch_fn launcher(tables::cpu_blocks, std::size_t config);
 launch_fn launcher(tables::cpu_columns, std::size_t config);
+launch_fn launcher(tables::cpu_slices, std::size_t config);
 launch_fn launcher(tables::cpu_scatter, std::size_t config);
 }  // namespace baseline
 
@@ -19,6 +20,7 @@ namespace avx2 {
 launch_fn launcher(tables::cpu_rows, std::size_t config);
 launch_fn launcher(tables::cpu_blocks, std::size_t config);
 launch_fn launcher(tables::cpu_columns, std::size_t config);
+launch_fn launcher(tables::cpu_slices, std::size_t config);
 launch_fn launcher(tables::cpu_scatter, std::size_t config);
 }  // namespace avx2
 
@@ -26,6 +28,7 @@ namespace avx512 {
 launch_fn launcher(tables::cpu_rows, std::size_t config);
 launch_fn launcher(tables::cpu_blocks, std::size_t config);
 launch_fn launcher(tables::cpu_columns, std::size_t config);
+launch_fn launcher(tables::cpu_slices, std::size_t config);
 launch_fn launcher(tables::cpu_scatter, std::size_t config);
 }  // namespace avx512
 #endif
@@ -47,6 +50,7 @@ launch_fn launcher(std::size_t config, core::cpu_isa isa) {
 template launch_fn launcher<tables::cpu_rows>(std::size_t, core::cpu_isa);
 template launch_fn launcher<tables::cpu_blocks>(std::size_t, core::cpu_isa);
 template launch_fn launcher<tables::cpu_columns>(std::size_t, core::cpu_isa);
+template launch_fn launcher<tables::cpu_slices>(std::size_t, core::cpu_isa);
 template launch_fn launcher<tables::cpu_scatter>(std::size_t, core::cpu_isa);
 
 }  // namespace bcsc::kernels::cpu

@@ -7,9 +7,9 @@
 
 namespace bcsc::kernels::cpu {
 
-/// The launcher of one config of Algorithm's table (tables::cpu_rows, cpu_blocks, cpu_columns of
-/// kernels/tables/cpu.hpp, cpu_scatter of scatter.hpp) for one instruction set. One that this build does not hold (AVX
-/// on another architecture) gives the baseline's. The machine must have the instructions: see core::best_cpu_isa().
+/// The launcher of one config of Algorithm's table (of kernels/tables/cpu.hpp, or cpu_scatter of scatter.hpp) for one
+/// instruction set. One that this build does not hold (AVX on another architecture) gives the baseline's. The machine
+/// must have the instructions: see core::best_cpu_isa().
 template <class Algorithm>
 launch_fn launcher(std::size_t config, core::cpu_isa isa);
 

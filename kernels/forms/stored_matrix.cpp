@@ -4,6 +4,7 @@
 #include <span>
 
 #include "bcsc/convert.hpp"
+#include "core/fail.hpp"
 
 namespace bcsc::forms {
 
@@ -54,6 +55,12 @@ void stored_matrix<T>::take(const csr_view<T, I>& csr, const storing& how) {
   pattern_ = csr.space == memory_space::device ? converters::hash_pattern_on_device(*how.device, pattern)
                                                : converters::hash_pattern(pattern);
   switch (how.form) {
+    case kernels::operand_form::row_slices:
+      if constexpr (value<T>) {
+        form_ = make_row_slices(csr, how);
+        return;
+      }
+      core::fail(errc::internal, "row slices hold fp32 and fp64, not {}", to_string(value_type_of<T>));
     case kernels::operand_form::row_stream:
       form_ = make_row_stream(csr, how);
       return;

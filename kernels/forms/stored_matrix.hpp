@@ -1,16 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "converters/formats/pattern_hash.hpp"
 #include "kernels/forms/compact/stored.hpp"
 #include "kernels/forms/mma_tiles/stored.hpp"
+#include "kernels/forms/row_slices/stored.hpp"
 #include "kernels/forms/row_stream/stored.hpp"
 #include "kernels/forms/storing.hpp"
 
 namespace bcsc::forms {
+
+template <class T, class... More>
+using stored_forms =
+    std::variant<host_compact<T, std::int32_t>, host_compact<T, std::int64_t>, device_compact<T, std::int32_t>,
+                 device_compact<T, std::int64_t>, stored_row_stream<T>, stored_mma_tiles<T>, More...>;
 
 /// A as a plan holds it: in the form that its kernel reads, where the context computes.
 template <number T>
@@ -41,9 +48,7 @@ class stored_matrix {
   void take(const csr_view<T, I>& csr, const storing& how);
 
   converters::pattern_hash pattern_;
-  std::variant<host_compact<T, std::int32_t>, host_compact<T, std::int64_t>, device_compact<T, std::int32_t>,
-               device_compact<T, std::int64_t>, stored_row_stream<T>, stored_mma_tiles<T>>
-      form_;
+  std::conditional_t<value<T>, stored_forms<T, stored_row_slices<T>>, stored_forms<T>> form_;
 };
 
 }  // namespace bcsc::forms

@@ -14,6 +14,9 @@
 ///          fp16 and bf16.
 /// blocks   m_tile rows of C at a time in registers; each non-empty column is expanded to m_tile values, so that a
 ///          row of B is loaded once for all of them: for m_block = m_tile where the columns are nearly full.
+/// slices   16 or 8 rows side by side, a lane of a vector each (kernels/forms/row_slices): for N = 1, where a row of C
+///          does not fill a vector. More columns are multiplied as `rows` does, slice by slice. fp32 and fp64, 32-bit
+///          indices.
 /// columns  the m_tile x n_tile tile of C lies in an L1 scratch; a slice of a row of B stays in registers for all
 ///          non-zeros of its column: for tall blocks whose columns are far from full.
 namespace bcsc::kernels::tables {
@@ -53,6 +56,11 @@ struct cpu_blocks_config : cpu_config {
   constexpr bool valid() const {
     return m_tile >= 2 && m_tile <= max_register_rows && n_tile >= 16 && n_tile % 16 == 0;
   }
+};
+
+struct cpu_slices_config : cpu_config {
+  std::string label() const { return "slices"; }
+  constexpr bool valid() const { return m_tile == 1; }
 };
 
 struct cpu_columns_config : cpu_config {
@@ -122,6 +130,13 @@ struct cpu_rows : algorithm {
   static constexpr auto configs = join(
       expand_configs<count_configs(cpu_rows_configs())>(cpu_rows_configs()),
       expand_configs<count_configs(cpu_narrow_rows_configs(), narrow_types)>(cpu_narrow_rows_configs(), narrow_types));
+};
+
+struct cpu_slices : algorithm {
+  static constexpr const char* name = "slices";
+  static constexpr bool deterministic = true;
+  static constexpr operand_form form = operand_form::row_slices;
+  static constexpr auto configs = expand_configs<2>(std::array{cpu_slices_config{{1, 128, 32, {}}}});
 };
 
 struct cpu_blocks : algorithm {

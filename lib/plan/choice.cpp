@@ -101,8 +101,10 @@ double predict_cpu(const problem& p, const registered_kernel& kernel, const bloc
   const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
   const cpu_family& costs = p.cols == 1 ? *kernel.cpu_costs_of_vector : *kernel.cpu_costs;
   const double us = us_by_terms(costs.min_us, costs.us, terms);
-  // `rows` and `blocks` handle heights they are not made for as `columns` does, in narrow tiles.
-  const bool detour = kernel.info.algorithm != "columns" && s.m_block != kernel.info.m_tile;
+  // `rows` and `blocks` handle heights they are not made for as `columns` does, in narrow tiles; `slices` are unpacked
+  // where there is more than one column.
+  const bool unpacks = kernel.info.algorithm == "slices" && p.cols > 1;
+  const bool detour = unpacks || (kernel.info.algorithm != "columns" && s.m_block != kernel.info.m_tile);
   // Tiles that hold all N columns do the same work; the narrowest wins the tie.
   return (detour ? 2e-6 : 1e-6) * us * (1 + 1e-6 * kernel.info.n_tile);
 }

@@ -181,12 +181,12 @@ inline double fetched_rows(const product_shape& p, double row_bytes, double cach
 }
 
 /// What a pass reads of B: slices of its rows.
-struct cpu_slices {
+struct slices_of_b {
   double bytes = 0;   ///< of whole cache lines, of each
   double lines = 0;   ///< of a row of B, over all passes
   double usable = 1;  ///< the share of a cache's sets that they can lie in
 
-  cpu_slices(const product_shape& p, double n_tile, double passes) {
+  slices_of_b(const product_shape& p, double n_tile, double passes) {
     constexpr std::int64_t line = 64, page = 4096;
     const std::int64_t stride = p.cols * p.value_bytes;
     const double slice = std::min(static_cast<double>(p.cols), n_tile) * static_cast<double>(p.value_bytes);
@@ -204,7 +204,7 @@ inline cost_terms cpu_cost_terms_of(const product_shape& p, const kernel_info& k
   const auto thousands = [](auto n) { return 1e-3 * static_cast<double>(n); };
   const auto value_bytes = static_cast<double>(p.value_bytes), n = static_cast<double>(p.cols);
   const double passes = std::ceil(n / kernel.n_tile), vectors = vectors_for(n * value_bytes);
-  const cpu_slices slices(p, kernel.n_tile, passes);
+  const slices_of_b slices(p, kernel.n_tile, passes);
   // A tile lower than a row block walks through all of the block's columns for its share of the rows.
   const double walks = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
   const double a_bytes = static_cast<double>(p.nnz) * (value_bytes + 4);

@@ -2,7 +2,8 @@
 
 #include "lib/plan/cost_terms.hpp"
 
-/// Made by bench/fit_choice; last, with --seed 0, fp32, fp64, from config-times-1.json.gz, config-times-2.json.gz.
+/// Made by bench/fit_choice; last, with --seed 0, fp32, fp64, from config-times-vector-1.json.gz,
+/// config-times-vector-2.json.gz, config-times-vector-3.json.gz.
 namespace bcsc::plan {
 
 // clang-format off
@@ -18,7 +19,8 @@ inline constexpr cpu_family cpu_families[] = {
     {"columns", 64, 14.83, {1.443, 0.3645, 0.4145, 1.074, 0.8093, 0.1946, 0.1104, 2.004, 4.508, 101.7, 9.502, 40.41}},
     {"columns", 8, 20.46, {6.489, 0.1938, 0.3198, 1.802, 0.4485, 0.2419, 0.32, 1.364, 5.445, 0.5562, 29.55, 53.9}},
     {"rows", 1, 9.12, {3.895, 0.0447, 0.4542, 0.06864, 0, 0.3268, 0.3576, 0.4238, 1.609, 0.2336, 0, 25.5}},
-    {"vector", 1, 6.389, {6.471, 0.2512, 6.994e-16, 2.384e-16, 6.359e-17, 0.5571, 0, 0.4976, 5.242, 0, 10.73, 0}},
+    {"slices", 1, 2.342, {2.332, 0.1294, 0, 4.652e-34, 1.055e-17, 0, 0, 0.1389, 1.352, 2.057e-16, 1.825, 0}},
+    {"vector", 1, 2.537, {0.1291, 0.3201, 1.707e-16, 1.011e-16, 7.536e-33, 0.04884, 0, 0, 7.006, 1.478e-15, 4.561, 0}},
 };
 // clang-format on
 

@@ -14,6 +14,8 @@ std::string explain_form(const recipe& how) {
   const std::string blocks = core::format("m_block {}, {} non-empty columns, nnz/nnzc {:.2f}", facts.m_block,
                                           core::count_text(facts.nnzc), facts.reuse);
   switch (how.kernel->form) {
+    case kernels::operand_form::row_slices:
+      return "row slices (BCSC of m_block 1; rows side by side, and the diagonals that they have in common)";
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
     case kernels::operand_form::mma_tiles:

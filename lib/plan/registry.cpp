@@ -70,7 +70,10 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.measured_in_place = find_measured(entry.info, measured_in_place);
     if (where == backend::cpu) {
       entry.cpu_costs = find_family(Algorithm::name, entry.info.m_tile);
-      entry.cpu_costs_of_vector = entry.info.algorithm == "rows" ? find_family("vector", 1) : entry.cpu_costs;
+      entry.cpu_costs_of_vector = entry.cpu_costs;
+      if (entry.info.algorithm == "rows") entry.cpu_costs_of_vector = find_family("vector", 1);
+      // For more columns than one a slice is unpacked and multiplied as rows does.
+      if (entry.info.algorithm == "slices") entry.cpu_costs = find_family("rows", 1);
     }
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
@@ -107,6 +110,7 @@ std::vector<registered_kernel> concatenate() {
   append_cpu<tables::cpu_rows>(list);
   append_cpu<tables::cpu_blocks>(list);
   append_cpu<tables::cpu_columns>(list);
+  append_cpu<tables::cpu_slices>(list);
   append_cuda(list, false, kernels::cuda::all_tables{});
   return list;
 }

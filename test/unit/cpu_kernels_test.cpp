@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "bcsc/convert.hpp"
 #include "bcsc/formats.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/pack.hpp"
-#include "kernels/forms/compact/operand.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "test/support/cpu_isas.hpp"
+#include "test/support/cpu_stored.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -27,7 +26,9 @@ using namespace bcsc;
 namespace tables = kernels::tables;
 using kernels::launch_env;
 using kernels::launch_fn;
+using kernels::operand_form;
 using test::available_isas;
+using test::cpu_stored;
 using test::thread_counts;
 
 // --- The battery
@@ -186,7 +187,7 @@ const oracle& oracle_of(const product& p, bool whole) {
 }
 
 template <class T, class I>
-compact_bcsc_matrix<T, I> bcsc_of(const product& p, int m_block, bool whole) {
+cpu_stored<T, I> stored(const product& p, operand_form form, int m_block, bool whole) {
   std::vector<I> row_ptr(p.rows + 1, 0), col_ind;
   std::vector<T> values;
   for (const triplet& t : p.entries) {
@@ -196,7 +197,7 @@ compact_bcsc_matrix<T, I> bcsc_of(const product& p, int m_block, bool whole) {
   }
   for (int i = 0; i < p.rows; ++i) row_ptr[i + 1] += row_ptr[i];
   const csr_matrix<T, I> csr(p.rows, p.cols, std::move(row_ptr), std::move(col_ind), std::move(values));
-  return to_compact<T, I>(csr, {.m_block = m_block});
+  return {form, csr, {.m_block = m_block}};
 }
 
 /// `size` values whose first lies `misaligned` values off a 64-byte boundary.
@@ -218,9 +219,8 @@ constexpr double sentinel = -12345;
 
 /// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
 template <class T, class I>
-std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix<T, I>& a, layout c_order, bool whole,
+std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a, layout c_order, bool whole,
                    int threads, bool scattered = false) {
-  const compact_bcsc_view<T, I> view = a.view();
   const std::int64_t ldb = std::max(1, p.n + p.ld_excess);
   // B ends with its last entry; what ld spans between its rows is NaN.
   const std::size_t b_size = p.cols == 0 ? 0 : static_cast<std::size_t>((p.cols - 1) * ldb + p.n);
@@ -242,31 +242,20 @@ std::vector<T> run(launch_fn launch, const product& p, const compact_bcsc_matrix
   const auto alpha = static_cast<scalar_of<T>>(p.alpha), beta = static_cast<scalar_of<T>>(p.beta);
   const scalar_of<T> wrong = 99;
   const bool at = p.scalars_at_pointers;
-  const kernels::spmm_args<T, I> args{{p.rows,
-                                       p.cols,
-                                       view.m_block,
-                                       view.num_row_blocks(),
-                                       nullptr,
-                                       view.brow_ptr.data(),
-                                       view.entry_ptr.data(),
-                                       view.col_ind.data(),
-                                       nullptr,
-                                       {view.col_count.data(), view.col_count.bytes()},
-                                       {view.row_in_block.data(), view.row_in_block.bytes()},
-                                       view.values.data(),
-                                       nullptr,
-                                       scattered},
-                                      b.data(),
-                                      ldb,
-                                      p.n,
-                                      c.data(),
-                                      row_stride,
-                                      col_stride,
-                                      at ? wrong : alpha,
-                                      at ? wrong : beta,
-                                      at ? &alpha : nullptr,
-                                      at ? &beta : nullptr};
-  EXPECT_EQ(launch(&args, launch_env{threads, nullptr, 0}), 0);
+  const forms::dense_side<T> dense{.b = b.data(),
+                                   .ldb = ldb,
+                                   .b_col_stride = 1,
+                                   .b_readable_cols = p.n,
+                                   .n = p.n,
+                                   .c = c.data(),
+                                   .c_row_stride = row_stride,
+                                   .c_col_stride = col_stride,
+                                   .alpha = at ? wrong : alpha,
+                                   .beta = at ? wrong : beta,
+                                   .alpha_at = at ? &alpha : nullptr,
+                                   .beta_at = at ? &beta : nullptr,
+                                   .partials = nullptr};
+  EXPECT_EQ(a.launch(launch, dense, launch_env{threads, nullptr, 0}, scattered), 0);
 
   std::vector<T> result;
   for (int i = 0; i < p.rows; ++i) {
@@ -311,6 +300,7 @@ struct kernel_case {
   value_type type;
   int index_bits;
   int m_tile;
+  operand_form form;
 };
 
 template <class Algorithm>
@@ -320,8 +310,8 @@ void append(std::vector<kernel_case>& cases) {
       const auto& config = Algorithm::configs[i];
       std::string name = config.label() + "_" + std::string(to_string(config.type)) + "_" + std::string(to_string(isa));
       std::replace(name.begin(), name.end(), '-', '_');
-      cases.push_back(
-          {std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), config.type, config.index_bits, config.m_tile});
+      cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), config.type, config.index_bits,
+                       config.m_tile, Algorithm::form});
     }
   }
 }
@@ -331,6 +321,7 @@ std::vector<kernel_case> every_kernel() {
   append<tables::cpu_rows>(cases);
   append<tables::cpu_blocks>(cases);
   append<tables::cpu_columns>(cases);
+  append<tables::cpu_slices>(cases);
   return cases;
 }
 
@@ -352,7 +343,7 @@ TEST_P(cpu_kernel, is_within_the_error_bound) {
   const kernel_case& kernel = GetParam();
   with_types(kernel, [&]<class T, class I>() {
     for (const product& p : battery()) {
-      const auto a = bcsc_of<T, I>(p, m_block_of(p, kernel), false);
+      const auto a = stored<T, I>(p, kernel.form, m_block_of(p, kernel), false);
       for (layout order : {layout::row_major, layout::col_major}) {
         const std::string what = p.name + ", C " + std::string(to_string(order));
         const std::vector<T> c = run(kernel.launch, p, a, order, false, 1);
@@ -375,7 +366,7 @@ TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
     for (const int n : {1, 130}) {
       p.n = n;
       p.entries = n == 1 ? many : some;
-      const auto a = bcsc_of<T, I>(p, kernel.m_tile, false);
+      const auto a = stored<T, I>(p, kernel.form, kernel.m_tile, false);
       for (layout order : {layout::row_major, layout::col_major}) {
         const std::vector<T> one = run(kernel.launch, p, a, order, false, 1);
         for (const int threads : thread_counts) {
@@ -395,7 +386,7 @@ TEST_P(cpu_kernel, is_exact_on_small_whole_numbers) {
           *std::find_if(battery().begin(), battery().end(), [&](const product& q) { return q.name == p.name; }), true);
       p.alpha = -2;
       p.beta = p.beta == 0 ? 0 : 3;
-      const auto a = bcsc_of<T, I>(p, m_block_of(p, kernel), true);
+      const auto a = stored<T, I>(p, kernel.form, m_block_of(p, kernel), true);
       std::vector<T> exact;
       for (int i = 0; i < p.rows; ++i) {
         for (int j = 0; j < p.n; ++j) {
@@ -419,24 +410,21 @@ TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
       for (const int x : list) all.push_back(static_cast<T>(x));
       return all;
     };
-    std::vector<T> c = numbers({1, 2, 3, 4, 5, 6});
-    kernels::spmm_args<T, I> args{{3, 4, 2, 2, nullptr, nullptr, nullptr, nullptr, nullptr, {}, {}, nullptr, nullptr},
-                                  nullptr,
-                                  2,
-                                  2,
-                                  c.data(),
-                                  2,
-                                  1,
-                                  S(0),
-                                  S(2),
-                                  nullptr,
-                                  nullptr};
-    EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
-    EXPECT_EQ(c, numbers({2, 4, 6, 8, 10, 12}));
-    args.beta = 0;
-    c.assign(6, std::numeric_limits<T>::quiet_NaN());
-    EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
-    EXPECT_EQ(c, std::vector<T>(6, T(0)));
+    std::vector<T> c;
+    const auto expect_scaled = [&](auto a) {
+      a.rows = 3;
+      a.cols = 4;
+      c = numbers({1, 2, 3, 4, 5, 6});
+      kernels::product_args<T, decltype(a)> args{a, nullptr, 2, 2, c.data(), 2, 1, S(0), S(2), nullptr, nullptr};
+      EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
+      EXPECT_EQ(c, numbers({2, 4, 6, 8, 10, 12}));
+      args.beta = 0;
+      c.assign(6, std::numeric_limits<T>::quiet_NaN());
+      EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
+      EXPECT_EQ(c, std::vector<T>(6, T(0)));
+    };
+    if (kernel.form == operand_form::row_slices) return expect_scaled(kernels::row_slices_operand<T>{});
+    expect_scaled(kernels::bcsc_operand<T, I>{.m_block = 2, .num_row_blocks = 2});
   });
 }
 
@@ -461,10 +449,11 @@ TEST(scattered_operand, is_exact_where_b_is_large) {
     }
     for (const core::cpu_isa isa : available_isas()) {
       for (layout order : {layout::row_major, layout::col_major}) {
-        const auto rows = bcsc_of<float, std::int32_t>(p, 1, true);
+        const auto rows = stored<float, std::int32_t>(p, operand_form::compact, 1, true);
         EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, 2, true), exact)
             << "rows, N = " << n << ", " << to_string(isa);
-        const auto blocks = bcsc_of<float, std::int32_t>(p, tables::cpu_blocks::configs[0].m_tile, true);
+        const auto blocks =
+            stored<float, std::int32_t>(p, operand_form::compact, tables::cpu_blocks::configs[0].m_tile, true);
         EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, 2, true), exact)
             << "blocks, N = " << n << ", " << to_string(isa);
       }
@@ -487,7 +476,8 @@ TEST_P(large_product, is_exact) {
     }
     for (int ld_excess : {12, 13}) {  // rows on a 64-byte boundary, and not
       p.ld_excess = ld_excess;
-      const auto c = run(kernel.launch, p, bcsc_of<T, I>(p, kernel.m_tile, true), layout::row_major, true, 2);
+      const auto c =
+          run(kernel.launch, p, stored<T, I>(p, kernel.form, kernel.m_tile, true), layout::row_major, true, 2);
       std::size_t wrong = 0;
       for (int i = 0; i < p.rows; ++i) {
         for (int j = 0; j < p.n; ++j) {
@@ -527,6 +517,7 @@ TEST(cpu_tables, labels_are_unique_for_a_value_type) {
   count(tables::cpu_rows::configs);
   count(tables::cpu_blocks::configs);
   count(tables::cpu_columns::configs);
+  count(tables::cpu_slices::configs);
   for (const auto& [label, times] : seen) EXPECT_EQ(times, 1) << label.first;
 }
 

@@ -128,6 +128,7 @@ struct kernel_case {
   value_type type;
   int index_bits;
   std::int64_t m_tile;
+  kernels::operand_form form;
   bool transposed;
 };
 
@@ -140,7 +141,7 @@ void append(std::vector<kernel_case>& cases) {
       std::string name = row.label() + "_" + std::string(to_string(row.type)) + "_" + std::string(to_string(isa));
       std::ranges::replace(name, '-', '_');
       cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), row.type, row.index_bits, row.m_tile,
-                       transposed});
+                       Algorithm::form, transposed});
     }
   }
 }
@@ -150,6 +151,7 @@ std::vector<kernel_case> every_kernel() {
   append<tables::cpu_rows>(cases);
   append<tables::cpu_blocks>(cases);
   append<tables::cpu_columns>(cases);
+  append<tables::cpu_slices>(cases);
   append<tables::cpu_scatter>(cases);
   return cases;
 }
@@ -159,10 +161,12 @@ class cpu_nonfinite : public ::testing::TestWithParam<kernel_case> {};
 template <class T, class I>
 void check_kernel(const kernel_case& kernel) {
   // The height that the kernel is made for, even and uneven, and others.
-  std::vector<cpu_setting> stored(2, {.m_block = kernel.m_tile});
+  std::vector<cpu_setting> stored(2, {.form = kernel.form, .m_block = kernel.m_tile});
   stored[1].own_heights = true;
-  for (const std::int64_t m_block : {1, 3, 16, 300}) stored.push_back({.m_block = m_block, .permuted = m_block != 3});
-  std::map<std::pair<const sparse_case*, std::size_t>, cpu_operand<T, I>> operands;
+  for (const std::int64_t m_block : {1, 3, 16, 300}) {
+    stored.push_back({.form = kernel.form, .m_block = m_block, .permuted = m_block != 3});
+  }
+  std::map<std::pair<const sparse_case*, std::size_t>, cpu_stored<T, I>> operands;
   test_random random(41);
   layout own = layout::row_major, others = layout::col_major;
   for_each_odd_product<T>(kernel.transposed, [&](const sparse_case& a, const odd_product<T>& p) {
@@ -175,7 +179,7 @@ void check_kernel(const kernel_case& kernel) {
       s.alpha = p.alpha;
       s.beta = p.beta;
       s.scattered = random.below(4) == 0;
-      const auto& operand = operands.try_emplace({&a, which}, a, s).first->second;
+      const auto& operand = operands.try_emplace({&a, which}, cpu_operand<T, I>(a, s)).first->second;
       expect_stored_only<T>(p.wanted, run_on_cpu(kernel.launch, operand, s, p.b, p.c0), p.what + words(s));
     }
     std::swap(own, others);

@@ -70,7 +70,7 @@ void check_threads(kernels::launch_fn launch) {
     const product wanted = n <= 33 ? multiply<T>(a, true, 1.5, b, 0.5, c0) : product{};
     for (const std::int64_t m_block : {1, 16}) {
       cpu_setting s{.n = n, .m_block = m_block, .alpha = 1.5, .beta = 0.5};
-      const cpu_operand<T, I> stored(a, s);
+      const auto stored = cpu_operand<T, I>(a, s);
       for (const layout order : {layout::row_major, layout::col_major}) {
         if (order == layout::col_major && n > 33) continue;  // column by column, whatever N
         s.for_c.order = order;

@@ -41,6 +41,32 @@ struct target {
   }
 };
 
+template <class T, class I, class Args>
+target<T, I> target_of(const Args& args, const I* row_of) {
+  return {args.c,
+          args.c_row_stride,
+          args.c_col_stride,
+          args.alpha_at ? *args.alpha_at : args.alpha,
+          args.beta_at ? *args.beta_at : args.beta,
+          0,
+          row_of};
+}
+
+/// The first of 0 .. count with at least `work` before it; before(i) never falls.
+template <class Before>
+int64_t first_with(int64_t count, int64_t work, const Before& before) {
+  int64_t low = 0, high = count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (before(middle) < work) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /// An index inside a row block.
 [[gnu::always_inline]] inline int64_t small_at(const small_array& array, int64_t k) {
   if (array.bytes == 1) return static_cast<const std::uint8_t*>(array.data)[k];
@@ -62,13 +88,7 @@ struct job {
         ldb(args.ldb),
         n(args.n),
         far(args.a.scattered && args.a.cols * args.n * static_cast<int64_t>(sizeof(T)) >= far_from),
-        out{args.c,
-            args.c_row_stride,
-            args.c_col_stride,
-            args.alpha_at ? *args.alpha_at : args.alpha,
-            args.beta_at ? *args.beta_at : args.beta,
-            0,
-            args.a.row_of} {
+        out(target_of<T>(args, args.a.row_of)) {
     const int64_t value_bytes = sizeof(T);
     if (out.beta != 0 || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
     const auto aligned_to = [&](int bytes) {
@@ -87,16 +107,7 @@ struct job {
   }
   /// The first block with at least `work` before it.
   int64_t block_at(int64_t work) const {
-    int64_t low = 0, high = a.num_row_blocks;
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (work_before(middle) < work) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return first_with(a.num_row_blocks, work, [&](int64_t block) { return work_before(block); });
   }
 };
 

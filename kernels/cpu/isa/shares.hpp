@@ -72,10 +72,9 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, int max_threads, cons
 
 /// C = beta * C, of so many rows: what is left when alpha = 0.
 template <class T, class I>
-void scale(const job<T, I>& work, int64_t rows, int max_threads) {
-  const target<T, I>& out = work.out;
+void scale(const target<T, I>& out, int64_t rows, int64_t n, int max_threads) {
   const bool by_rows = out.col_stride <= out.row_stride;
-  const int64_t lines = by_rows ? rows : work.n, length = by_rows ? work.n : rows;
+  const int64_t lines = by_rows ? rows : n, length = by_rows ? n : rows;
   const int64_t line_stride = by_rows ? out.row_stride : out.col_stride;
   const int64_t stride = by_rows ? out.col_stride : out.row_stride;
   [[maybe_unused]] const int threads = static_cast<int>(least(max_threads > 1 ? max_threads : 1, lines));

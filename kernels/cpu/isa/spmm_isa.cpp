@@ -9,6 +9,9 @@
 //                 accumulators stay in registers while the non-zeros go by; a row of B serves all m_tile rows of C.
 // rows, N = 1     the products of some hundred rows go to a scratch in L1 as they come, whatever row they belong to.
 //                 Then as many rows as a vector has lanes are summed together.
+// slices, N = 1   16 or 8 rows side by side, a lane of a vector each. Of their common diagonals B is loaded where it
+//                 lies, for the rest it is gathered. A long row has all lanes. For N > 1 a slice is unpacked in L1 and
+//                 multiplied like rows.
 // columns         the tile of C lies in a scratch in L1; for each non-empty column a slice of the row of B is loaded
 //                 into registers and added to the tile's rows of all its non-zeros. Also takes every m_block that
 //                 rows and blocks are not made for.
@@ -28,6 +31,7 @@
 #include "kernels/cpu/isa/passes.hpp"
 #include "kernels/cpu/isa/scatter.hpp"
 #include "kernels/cpu/isa/shares.hpp"
+#include "kernels/cpu/isa/slices.hpp"
 #include "kernels/cpu/isa/vector.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/scatter.hpp"
@@ -84,9 +88,9 @@ struct index_of<64> {
   using type = std::int64_t;
 };
 
-/// A launch_fn for Algorithm::configs[Index].
+/// Of compact BCSC.
 template <class Algorithm, std::size_t Index>
-int launch(const void* args, const launch_env& env) {
+int launch_compact(const void* args, const launch_env& env) {
   constexpr auto config = Algorithm::configs[Index];
   using T = typename type_of<config.type>::type;
   using I = typename index_of<config.index_bits>::type;
@@ -94,7 +98,7 @@ int launch(const void* args, const launch_env& env) {
   constexpr bool scatters = __is_same(Algorithm, tables::cpu_scatter);
   if constexpr (scatters) work.out.row_of = nullptr;  // of a row of A it says the row of B
   if (work.out.alpha == 0) {
-    scale(work, scatters ? work.a.cols : work.a.rows, env.threads);
+    scale(work.out, scatters ? work.a.cols : work.a.rows, work.n, env.threads);
   } else if constexpr (scatters) {
     run_scatter(work, config.n_tile, env.threads);
   } else if constexpr (narrow_number<T>) {
@@ -105,6 +109,25 @@ int launch(const void* args, const launch_env& env) {
     run_registers<config.m_tile>(work, config.n_tile, env.threads);
   }
   return 0;
+}
+
+/// A launch_fn for Algorithm::configs[Index].
+template <class Algorithm, std::size_t Index>
+int launch(const void* args, const launch_env& env) {
+  constexpr auto config = Algorithm::configs[Index];
+  using T = typename type_of<config.type>::type;
+  if constexpr (__is_same(Algorithm, tables::cpu_slices)) {
+    const auto& product = *static_cast<const row_slices_args<T>*>(args);
+    const auto out = target_of<T>(product, product.a.row_of);
+    if (out.alpha == 0) {
+      scale(out, product.a.rows, product.n, env.threads);
+    } else {
+      run_slices(product, out, config.n_tile, env.threads);
+    }
+    return 0;
+  } else {
+    return launch_compact<Algorithm, Index>(args, env);
+  }
 }
 
 template <class Algorithm, class = decltype(std::make_index_sequence<Algorithm::configs.size()>{})>
@@ -121,6 +144,7 @@ launch_fn launcher(tables::cpu_blocks, std::size_t config) { return launchers<ta
 launch_fn launcher(tables::cpu_columns, std::size_t config) {
   return launchers<tables::cpu_columns>::of_config[config];
 }
+launch_fn launcher(tables::cpu_slices, std::size_t config) { return launchers<tables::cpu_slices>::of_config[config]; }
 launch_fn launcher(tables::cpu_scatter, std::size_t config) {
   return launchers<tables::cpu_scatter>::of_config[config];
 }
