@@ -90,6 +90,17 @@ int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, do
   return 0;
 }
 
+/// sums[b] += the sum over Terms rows of s, each times its weight.
+template <int Terms, class T>
+void add_terms(const T* weights, const double* s, std::int64_t l, std::int64_t count, double* sums) {
+#pragma omp simd
+  for (std::int64_t b = 0; b < count; ++b) {
+    double sum = sums[b];
+    for (int a = 0; a < Terms; ++a) sum += static_cast<double>(weights[a]) * s[a * l + b];
+    sums[b] = sum;
+  }
+}
+
 template <class T>
 int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
   constexpr std::int64_t width = 64;  // sums of a row that are kept at once
@@ -101,12 +112,9 @@ int combine(const launch_env& env, dense_view<const T> x, const double* s, facto
     for (std::int64_t first = 0; first < l; first += width) {
       const std::int64_t count = std::min(width, l - first);
       double sums[width] = {};
-      for (std::int64_t a = 0; a < k; ++a) {
-        const auto weight = static_cast<double>(from[a]);
-        const double* const row = s + a * l + first;
-#pragma omp simd
-        for (std::int64_t b = 0; b < count; ++b) sums[b] += weight * row[b];
-      }
+      std::int64_t a = 0;
+      for (; a + 4 <= k; a += 4) add_terms<4>(from + a, s + a * l + first, l, count, sums);
+      for (; a < k; ++a) add_terms<1>(from + a, s + a * l + first, l, count, sums);
       T* const to = y.data + i * y.ld + first;
       for (std::int64_t b = 0; b < count; ++b) {
         const double old = share != 0 ? share * static_cast<double>(to[b]) : 0;
