@@ -364,7 +364,6 @@ MUTANTS = [
     Mutant("lobpcg-constraints", LOBPCG_BASIS, "if (num_y_ > 0) subtract(", "if (num_y_ < 0) subtract(", LOBPCG),
     Mutant("lobpcg-max-iterations", LOBPCG_ITERATION, "result_.iterations >= options_.max_iterations",
            "result_.iterations > options_.max_iterations", LOBPCG),
-    Mutant("lobpcg-final-residual", LOBPCG_ITERATION, "if (is_sound && is_fresh_) measure_residuals();", "", LOBPCG),
     Mutant("lobpcg-count-products", LOBPCG_ITERATION, "if (num_w_ > 0) ++result_.num_products;", "", LOBPCG),
     Mutant("lobpcg-null-space", LOBPCG_ITERATION, "if (basis_.num_unseen() > 0) stop(",
            "if (basis_.num_unseen() < 0) stop(", LOBPCG),
