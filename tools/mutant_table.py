@@ -84,7 +84,8 @@ CHOICE_CPP = "lib/plan/choice.cpp"
 GPU_CUDA = "core/gpu_cuda.cpp"
 GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
-BLOCK_CG = "lib/solvers/block_cg.cpp"
+CG_PARTS = "lib/solvers/cg_parts.cpp"
+SIMULTANEOUS_CG = "lib/solvers/simultaneous_cg.cpp"
 LOBPCG_BASIS = "lib/solvers/lobpcg_basis.cpp"
 LOBPCG_ITERATION = "lib/solvers/lobpcg_iteration.cpp"
 RAYLEIGH_RITZ = "lib/solvers/rayleigh_ritz.cpp"
@@ -371,18 +372,18 @@ MUTANTS = [
     Mutant("pencil-inverse", DENSE_PENCIL, "value = 1 / value;", "value = 1 * value;", LOBPCG + SMALL_DENSE),
 
     # --- CG ---
-    Mutant("cg-tolerance", BLOCK_CG, "options_.tolerance * options_.tolerance * squares[j]",
-           "options_.tolerance * squares[j]", CG),
-    Mutant("cg-true-residual", BLOCK_CG, "if (from_product) multiply(x_, q_);", "if (from_product) multiply(p_, q_);",
-           CG),
+    Mutant("cg-tolerance", CG_PARTS, "tolerance * tolerance * squares[j]", "tolerance * squares[j]", CG),
+    Mutant("cg-true-residual", SIMULTANEOUS_CG, "multiply(parts_.exact, x_, q_);", "multiply(parts_.exact, p_, q_);", CG),
     Mutant("cg-zero-diagonal", CG_CPP, "if (entry <= 0) return", "if (entry < 0) return", CG),
     Mutant("cg-jacobi", CG_CPP, "entry = T{1} / entry;", "entry = T{1};", CG),
-    Mutant("cg-zero-right-hand-side", BLOCK_CG, "sizes[j] == 0 ? column_state::resting",
-           "sizes[j] < 0 ? column_state::resting", CG),
-    Mutant("cg-start-vector", BLOCK_CG, "x_.clear();", "load(dense_view<const T>(x), x_space, x_);", CG),
-    Mutant("cg-count-products", BLOCK_CG, "++result_.num_products;", "result_.num_products = result_.iterations;", CG),
+    Mutant("cg-zero-right-hand-side", CG_PARTS, "b.zero.push_back(abs_sums[j] == 0);",
+           "b.zero.push_back(abs_sums[j] < 0);", CG),
+    Mutant("cg-start-vector", SIMULTANEOUS_CG, "x_.clear(env_.stream);",
+           "load_block(parts_.ctx(), env_, dense_view<const T>(x), x_space, x_);", CG),
+    Mutant("cg-count-products", SIMULTANEOUS_CG, "++result_.num_products;", "result_.num_products = result_.iterations;",
+           CG),
     Mutant("cg-direction-factor", STEPS, "s.beta[j] = rz / s.rz[j];", "s.beta[j] = s.rz[j] / rz;", CG),
-    Mutant("cg-indefinite", STEPS, "} else if (pq <= 0) {", "} else if (pq < -1e300) {", CG),
+    Mutant("cg-indefinite", STEPS, "if (pq <= 0 || rz < 0) {", "if (pq < -1e300 || rz < 0) {", CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
            "static_cast<double>(r[at]) + alpha *", VECTOR),
     Mutant("cg-direction-sign", VECTOR_CPU, "z + scalars.beta[j] *", "z - scalars.beta[j] *", VECTOR),
@@ -494,10 +495,10 @@ MUTANTS = [
     Mutant("pack-tile-row", PACK, "index - down * sizes.blocks_across;", "index;", PLAN),
     Mutant("cuda-cg-block-sum", VECTOR_CUDA, "sums[0][here] += sums[0][here + half * blockDim.x];",
            "sums[0][here] += sums[0][here + half];", VECTOR),
-    Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(r[at]) - alpha *",
-           "static_cast<double>(r[at]) + alpha *", VECTOR),
-    Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(p[at])",
-           "z - beta * static_cast<double>(p[at])", VECTOR),
+    Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(old.r) - alpha *",
+           "static_cast<double>(old.r) + alpha *", VECTOR),
+    Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(x.p)",
+           "z - beta * static_cast<double>(x.p)", VECTOR),
 
     # --- Generated matrices, the catalogue ---
     Mutant("elasticity-one-body", "matrices/elasticity.cpp", "dof > 3 ? 2 : 1", "1", GENERATE),
