@@ -32,6 +32,7 @@ EMULATED_TILED = ("emulated_tiled_test",)
 EMULATED_ROWWISE = ("emulated_rowwise_test",)
 EMULATED_MMA = ("emulated_mma_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
+EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
 
 LINES = "converters/files/matrix_market_lines.hpp"
@@ -104,6 +105,8 @@ PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 MMA = "kernels/cuda/mma.cuh"
 MMA_SOURCE = "kernels/cuda/mma/source.cuh"
 MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
+GEMM = "kernels/cuda/gemm.cuh"
+DENSE_KERNELS = "kernels/forms/dense/dense_kernels.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
@@ -472,6 +475,12 @@ MUTANTS = [
            "  if (true) {\n    deliver_stored(", EMULATED_MMA),
     Mutant("mma-far-rows", MMA, "std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T>",
            "std::max(spmm.ldb, spmm.b_col_stride) > 4 * max_mma_ld<T>", EMULATED_MMA),
+    Mutant("gemm-without-mask", GEMM, "std::uint32_t stored = args.a.mask[m * args.a.row_words + word];",
+           "std::uint32_t stored = 0xffffffffu;", EMULATED_GEMM),
+    Mutant("gemm-no-look", GEMM, "const bool is_finite = sum - sum == S{0};", "const bool is_finite = true;",
+           EMULATED_GEMM),
+    Mutant("dense-mask-of-values", DENSE_KERNELS, "stored |= static_cast<std::uint32_t>(is_stored) << (c - first);",
+           "stored |= static_cast<std::uint32_t>(to[c] != Value{0}) << (c - first);", EMULATED_GEMM),
     Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
            ("emulated_mma_tiles_test",)),
     Mutant("choose-spreading-kernel", CHOICE_CPP, "options.expert.kernel.empty() ? k.info.stored_entries_only :",

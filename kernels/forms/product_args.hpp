@@ -15,6 +15,7 @@ enum class operand_form {
   row_slices,  ///< rows side by side, on the CPU (kernels/forms/row_slices/operand.hpp)
   row_stream,  ///< a stream of pieces of rows (kernels/forms/row_stream/operand.hpp)
   mma_tiles,   ///< for the tensor cores (kernels/forms/mma_tiles/operand.hpp), of the config's own m_block
+  dense,       ///< with its zeros (kernels/forms/dense/operand.hpp)
 };
 
 /// Several products of one A, started at once: distances in elements from what one member has to what the next has.
@@ -57,8 +58,8 @@ struct launch_env {
 
 /// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA
 /// kernels to row_stream_args<T> (kernels/forms/row_stream/operand.hpp), for those on the tensor cores to
-/// mma_tiles_args<T>, for the CPU's slices to row_slices_args<T>. Returns a cudaError_t (0: started); the CPU returns
-/// 0. rows, n > 0; anything else may be zero.
+/// mma_tiles_args<T>, for the CPU's slices to row_slices_args<T>, for the dense product to dense_args<T>. Returns a
+/// cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
 using launch_fn = int (*)(const void* args, const launch_env& env);
 
 }  // namespace bcsc::kernels

@@ -25,6 +25,7 @@ struct stored_facts {
 /// multiples of `grain` values.
 struct partial_sums {
   std::int64_t rows = 0, grain = 1;
+  std::int64_t spare_bytes = 0;  ///< besides, of which a product makes use but which it can do without
   std::int64_t values(std::int64_t n) const { return rows * ((n + grain - 1) / grain * grain); }
 };
 
@@ -51,6 +52,8 @@ struct dense_side {
   const scalar_of<T>*alpha_at, *beta_at;
   scalar_of<T>* partials;  ///< partial_sums::values(n) of them, for each member
   kernels::batch_strides batch = {};
+  void* spare = nullptr;  ///< partial_sums::spare_bytes, aligned to 256 bytes, or none
+  std::int64_t spare_bytes = 0;
 };
 
 template <class T, class Operand>

@@ -110,6 +110,9 @@ class builder {
   template <class Analyse>
   void decide(std::int64_t rows, std::int64_t inner, std::int64_t nnz, Analyse analyse) {
     const problem p = how_.described(rows, inner, nnz);
+    if (considers_dense(p, how_.options) && !p.no_dense_library.empty()) {
+      how_.ctx.state().say(core::format("plan: no dense product is considered: {}", p.no_dense_library));
+    }
     const auto possible = candidates(p, how_.options);
     open_->statistics = analyse(heights(possible, how_.options));
     const decision d = choose(p, how_.options, possible, how_.statistics);

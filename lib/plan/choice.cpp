@@ -8,13 +8,19 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 #include "lib/plan/cost_terms.hpp"
+#include "lib/plan/dense_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 
 namespace bcsc::plan {
 
 namespace {
+
+/// Whether the kernel multiplies A's zeros, too: its time depends on sizes alone.
+bool is_dense(const registered_kernel& kernel) { return kernel.form == kernels::operand_form::dense; }
+bool names_dense(const std::string& kernel) { return kernel == "gemm" || kernel.starts_with("gemm-"); }
 
 /// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
@@ -133,6 +139,7 @@ double packed_seconds(const problem& p, const registered_kernel& kernel, const b
 
 /// With B read as wanted, or in the better way.
 double seconds_of(const problem& p, const registered_kernel& kernel, const block_statistics& s, col_major_b reading) {
+  if (is_dense(kernel) && reading != col_major_b::packed) return predict(p, kernel, s);
   const double packed = packed_seconds(p, kernel, s);
   if (reading == col_major_b::packed) return packed;
   const double in_place = in_place_seconds(p, kernel, s);
@@ -157,7 +164,8 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
   const bool of_height = options.expert.m_block == 0 || k.info.any_m_block || options.expert.m_block == k.info.m_tile;
   const bool as_wanted =
       !p.b_is_col_major || options.expert.reading != col_major_b::in_place || k.info.strided_cols > 0;
-  return here && of_height && as_wanted && holds(k, p) && (!p.deterministic || k.info.deterministic) &&
+  const bool has_library = !is_dense(k) || p.no_dense_library.empty();
+  return here && of_height && as_wanted && has_library && holds(k, p) && (!p.deterministic || k.info.deterministic) &&
          (!options.transposable || !transposing(p, k).empty());
 }
 
@@ -169,6 +177,7 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
 }
 
 bool holds(const registered_kernel& kernel, const problem& p) {
+  if (is_dense(kernel)) return p.index_bits == 32 && forms::dense_holds(p.rows, p.inner);
   return kernel.info.index_bits >= p.index_bits ||
          (kernel.form == kernels::operand_form::row_stream && forms::stream_holds(p.rows, p.inner, p.nnz));
 }
@@ -210,11 +219,15 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  const auto is_measured = [](const registered_kernel* k) { return static_cast<bool>(k->measured); };
+  const auto is_measured = [](const registered_kernel* k) { return k->measured || is_dense(*k); };
   if (options.expert.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
     std::erase_if(chosen, std::not_fn(is_measured));
   }
   if (!chosen.empty()) return chosen;
+  if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
+    core::fail(errc::no_such_kernel, "plan_options::expert.kernel = \"{}\": needs cuBLASLt: {}", options.expert.kernel,
+               p.no_dense_library);
+  }
   std::set<std::string> names;
   for (const registered_kernel& k : registry()) {
     if (runs(k, p, options)) names.insert(k.info.algorithm);
@@ -230,6 +243,18 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
              options.expert.m_block > 0 ? core::format(" and m_block = {}", options.expert.m_block) : "",
              options.transposable ? " from whose matrix transposed() multiplies" : "",
              names.empty() ? "none" : core::joined(names, ", "));
+}
+
+bool considers_dense(const problem& p, const plan_options& options) {
+  constexpr std::int64_t min_cols = 16, max_values_an_entry = 32, max_bytes = std::int64_t{1} << 30, vector_bytes = 16;
+  if (p.where != backend::cuda || p.index_bits != 32 || !forms::dense_holds(p.rows, p.inner)) return false;
+  if (!options.expert.kernel.empty()) return names_dense(options.expert.kernel);
+  // Lines of B and C that begin anywhere take a library up to eight times as long.
+  const auto value_bytes = static_cast<std::int64_t>(size_of(p.type));
+  const auto is_aligned = [&](std::int64_t line) { return line * value_bytes % vector_bytes == 0; };
+  const bool aligned = p.b_is_col_major ? is_aligned(p.inner) && is_aligned(p.rows) : is_aligned(p.cols);
+  return aligned && p.cols >= min_cols && p.nnz > 0 && p.rows * p.inner <= max_bytes / value_bytes &&
+         p.rows * p.inner / max_values_an_entry <= p.nnz;
 }
 
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options) {
@@ -277,6 +302,7 @@ problem with_statistics(problem p, std::span<const block_statistics> statistics)
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
+  if (is_dense(kernel)) return dense_seconds(p.rows, p.inner, p.cols, kernel.info);
   return kernel.measured ? predict_measured(p, kernel, s) : predict_gpu(p, kernel.info, s);
 }
 

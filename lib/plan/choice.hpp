@@ -32,6 +32,8 @@ struct problem {
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
   std::vector<rows_read> read_by_height = {};
   neighbours near = {}, near_in_place = {};
+  /// Why there are no dense products; empty: there are.
+  std::string no_dense_library = "not looked for";
 };
 
 /// For which numbers of columns a column-major B is read where it lies; all from one power of two to the next are
@@ -76,6 +78,11 @@ std::vector<const registered_kernel*> transposing(const problem& p, const regist
 
 /// The one of them for N = p.cols: nothing is measured here, so it is the one whose tile and step fit best.
 const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels);
+
+/// Whether a product with A's zeros comes into question: `kernel` names it, or the matrix is nearly dense, takes no
+/// more than 1 GiB with its zeros, and B and C are likely to be aligned. Only then is the library looked for that
+/// multiplies so.
+bool considers_dense(const problem& p, const plan_options& options);
 
 /// The heights at which the matrix has to be analysed to decide among `kernels`.
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options);

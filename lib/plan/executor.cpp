@@ -126,8 +126,8 @@ void executor<T>::multiply_whole(const stored& a, factor alpha, const T* b, bool
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
   for (std::int64_t k = 0; k < count; k += kernels::max_members) {
     const std::int64_t members = std::min(count - k, kernels::max_members);
-    multiply(a, alpha, b + k * b_stride, strides, beta, member(c, k, c_stride), nullptr, {members, b_stride, c_stride},
-             run.stream);
+    multiply(a, alpha, b + k * b_stride, strides, beta, member(c, k, c_stride), nullptr, nullptr,
+             {members, b_stride, c_stride}, run.stream);
   }
 }
 
@@ -148,6 +148,7 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
   T* const packed = reinterpret_cast<T*>(workspace.data());
   T* const turned = packed + most.members * layout_.packed_values(most.cols);
   auto* const partials = reinterpret_cast<scalar_of<T>*>(turned + most.members * layout_.turned_values(most.cols));
+  std::byte* const spare = workspace.data() + layout_.spare_offset();
   const std::int64_t packed_stride = b_stride != 0 ? layout_.packed_values(most.cols) : 0;  // one B is packed once
   const std::int64_t turned_stride = layout_.turned_values(most.cols);
 
@@ -167,7 +168,7 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
       if (turns && reads_c) pack(how_, c_slab.data, c.ld, c.rows, width, turned, most.cols, each, run.stream);
       multiply(
           a, alpha, b_slab, packs ? b_strides{most.cols, 1, most.cols} : b_strides{strides.row, strides.col, width},
-          beta, turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials,
+          beta, turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials, spare,
           {members, packs ? packed_stride : b_stride, turns ? turned_stride : c_stride, layout_.partial_values(width)},
           run.stream);
       if (turns) unpack(how_, turned, most.cols, c_slab, each, run.stream);
@@ -177,8 +178,8 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
 
 template <number T>
 void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
-                           const dense_view<T>& c, scalar_of<T>* partials, const kernels::batch_strides& batch,
-                           cuda_stream stream) const {
+                           const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare,
+                           const kernels::batch_strides& batch, cuda_stream stream) const {
   const kernels::launch_env env{threads_for(c), stream, how_.ctx.device().num_multiprocessors};
   forms::dense_side<T> product{b,
                                strides.row,
@@ -193,7 +194,9 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
                                alpha.pointer(),
                                beta.pointer(),
                                partials,
-                               batch};
+                               batch,
+                               spare,
+                               spare != nullptr ? layout_.spare_bytes() : 0};
   const kernel_info& kernel = how_.facts.kernel;
   const auto start = [&] {
     core::check_launch(how_.ctx.state(), a.start(how_.kernel->launch, product, env), kernel.name.c_str());

@@ -70,7 +70,7 @@ class executor {
   void multiply_in_slabs(const stored& a, factor alpha, const dense_view<const T>& b, bool reads_b, bool packs,
                          const b_strides& strides, factor beta, const dense_view<T>& c, const run_options& run) const;
   void multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
-                const dense_view<T>& c, scalar_of<T>* partials, const kernels::batch_strides& batch,
+                const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare, const kernels::batch_strides& batch,
                 cuda_stream stream) const;
   int threads_for(const dense_view<T>& c) const;
 

@@ -1,5 +1,7 @@
 #include "lib/plan/explain.hpp"
 
+#include <algorithm>
+
 #include "bcsc/analysis.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
@@ -20,6 +22,11 @@ std::string explain_form(const recipe& how) {
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
     case kernels::operand_form::mma_tiles:
       return core::format("MMA tiles of 8 x 8, made from BCSC of {}", blocks);
+    case kernels::operand_form::dense:
+      return core::format(
+          "dense, with its zeros ({:.0f} % of the values)",
+          100 * (1 - static_cast<double>(facts.nnz) /
+                         std::max(1.0, static_cast<double>(facts.rows) * static_cast<double>(facts.cols))));
     case kernels::operand_form::compact:
       break;
   }

@@ -1,7 +1,9 @@
 #include "lib/plan/recipe.hpp"
 
+#include "bcsc_config.h"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
+#include "kernels/cuda/dense_library.hpp"
 
 namespace bcsc::plan {
 
@@ -22,22 +24,28 @@ recipe::recipe(const context& where, const plan_options& wanted, value_type of)
 
 problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
   static const core::cpu_caches caches = core::find_cpu_caches();
-  return {.where = ctx.kind(),
-          .type = type,
-          .rows = rows,
-          .inner = inner,
-          .nnz = nnz,
-          .cols = options.cols,
-          .index_bits = index_bits_for(rows, inner, nnz),
-          .deterministic = options.deterministic,
-          .b_is_col_major = options.b_layout == layout::col_major,
-          .max_shared_bytes = ctx.device().shared_bytes_per_block,
-          .num_multiprocessors = ctx.device().num_multiprocessors,
-          .caches = caches};
+  problem p{.where = ctx.kind(),
+            .type = type,
+            .rows = rows,
+            .inner = inner,
+            .nnz = nnz,
+            .cols = options.cols,
+            .index_bits = index_bits_for(rows, inner, nnz),
+            .deterministic = options.deterministic,
+            .b_is_col_major = options.b_layout == layout::col_major,
+            .max_shared_bytes = ctx.device().shared_bytes_per_block,
+            .num_multiprocessors = ctx.device().num_multiprocessors,
+            .caches = caches};
+#if BCSC_WITH_CUDA
+  if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
+#endif
+  return p;
 }
 
 bool recipe::reads_in_place(std::int64_t n) const {
   if (!packs_b() || n < 2) return false;
+  // A dense product reads either layout equally fast.
+  if (kernel->form == kernels::operand_form::dense) return options.expert.reading != col_major_b::packed;
   return options.expert.reading == col_major_b::in_place ? kernel->info.strided_cols > 0 : in_place.contains(n);
 }
 

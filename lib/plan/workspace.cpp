@@ -35,13 +35,17 @@ workspace_layout<T>::workspace_layout(const recipe& how, const forms::partial_su
     slab_cols_ = std::min(slab_cols_, std::max<std::int64_t>(1, bound / bytes_for(n_tile_)) * n_tile_);
   }
   const std::int64_t one_member = bytes_for(slab_cols_);
-  bytes_ = static_cast<std::size_t>(one_member * std::clamp<std::int64_t>(bound / one_member, 1, options.batch));
+  const std::int64_t needed = one_member * std::clamp<std::int64_t>(bound / one_member, 1, options.batch);
+  const std::int64_t aligned = core::ceil_div(needed, workspace_alignment) * workspace_alignment;
+  const bool has_spare = partials.spare_bytes > 0 && aligned <= bound - partials.spare_bytes;
+  spare_offset_ = has_spare ? aligned : needed;
+  bytes_ = static_cast<std::size_t>(spare_offset_ + (has_spare ? partials.spare_bytes : 0));
 }
 
 template <number T>
 typename workspace_layout<T>::slab workspace_layout<T>::largest(std::int64_t cols, std::int64_t count) const {
   const std::int64_t width = std::min(slab_cols_, padded(cols));
-  const std::int64_t fit = static_cast<std::int64_t>(bytes_) / bytes_for(width);
+  const std::int64_t fit = spare_offset_ / bytes_for(width);
   return {width, std::clamp<std::int64_t>(fit, 1, std::min(count, kernels::max_members))};
 }
 

@@ -17,7 +17,7 @@ inline constexpr std::int64_t workspace_alignment = 256;
 /// What lies in a product's workspace: B made row-major, C made row-major until it is turned, partial sums; each for
 /// `members` members of a batch and `cols` columns. What does not fit is multiplied in slabs of columns and members.
 ///
-///     [packed B of each member][turned C of each member][partial sums of each member]
+///     [packed B of each member][turned C of each member][partial sums of each member][spare bytes]
 template <number T>
 class workspace_layout {
  public:
@@ -38,6 +38,10 @@ class workspace_layout {
   std::int64_t packed_values(std::int64_t width) const { return packs_ ? row_major(inner_, width) : 0; }
   std::int64_t turned_values(std::int64_t width) const { return turns_ ? row_major(rows_, width) : 0; }
   std::int64_t partial_values(std::int64_t width) const { return partials_.values(width); }
+  /// The bytes that a product can do without (partial_sums::spare_bytes), and where they begin: none where the bound
+  /// leaves no room for them.
+  std::int64_t spare_bytes() const { return static_cast<std::int64_t>(bytes_) - spare_offset_; }
+  std::int64_t spare_offset() const { return spare_offset_; }
 
  private:
   static std::int64_t row_major(std::int64_t rows, std::int64_t width);
@@ -48,6 +52,7 @@ class workspace_layout {
   bool on_gpu_, packs_, turns_ = false;
   forms::partial_sums partials_;
   std::int64_t slab_cols_ = 0;
+  std::int64_t spare_offset_ = 0;
   std::size_t bytes_ = 0;
 };
 

@@ -1,0 +1,99 @@
+#include "kernels/forms/dense/stored.hpp"
+
+#include <limits>
+
+#include "core/checked.hpp"
+#include "core/fail.hpp"
+#include "kernels/forms/dense/dense_steps.hpp"
+
+namespace bcsc::forms {
+
+namespace {
+
+/// Values of the narrowest type in 16 bytes: rows are padded to that whatever the type, for the question whether a size
+/// is held.
+constexpr std::int64_t most_in_vector = 8;
+
+/// For a product of few columns, whose tiles would not fill a GPU: its terms are split, and the sums added up.
+constexpr std::int64_t spare_bytes = std::int64_t{16} << 20;
+
+template <class T>
+std::int64_t padded(std::int64_t cols) {
+  constexpr std::int64_t vector = 16 / sizeof(T);
+  return core::ceil_div(cols, vector) * vector;
+}
+
+}  // namespace
+
+bool dense_holds(std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (rows > most || cols > most - most_in_vector) return false;
+  return rows == 0 || core::ceil_div(cols, most_in_vector) * most_in_vector <= most / rows;
+}
+
+template <number T, index I>
+stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how) {
+  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
+    core::fail(errc::internal, "a dense matrix from CSR with 64-bit indices");
+  } else {
+    if (csr.space != memory_space::device || !dense_holds(csr.rows, csr.cols)) {
+      core::fail(errc::internal, "a dense matrix of {} x {} from CSR in {} memory", csr.rows, csr.cols,
+                 to_string(csr.space));
+    }
+    const int device = *how.device;
+    const core::gpu::device_guard guard(device);
+    stored_dense<T> made{.rows = csr.rows,
+                         .cols = csr.cols,
+                         .nnz = csr.nnz(),
+                         .ld = padded<T>(csr.cols),
+                         .row_words = core::ceil_div(csr.cols, kernels::dense_mask_bits)};
+    made.values = core::device_buffer<T>(device, made.rows * made.ld);
+    made.mask = core::device_buffer<std::uint32_t>(device, made.rows * made.row_words);
+    const row_permutation<std::int32_t> row_of(how);
+    steps::fill_dense({.rows = made.rows,
+                       .cols = made.cols,
+                       .ld = made.ld,
+                       .row_words = made.row_words,
+                       .row_ptr = csr.row_ptr.data(),
+                       .col_ind = csr.col_ind.data(),
+                       .from = csr.values.data(),
+                       .row_of = row_of.data(),
+                       .values = made.values.data(),
+                       .mask = made.mask.data()},
+                      static_cast<int>(sizeof(T)));
+    core::gpu::synchronize();
+    return made;
+  }
+}
+
+// As a stream of rows has it: row blocks of one row, whose non-empty columns are the entries.
+template <class T>
+stored_facts stored_dense<T>::facts() const {
+  return {nnz, static_cast<std::int64_t>(values.bytes() + mask.bytes()), rows};
+}
+
+template <class T>
+partial_sums stored_dense<T>::partials() const {
+  return {.rows = rows, .spare_bytes = spare_bytes};
+}
+
+template <class T>
+int stored_dense<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
+                           const kernels::launch_env& env) const {
+  const kernels::dense_operand<T> a{
+      rows, cols, nnz, ld, values.data(), row_words, mask.data(), product.partials, product.spare, product.spare_bytes};
+  const auto args = with_operand(a, product);
+  return launch(&args, env);
+}
+
+#define BCSC_INSTANTIATE(T)                                                              \
+  template struct stored_dense<T>;                                                       \
+  template stored_dense<T> make_dense(const csr_view<T, std::int32_t>&, const storing&); \
+  template stored_dense<T> make_dense(const csr_view<T, std::int64_t>&, const storing&);
+BCSC_INSTANTIATE(float)
+BCSC_INSTANTIATE(double)
+BCSC_INSTANTIATE(half)
+BCSC_INSTANTIATE(bfloat16)
+#undef BCSC_INSTANTIATE
+
+}  // namespace bcsc::forms

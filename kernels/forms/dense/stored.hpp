@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/buffer.hpp"
+#include "kernels/forms/dense/operand.hpp"
+#include "kernels/forms/storing.hpp"
+
+namespace bcsc::forms {
+
+/// Whether a matrix of this size is stored with its zeros: fewer than 2^31 values with the padding of its rows.
+bool dense_holds(std::int64_t rows, std::int64_t cols);
+
+/// A with its zeros, on a GPU.
+template <class T>
+struct stored_dense {
+  std::int64_t rows = 0, cols = 0, nnz = 0, ld = 0, row_words = 0;
+  core::device_buffer<T> values;
+  core::device_buffer<std::uint32_t> mask;
+
+  stored_facts facts() const;
+  /// Sums that are looked at before they are added to C, and what a library may split a product in.
+  partial_sums partials() const;
+  int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
+};
+
+/// From CSR on how.device, of a size for which dense_holds().
+template <number T, index I>
+stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how);
+
+}  // namespace bcsc::forms

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+
+#include "bcsc/registry.hpp"
+
+/// What a product with A's zeros takes on a GPU. It depends on sizes alone, so a few measured constants say what the
+/// terms and neighbours of sparse products say of those.
+namespace bcsc::plan {
+
+/// Of one config of `gemm`: us.
+struct dense_costs {
+  value_type type;
+  bool rounds_values;
+  std::int64_t columns;  ///< N counts in whole multiples of these
+  double once;           ///< starting, and the look at the sums
+  double gflop;          ///< a billion operations, zeros and all
+  double mb;             ///< a million bytes of A, B and C
+  double inner;          ///< a thousand columns of A: what a tile takes one after the other
+};
+
+/// Fitted to an H200, where they err by 11 to 13 % (docs/history, 57).
+inline constexpr dense_costs measured_dense_costs[] = {
+    {value_type::fp32, false, 64, 9.75, 18.6, 0.268, 5.10}, {value_type::fp32, true, 64, 8.94, 2.05, 0.155, 2.49},
+    {value_type::fp64, false, 16, 8.47, 16.0, 0.057, 2.46}, {value_type::fp16, false, 64, 10.4, 1.057, 0, 0.406},
+    {value_type::bf16, false, 64, 10.4, 1.057, 0, 0.406},
+};
+
+/// C of rows x cols from A of rows x inner by a config of `gemm`.
+inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols, const kernel_info& kernel) {
+  const auto costs = std::ranges::find_if(measured_dense_costs, [&](const dense_costs& c) {
+    return c.type == kernel.type && c.rounds_values == kernel.rounds_values;
+  });
+  const auto number = [](std::int64_t n) { return static_cast<double>(n); };
+  const double m = number(rows), k = number(inner), n = number(cols);
+  const double gflop = 2e-9 * m * k * std::ceil(n / number(costs->columns)) * number(costs->columns);
+  const double mb = 1e-6 * static_cast<double>(size_of(kernel.type)) * (m * k + k * n + 2 * m * n);
+  // All that was measured fits L2; what does not comes from memory, at some 4 TB/s.
+  constexpr double l2_mb = 50, us_a_mb_from_memory = 0.25;
+  return 1e-6 * (costs->once + costs->gflop * gflop + costs->mb * mb + 1e-3 * costs->inner * k +
+                 us_a_mb_from_memory * std::max(0.0, mb - l2_mb));
+}
+
+}  // namespace bcsc::plan

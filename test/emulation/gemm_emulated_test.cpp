@@ -1,0 +1,215 @@
+// The dense product on the emulated GPU: the form as the device makes it, and what is ours of the kernel, around a
+// library that multiplies zeros as any would. Exact on small integers, non-finite values by stored entries alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "bcsc/convert.hpp"
+#include "kernels/cuda/gemm.cuh"
+#include "kernels/forms/dense/dense_kernels.cuh"
+#include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_product.hpp"
+#include "test/support/nonfinite.hpp"
+
+namespace bcsc::kernels::cuda {
+
+namespace {
+
+/// Row by row and with every zero; unlike the real one it looks at what it is told of the leading dimensions.
+template <class T, class C>
+int multiply_all(const dense_product& p) {
+  const auto element = [](const dense_side_of_product& m, std::int64_t i, std::int64_t j) {
+    return static_cast<scalar_of<T>>(static_cast<const T*>(m.data)[m.row_major ? i * m.ld + j : i + j * m.ld]);
+  };
+  const bool fits = p.a.row_major && p.a.ld >= p.inner && p.b.ld >= (p.b.row_major ? p.cols : p.inner) &&
+                    p.c_ld >= (p.c_row_major ? p.cols : p.rows);
+  if (!fits) return cudaErrorInvalidValue;
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    for (std::int64_t j = 0; j < p.cols; ++j) {
+      scalar_of<T> sum{0};
+      for (std::int64_t k = 0; k < p.inner; ++k) sum += element(p.a, i, k) * element(p.b, k, j);
+      static_cast<C*>(p.c)[p.c_row_major ? i * p.c_ld + j : i + j * p.c_ld] =
+          static_cast<C>(static_cast<scalar_of<T>>(p.alpha) * sum);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+std::string ready_dense_library(int) { return {}; }
+
+int multiply_dense(const dense_product& p, CUstream_st*) {
+  switch (p.type) {
+    case value_type::fp64:
+      return multiply_all<double, double>(p);
+    case value_type::fp16:
+      return p.c_type == p.type ? multiply_all<half, half>(p) : multiply_all<half, float>(p);
+    case value_type::bf16:
+      return p.c_type == p.type ? multiply_all<bfloat16, bfloat16>(p) : multiply_all<bfloat16, float>(p);
+    default:
+      return multiply_all<float, float>(p);
+  }
+}
+
+}  // namespace bcsc::kernels::cuda
+
+namespace bcsc::test {
+namespace {
+
+using kernels::tables::gemm;
+constexpr auto launchers = emulated_launchers<gemm>();
+
+template <class T>
+struct dense_form {
+  std::int64_t ld, row_words;
+  std::vector<T> values;
+  std::vector<std::uint32_t> mask;
+};
+
+/// From the entries one by one; values that nobody wrote would be -1.
+template <class T>
+dense_form<T> dense_of(const sparse_case& a) {
+  constexpr std::int64_t vector = 16 / sizeof(T);
+  const std::int64_t ld = (a.cols + vector - 1) / vector * vector, words = (a.cols + 31) / 32;
+  dense_form<T> f{ld, words, std::vector<T>(static_cast<std::size_t>(a.rows * ld), T(0)),
+                  std::vector<std::uint32_t>(static_cast<std::size_t>(a.rows * words), 0)};
+  for (const triplet& e : a.entries) {
+    f.values[static_cast<std::size_t>(e.row * ld + e.col)] = static_cast<T>(e.value);
+    f.mask[static_cast<std::size_t>(e.row * words + e.col / 32)] |= 1u << (e.col % 32);
+  }
+  return f;
+}
+
+dense_setting setting_of(std::size_t k) {
+  constexpr std::int64_t widths[] = {1, 2, 7, 8, 16, 31, 32, 33, 64};
+  test_random random(9000 + k);
+  dense_setting s = draw_dense(random, one_of(random, widths), true);
+  if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
+  return s;
+}
+
+template <class T>
+dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T>& b, const dense_table<T>& c0,
+                   const dense_setting& s) {
+  emulated_product<T> there(s, {b}, {c0});
+  const dense_form<T> f = dense_of<T>(a);
+  there.may_read(f.values), there.may_read(f.mask);
+  // Unwritten sums are NaN.
+  std::vector<scalar_of<T>> sums(static_cast<std::size_t>(a.rows * s.n),
+                                 std::numeric_limits<scalar_of<T>>::quiet_NaN());
+  there.may_write_bytes(sums.data(), sums.size() * sizeof(sums[0]));
+  const kernels::dense_operand<T> stored{a.rows,      a.cols,        std::ssize(a.entries), f.ld,    f.values.data(),
+                                         f.row_words, f.mask.data(), sums.data(),           nullptr, 0};
+  return there.run(launchers[config], stored);
+}
+
+class every_config : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  template <class Check>
+  void with_type(Check&& check) const {
+    with_value_type(gemm::configs[GetParam()].type, [&]<class T>() { check(T{}); });
+  }
+};
+
+TEST_P(every_config, is_exact_on_small_integers) {
+  with_type([&]<class T>(T) {
+    std::size_t k = GetParam() * 7919;
+    for (const sparse_case& a : battery(values::small_integers)) {
+      if (a.rows == 0 || a.rows * a.cols > 40000) continue;  // nothing is launched; the emulated library is slow
+      for (int turn = 0; turn < 8; ++turn, ++k) {
+        const dense_setting s = setting_of(k);
+        SCOPED_TRACE(a.name + ", " + words(s));
+        const integer_product<T> task(a, s, k);
+        expect_exact<T>(task.wanted, run<T>(GetParam(), a, task.b, task.c0, s), "");
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+// Among them zeros that are stored.
+TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
+  with_type([&]<class T>(T) {
+    sparse_case a = make_case("stored zeros", 45, 130, scatter(45, 130, 900, 21), values::real, 3);
+    for (std::size_t e = 0; e < a.entries.size(); e += 7) a.entries[e].value = 0;
+    const arithmetic by{gemm::configs[GetParam()].more_terms(), 0};
+    std::size_t k = GetParam() * 611953;
+    for (const std::int64_t planted : telling_rows(a)) {
+      for (const odd kind : all_odd) {
+        const dense_setting s = setting_of(++k);
+        SCOPED_TRACE(std::string(to_string(kind)) + " in row " + std::to_string(planted) + ", " + words(s));
+        auto b = random_table<T>(a.cols, s.n, values::real, k);
+        auto c0 = random_table<T>(a.rows, s.n, values::real, k + 1);
+        if (s.alpha != 0) plant(b, planted, kind);
+        if (s.beta != 0) plant(c0, a.rows / 2, odd::nan);
+        const stored_product wanted = multiply_stored<T>(a, false, s.alpha, b, s.beta, c0, by);
+        if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
+        expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
+  with_type([&]<class T>(T) {
+    sparse_case a = make_case("scattered", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
+    dense_setting s;
+    s.n = 37;
+    for (const odd kind : all_odd) {
+      SCOPED_TRACE(to_string(kind));
+      a.entries[a.entries.size() / 2].value = static_cast<double>(odd_value<T>(kind));
+      const auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
+      const dense_table<T> c0(a.rows, s.n, std::numeric_limits<T>::quiet_NaN());
+      const arithmetic by{gemm::configs[GetParam()].more_terms(), 0};
+      const stored_product wanted = multiply_stored<T>(a, false, 1, b, 0, c0, by);
+      expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
+    }
+  });
+}
+
+TEST(gemm_configs, refuse_a_batch) {
+  kernels::dense_args<float> args{};
+  args.batch.count = 2;
+  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::Range(std::size_t{0}, gemm::configs.size()),
+                         [](const auto& info) {
+                           std::string name = gemm::configs[info.param].label();
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+/// Every value and every word of the mask is written, in the order of C's rows, the padding with zeros.
+template <class T, class Value>
+void check_form(const sparse_case& a, bool permuted) {
+  SCOPED_TRACE(a.name + (permuted ? ", permuted" : ""));
+  const auto row_of = permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
+  const dense_form<T> wanted = dense_of<T>(a);
+  const auto csr = csr_of<T>(permuted ? with_rows(a, row_of) : a);
+  const auto v = csr.view();
+  std::vector<T> values(wanted.values.size(), T(-1));
+  std::vector<std::uint32_t> mask(wanted.mask.size(), 0xabababab);
+  const forms::steps::dense_word_body<Value> body{{a.rows, a.cols, wanted.ld, wanted.row_words, v.row_ptr.data(),
+                                                   v.col_ind.data(), v.values.data(),
+                                                   permuted ? row_of.data() : nullptr, values.data(), mask.data()}};
+  for (std::int64_t k = a.rows * wanted.row_words; k-- > 0;) body(k);
+  EXPECT_EQ(mask, wanted.mask);
+  EXPECT_TRUE(values.empty() || std::memcmp(values.data(), wanted.values.data(), values.size() * sizeof(T)) == 0);
+}
+
+TEST(dense_form, holds_every_value_and_every_zero) {
+  for (const sparse_case& a : battery(values::real)) {
+    for (const bool permuted : {false, true}) {
+      check_form<float, std::uint32_t>(a, permuted);
+      check_form<double, std::uint64_t>(a, permuted);
+      check_form<half, std::uint16_t>(a, permuted);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bcsc::test
