@@ -17,7 +17,6 @@
 #include "bcsc/plan.hpp"
 #include "bcsc/tune.hpp"
 #include "kernels/forms/compact/locality.hpp"
-#include "lib/plan/dense_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
@@ -345,79 +344,6 @@ TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
   for (const auto& k : plan::registry()) built += k.info.rounds_values && k.launch != nullptr ? 1 : 0;
   EXPECT_EQ(count(plan::allowed(p, {})), 0);
   EXPECT_EQ(count(plan::allowed(p, {.compute = compute_class::tf32})), built);
-}
-
-TEST(choice, looks_for_dense_products_only_where_they_may_win) {
-  const plan::problem nearly_dense{.where = backend::cuda,
-                                   .type = value_type::fp16,
-                                   .rows = 2048,
-                                   .inner = 2048,
-                                   .nnz = 2048 * 2048 / 32,
-                                   .cols = 128};
-  const auto with = [&](auto change) {
-    plan::problem p = nearly_dense;
-    change(p);
-    return p;
-  };
-  EXPECT_TRUE(plan::considers_dense(nearly_dense, {}));
-  EXPECT_TRUE(plan::considers_dense(nearly_dense, {.expert = {.kernel = "gemm-f16"}}));
-  EXPECT_FALSE(plan::considers_dense(nearly_dense, {.expert = {.kernel = "mma"}}));
-  const plan::problem not_dense[] = {with([](auto& p) { --p.nnz; }),
-                                     with([](auto& p) { p.cols = 15; }),
-                                     with([](auto& p) { p.cols = 100; }),
-                                     with([](auto& p) { p.where = backend::cpu; }),
-                                     with([](auto& p) { p.b_is_col_major = true, p.inner = 2047; }),
-                                     with([](auto& p) { p.rows = p.inner = 32768, p.nnz = p.rows * p.inner; })};
-  for (const plan::problem& p : not_dense) EXPECT_FALSE(plan::considers_dense(p, {})) << &p - not_dense;
-  // By name whatever the numbers say, but for those that the form does not hold.
-  const plan_options by_name{.expert = {.kernel = "gemm"}};
-  EXPECT_TRUE(plan::considers_dense(not_dense[0], by_name));
-  EXPECT_TRUE(plan::considers_dense(with([](auto& p) { p.rows = 1 << 20, p.inner = 2040; }), by_name));
-  EXPECT_FALSE(plan::considers_dense(with([](auto& p) { p.rows = 1 << 20, p.inner = 2048; }), by_name));
-  EXPECT_FALSE(plan::considers_dense(with([](auto& p) { p.index_bits = 64; }), by_name));
-}
-
-TEST(choice, takes_dense_products_only_with_their_library) {
-  plan::problem p{.where = backend::cuda,
-                  .type = value_type::fp16,
-                  .rows = 2048,
-                  .inner = 2048,
-                  .nnz = 1677887,
-                  .cols = 512,
-                  .max_shared_bytes = 1 << 20,
-                  .num_multiprocessors = 132,
-                  .no_dense_library = "libcublasLt.so.13: not there"};
-  const auto holds_gemm = [](const auto& kernels) {
-    return std::ranges::any_of(kernels, [](const auto* k) { return k->info.algorithm == "gemm"; });
-  };
-  EXPECT_FALSE(holds_gemm(plan::allowed(p, {})));
-  EXPECT_FALSE(holds_gemm(plan::allowed(p, {.expert = {.kernel = "gemm"}})));
-  try {
-    plan::candidates(p, {.expert = {.kernel = "gemm"}});
-    FAIL() << "a kernel without its library";
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), errc::no_such_kernel);
-    EXPECT_NE(std::string(e.what()).find("libcublasLt.so.13"), std::string::npos) << e.what();
-  }
-  p.no_dense_library.clear();
-  const bool is_built = std::ranges::any_of(
-      plan::registry(), [](const auto& k) { return k.info.algorithm == "gemm" && k.launch != nullptr; });
-  EXPECT_EQ(holds_gemm(plan::allowed(p, {})), is_built);
-  EXPECT_EQ(holds_gemm(plan::allowed(p, {.expert = {.kernel = "gemm"}})), is_built);
-}
-
-// Networks on an H200 (docs/history, 57): us of the dense product against the fastest sparse one's.
-TEST(choice, predicts_when_zeros_are_worth_multiplying) {
-  const auto dense_us = [](const char* name, std::int64_t size, std::int64_t cols) {
-    const auto all = kernel_table();
-    const auto kernel = std::ranges::find(all, name, &kernel_info::name);
-    return 1e6 * plan::dense_seconds(size, size, cols, *kernel);
-  };
-  EXPECT_NEAR(dense_us("gemm-f16", 4096, 512), 30, 6);
-  EXPECT_NEAR(dense_us("gemm-bf16", 2048, 128), 15, 4);
-  EXPECT_NEAR(dense_us("gemm-f32", 4096, 512), 355, 40);
-  EXPECT_NEAR(dense_us("gemm-tf32", 2048, 512), 25, 6);
-  EXPECT_NEAR(dense_us("gemm-f64", 4096, 128), 89, 18);
 }
 
 /// The row that is chosen of all rows of `type`, whether it is in this build or not.
