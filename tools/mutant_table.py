@@ -104,6 +104,7 @@ ROWWISE = "kernels/cuda/rowwise.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 MMA = "kernels/cuda/mma.cuh"
 MMA_SOURCE = "kernels/cuda/mma/source.cuh"
+MMA_SUM = "kernels/cuda/mma/sum_pieces.cuh"
 MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
 GEMM = "kernels/cuda/gemm.cuh"
 DENSE_KERNELS = "kernels/forms/dense/dense_kernels.cuh"
@@ -452,9 +453,9 @@ MUTANTS = [
            "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_ROWWISE),
     Mutant("early-mma", MMA, "  wait_for_previous();\n  let_next_begin();\n  if (const mma_place at = place(); at.lies",
            "  if (const mma_place at = place(); at.lies", EMULATED_MMA),
-    Mutant("early-mma-sum", MMA,
-           "  wait_for_previous();\n  let_next_begin();\n  const scalars<scalar_of<T>> by = read_scalars(args);\n",
-           "  const scalars<scalar_of<T>> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n",
+    Mutant("early-mma-sum", MMA_SUM,
+           "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
+           "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n",
            EMULATED_MMA),
     Mutant("early-scatter", SCATTER, "kernel before has written\n      wait_for_previous();\n",
            "kernel before has written\n", EMULATED_SCATTER),

@@ -12,6 +12,7 @@
 #include "kernels/cuda/mma/shape.cuh"
 #include "kernels/cuda/mma/source.cuh"
 #include "kernels/cuda/mma/stored_entries.cuh"
+#include "kernels/cuda/mma/sum_pieces.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/forms/mma_tiles/layout.hpp"
 #include "kernels/forms/mma_tiles/operand.hpp"
@@ -130,30 +131,6 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-/// Adds up the row blocks that were multiplied in pieces: one thread block per row, the slots in order.
-template <class T>
-__global__ void __launch_bounds__(128)
-    mma_sum_kernel(const __grid_constant__ mma_tiles_args<T> args, std::int64_t num_rows) {
-  wait_for_previous();
-  let_next_begin();
-  const scalars<scalar_of<T>> by = read_scalars(args);
-  const scalar_of<T>* const partial = of_member(args.a.partial, args.batch.partials);
-  T* const c = of_member(args.c, args.batch.c);
-  for (std::int64_t index = blockIdx.x; index < num_rows; index += gridDim.x) {
-    const forms::mma_tiles_sum sum = args.a.sums[index / args.a.height];
-    const std::int64_t m = index % args.a.height;
-    if (m >= sum.num_rows) continue;
-    const std::int64_t row = args.a.row_of != nullptr ? args.a.row_of[sum.first_row + m] : sum.first_row + m;
-    for (std::int64_t n = threadIdx.x; n < args.n; n += blockDim.x) {
-      scalar_of<T> total{0};
-      for (std::int64_t slot = sum.first_slot; slot < sum.first_slot + sum.num_slots; ++slot) {
-        total += partial[(slot * args.a.height + m) * args.n + n];
-      }
-      store(c + row * args.c_row_stride + n * args.c_col_stride, by, total);
-    }
-  }
-}
-
 /// The offset of a row of B is one 32-bit multiplication.
 template <class T>
 inline constexpr std::int64_t max_mma_ld = 2147483647 / static_cast<std::int64_t>(sizeof(T));
@@ -195,10 +172,7 @@ struct implementation<tables::mma> {
     if (spmm.a.height != config.tile_rows()) return cudaErrorInvalidValue;
     const int started = std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T> ? start_far_rows(spmm, env)
                                                                               : start_slabs<Index>(spmm, env);
-    if (started != cudaSuccess || spmm.a.num_sums == 0) return started;
-    const std::int64_t rows = spmm.a.num_sums * spmm.a.height;
-    return start(begins::while_previous_ends, &mma_sum_kernel<T>, grid_of(rows, spmm.batch), dim3(128), 0, env.stream,
-                 spmm, rows);
+    return started != cudaSuccess ? started : start_sum_of_pieces(spmm, env);
   }
 
  private:

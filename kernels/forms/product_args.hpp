@@ -11,11 +11,12 @@ namespace bcsc::kernels {
 
 /// The form of A that an algorithm reads.
 enum class operand_form {
-  compact,     ///< compact BCSC (bcsc_operand), of any m_block
-  row_slices,  ///< rows side by side, on the CPU (kernels/forms/row_slices/operand.hpp)
-  row_stream,  ///< a stream of pieces of rows (kernels/forms/row_stream/operand.hpp)
-  mma_tiles,   ///< for the tensor cores (kernels/forms/mma_tiles/operand.hpp), of the config's own m_block
-  dense,       ///< with its zeros (kernels/forms/dense/operand.hpp)
+  compact,       ///< compact BCSC (bcsc_operand), of any m_block
+  row_slices,    ///< rows side by side, on the CPU (kernels/forms/row_slices/operand.hpp)
+  row_stream,    ///< a stream of pieces of rows (kernels/forms/row_stream/operand.hpp)
+  mma_tiles,     ///< for the tensor cores (kernels/forms/mma_tiles/operand.hpp), of the config's own m_block
+  staged_tiles,  ///< the same, in pieces for thread blocks rather than for warps
+  dense,         ///< with its zeros (kernels/forms/dense/operand.hpp)
 };
 
 /// Several products of one A, started at once: distances in elements from what one member has to what the next has.

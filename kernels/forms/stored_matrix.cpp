@@ -66,6 +66,7 @@ void stored_matrix<T>::take(const csr_view<T, I>& csr, const storing& how) {
       form_ = make_row_stream(csr, how);
       return;
     case kernels::operand_form::mma_tiles:
+    case kernels::operand_form::staged_tiles:
       form_ = make_mma_tiles(csr, how);
       return;
     case kernels::operand_form::dense:

@@ -21,6 +21,7 @@ std::string explain_form(const recipe& how) {
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
     case kernels::operand_form::mma_tiles:
+    case kernels::operand_form::staged_tiles:
       return core::format("MMA tiles of 8 x 8, made from BCSC of {}", blocks);
     case kernels::operand_form::dense:
       return core::format(

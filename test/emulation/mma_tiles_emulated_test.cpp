@@ -35,7 +35,7 @@ class mma_tiles_emulated : public ::testing::TestWithParam<sparse_case> {};
 TEST_P(mma_tiles_emulated, are_equal_to_the_hosts) {
   const sparse_case& a = GetParam();
   std::uint64_t turn = 0;
-  for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64}) {
+  for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
     for (const std::int64_t max_groups : {0, 1, 3}) {
       const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
       const compact_options blocks{.m_block = m_block,

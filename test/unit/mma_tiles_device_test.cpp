@@ -55,7 +55,7 @@ TEST_P(mma_tiles_device, are_equal_to_the_hosts) {
   const csr_matrix<double> a = csr_of<double>(GetParam());
   const csr_matrix<float> single = cast<float, std::int32_t>(a);
   int turn = 0;
-  for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64}) {
+  for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
     for (const std::int64_t max_groups : {0, 1, 3}) {
       const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows(), m_block) : std::vector<std::int64_t>{};
       const compact_options blocks{.m_block = m_block,
@@ -91,7 +91,7 @@ TEST(mma_tiles_on_device, names_what_it_cannot_take) {
     return errc::internal;
   };
   const csr_matrix<float> a = csr_of<float>(battery(values::real).back());
-  const auto small = to_compact(a, {.m_block = 8}), high = to_compact(a, {.m_block = 65});
+  const auto small = to_compact(a, {.m_block = 8}), high = to_compact(a, {.m_block = 129});
   EXPECT_EQ(code_of(small.view(), {}), errc::wrong_memory_space);
   compact_bcsc_view<float> there = small.view();
   there.space = memory_space::device;

@@ -87,7 +87,7 @@ void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool na
 
   EXPECT_EQ(f.rows, a.rows);
   EXPECT_EQ(f.cols, a.cols);
-  EXPECT_EQ(f.height, m_block <= 8 ? 8 : m_block <= 16 ? 16 : m_block <= 32 ? 32 : 64);
+  EXPECT_EQ(f.height, m_block <= 8 ? 8 : m_block <= 16 ? 16 : m_block <= 32 ? 32 : m_block <= 64 ? 64 : 128);
 
   std::map<position, T> wanted;
   for (const triplet& e : a.entries) wanted[{e.row, e.col}] = static_cast<T>(e.value);
@@ -148,7 +148,7 @@ TEST(mma_tiles, hold_the_matrix) {
   for (const sparse_case& a : battery(values::small_integers)) {
     if (a.name == "explicit_zeros") continue;  // below
     std::uint64_t turn = 0;
-    for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64}) {
+    for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
       for (const std::int64_t max_groups : {0, 1, 3}) {
         const bool own_heights = turn % 2 == 1, narrow = turn % 3 == 0;
         const std::int64_t dense_from = turn % 4 == 3 ? 3 : 0;
@@ -189,7 +189,7 @@ TEST(mma_tiles, have_no_tiles_for_rows_without_entries) {
 }
 
 TEST(mma_tiles, refuse_what_they_cannot_hold) {
-  const auto compact = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 65});
+  const auto compact = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 129});
   EXPECT_THROW(forms::to_mma_tiles(compact.view()), error);
   const auto small = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 8});
   EXPECT_THROW(forms::to_mma_tiles(small.view(), {-1}), error);

@@ -85,14 +85,14 @@ __device__ mma_destination<scalar_of<T>> place_in_slot(const mma_tiles_args<T>& 
 }
 
 template <class T, class Shape>
-__device__ void store_sums(const mma_destination<T>& to, const typename Shape::sums& sums) {
+__device__ void store_sums(const mma_destination<T>& to, const mma_place& at, const typename Shape::sums& sums) {
   constexpr int vector = Shape::vector;
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int part = 0; part < Shape::parts; ++part) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int m = 8 * part + 2 * (lane % 4) + i;
+      const int m = 8 * (at.first_part + at.part_step * part) + 2 * (lane % 4) + i;
       if (m >= to.num_rows) continue;
       T* row = to.row(m);
 #pragma unroll
@@ -123,11 +123,11 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
     if (item.slot < 0) {
       auto to = place_in_c(args, at, item, num_cols);
       to.by_vector = takes_vectors<Shape::vector>(to);
-      store_sums<T, Shape>(to, sums);
+      store_sums<T, Shape>(to, at, sums);
     } else {
       auto to = place_in_slot(args, at, item, num_cols);
       to.by_vector = takes_vectors<Shape::vector>(to);
-      store_sums<scalar_of<T>, Shape>(to, sums);
+      store_sums<scalar_of<T>, Shape>(to, at, sums);
     }
   } else {
     mma_destination<T> to;
@@ -137,7 +137,7 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
       to = place_in_slot(args, at, item, num_cols);
     }
     to.by_vector = takes_vectors<Shape::vector>(to);
-    store_sums<T, Shape>(to, sums);
+    store_sums<T, Shape>(to, at, sums);
   }
 }
 

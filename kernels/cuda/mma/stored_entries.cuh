@@ -73,6 +73,7 @@ __device__ void deliver_stored(const mma_tiles_args<T>& args, const mma_place& a
   const T* const b = of_member(args.b, args.batch.b) + at.first_col * args.b_col_stride;
 #pragma unroll 1
   for (int m = 0; m < item.num_rows; ++m) {
+    if (!at.has_row(m)) continue;
 #pragma unroll 1
     for (int n = static_cast<int>(threadIdx.x) % 32; n < to.num_cols; n += 32) {
       const auto sum = reads_a ? multiply_stored(args, item, m, b + n * args.b_col_stride) : scalar_of<T>{0};

@@ -5,10 +5,10 @@
 /// MMA tiles: the form of A that the tensor cores multiply. It is made once (kernels/forms/mma_tiles/mma_tiles.hpp) and
 /// read by the kernels (kernels/forms/mma_tiles/operand.hpp); what both have to know is here.
 ///
-/// Row blocks of up to 64 consecutive rows; in each, the non-empty columns in groups of 8, best ordered by which of the
-/// block's 8-row parts they reach. A group has its 8 column numbers and, for each 8-row part that one of them reaches,
-/// a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 64 rows of A, while
-/// only the zeros of 8 x 8 tiles are multiplied.
+/// Row blocks of up to 128 consecutive rows; in each, the non-empty columns in groups of 8, best ordered by which of
+/// the block's 8-row parts they reach. A group has its 8 column numbers and, for each 8-row part that one of them
+/// reaches, a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 128 rows of
+/// A, while only the zeros of 8 x 8 tiles are multiplied.
 ///
 /// The last group of a row block is padded with its last column and zeros in the tiles: B is then read where the block
 /// reads it anyway, and no kernel has to test.
@@ -20,7 +20,7 @@ namespace bcsc::forms {
 inline constexpr int mma_tile_rows = 8;     ///< of a tile
 inline constexpr int mma_tile_columns = 8;  ///< of a group
 inline constexpr int mma_tile_values = mma_tile_rows * mma_tile_columns;
-inline constexpr int max_mma_tile_parts = 8;  ///< 8-row parts of a row block
+inline constexpr int max_mma_tile_parts = 16;  ///< 8-row parts of a row block
 
 /// Behind the groups' tiles lies one more, which may be read for a part without a tile.
 inline constexpr int spare_tiles = 1;
@@ -32,7 +32,7 @@ struct alignas(8) mma_tiles_group {
   std::uint32_t parts;
 };
 
-/// What one warp multiplies: a row block, or a piece of one that has many groups.
+/// What one warp, or one thread block, multiplies: a row block, or a piece of one that has many groups.
 struct alignas(16) mma_tiles_item {
   std::int32_t first_group, end_group;
   std::int32_t first_row;

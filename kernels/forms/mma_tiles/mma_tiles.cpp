@@ -27,11 +27,12 @@ constexpr std::int64_t max_height = max_mma_tile_parts * mma_tile_rows;
 /// The position of `parts` in the reflected Gray code, along which one part is added or removed at a time: a group of
 /// the last columns of one set of parts and the first of the next has at most one tile too many.
 unsigned gray_rank(unsigned parts) {
+  parts ^= parts >> 8;
   parts ^= parts >> 4;
   parts ^= parts >> 2;
   return parts ^ parts >> 1;
 }
-static_assert(max_mma_tile_parts <= 8);
+static_assert(max_mma_tile_parts <= 16);
 
 /// The columns of one row block, in the order in which they go into groups.
 template <number T, index I>
@@ -48,24 +49,33 @@ class block_order {
   const std::vector<column>& of(std::int64_t block) {
     const std::int64_t first = a_.brow_ptr[at(block)], last = a_.brow_ptr[at(block) + 1];
     found_.clear();
-    std::array<std::int64_t, 1 << max_mma_tile_parts> next{};
     std::int64_t entry = a_.entry_ptr[at(block)];
     for (std::int64_t j = first; j < last; ++j) {
       column c{j, entry, 0};
       entry += a_.col_count[at(j)] + 1;
       for (std::int64_t k = c.entry; k < entry; ++k) c.parts |= 1u << a_.row_in_block[at(k)] / mma_tile_rows;
-      ++next[gray_rank(c.parts)];
       found_.push_back(c);
     }
     if (!by_parts_) return found_;
-    std::int64_t before = 0;
-    for (std::int64_t& n : next) before += std::exchange(n, before);
-    ordered_.resize(found_.size());
-    for (const column& c : found_) ordered_[at(next[gray_rank(c.parts)]++)] = c;
-    return ordered_;
+    for (int bit = 0; bit < max_mma_tile_parts && bit * mma_tile_rows < a_.m_block; bit += digit_bits) sort_by(bit);
+    return found_;
   }
 
  private:
+  static constexpr int digit_bits = 8;
+
+  /// Keeps the order of columns whose ranks have the same digit there.
+  void sort_by(int bit) {
+    const auto digit = [&](const column& c) { return gray_rank(c.parts) >> bit & ((1u << digit_bits) - 1); };
+    std::array<std::int64_t, 1 << digit_bits> next{};
+    for (const column& c : found_) ++next[digit(c)];
+    std::int64_t before = 0;
+    for (std::int64_t& n : next) before += std::exchange(n, before);
+    ordered_.resize(found_.size());
+    for (const column& c : found_) ordered_[at(next[digit(c)]++)] = c;
+    found_.swap(ordered_);
+  }
+
   const compact_bcsc_view<T, I>& a_;
   bool by_parts_;
   std::vector<column> found_, ordered_;

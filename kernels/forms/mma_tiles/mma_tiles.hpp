@@ -47,13 +47,28 @@ constexpr std::int64_t max_groups_for(std::int64_t nnzc) {
   return groups / 2000 > 16 ? groups / 2000 : 16;
 }
 
-/// The row blocks are those of `a`, of at most 64 rows; height is the least of 8, 16, 32 and 64 that holds m_block.
+/// max_groups where a thread block multiplies an item by the columns of one of `tiles` tiles of C: as many pieces as
+/// keep the multiprocessors of a GPU busy with `resident_blocks` thread blocks each, all about as long.
+constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num_row_blocks, std::int64_t tiles,
+                                             int resident_blocks) {
+  constexpr std::int64_t multiprocessors = 132;
+  constexpr std::int64_t fewest = 32;  // groups that are worth partial sums
+  const std::int64_t wanted = multiprocessors * resident_blocks;
+  const std::int64_t blocks = num_row_blocks > 0 ? num_row_blocks : 1;
+  const std::int64_t groups = (nnzc + mma_tile_columns - 1) / mma_tile_columns;
+  const std::int64_t pieces = blocks < wanted && tiles < wanted / blocks ? wanted / (blocks * tiles) : 1;
+  const std::int64_t mean = (groups + blocks * pieces - 1) / (blocks * pieces);
+  const std::int64_t most = pieces > 1 ? mean : 2 * mean;
+  return most > fewest ? most : fewest;
+}
+
+/// The row blocks are those of `a`, of at most 128 rows; height is the least of 8, 16, ..., 128 that holds m_block.
 /// Parallel; the result does not depend on the threads. Throws error{invalid_argument | size_overflow | out_of_memory |
 /// wrong_memory_space}. `a` is believed to hold its format's invariants.
 template <number T, index I>
 mma_tiles_matrix<T> to_mma_tiles(const compact_bcsc_view<T, I>& a, const mma_tiles_options& options = {});
 
-/// The least of 8, 16, 32 and 64 that holds m_block.
+/// The least of 8, 16, 32, 64 and 128 that holds m_block.
 constexpr std::int64_t height_of_mma_tiles(std::int64_t m_block) {
   std::int64_t height = mma_tile_rows;
   while (height < m_block) height *= 2;
@@ -98,7 +113,7 @@ device_mma_tiles<T> upload(int device, const mma_tiles_matrix<T>& a) {
 /// the default stream, complete on return, error{no_device} in a build without CUDA.
 ///
 /// Method: a stable radix sort of the columns by row block and the parts that they reach, sums of groups and tiles,
-/// then a warp for each group. Reads A once, writes the MMA tiles once, and waits twice for sizes. Temporary memory: 5
+/// then a warp for each group. Reads A once, writes the MMA tiles once, and waits twice for sizes. Temporary memory: 6
 /// bytes a column; 28 more, and what the sort takes, where row blocks have more than 8 rows. Throws
 /// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <number T>

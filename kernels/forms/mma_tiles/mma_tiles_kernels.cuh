@@ -24,11 +24,12 @@ using converters::steps::thread_number;
 
 /// Which place `parts` has in the reflected Gray code; kernels/forms/mma_tiles/mma_tiles.cpp says what for.
 __host__ __device__ inline unsigned gray_rank(unsigned parts) {
+  parts ^= parts >> 8;
   parts ^= parts >> 4;
   parts ^= parts >> 2;
   return parts ^ parts >> 1;
 }
-static_assert(max_mma_tile_parts <= 8);
+static_assert(max_mma_tile_parts <= 16);
 
 /// How many entries column j has, for the sums that say where they begin.
 struct column_entries {
@@ -45,7 +46,7 @@ struct column_parts_body {
   mma_tiles_job job;
   const std::int32_t* first_entry;
   int parts_bits;
-  std::uint8_t* parts;
+  std::uint16_t* parts;
   std::uint64_t* keys;
   std::int32_t* order;
   __device__ void operator()(std::int64_t j) const {
@@ -53,7 +54,7 @@ struct column_parts_body {
     for (std::int64_t k = first_entry[j]; k < first_entry[j + 1]; ++k) {
       reached |= 1u << static_cast<int>(small_at(job.row_in_block, job.index_bytes, k)) / mma_tile_rows;
     }
-    parts[j] = static_cast<std::uint8_t>(reached);
+    parts[j] = static_cast<std::uint16_t>(reached);
     if (keys == nullptr) return;
     const auto block = static_cast<std::uint64_t>(segment_of(job.brow_ptr, job.num_blocks, j));
     keys[j] = block << parts_bits | gray_rank(reached);
@@ -85,7 +86,7 @@ struct group_body {
   const std::int32_t* brow_ptr;
   std::int64_t num_blocks;
   const mma_tiles_place* before;
-  const std::uint8_t* parts;
+  const std::uint16_t* parts;
   const std::int32_t* order;  // null: each column stands at its own place
   group_columns* columns;
   mma_tiles_group* groups;
@@ -154,8 +155,9 @@ struct item_body {
   }
 };
 
-/// Warps that fill groups side by side in a thread block, and the threads of a warp that share a column.
-inline constexpr int fill_warps = 8;
+/// Warps that fill groups side by side in a thread block: as many as have room for the tiles of high row blocks.
+inline constexpr int warps_to_fill(int parts, std::size_t value_bytes) { return parts > 8 && value_bytes > 4 ? 4 : 8; }
+/// Threads of a warp that share a column.
 inline constexpr int column_lanes = 32 / mma_tile_columns;
 
 struct tile_filling {
@@ -169,13 +171,13 @@ struct tile_filling {
   std::uint64_t* masks;
 };
 
-/// Value: an unsigned integer as large as a value. Warps take the groups in turn.
-template <class Value>
-__global__ void __launch_bounds__(32 * fill_warps)
+/// Value: an unsigned integer as large as a value. Parts: of a row block at most. Warps take the groups in turn.
+template <class Value, int Parts>
+__global__ void __launch_bounds__(32 * warps_to_fill(Parts, sizeof(Value)))
     fill_tiles_kernel(const __grid_constant__ tile_filling at, std::int64_t num_groups) {
-  constexpr int max_values = max_mma_tile_parts * mma_tile_values;
-  __shared__ Value shared[fill_warps][max_values];
-  __shared__ unsigned shared_masks[fill_warps][2 * max_mma_tile_parts];  // halves: there is no OR of 64 bits
+  constexpr int fill_warps = warps_to_fill(Parts, sizeof(Value));
+  __shared__ Value shared[fill_warps][Parts * mma_tile_values];
+  __shared__ unsigned shared_masks[fill_warps][2 * Parts];  // halves: there is no OR of 64 bits
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Value* const tiles = shared[warp];
   unsigned* const masks = shared_masks[warp];

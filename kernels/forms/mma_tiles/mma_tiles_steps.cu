@@ -2,6 +2,7 @@
 #include <thrust/iterator/transform_iterator.h>
 
 #include <cub/device/device_scan.cuh>
+#include <type_traits>
 #include <utility>
 
 #include "converters/formats/device_loops.cuh"
@@ -34,8 +35,8 @@ void sum_before(int device, Each each, std::int64_t n, X* to, const char* what) 
 }
 
 /// Each column's parts; and the order of the columns, if it is not that of `job`.
-core::device_buffer<std::uint8_t> order_columns(int device, const mma_tiles_job& job, planned_mma_tiles& out) {
-  core::device_buffer<std::uint8_t> parts(device, job.nnzc);
+core::device_buffer<std::uint16_t> order_columns(int device, const mma_tiles_job& job, planned_mma_tiles& out) {
+  core::device_buffer<std::uint16_t> parts(device, job.nnzc);
   const int parts_bits = static_cast<int>(job.height / mma_tile_rows);
   if (!job.by_parts || parts_bits == 1 || job.nnzc == 0) {
     for_each(job.nnzc, column_parts_body{job, out.first_entry.data(), parts_bits, parts.data(), nullptr, nullptr},
@@ -58,7 +59,7 @@ planned_mma_tiles plan_mma_tiles(int device, const mma_tiles_job& job) {
   out.first_entry = core::device_buffer<std::int32_t>(device, job.nnzc + 1);
   sum_before(device, column_entries{job.col_count, job.index_bytes, job.nnzc}, job.nnzc, out.first_entry.data(),
              "beginnings of columns");
-  const core::device_buffer<std::uint8_t> parts = order_columns(device, job, out);
+  const core::device_buffer<std::uint16_t> parts = order_columns(device, job, out);
 
   out.before = core::device_buffer<mma_tiles_place>(device, job.num_blocks + 1);
   with_cub(
@@ -105,17 +106,25 @@ void fill_mma_tiles(const mma_tiles_job& job, const planned_mma_tiles& planned, 
                         to.col_ind,
                         to.tiles,
                         to.masks};
-  const auto start = [&](void (*kernel)(tile_filling, std::int64_t)) {
-    core::gpu::check_launch(core::start(kernel, (planned.num_groups + fill_warps - 1) / fill_warps, 32 * fill_warps, 0,
-                                        nullptr, at, planned.num_groups),
+  const auto start = [&]<class Value, int Parts>(Value, std::integral_constant<int, Parts>) {
+    constexpr int warps = warps_to_fill(Parts, sizeof(Value));
+    core::gpu::check_launch(core::start(&fill_tiles_kernel<Value, Parts>, (planned.num_groups + warps - 1) / warps,
+                                        32 * warps, 0, nullptr, at, planned.num_groups),
                             "filling of tiles");
   };
+  const auto start_of = [&]<class Value>(Value value) {
+    if (job.height <= 8 * mma_tile_rows) {
+      start(value, std::integral_constant<int, 8>{});
+    } else {
+      start(value, std::integral_constant<int, max_mma_tile_parts>{});
+    }
+  };
   if (job.value_bytes == 2) {
-    start(&fill_tiles_kernel<std::uint16_t>);
+    start_of(std::uint16_t{});
   } else if (job.value_bytes == 4) {
-    start(&fill_tiles_kernel<std::uint32_t>);
+    start_of(std::uint32_t{});
   } else {
-    start(&fill_tiles_kernel<std::uint64_t>);
+    start_of(std::uint64_t{});
   }
 }
 

@@ -10,7 +10,7 @@
 /// alone.
 namespace bcsc::forms::steps {
 
-/// A compact BCSC matrix with row blocks of at most 64 rows, and how it is laid out; device pointers.
+/// A compact BCSC matrix with row blocks of at most 128 rows, and how it is laid out; device pointers.
 struct mma_tiles_job {
   std::int64_t rows = 0, cols = 0, m_block = 1, num_blocks = 0, nnzc = 0, nnz = 0;
   std::int64_t height = 8;      ///< of the MMA tiles' row blocks

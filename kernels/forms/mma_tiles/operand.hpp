@@ -11,7 +11,7 @@ namespace bcsc::kernels {
 template <class T>
 struct mma_tiles_operand {
   std::int64_t rows, cols;  ///< below 2^31, as are the numbers of groups and tiles
-  std::int64_t height;      ///< rows of a row block, or of the highest: 8, 16, 32 or 64
+  std::int64_t height;      ///< rows of a row block, or of the highest: 8, 16, 32, 64 or 128
   std::int64_t num_items;
   const forms::mma_tiles_item* items;    ///< each row of A in one row block; a row block is one item, or several
   const forms::mma_tiles_group* groups;  ///< not read where height is 8: group g has tile g

@@ -1,6 +1,7 @@
 #include "kernels/forms/mma_tiles/stored.hpp"
 
 #include "converters/formats/device_compact.hpp"
+#include "core/checked.hpp"
 
 namespace bcsc::forms {
 
@@ -8,7 +9,12 @@ namespace {
 
 template <number T>
 stored_mma_tiles<T> tiles_of(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
-  return {.tiles = to_mma_tiles_on_device(*how.device, blocks, {.max_groups = max_groups_for(blocks.nnzc())}),
+  const std::int64_t max_groups =
+      how.form == kernels::operand_form::staged_tiles
+          ? max_staged_groups_for(blocks.nnzc(), blocks.num_row_blocks(),
+                                  core::ceil_div(how.cols, std::int64_t{how.tile_cols}), how.resident_blocks)
+          : max_groups_for(blocks.nnzc());
+  return {.tiles = to_mma_tiles_on_device(*how.device, blocks, {.max_groups = max_groups}),
           .nnzc = blocks.nnzc(),
           .num_row_blocks = blocks.num_row_blocks(),
           .row_of = row_permutation<std::int32_t>(how)};

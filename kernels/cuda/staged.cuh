@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bcsc/elements.hpp"
+#include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/mma/epilogue.cuh"
+#include "kernels/cuda/mma/place.cuh"
+#include "kernels/cuda/mma/stored_entries.cuh"
+#include "kernels/cuda/mma/sum_pieces.cuh"
+#include "kernels/cuda/staged/copies.cuh"
+#include "kernels/cuda/staged/multiply.cuh"
+#include "kernels/cuda/staged/shape.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/forms/mma_tiles/layout.hpp"
+#include "kernels/forms/mma_tiles/operand.hpp"
+#include "kernels/tables/staged.hpp"
+
+/// SpMM on tensor cores with B in shared memory, A in MMA tiles (kernels/forms/mma_tiles/layout.hpp) of row blocks of
+/// 64 or 128 rows. mma.cuh says what a product is, how a lane holds it, what the accuracy is and what becomes of
+/// non-finite values; all of that is the same here but for what follows.
+///
+/// - Ownership: a thread block owns a row block, or a piece of one, and `slab` columns. Its warps share the parts
+/// (every
+///   warps_m-th each) and the columns.
+/// - Loads: a stage holds `depth` groups of columns: their rows of B, their tiles, the groups themselves. All threads
+///   copy (cp.async, 16 bytes) while an earlier stage is multiplied; one barrier a stage. Rows of B that are not
+///   aligned take more copies. So a row of B is read once for the whole row block, and once for all parts a tile.
+/// - Banks: a lane reads 16 bytes of two rows of B for each group; place_of_chunk() spreads them. Tiles are read in
+///   order.
+/// - Columns past n are copied as zeros; pieces past it are not multiplied.
+/// - fp16, bf16: two products of 16 columns, so four groups, are summed from zero and then added. A group that lacks a
+///   tile that another has multiplies zeros in its place.
+/// - Non-finite values: each warp checks its own sums and recomputes its own rows.
+/// - Bytes, for each slab: those of mma, but 8 * slab values of B a group for a row block of up to 128 rows.
+/// - Preconditions: those of product_args and mma_tiles_operand; any ldb. Deterministic: every sum has one order.
+namespace bcsc::kernels::cuda {
+
+/// Thread blocks lie along the items (x), then along the slabs from first_slab on (y), then along a batch's members
+/// (z).
+template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int Depth, int Stages, int Products, int Blocks>
+__global__ void __launch_bounds__(32 * WarpsM * WarpsN, Blocks)
+    staged_kernel(const __grid_constant__ mma_tiles_args<T> args, std::int64_t first_slab, int width) {
+  using shape = staged_shape<T, Parts, Slab, WarpsM, WarpsN, Depth, Stages, Products>;
+  unsigned char* const stages = dynamic_shared<unsigned char>();
+  const std::int64_t first_col = (first_slab + static_cast<std::int64_t>(blockIdx.y)) * Slab;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const mma_place at{static_cast<std::int64_t>(blockIdx.x), first_col + warp / WarpsM * shape::slab, warp % WarpsM,
+                     WarpsM};
+  const auto stage = [&](int number) { return stages + number % Stages * shape::stage_bytes; };
+
+  typename shape::sums sums = {};
+  const int2 groups = __ldg(reinterpret_cast<const int2*>(args.a.items + at.item));
+  staged_copies<T, shape> copies(args, first_col, groups.y, width);
+  const int num_stages = (groups.y - groups.x + Depth - 1) / Depth;
+  const auto first_group = [&](int number) { return groups.x + number * Depth; };
+#pragma unroll
+  for (int ahead = 0; ahead < Stages - 1; ++ahead) {
+    if (ahead < num_stages) copies.start_tiles(stage(ahead), first_group(ahead));
+  }
+  wait_for_previous();
+  let_next_begin();
+  if (read_scalars(args).alpha != scalar_of<T>{0}) {
+#pragma unroll
+    for (int ahead = 0; ahead < Stages - 1; ++ahead) {
+      copies.load_columns(first_group(ahead));
+      if (ahead < num_stages) copies.start_rows(stage(ahead));
+      commit_copies();
+    }
+    const std::int64_t own_cols = args.n - at.first_col;
+    const int num_pieces = own_cols <= 0             ? 0
+                           : own_cols >= shape::slab ? shape::pieces
+                                                     : (static_cast<int>(own_cols) + shape::piece - 1) / shape::piece;
+    copies.load_columns(first_group(Stages - 1));
+#pragma unroll 1
+    for (int now = 0; now < num_stages; ++now) {
+      wait_for_all_but<Stages - 2>();
+      __syncthreads();  // all have copied this stage, and multiplied the one before
+      if (const int next = now + Stages - 1; next < num_stages) {
+        copies.start_tiles(stage(next), first_group(next));
+        copies.start_rows(stage(next));
+      }
+      commit_copies();
+      copies.load_columns(first_group(now + Stages));
+      if (num_pieces == 0) continue;
+      const int left = groups.y - first_group(now);
+      staged_step<T, shape>(stage(now), at.first_part, warp / WarpsM * shape::pieces, num_pieces)
+          .add_to(sums, left < Depth ? left : Depth);
+    }
+  }
+  wait_for_copies();
+  asm volatile("" ::: "memory");  // no value is kept from above
+  if (!at.lies_in(args)) return;
+  if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {
+    deliver_sums<T, shape>(args, at, sums);
+  } else {
+    deliver_stored(args, at, at.template num_cols<shape::slab>(args));
+  }
+}
+
+template <>
+struct implementation<tables::staged> {
+  template <int Index>
+  static int launch(const void* args, const launch_env& env) {
+    constexpr tables::staged_config config = tables::staged::configs[Index];
+    using T = value_of<config.type>;
+    const auto& spmm = *static_cast<const mma_tiles_args<T>*>(args);
+    if (spmm.a.height != config.tile_rows() || spmm.b_col_stride != 1) return cudaErrorInvalidValue;
+    const std::int64_t num_slabs = ceil_div(spmm.n, config.slab);
+    constexpr std::int64_t slabs_at_once = 65535;
+    for (std::int64_t slab = 0; slab < num_slabs; slab += slabs_at_once) {
+      const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
+      const int started =
+          start(begins::while_previous_ends,
+                &staged_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.depth,
+                               config.stages, config.products(), config.blocks>,
+                dim3(static_cast<unsigned>(spmm.a.num_items), static_cast<unsigned>(count),
+                     static_cast<unsigned>(spmm.batch.count)),
+                dim3(config.block_threads()), config.shared_bytes(), env.stream, spmm, slab, copied_at_once(spmm));
+      if (started != cudaSuccess) return started;
+    }
+    return start_sum_of_pieces(spmm, env);
+  }
+
+ private:
+  /// Values of B, at most 16 bytes of them, to whose alignment its address and all its rows keep.
+  template <class T>
+  static int copied_at_once(const mma_tiles_args<T>& spmm) {
+    int width = 16 / static_cast<int>(sizeof(T));
+    const auto fits = [&] {
+      return reinterpret_cast<std::uintptr_t>(spmm.b) % (static_cast<unsigned>(width) * sizeof(T)) == 0 &&
+             spmm.ldb % width == 0 && spmm.batch.b % width == 0;
+    };
+    while (!fits()) width /= 2;
+    return width;
+  }
+};
+
+}  // namespace bcsc::kernels::cuda

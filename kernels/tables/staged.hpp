@@ -1,0 +1,116 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/tables/config.hpp"
+
+/// Tensor cores, for matrices that are nearly dense: A in MMA tiles of high row blocks
+/// (kernels/forms/mma_tiles/layout.hpp); a thread block stages the rows of B that its row block needs in shared memory,
+/// a few groups of columns at a time, and all its warps multiply from there. The same products as `mma`.
+namespace bcsc::kernels::tables {
+
+struct staged_config {
+  value_type type;
+  accuracy keeps;
+  int parts;    ///< 8-row parts of a row block: 8 or 16
+  int slab;     ///< columns of C that a thread block owns
+  int warps_m;  ///< warps of a thread block that share the parts,
+  int warps_n;  ///< and the columns
+  int depth;    ///< groups of columns in a stage
+  int stages;   ///< of which one is multiplied while the others are on their way
+  int blocks;   ///< a multiprocessor is to hold
+
+  constexpr int size() const { return static_cast<int>(size_of(type)); }
+  /// Groups that one step multiplies: products of fp16 and bf16 take two groups, and two of them are summed from zero.
+  constexpr int groups_of_step() const { return is_narrow(type) ? 4 : 1; }
+  constexpr int columns_of_lane() const { return 16 / size(); }
+  constexpr int columns_of_piece() const { return 8 * columns_of_lane(); }
+
+  constexpr int tile_rows() const { return 8 * parts; }
+  constexpr int tile_cols() const { return slab; }
+  constexpr int strided_cols() const { return 0; }
+  constexpr int warps() const { return warps_m * warps_n; }
+  constexpr int block_threads() const { return 32 * warps(); }
+  constexpr int columns_at_once() const { return 8 * depth; }
+  constexpr int num_stages() const { return stages; }
+  constexpr int index_width() const { return 32; }
+  constexpr int products() const { return type == value_type::fp32 && keeps == accuracy::full ? 3 : 1; }
+  /// Of the error bound (kernel_info::bound): each of the products that the unit adds up from zero, 8 or 32 with what
+  /// it has added before, loses what lies below the largest.
+  constexpr int more_terms() const { return products() == 3 ? 16 : is_narrow(type) ? 66 : 3; }
+  constexpr int blocks_by_registers() const { return blocks; }
+
+  constexpr std::int64_t b_bytes() const { return std::int64_t{8} * depth * slab * size(); }
+  constexpr std::int64_t tile_bytes() const { return std::int64_t{64} * depth * parts * size(); }
+  constexpr std::int64_t stage_bytes() const { return b_bytes() + tile_bytes() + (depth + 1) / 2 * 16; }
+  constexpr std::int64_t shared_bytes() const { return stages * stage_bytes(); }
+
+  std::string label() const {
+    const auto number = [](int n) { return std::to_string(n); };
+    std::string name = type == value_type::fp16   ? "staged-f16"
+                       : type == value_type::bf16 ? "staged-bf16"
+                       : keeps == accuracy::full  ? "staged-3xtf32"
+                                                  : "staged-tf32";
+    name += "-m" + number(tile_rows()) + "-n" + number(slab) + "-w" + number(warps_m) + "x" + number(warps_n) + "-k" +
+            number(8 * depth) + "-s" + number(stages);
+    return name;
+  }
+  constexpr bool valid() const {
+    // Each thread copies its column of 16 bytes of every few rows of B.
+    const int chunks = slab * size() / 16;
+    return type != value_type::fp64 && (type == value_type::fp32 || keeps == accuracy::full) &&
+           (parts == 8 || parts == 16) && warps_m >= 1 && warps_n >= 1 && warps() <= 16 && parts % warps_m == 0 &&
+           slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 8 && depth % groups_of_step() == 0 &&
+           stages >= 2 && stages <= 8 && block_threads() % chunks == 0 && 8 * depth % (block_threads() / chunks) == 0 &&
+           blocks >= 1 && shared_bytes() <= max_shared_bytes;
+  }
+};
+
+namespace staged_configs {
+
+inline constexpr auto fp32 = value_type::fp32;
+inline constexpr auto full = accuracy::full, tf32 = accuracy::tf32;
+
+}  // namespace staged_configs
+
+consteval auto staged_table() {
+  using namespace staged_configs;
+  if constexpr (built_space == space::few) {
+    return std::array<staged_config, 2>{{{fp32, full, 16, 64, 4, 1, 2, 3, 1}, {fp32, tf32, 8, 128, 2, 2, 4, 2, 1}}};
+  } else {
+    return std::array<staged_config, 8>{{//          parts slab  m  n  k  stages blocks
+                                         {fp32, full, 16, 128, 2, 2, 2, 4, 2},
+                                         {fp32, full, 16, 128, 4, 2, 2, 4, 1},
+                                         {fp32, full, 16, 64, 4, 1, 2, 4, 3},
+                                         {fp32, full, 8, 64, 4, 1, 4, 3, 3},
+                                         {fp32, tf32, 16, 128, 2, 2, 2, 4, 2},
+                                         {fp32, tf32, 16, 128, 4, 2, 2, 4, 1},
+                                         {fp32, tf32, 16, 64, 4, 1, 2, 4, 3},
+                                         {fp32, tf32, 8, 64, 4, 1, 4, 3, 3}}};
+  }
+}
+
+/// Of fp16, and the same of bf16.
+consteval auto narrow_staged_table(value_type type) {
+  using staged_configs::full;
+  if constexpr (built_space == space::few) {
+    return std::array<staged_config, 2>{{{type, full, 16, 64, 4, 1, 4, 3, 1}, {type, full, 8, 128, 2, 2, 8, 2, 1}}};
+  } else {
+    return std::array<staged_config, 4>{{{type, full, 16, 128, 2, 2, 4, 4, 2},
+                                         {type, full, 16, 128, 4, 2, 4, 4, 1},
+                                         {type, full, 16, 64, 4, 1, 4, 4, 3},
+                                         {type, full, 8, 64, 4, 1, 8, 3, 3}}};
+  }
+}
+
+struct staged : algorithm {
+  static constexpr const char* name = "staged";
+  static constexpr operand_form form = operand_form::staged_tiles;
+  static constexpr bool batches = true;
+  static constexpr bool deterministic = true;
+  static constexpr auto configs =
+      join(staged_table(), join(narrow_staged_table(value_type::fp16), narrow_staged_table(value_type::bf16)));
+};
+
+}  // namespace bcsc::kernels::tables
