@@ -20,6 +20,27 @@ __device__ void copy_async(void* to_shared, const void* from_global, int present
   }
 }
 
+/// A place in shared memory as copies take it: kept in a register, where an address would be converted for each copy.
+class shared_place {
+ public:
+  explicit __device__ shared_place(void* at) : bytes_(static_cast<unsigned>(__cvta_generic_to_shared(at))) {
+    asm volatile("" : "+r"(bytes_));
+  }
+  friend __device__ shared_place operator+(shared_place at, int bytes) {
+    at.bytes_ += static_cast<unsigned>(bytes);
+    return at;
+  }
+  __device__ unsigned bytes() const { return bytes_; }
+
+ private:
+  unsigned bytes_;
+};
+
+/// Starts the copy of 16 bytes, both addresses aligned to them.
+__device__ inline void copy_async16(shared_place to, const void* from_global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to.bytes()), "l"(from_global) : "memory");
+}
+
 /// Waits for this thread's copies; a barrier then shows them to the others.
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

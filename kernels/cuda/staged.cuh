@@ -48,45 +48,47 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN, Blocks)
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const mma_place at{static_cast<std::int64_t>(blockIdx.x), first_col + warp / WarpsM * shape::slab, warp % WarpsM,
                      WarpsM};
-  const auto stage = [&](int number) { return stages + number % Stages * shape::stage_bytes; };
 
   typename shape::sums sums = {};
   const int2 groups = __ldg(reinterpret_cast<const int2*>(args.a.items + at.item));
-  staged_copies<T, shape> copies(args, first_col, groups.y, width);
-  const int num_stages = (groups.y - groups.x + Depth - 1) / Depth;
-  const auto first_group = [&](int number) { return groups.x + number * Depth; };
+  staged_copies<T, shape> copies(args, first_col, groups.x, groups.y, width, stages);
+  typename staged_copies<T, shape>::numbers first[Stages - 1];
+  const auto group_of = [&](int ahead) { return groups.x + ahead * Depth; };
+#pragma unroll
+  for (int ahead = 0; ahead < Stages - 1; ++ahead) copies.load(first[ahead], group_of(ahead));
 #pragma unroll
   for (int ahead = 0; ahead < Stages - 1; ++ahead) {
-    if (ahead < num_stages) copies.start_tiles(stage(ahead), first_group(ahead));
+    if (group_of(ahead) < groups.y) copies.start_tiles(ahead * shape::stage_bytes, first[ahead], group_of(ahead));
   }
   wait_for_previous();
   let_next_begin();
   if (read_scalars(args).alpha != scalar_of<T>{0}) {
 #pragma unroll
     for (int ahead = 0; ahead < Stages - 1; ++ahead) {
-      copies.load_columns(first_group(ahead));
-      if (ahead < num_stages) copies.start_rows(stage(ahead));
+      if (group_of(ahead) < groups.y) copies.start_rows(ahead * shape::stage_bytes, first[ahead]);
       commit_copies();
     }
     const std::int64_t own_cols = args.n - at.first_col;
     const int num_pieces = own_cols <= 0             ? 0
                            : own_cols >= shape::slab ? shape::pieces
                                                      : (static_cast<int>(own_cols) + shape::piece - 1) / shape::piece;
-    copies.load_columns(first_group(Stages - 1));
+    typename staged_copies<T, shape>::numbers next;
+    copies.load(next, group_of(Stages - 1));
+    const staged_step<T, shape> step(stages, at.first_part, warp / WarpsM * shape::pieces, num_pieces);
+    int now = 0, free = (Stages - 1) * shape::stage_bytes;  // where stages lie
 #pragma unroll 1
-    for (int now = 0; now < num_stages; ++now) {
+    for (int group = groups.x; group < groups.y; group += Depth) {
       wait_for_all_but<Stages - 2>();
       __syncthreads();  // all have copied this stage, and multiplied the one before
-      if (const int next = now + Stages - 1; next < num_stages) {
-        copies.start_tiles(stage(next), first_group(next));
-        copies.start_rows(stage(next));
+      if (const int ahead = group + (Stages - 1) * Depth; ahead < groups.y) {
+        copies.start_tiles(free, next, ahead);
+        copies.start_rows(free, next);
       }
       commit_copies();
-      copies.load_columns(first_group(now + Stages));
-      if (num_pieces == 0) continue;
-      const int left = groups.y - first_group(now);
-      staged_step<T, shape>(stage(now), at.first_part, warp / WarpsM * shape::pieces, num_pieces)
-          .add_to(sums, left < Depth ? left : Depth);
+      copies.load(next, group + Stages * Depth);
+      if (num_pieces > 0) step.add_to(sums, now, groups.y - group);
+      free = now;
+      now = now + shape::stage_bytes < shape::all_stages ? now + shape::stage_bytes : 0;
     }
   }
   wait_for_copies();

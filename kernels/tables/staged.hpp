@@ -41,6 +41,11 @@ struct staged_config {
   constexpr int more_terms() const { return products() == 3 ? 16 : is_narrow(type) ? 66 : 3; }
   constexpr int blocks_by_registers() const { return blocks; }
 
+  /// Of 16 bytes in a row of B, and as many of them as threads copy side by side: of eight rows or more, which differ
+  /// in where they begin in shared memory.
+  constexpr int chunks() const { return slab * size() / 16; }
+  constexpr int copied_chunks() const { return chunks() < block_threads() / 8 ? chunks() : block_threads() / 8; }
+
   constexpr std::int64_t b_bytes() const { return std::int64_t{8} * depth * slab * size(); }
   constexpr std::int64_t tile_bytes() const { return std::int64_t{64} * depth * parts * size(); }
   constexpr std::int64_t stage_bytes() const { return b_bytes() + tile_bytes() + (depth + 1) / 2 * 16; }
@@ -57,13 +62,11 @@ struct staged_config {
     return name;
   }
   constexpr bool valid() const {
-    // Each thread copies its column of 16 bytes of every few rows of B.
-    const int chunks = slab * size() / 16;
     return type != value_type::fp64 && (type == value_type::fp32 || keeps == accuracy::full) &&
            (parts == 8 || parts == 16) && warps_m >= 1 && warps_n >= 1 && warps() <= 16 && parts % warps_m == 0 &&
            slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 8 && depth % groups_of_step() == 0 &&
-           stages >= 2 && stages <= 8 && block_threads() % chunks == 0 && 8 * depth % (block_threads() / chunks) == 0 &&
-           blocks >= 1 && shared_bytes() <= max_shared_bytes;
+           stages >= 2 && stages <= 8 && chunks() % copied_chunks() == 0 && block_threads() % copied_chunks() == 0 &&
+           8 * depth % (block_threads() / copied_chunks()) == 0 && blocks >= 1 && shared_bytes() <= max_shared_bytes;
   }
 };
 
@@ -79,15 +82,17 @@ consteval auto staged_table() {
   if constexpr (built_space == space::few) {
     return std::array<staged_config, 2>{{{fp32, full, 16, 64, 4, 1, 2, 3, 1}, {fp32, tf32, 8, 128, 2, 2, 4, 2, 1}}};
   } else {
-    return std::array<staged_config, 8>{{//          parts slab  m  n  k  stages blocks
-                                         {fp32, full, 16, 128, 2, 2, 2, 4, 2},
-                                         {fp32, full, 16, 128, 4, 2, 2, 4, 1},
-                                         {fp32, full, 16, 64, 4, 1, 2, 4, 3},
-                                         {fp32, full, 8, 64, 4, 1, 4, 3, 3},
-                                         {fp32, tf32, 16, 128, 2, 2, 2, 4, 2},
-                                         {fp32, tf32, 16, 128, 4, 2, 2, 4, 1},
-                                         {fp32, tf32, 16, 64, 4, 1, 2, 4, 3},
-                                         {fp32, tf32, 8, 64, 4, 1, 4, 3, 3}}};
+    return std::array<staged_config, 10>{{//          parts slab  m  n  k  stages blocks
+                                          {fp32, full, 16, 128, 2, 2, 2, 4, 2},
+                                          {fp32, full, 16, 128, 2, 2, 4, 3, 2},
+                                          {fp32, full, 16, 64, 4, 1, 2, 4, 3},
+                                          {fp32, full, 8, 128, 2, 2, 2, 4, 3},
+                                          {fp32, full, 8, 64, 2, 1, 4, 3, 4},
+                                          {fp32, tf32, 16, 128, 2, 2, 2, 4, 2},
+                                          {fp32, tf32, 16, 128, 2, 2, 4, 3, 2},
+                                          {fp32, tf32, 16, 64, 4, 1, 2, 4, 3},
+                                          {fp32, tf32, 8, 128, 2, 2, 2, 4, 3},
+                                          {fp32, tf32, 8, 64, 2, 1, 4, 3, 4}}};
   }
 }
 
@@ -97,10 +102,11 @@ consteval auto narrow_staged_table(value_type type) {
   if constexpr (built_space == space::few) {
     return std::array<staged_config, 2>{{{type, full, 16, 64, 4, 1, 4, 3, 1}, {type, full, 8, 128, 2, 2, 8, 2, 1}}};
   } else {
-    return std::array<staged_config, 4>{{{type, full, 16, 128, 2, 2, 4, 4, 2},
-                                         {type, full, 16, 128, 4, 2, 4, 4, 1},
+    return std::array<staged_config, 5>{{{type, full, 16, 128, 2, 2, 4, 4, 2},
+                                         {type, full, 16, 128, 2, 2, 8, 3, 2},
                                          {type, full, 16, 64, 4, 1, 4, 4, 3},
-                                         {type, full, 8, 64, 4, 1, 8, 3, 3}}};
+                                         {type, full, 8, 128, 2, 2, 4, 4, 3},
+                                         {type, full, 8, 64, 2, 1, 8, 3, 4}}};
   }
 }
 

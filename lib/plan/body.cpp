@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
 namespace bcsc::plan {
@@ -19,7 +21,14 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   const auto cut = [&](std::int64_t n, int step) { return forms::cut_for(how.facts.rows, how.facts.nnz, n, step); };
   const bool same_pieces = other.form != form::row_stream ||
                            cut(cols, other.info.columns_at_once) == cut(how.options.cols, mine.columns_at_once);
-  return other.form == how.kernel->form && same_height && same_width && same_pieces;
+  // How many pieces row blocks are cut into follows the number of thread blocks.
+  const auto most_groups = [&](std::int64_t n, const kernel_info& kernel) {
+    return forms::max_staged_groups_for(how.facts.nnzc, how.facts.num_row_blocks,
+                                        core::ceil_div(n, std::int64_t{kernel.n_tile}), kernel.resident_blocks);
+  };
+  const bool same_groups =
+      other.form != form::staged_tiles || most_groups(cols, other.info) == most_groups(how.options.cols, mine);
+  return other.form == how.kernel->form && same_height && same_width && same_pieces && same_groups;
 }
 
 template <number T>

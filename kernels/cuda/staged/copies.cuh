@@ -11,97 +11,151 @@
 #include "kernels/forms/mma_tiles/operand.hpp"
 
 /// What a thread copies to the stages of its thread block: 16 bytes of every few rows of B, always of the same columns,
-/// and its share of the tiles.
+/// and its share of the tiles. Addresses are kept in registers; the compiler would compute them anew for each copy.
 namespace bcsc::kernels::cuda {
 
 template <class T, class Shape>
 class staged_copies {
+  static constexpr int size = static_cast<int>(sizeof(T));
+  static constexpr int tile_bytes = forms::mma_tile_values * size;
+  static constexpr int chunks_at_once = Shape::config.copied_chunks();
+  static constexpr int rows_at_once = Shape::threads / chunks_at_once;
+  static_assert(rows_at_once % 8 == 0, "a thread's chunks lie at the same place of each of its rows");
+  static constexpr int own_chunks = Shape::chunks / chunks_at_once;
+  static constexpr int own_rows = Shape::rows / rows_at_once;
+
  public:
-  /// `end`: of the item's groups. `width`: values of B that may be copied at once, at most 16 bytes.
-  __device__ staged_copies(const mma_tiles_args<T>& args, std::int64_t first_col, int end, int width)
-      : args_(args), end_(end), width_(width) {
-    constexpr int size = static_cast<int>(sizeof(T));
-    const std::int64_t own_col = first_col + chunk() * Shape::vector;
-    const std::int64_t left = args.n - own_col;
-    present_ = left >= Shape::vector ? 16 : left > 0 ? static_cast<int>(left) * size : 0;
-    // Nothing is read where none is present, but the address has to be one.
-    b_ = of_member(args.b, args.batch.b) + (left > 0 ? own_col : 0);
+  /// What a thread has to know of a stage before it can start its copies. It is loaded a stage earlier.
+  struct numbers {
+    int2 last_group;
+    int cols[own_rows];
+  };
+
+  /// `begin`, `end`: of the item's groups. `width`: values of B that may be copied at once, at most 16 bytes.
+  __device__ staged_copies(const mma_tiles_args<T>& args, std::int64_t first_col, int begin, int end, int width,
+                           unsigned char* stages)
+      : args_(args),
+        end_(end),
+        width_(width),
+        num_cols_(args.n - first_col < Shape::block_slab ? static_cast<int>(args.n - first_col) : Shape::block_slab),
+        stages_(stages),
+        to_tiles_(stages + Shape::tiles_at + 16 * static_cast<int>(threadIdx.x)),
+        to_rows_(stages + place_of_chunk<Shape>(row(0), chunk())),
+        b_(of_member(args.b, args.batch.b) + first_col + chunk() * Shape::vector),
+        row_bytes_(static_cast<std::uint64_t>(args.ldb) * sizeof(T)),
+        cols_(args.a.col_ind + row(0)),
+        tiles_(reinterpret_cast<const unsigned char*>(args.a.tiles) + 16 * threadIdx.x) {
+    if (begin < end) {
+      next_tile_ = group_at(begin).x;
+      tiles_ += std::int64_t{next_tile_} * tile_bytes;
+    }
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+l"(b_));
+#endif
   }
 
-  /// Starts the copies of the tiles and groups of the stage that begins with `group`.
-  __device__ void start_tiles(unsigned char* stage, int group) const {
-    const int last = group + Shape::depth < end_ ? group + Shape::depth - 1 : end_ - 1;
-    const int2 first_of = group_at(group), last_of = group_at(last);
-    const int count = last_of.x + __popc(static_cast<unsigned>(last_of.y)) - first_of.x;
-    constexpr int chunks_of_tile = forms::mma_tile_values * static_cast<int>(sizeof(T)) / 16;
-    const auto* from =
-        reinterpret_cast<const unsigned char*>(args_.a.tiles + std::int64_t{first_of.x} * forms::mma_tile_values);
-    for (int i = static_cast<int>(threadIdx.x); i < count * chunks_of_tile; i += Shape::threads) {
-      copy_async<16>(stage + Shape::tiles_at + 16 * i, from + 16 * i, 16);
-    }
-    const int own = static_cast<int>(threadIdx.x);
-    if (own < Shape::depth) {
-      copy_async<8>(stage + Shape::groups_at + 8 * own, args_.a.groups + (group + own < end_ ? group + own : end_ - 1),
-                    8);
-    }
-  }
-
-  /// Loads the column numbers that start_rows() needs for the stage that begins with `group`. Behind the item's last
-  /// group its last column is copied again: no tile meets it, but what lies there has to be a number.
-  __device__ void load_columns(int group) {
+  /// Of the stage that begins with `group`; of none behind the last. Behind the item's last group its last column is
+  /// copied again: no tile meets it, but what lies there has to be a number.
+  __device__ void load(numbers& of, int group) const {
     if (group >= end_) return;
-    const std::int64_t last = std::int64_t{end_} * forms::mma_tile_columns - 1;
+    const bool whole = group + Shape::depth <= end_;
+    of.last_group = group_at(whole ? group + Shape::depth - 1 : end_ - 1);
+    const std::int32_t* const from = cols_ + std::int64_t{group} * forms::mma_tile_columns;
+    const int last = (end_ - group) * forms::mma_tile_columns - 1 - row(0);
 #pragma unroll
     for (int i = 0; i < own_rows; ++i) {
-      const std::int64_t at = std::int64_t{group} * forms::mma_tile_columns + row(i);
-      cols_[i] = __ldg(args_.a.col_ind + (at < last ? at : last));
+      const int at = i * rows_at_once;
+      of.cols[i] = __ldg(from + (whole || at < last ? at : last));
+    }
+  }
+
+  /// Starts the copies of the tiles and groups of the stage at `place`, which begins with `group`. Stages come in
+  /// order.
+  __device__ void start_tiles(int place, const numbers& of, int group) {
+    constexpr int most = Shape::depth * Shape::all_parts * tile_bytes / 16;
+    const int end_tile = of.last_group.x + __popc(static_cast<unsigned>(of.last_group.y));
+    const int count = (end_tile - next_tile_) * (tile_bytes / 16) - static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int first = 0; first < most; first += Shape::threads) {
+      if (first < count) copy_async16(to_tiles_ + (place + 16 * first), tiles_ + 16 * first);
+    }
+    tiles_ += std::int64_t{end_tile - next_tile_} * tile_bytes;
+    next_tile_ = end_tile;
+    if (const int own = static_cast<int>(threadIdx.x); own < Shape::depth) {
+      copy_async<8>(stages_ + place + Shape::groups_at + 8 * own,
+                    args_.a.groups + (group + own < end_ ? group + own : end_ - 1), 8);
     }
   }
 
   /// Starts the copies of the rows of B.
-  __device__ void start_rows(unsigned char* stage) const {
+  __device__ void start_rows(int place, const numbers& of) const {
+    if (width_ == Shape::vector && num_cols_ == Shape::block_slab) {
 #pragma unroll
-    for (int i = 0; i < own_rows; ++i) {
-      const T* from = b_ + cols_[i] * args_.ldb;
-      auto* to = stage + place_of_chunk<Shape>(row(i), chunk());
-      if (width_ == Shape::vector) {
-        copy_async<16>(to, from, present_);
-      } else {
-        copy_in_parts(reinterpret_cast<T*>(to), from);
+      for (int i = 0; i < own_rows; ++i) {
+        const auto* const from = reinterpret_cast<const unsigned char*>(row_of_b(of.cols[i]));
+#pragma unroll
+        for (int q = 0; q < own_chunks; ++q) {
+          constexpr int between = 16 * chunks_at_once;
+          copy_async16(to_rows_ + (place + i * rows_at_once * Shape::row_bytes + q * between), from + q * between);
+        }
       }
+    } else {
+      start_rows_in_parts(place, of);
     }
   }
 
  private:
-  static constexpr int rows_at_once = Shape::threads / Shape::chunks;
-  static constexpr int own_rows = Shape::rows / rows_at_once;
-
-  static __device__ int chunk() { return static_cast<int>(threadIdx.x) % Shape::chunks; }
-  static __device__ int row(int i) { return static_cast<int>(threadIdx.x) / Shape::chunks + i * rows_at_once; }
+  static __device__ int chunk() { return static_cast<int>(threadIdx.x) % chunks_at_once; }
+  static __device__ int row(int i) { return static_cast<int>(threadIdx.x) / chunks_at_once + i * rows_at_once; }
   __device__ int2 group_at(int group) const { return __ldg(reinterpret_cast<const int2*>(args_.a.groups) + group); }
+  /// This thread's first columns of a row.
+  __device__ const T* row_of_b(int col) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<const unsigned char*>(b_) +
+                                      static_cast<unsigned>(col) * row_bytes_);
+  }
 
-  /// Rows of B that are not aligned to 16 bytes.
-  __device__ void copy_in_parts(T* to, const T* from) const {
-    constexpr int size = static_cast<int>(sizeof(T));
+  /// Where rows of B are not aligned to 16 bytes, or the slab is not full: columns past it become zeros.
+  __device__ void start_rows_in_parts(int place, const numbers& of) const {
+#pragma unroll
+    for (int i = 0; i < own_rows; ++i) {
+      const T* const from = row_of_b(of.cols[i]);
 #pragma unroll 1
-    for (int v = 0; v < Shape::vector; v += width_) {
-      const int left = present_ - v * size;
-      const T* const at = left > 0 ? from + v : from;
-      if (width_ * size == 8) {
-        copy_async<8>(to + v, at, left < 0 ? 0 : left < 8 ? left : 8);
-      } else if (width_ * size == 4) {
-        copy_async<4>(to + v, at, left < 0 ? 0 : left < 4 ? left : 4);
-      } else if constexpr (size == 2) {  // nothing so small is copied without a register
-        to[v].bits = left > 0 ? load_global(&at->bits) : std::uint16_t{0};
+      for (int q = 0; q < own_chunks; ++q) {
+        const int other_chunk = q * chunks_at_once;
+        const int n = other_chunk * Shape::vector;
+        T* const to = reinterpret_cast<T*>(stages_ + place + place_of_chunk<Shape>(row(i), chunk() + other_chunk));
+#pragma unroll 1
+        for (int v = 0; v < Shape::vector; v += width_) {
+          copy_part(to + v, from + n + v, num_cols_ - chunk() * Shape::vector - n - v);
+        }
       }
     }
   }
 
+  /// The first `left` of width_ values, and zeros for the others.
+  __device__ void copy_part(T* to, const T* from, int left) const {
+    if (left <= 0) from = args_.b;  // nothing is read there, but it has to be an address
+    const int present = left <= 0 ? 0 : left < width_ ? left * size : width_ * size;
+    if (width_ * size == 16) {
+      copy_async<16>(to, from, present);
+    } else if (width_ * size == 8) {
+      copy_async<8>(to, from, present);
+    } else if (width_ * size == 4) {
+      copy_async<4>(to, from, present);
+    } else if constexpr (size == 2) {  // nothing so small is copied without a register
+      to->bits = present > 0 ? load_global(&from->bits) : std::uint16_t{0};
+    }
+  }
+
   const mma_tiles_args<T>& args_;
-  const T* b_;  ///< row 0, the first of this thread's columns
-  int end_, width_;
-  int present_;  ///< bytes of this thread's columns that B has
-  int cols_[own_rows];
+  int end_, width_, num_cols_;
+  unsigned char* stages_;
+  shared_place to_tiles_, to_rows_;  ///< this thread's first places in the first stage
+  const T* b_;                       ///< row 0, the first of this thread's columns
+  std::uint64_t row_bytes_;          ///< from one row of B to the next
+  const std::int32_t* cols_;         ///< of group 0, that of this thread's first row
+  const unsigned char* tiles_;       ///< this thread's first chunk of next_tile_
+  int next_tile_ = 0;                ///< the first of the stage that is to be started next
 };
 
 }  // namespace bcsc::kernels::cuda

@@ -17,34 +17,36 @@ class staged_step {
 
  public:
   /// `first_part`, `first_piece`: of the warp. `num_pieces`: of the warp's that lie in C.
-  __device__ staged_step(const unsigned char* stage, int first_part, int first_piece, int num_pieces)
-      : first_part_(first_part), num_pieces_(num_pieces) {
+  __device__ staged_step(const unsigned char* stages, int first_part, int first_piece, int num_pieces)
+      : stages_(stages), first_part_(first_part), num_pieces_(num_pieces) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    rows_ = stage + place_of_chunk<Shape>(lane % 4 * 2, first_piece * 8 + lane / 4);
-    tiles_ = reinterpret_cast<const T*>(stage + Shape::tiles_at) + 2 * lane;
-    groups_ = reinterpret_cast<const int2*>(stage + Shape::groups_at);
+    rows_ = place_of_chunk<Shape>(lane % 4 * 2, first_piece * 8 + lane / 4);
+    tiles_ = Shape::tiles_at + 2 * lane * static_cast<int>(sizeof(T));
   }
 
-  /// Adds the products of the stage's first `num_groups` groups.
-  __device__ void add_to(typename Shape::sums& sums, int num_groups) const {
+  /// Adds the products of the stage at `place`, of its first `num_groups` groups if it holds more.
+  __device__ void add_to(typename Shape::sums& sums, int place, int num_groups) const {
 #pragma unroll
     for (int first = 0; first < Shape::depth; first += groups) {
       if (first > 0 && first >= num_groups) break;
-      step(sums, first, num_groups);
+      step(sums, place, first, num_groups);
     }
   }
 
  private:
-  __device__ void step(typename Shape::sums& sums, int first, int num_groups) const {
+  static constexpr int tile_bytes = forms::mma_tile_values * static_cast<int>(sizeof(T));
+
+  __device__ void step(typename Shape::sums& sums, int place, int first, int num_groups) const {
+    const auto* const groups_of_stage = reinterpret_cast<const int2*>(stages_ + place + Shape::groups_at);
     unsigned parts[groups];
-    const T* tiles[groups];
+    int tiles[groups];  // this lane's two values of each group's first tile
     unsigned common = all_parts;
-    const int first_tile = groups_[0].x;
+    const int first_tile = groups_of_stage[0].x;
 #pragma unroll
     for (int j = 0; j < groups; ++j) {
-      const int2 group = groups_[first + j];
+      const int2 group = groups_of_stage[first + j];
       parts[j] = first + j < num_groups ? static_cast<unsigned>(group.y) : 0;
-      tiles[j] = tiles_ + (group.x - first_tile) * forms::mma_tile_values;
+      tiles[j] = place + tiles_ + (group.x - first_tile) * tile_bytes;
       common &= parts[j];
     }
     typename product::left b[Shape::pieces];
@@ -55,8 +57,8 @@ class staged_step {
       for (int j = 0; j < groups; ++j) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const auto* from = rows_ + (8 * (first + j) + i) * Shape::row_bytes + p * 128;
-          read_values<Shape::vector>(rows[j][i], reinterpret_cast<const T*>(from));
+          const int from = place + rows_ + (8 * (first + j) + i) * Shape::row_bytes + p * 128;
+          read_values<Shape::vector>(rows[j][i], reinterpret_cast<const T*>(stages_ + from));
         }
       }
       b[p] = product::of_b(rows);
@@ -70,13 +72,13 @@ class staged_step {
 
   /// Every tile is there: no branches.
   __device__ void add_all(typename Shape::sums& sums, const typename product::left (&b)[Shape::pieces],
-                          const T* const (&tiles)[groups]) const {
+                          const int (&tiles)[groups]) const {
 #pragma unroll
     for (int i = 0; i < Shape::parts; ++i) {
       typename Shape::word words[groups][Shape::tile_words];
 #pragma unroll
       for (int j = 0; j < groups; ++j) {
-        read_values<2>(words[j], tiles[j] + (first_part_ + i * Shape::warps_m) * forms::mma_tile_values);
+        read_tile(words[j], tiles[j] + first_part_ * tile_bytes + i * Shape::warps_m * tile_bytes);
       }
       const auto a = product::of_a(words);
 #pragma unroll
@@ -85,7 +87,7 @@ class staged_step {
   }
 
   __device__ void add_some(typename Shape::sums& sums, const typename product::left (&b)[Shape::pieces],
-                           const T* const (&tiles)[groups], const unsigned (&parts)[groups]) const {
+                           const int (&tiles)[groups], const unsigned (&parts)[groups]) const {
     unsigned any = 0;
 #pragma unroll
     for (int j = 0; j < groups; ++j) any |= parts[j];
@@ -97,7 +99,7 @@ class staged_step {
 #pragma unroll
       for (int j = 0; j < groups; ++j) {
         if (!has_part(parts[j], part)) continue;
-        read_values<2>(words[j], tiles[j] + __popc(parts[j] & ((1u << part) - 1)) * forms::mma_tile_values);
+        read_tile(words[j], tiles[j] + __popc(parts[j] & ((1u << part) - 1)) * tile_bytes);
       }
       const auto a = product::of_a(words);
 #pragma unroll
@@ -107,9 +109,13 @@ class staged_step {
     }
   }
 
-  const unsigned char* rows_;  ///< this lane's chunk of the first piece, of its first row
-  const T* tiles_;             ///< this lane's two values of the stage's first tile
-  const int2* groups_;
+  __device__ void read_tile(typename Shape::word (&words)[Shape::tile_words], int place) const {
+    read_values<2>(words, reinterpret_cast<const T*>(stages_ + place));
+  }
+
+  const unsigned char* stages_;
+  int rows_;   ///< in a stage: this lane's chunk of the first piece, of its first row
+  int tiles_;  ///< this lane's two values of the first tile
   int first_part_, num_pieces_;
 };
 

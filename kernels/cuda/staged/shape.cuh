@@ -19,6 +19,7 @@ struct staged_shape {
 
   // Of the thread block.
   static constexpr int all_parts = Parts;
+  static constexpr int block_slab = Slab;
   static constexpr int threads = config.block_threads();
   static constexpr int depth = Depth;
   static constexpr int stages = Stages;
@@ -45,6 +46,7 @@ struct staged_shape {
   static constexpr int tiles_at = static_cast<int>(config.b_bytes());
   static constexpr int groups_at = tiles_at + static_cast<int>(config.tile_bytes());
   static constexpr int stage_bytes = static_cast<int>(config.stage_bytes());
+  static constexpr int all_stages = Stages * stage_bytes;
 };
 
 /// Where chunk `chunk` of 16 bytes of row `row` lies in a stage. The lanes that load at once take rows 2t + x and

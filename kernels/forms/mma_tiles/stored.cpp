@@ -7,14 +7,20 @@ namespace bcsc::forms {
 
 namespace {
 
+/// How row blocks are cut for the warps, or the thread blocks, that multiply them.
+template <number T>
+mma_tiles_options options_for(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
+  if (how.form == kernels::operand_form::mma_tiles) return {.max_groups = max_groups_for(blocks.nnzc())};
+  // Where columns reach most parts, an order by parts saves next to no tiles, and opens gaps in many groups.
+  return {
+      .max_groups = max_staged_groups_for(blocks.nnzc(), blocks.num_row_blocks(),
+                                          core::ceil_div(how.cols, std::int64_t{how.tile_cols}), how.resident_blocks),
+      .by_parts = blocks.nnz() < blocks.nnzc() * (how.m_block / mma_tile_rows)};
+}
+
 template <number T>
 stored_mma_tiles<T> tiles_of(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
-  const std::int64_t max_groups =
-      how.form == kernels::operand_form::staged_tiles
-          ? max_staged_groups_for(blocks.nnzc(), blocks.num_row_blocks(),
-                                  core::ceil_div(how.cols, std::int64_t{how.tile_cols}), how.resident_blocks)
-          : max_groups_for(blocks.nnzc());
-  return {.tiles = to_mma_tiles_on_device(*how.device, blocks, {.max_groups = max_groups}),
+  return {.tiles = to_mma_tiles_on_device(*how.device, blocks, options_for(blocks, how)),
           .nnzc = blocks.nnzc(),
           .num_row_blocks = blocks.num_row_blocks(),
           .row_of = row_permutation<std::int32_t>(how)};

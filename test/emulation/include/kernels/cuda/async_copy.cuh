@@ -13,6 +13,21 @@ void copy_async(void* to_shared, const void* from_global, int present,
   emulation::start_copy(to_shared, from_global, Bytes, present, where);
 }
 
+class shared_place {
+ public:
+  explicit shared_place(void* at) : at_(static_cast<unsigned char*>(at)) {}
+  friend shared_place operator+(shared_place at, int bytes) { return shared_place(at.at_ + bytes); }
+  void* at() const { return at_; }
+
+ private:
+  unsigned char* at_;
+};
+
+inline void copy_async16(shared_place to, const void* from_global,
+                         std::source_location where = std::source_location::current()) {
+  emulation::start_copy(to.at(), from_global, 16, 16, where);
+}
+
 inline void wait_for_copies() { emulation::finish_copies(); }
 
 inline void commit_copies() { emulation::commit_copies(); }
