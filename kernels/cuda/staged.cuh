@@ -21,9 +21,9 @@
 /// 64 or 128 rows. mma.cuh says what a product is, how a lane holds it, what the accuracy is and what becomes of
 /// non-finite values; all of that is the same here but for what follows.
 ///
-/// - Ownership: a thread block owns a row block, or a piece of one, and `slab` columns. Its warps share the parts
-/// (every
-///   warps_m-th each) and the columns.
+/// - Ownership: a thread block owns a row block, or a piece of one, and `slab` columns. Its warps share the parts (every
+///   warps_m-th each), the columns and, where tiles are few, the groups of a stage: those add their sums up at the end,
+///   in order.
 /// - Loads: a stage holds `depth` groups of columns: their rows of B, their tiles, the groups themselves. All threads
 ///   copy (cp.async, 16 bytes) while an earlier stage is multiplied; one barrier a stage. Rows of B that are not
 ///   aligned take more copies. So a row of B is read once for the whole row block, and once for all parts a tile.
@@ -39,14 +39,16 @@ namespace bcsc::kernels::cuda {
 
 /// Thread blocks lie along the items (x), then along the slabs from first_slab on (y), then along a batch's members
 /// (z).
-template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int Depth, int Stages, int Products, int Blocks>
-__global__ void __launch_bounds__(32 * WarpsM * WarpsN, Blocks)
+template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Depth, int Stages, int Products,
+          int Blocks>
+__global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
     staged_kernel(const __grid_constant__ mma_tiles_args<T> args, std::int64_t first_slab, int width) {
-  using shape = staged_shape<T, Parts, Slab, WarpsM, WarpsN, Depth, Stages, Products>;
+  using shape = staged_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Depth, Stages, Products>;
   unsigned char* const stages = dynamic_shared<unsigned char>();
   const std::int64_t first_col = (first_slab + static_cast<std::int64_t>(blockIdx.y)) * Slab;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const mma_place at{static_cast<std::int64_t>(blockIdx.x), first_col + warp / WarpsM * shape::slab, warp % WarpsM,
+  const int k = warp % WarpsK, slab = warp / (WarpsK * WarpsM);
+  const mma_place at{static_cast<std::int64_t>(blockIdx.x), first_col + slab * shape::slab, warp / WarpsK % WarpsM,
                      WarpsM};
 
   typename shape::sums sums = {};
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN, Blocks)
                                                      : (static_cast<int>(own_cols) + shape::piece - 1) / shape::piece;
     typename staged_copies<T, shape>::numbers next;
     copies.load(next, group_of(Stages - 1));
-    const staged_step<T, shape> step(stages, at.first_part, warp / WarpsM * shape::pieces, num_pieces);
+    const staged_step<T, shape> step(stages, k, at.first_part, slab * shape::pieces, num_pieces);
     int now = 0, free = (Stages - 1) * shape::stage_bytes;  // where stages lie
 #pragma unroll 1
     for (int group = groups.x; group < groups.y; group += Depth) {
@@ -92,8 +94,12 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN, Blocks)
     }
   }
   wait_for_copies();
+  if constexpr (WarpsK > 1) {
+    __syncthreads();  // nobody reads a stage any more
+    add_up_warps<shape, WarpsK>(sums, reinterpret_cast<scalar_of<T>*>(stages), warp);
+  }
   asm volatile("" ::: "memory");  // no value is kept from above
-  if (!at.lies_in(args)) return;
+  if (k != 0 || !at.lies_in(args)) return;
   if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {
     deliver_sums<T, shape>(args, at, sums);
   } else {
@@ -115,8 +121,8 @@ struct implementation<tables::staged> {
       const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
       const int started =
           start(begins::while_previous_ends,
-                &staged_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.depth,
-                               config.stages, config.products(), config.blocks>,
+                &staged_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k,
+                               config.depth, config.stages, config.products(), config.blocks>,
                 dim3(static_cast<unsigned>(spmm.a.num_items), static_cast<unsigned>(count),
                      static_cast<unsigned>(spmm.batch.count)),
                 dim3(config.block_threads()), config.shared_bytes(), env.stream, spmm, slab, copied_at_once(spmm));

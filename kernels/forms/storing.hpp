@@ -37,7 +37,6 @@ struct storing {
   std::int64_t cols = 1;                          ///< N that it is made for
   int columns_at_once = 1;                        ///< entries that the kernel multiplies in one step
   int tile_cols = 1;                              ///< of the kernel's tile
-  int resident_blocks = 1;                        ///< of its thread blocks on a multiprocessor
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
   std::optional<int> device = {};                 ///< none: on the host

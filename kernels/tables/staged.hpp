@@ -16,7 +16,8 @@ struct staged_config {
   int parts;    ///< 8-row parts of a row block: 8 or 16
   int slab;     ///< columns of C that a thread block owns
   int warps_m;  ///< warps of a thread block that share the parts,
-  int warps_n;  ///< and the columns
+  int warps_n;  ///< the columns,
+  int warps_k;  ///< and the groups of a stage: these add their sums up at the end
   int depth;    ///< groups of columns in a stage
   int stages;   ///< of which one is multiplied while the others are on their way
   int blocks;   ///< a multiprocessor is to hold
@@ -30,7 +31,7 @@ struct staged_config {
   constexpr int tile_rows() const { return 8 * parts; }
   constexpr int tile_cols() const { return slab; }
   constexpr int strided_cols() const { return 0; }
-  constexpr int warps() const { return warps_m * warps_n; }
+  constexpr int warps() const { return warps_m * warps_n * warps_k; }
   constexpr int block_threads() const { return 32 * warps(); }
   constexpr int columns_at_once() const { return 8 * depth; }
   constexpr int num_stages() const { return stages; }
@@ -49,7 +50,13 @@ struct staged_config {
   constexpr std::int64_t b_bytes() const { return std::int64_t{8} * depth * slab * size(); }
   constexpr std::int64_t tile_bytes() const { return std::int64_t{64} * depth * parts * size(); }
   constexpr std::int64_t stage_bytes() const { return b_bytes() + tile_bytes() + (depth + 1) / 2 * 16; }
-  constexpr std::int64_t shared_bytes() const { return stages * stage_bytes(); }
+  /// The sums that warps hand over, where the stages were.
+  constexpr std::int64_t sum_bytes() const {
+    return std::int64_t{warps_k - 1} * tile_rows() * slab * bytes_of_sum(type);
+  }
+  constexpr std::int64_t shared_bytes() const {
+    return stages * stage_bytes() > sum_bytes() ? stages * stage_bytes() : sum_bytes();
+  }
 
   std::string label() const {
     const auto number = [](int n) { return std::to_string(n); };
@@ -57,16 +64,17 @@ struct staged_config {
                        : type == value_type::bf16 ? "staged-bf16"
                        : keeps == accuracy::full  ? "staged-3xtf32"
                                                   : "staged-tf32";
-    name += "-m" + number(tile_rows()) + "-n" + number(slab) + "-w" + number(warps_m) + "x" + number(warps_n) + "-k" +
-            number(8 * depth) + "-s" + number(stages);
+    name += "-m" + number(tile_rows()) + "-n" + number(slab) + "-w" + number(warps_m) + "x" + number(warps_n) + "x" +
+            number(warps_k) + "-k" + number(8 * depth) + "-s" + number(stages);
     return name;
   }
   constexpr bool valid() const {
     return type != value_type::fp64 && (type == value_type::fp32 || keeps == accuracy::full) &&
-           (parts == 8 || parts == 16) && warps_m >= 1 && warps_n >= 1 && warps() <= 16 && parts % warps_m == 0 &&
-           slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 8 && depth % groups_of_step() == 0 &&
-           stages >= 2 && stages <= 8 && chunks() % copied_chunks() == 0 && block_threads() % copied_chunks() == 0 &&
-           8 * depth % (block_threads() / copied_chunks()) == 0 && blocks >= 1 && shared_bytes() <= max_shared_bytes;
+           (parts == 8 || parts == 16) && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
+           parts % warps_m == 0 && slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 16 &&
+           depth % (groups_of_step() * warps_k) == 0 && stages >= 2 && stages <= 8 && chunks() % copied_chunks() == 0 &&
+           block_threads() % copied_chunks() == 0 && 8 * depth % (block_threads() / copied_chunks()) == 0 &&
+           blocks >= 1 && shared_bytes() <= max_shared_bytes;
   }
 };
 
@@ -80,19 +88,17 @@ inline constexpr auto full = accuracy::full, tf32 = accuracy::tf32;
 consteval auto staged_table() {
   using namespace staged_configs;
   if constexpr (built_space == space::few) {
-    return std::array<staged_config, 2>{{{fp32, full, 16, 64, 4, 1, 2, 3, 1}, {fp32, tf32, 8, 128, 2, 2, 4, 2, 1}}};
+    return std::array<staged_config, 2>{
+        {{fp32, full, 16, 64, 2, 1, 2, 2, 3, 1}, {fp32, tf32, 8, 128, 2, 2, 1, 4, 2, 1}}};
   } else {
-    return std::array<staged_config, 10>{{//          parts slab  m  n  k  stages blocks
-                                          {fp32, full, 16, 128, 2, 2, 2, 4, 2},
-                                          {fp32, full, 16, 128, 2, 2, 4, 3, 2},
-                                          {fp32, full, 16, 64, 4, 1, 2, 4, 3},
-                                          {fp32, full, 8, 128, 2, 2, 2, 4, 3},
-                                          {fp32, full, 8, 64, 2, 1, 4, 3, 4},
-                                          {fp32, tf32, 16, 128, 2, 2, 2, 4, 2},
-                                          {fp32, tf32, 16, 128, 2, 2, 4, 3, 2},
-                                          {fp32, tf32, 16, 64, 4, 1, 2, 4, 3},
-                                          {fp32, tf32, 8, 128, 2, 2, 2, 4, 3},
-                                          {fp32, tf32, 8, 64, 2, 1, 4, 3, 4}}};
+    return std::array<staged_config, 7>{{//          parts slab  m  n  k  depth stages blocks
+                                         {fp32, full, 16, 128, 2, 2, 1, 4, 3, 2},
+                                         {fp32, full, 16, 64, 2, 1, 4, 8, 4, 1},
+                                         {fp32, full, 8, 64, 1, 1, 4, 8, 3, 2},
+                                         {fp32, tf32, 16, 128, 2, 2, 1, 4, 3, 2},
+                                         {fp32, tf32, 16, 64, 2, 1, 4, 8, 4, 1},
+                                         {fp32, tf32, 8, 64, 1, 1, 4, 8, 3, 2},
+                                         {fp32, tf32, 8, 128, 2, 2, 1, 2, 4, 3}}};
   }
 }
 
@@ -100,13 +106,13 @@ consteval auto staged_table() {
 consteval auto narrow_staged_table(value_type type) {
   using staged_configs::full;
   if constexpr (built_space == space::few) {
-    return std::array<staged_config, 2>{{{type, full, 16, 64, 4, 1, 4, 3, 1}, {type, full, 8, 128, 2, 2, 8, 2, 1}}};
+    return std::array<staged_config, 2>{
+        {{type, full, 16, 64, 4, 1, 1, 4, 3, 1}, {type, full, 8, 128, 1, 2, 2, 8, 2, 1}}};
   } else {
-    return std::array<staged_config, 5>{{{type, full, 16, 128, 2, 2, 4, 4, 2},
-                                         {type, full, 16, 128, 2, 2, 8, 3, 2},
-                                         {type, full, 16, 64, 4, 1, 4, 4, 3},
-                                         {type, full, 8, 128, 2, 2, 4, 4, 3},
-                                         {type, full, 8, 64, 2, 1, 8, 3, 4}}};
+    return std::array<staged_config, 4>{{{type, full, 16, 128, 2, 2, 1, 8, 3, 2},
+                                         {type, full, 16, 64, 2, 1, 4, 16, 4, 1},
+                                         {type, full, 8, 64, 1, 1, 4, 16, 3, 2},
+                                         {type, full, 8, 128, 2, 2, 1, 4, 4, 3}}};
   }
 }
 

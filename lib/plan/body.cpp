@@ -24,7 +24,7 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   // How many pieces row blocks are cut into follows the number of thread blocks.
   const auto most_groups = [&](std::int64_t n, const kernel_info& kernel) {
     return forms::max_staged_groups_for(how.facts.nnzc, how.facts.num_row_blocks,
-                                        core::ceil_div(n, std::int64_t{kernel.n_tile}), kernel.resident_blocks);
+                                        core::ceil_div(n, std::int64_t{kernel.n_tile}));
   };
   const bool same_groups =
       other.form != form::staged_tiles || most_groups(cols, other.info) == most_groups(how.options.cols, mine);

@@ -226,7 +226,6 @@ class builder {
              .cols = how_.options.cols,
              .columns_at_once = how_.facts.kernel.columns_at_once,
              .tile_cols = how_.facts.kernel.n_tile,
-             .resident_blocks = how_.facts.kernel.resident_blocks,
              .boundaries = how_.boundaries,
              .order = how_.order,
              .device = how_.on_gpu() ? std::optional(how_.device()) : std::nullopt}};

@@ -95,11 +95,10 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   if (kernel.algorithm == "mma" || kernel.algorithm == "staged") {
     const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
     heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / forms::mma_tile_columns;
-    most = piece =
-        number(kernel.algorithm == "mma" ? forms::max_groups_for(s.nnzc)
-                                         : forms::max_staged_groups_for(s.nnzc, s.num_row_blocks,
-                                                                        core::ceil_div(p.cols, std::int64_t{tile_cols}),
-                                                                        kernel.resident_blocks));
+    most = piece = number(
+        kernel.algorithm == "mma"
+            ? forms::max_groups_for(s.nnzc)
+            : forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
   } else {
     const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;

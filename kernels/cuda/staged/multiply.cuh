@@ -16,19 +16,20 @@ class staged_step {
   static constexpr unsigned all_parts = (1u << Shape::all_parts) - 1;
 
  public:
-  /// `first_part`, `first_piece`: of the warp. `num_pieces`: of the warp's that lie in C.
-  __device__ staged_step(const unsigned char* stages, int first_part, int first_piece, int num_pieces)
-      : stages_(stages), first_part_(first_part), num_pieces_(num_pieces) {
+  /// `first_part`, `first_piece`: of the warp, which takes every warps_k-th step from the k-th on. `num_pieces`: of the
+  /// warp's that lie in C.
+  __device__ staged_step(const unsigned char* stages, int k, int first_part, int first_piece, int num_pieces)
+      : stages_(stages), first_group_(k * groups), first_part_(first_part), num_pieces_(num_pieces) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    rows_ = place_of_chunk<Shape>(lane % 4 * 2, first_piece * 8 + lane / 4);
+    rows_ = place_of_chunk<Shape>(8 * first_group_ + lane % 4 * 2, first_piece * 8 + lane / 4);
     tiles_ = Shape::tiles_at + 2 * lane * static_cast<int>(sizeof(T));
   }
 
   /// Adds the products of the stage at `place`, of its first `num_groups` groups if it holds more.
   __device__ void add_to(typename Shape::sums& sums, int place, int num_groups) const {
 #pragma unroll
-    for (int first = 0; first < Shape::depth; first += groups) {
-      if (first > 0 && first >= num_groups) break;
+    for (int first = 0; first < Shape::depth; first += groups * Shape::warps_k) {
+      if ((first > 0 || Shape::warps_k > 1) && first + first_group_ >= num_groups) break;
       step(sums, place, first, num_groups);
     }
   }
@@ -44,8 +45,8 @@ class staged_step {
     const int first_tile = groups_of_stage[0].x;
 #pragma unroll
     for (int j = 0; j < groups; ++j) {
-      const int2 group = groups_of_stage[first + j];
-      parts[j] = first + j < num_groups ? static_cast<unsigned>(group.y) : 0;
+      const int2 group = groups_of_stage[first_group_ + first + j];
+      parts[j] = first_group_ + first + j < num_groups ? static_cast<unsigned>(group.y) : 0;
       tiles[j] = place + tiles_ + (group.x - first_tile) * tile_bytes;
       common &= parts[j];
     }
@@ -116,7 +117,7 @@ class staged_step {
   const unsigned char* stages_;
   int rows_;   ///< in a stage: this lane's chunk of the first piece, of its first row
   int tiles_;  ///< this lane's two values of the first tile
-  int first_part_, num_pieces_;
+  int first_group_, first_part_, num_pieces_;
 };
 
 }  // namespace bcsc::kernels::cuda

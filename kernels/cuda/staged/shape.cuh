@@ -11,10 +11,11 @@
 /// and how a stage lies in shared memory.
 namespace bcsc::kernels::cuda {
 
-template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int Depth, int Stages, int Products>
+template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Depth, int Stages, int Products>
 struct staged_shape {
   static constexpr auto keeps = Products == 1 && sizeof(T) == 4 ? tables::accuracy::tf32 : tables::accuracy::full;
-  static constexpr tables::staged_config config{value_type_of<T>, keeps, Parts, Slab, WarpsM, WarpsN, Depth, Stages, 1};
+  static constexpr tables::staged_config config{value_type_of<T>, keeps,  Parts, Slab,   WarpsM,
+                                                WarpsN,           WarpsK, Depth, Stages, 1};
   static constexpr int products = Products;
 
   // Of the thread block.
@@ -24,6 +25,7 @@ struct staged_shape {
   static constexpr int depth = Depth;
   static constexpr int stages = Stages;
   static constexpr int warps_m = WarpsM;
+  static constexpr int warps_k = WarpsK;
 
   // Of a warp: every warps_m-th part, so that neighbouring rows, which often share their columns, have several warps.
   static constexpr int parts = Parts / WarpsM;

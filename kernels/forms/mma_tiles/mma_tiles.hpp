@@ -47,16 +47,15 @@ constexpr std::int64_t max_groups_for(std::int64_t nnzc) {
   return groups / 2000 > 16 ? groups / 2000 : 16;
 }
 
-/// max_groups where a thread block multiplies an item by the columns of one of `tiles` tiles of C: as many pieces as
-/// keep the multiprocessors of a GPU busy with `resident_blocks` thread blocks each, all about as long.
-constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num_row_blocks, std::int64_t tiles,
-                                             int resident_blocks) {
+/// max_groups where a thread block multiplies an item by the columns of one of `tiles` tiles of C: where there are not
+/// enough of those for the multiprocessors of a GPU, row blocks are cut into pieces that are all about as long.
+constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num_row_blocks, std::int64_t tiles) {
   constexpr std::int64_t multiprocessors = 132;
   constexpr std::int64_t fewest = 32;  // groups that are worth partial sums
-  const std::int64_t wanted = multiprocessors * resident_blocks;
   const std::int64_t blocks = num_row_blocks > 0 ? num_row_blocks : 1;
   const std::int64_t groups = (nnzc + mma_tile_columns - 1) / mma_tile_columns;
-  const std::int64_t pieces = blocks < wanted && tiles < wanted / blocks ? wanted / (blocks * tiles) : 1;
+  const std::int64_t pieces =
+      blocks < multiprocessors && tiles < multiprocessors / blocks ? multiprocessors / (blocks * tiles) : 1;
   const std::int64_t mean = (groups + blocks * pieces - 1) / (blocks * pieces);
   const std::int64_t most = pieces > 1 ? mean : 2 * mean;
   return most > fewest ? most : fewest;

@@ -12,10 +12,9 @@ template <number T>
 mma_tiles_options options_for(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
   if (how.form == kernels::operand_form::mma_tiles) return {.max_groups = max_groups_for(blocks.nnzc())};
   // Where columns reach most parts, an order by parts saves next to no tiles, and opens gaps in many groups.
-  return {
-      .max_groups = max_staged_groups_for(blocks.nnzc(), blocks.num_row_blocks(),
-                                          core::ceil_div(how.cols, std::int64_t{how.tile_cols}), how.resident_blocks),
-      .by_parts = blocks.nnz() < blocks.nnzc() * (how.m_block / mma_tile_rows)};
+  return {.max_groups = max_staged_groups_for(blocks.nnzc(), blocks.num_row_blocks(),
+                                              core::ceil_div(how.cols, std::int64_t{how.tile_cols})),
+          .by_parts = blocks.nnz() < blocks.nnzc() * (how.m_block / mma_tile_rows)};
 }
 
 template <number T>
