@@ -31,6 +31,7 @@ EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
 EMULATED_ROWWISE = ("emulated_rowwise_test",)
 EMULATED_MMA = ("emulated_mma_test",)
+EMULATED_STAGED = ("emulated_staged_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
@@ -108,6 +109,9 @@ MMA_SUM = "kernels/cuda/mma/sum_pieces.cuh"
 MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
 GEMM = "kernels/cuda/gemm.cuh"
 DENSE_KERNELS = "kernels/forms/dense/dense_kernels.cuh"
+STAGED = "kernels/cuda/staged.cuh"
+STAGED_COPIES = "kernels/cuda/staged/copies.cuh"
+STAGED_MULTIPLY = "kernels/cuda/staged/multiply.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
@@ -446,6 +450,14 @@ MUTANTS = [
     Mutant("emulated-tiled-wait", TILED, "        wait_for_copies();\n        __syncthreads();  // this stage",
            "        __syncthreads();  // this stage", EMULATED_TILED),
     Mutant("emulated-tiled-zeros", TILED, "    __syncwarp();\n", "", EMULATED_TILED),
+    Mutant("staged-barrier", STAGED,
+           "      __syncthreads();  // all have copied this stage, and multiplied the one before\n", "", EMULATED_STAGED),
+    Mutant("staged-wait", STAGED, "wait_for_all_but<Stages - 2>();", "wait_for_all_but<Stages - 1>();", EMULATED_STAGED),
+    Mutant("staged-barrier-of-sums", STAGED, "    __syncthreads();  // nobody reads a stage any more\n", "",
+           EMULATED_STAGED),
+    Mutant("staged-past-the-groups", STAGED_COPIES, "whole || at < last ? at : last", "at", EMULATED_STAGED),
+    Mutant("staged-whole-slab", STAGED_COPIES, "width_ == Shape::vector && num_cols_ == Shape::block_slab",
+           "width_ == Shape::vector", EMULATED_STAGED),
     # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
     Mutant("early-rowwise", ROWWISE, "leads around it.\n    wait_for_previous();\n", "leads around it.\n", EMULATED_ROWWISE),
     Mutant("early-partials", PARTIALS,
@@ -457,6 +469,8 @@ MUTANTS = [
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
            "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n",
            EMULATED_MMA),
+    Mutant("early-staged", STAGED, "  wait_for_previous();\n  let_next_begin();\n  if (read_scalars",
+           "  if (read_scalars", EMULATED_STAGED),
     Mutant("early-scatter", SCATTER, "kernel before has written\n      wait_for_previous();\n",
            "kernel before has written\n", EMULATED_SCATTER),
     Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
@@ -468,6 +482,8 @@ MUTANTS = [
     # --- what is not finite in B, and rows of B that lie far apart ---
     Mutant("mma-no-vote", MMA, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
            EMULATED_MMA),
+    Mutant("staged-no-vote", STAGED, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
+           EMULATED_STAGED),
     Mutant("mma-vote-of-one-half", MMA_STORED, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
            "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_MMA),
     Mutant("mma-stored-zeros", MMA_TILES, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",

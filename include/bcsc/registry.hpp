@@ -13,7 +13,7 @@ namespace bcsc {
 /// (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied. u is fp32's for fp16
 /// and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
 struct error_bound {
-  int more_terms = 3;   ///< 16 where three TF32 products make one, and for fp16 and bf16 on the tensor cores
+  int more_terms = 3;   ///< 16 or, for fp16 and bf16 by staged, 66 where tensor cores sum or three products make one
   double rounding = 0;  ///< r
 };
 

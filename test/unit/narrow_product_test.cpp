@@ -189,7 +189,7 @@ TYPED_TEST(narrow_product, matrices_may_lie_on_the_device) {
       plan.run(1, on_b.view(), 0, on_c.view());
       expect_exact<T>(multiply<T>(of, false, 1, b, 0, c0), on_c.read(), a.name + ", " + plan.facts().kernel.name);
     };
-    for (const char* algorithm : {"", "rowwise", "mma"}) {
+    for (const char* algorithm : {"", "rowwise", "mma", "staged"}) {
       const plan_options options{.cols = n, .expert = {.kernel = algorithm}};
       spmm_plan<T> from_device(*ctx, there.view(), options);
       const spmm_plan<T> from_host(*ctx, csr, options), from_blocks(*ctx, blocks_there.view(), options);
