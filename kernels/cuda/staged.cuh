@@ -21,9 +21,9 @@
 /// 64 or 128 rows. mma.cuh says what a product is, how a lane holds it, what the accuracy is and what becomes of
 /// non-finite values; all of that is the same here but for what follows.
 ///
-/// - Ownership: a thread block owns a row block, or a piece of one, and `slab` columns. Its warps share the parts (every
-///   warps_m-th each), the columns and, where tiles are few, the groups of a stage: those add their sums up at the end,
-///   in order.
+/// - Ownership: a thread block owns a row block, or a piece of one, and `slab` columns. Its warps share the parts, of
+///   which each has every warps_m-th, the columns and, where tiles are few, the groups of a stage: those add their sums
+///   up at the end, in order.
 /// - Loads: a stage holds `depth` groups of columns: their rows of B, their tiles, the groups themselves. All threads
 ///   copy (cp.async, 16 bytes) while an earlier stage is multiplied; one barrier a stage. Rows of B that are not
 ///   aligned take more copies. So a row of B is read once for the whole row block, and once for all parts a tile.
@@ -58,16 +58,15 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
   const auto group_of = [&](int ahead) { return groups.x + ahead * Depth; };
 #pragma unroll
   for (int ahead = 0; ahead < Stages - 1; ++ahead) copies.load(first[ahead], group_of(ahead));
-#pragma unroll
-  for (int ahead = 0; ahead < Stages - 1; ++ahead) {
-    if (group_of(ahead) < groups.y) copies.start_tiles(ahead * shape::stage_bytes, first[ahead], group_of(ahead));
-  }
   wait_for_previous();
   let_next_begin();
   if (read_scalars(args).alpha != scalar_of<T>{0}) {
 #pragma unroll
     for (int ahead = 0; ahead < Stages - 1; ++ahead) {
-      if (group_of(ahead) < groups.y) copies.start_rows(ahead * shape::stage_bytes, first[ahead]);
+      if (group_of(ahead) < groups.y) {
+        copies.start_tiles(ahead * shape::stage_bytes, first[ahead], group_of(ahead));
+        copies.start_rows(ahead * shape::stage_bytes, first[ahead]);
+      }
       commit_copies();
     }
     const std::int64_t own_cols = args.n - at.first_col;
