@@ -20,7 +20,8 @@ struct error_bound {
 /// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;       ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
-  std::string algorithm;  ///< "rows", "blocks", "columns" (CPU); "naive", "warp", "tiled", "rowwise", "mma", "staged"
+  /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "mma", "staged", "gemm"
+  std::string algorithm;
   backend where = backend::cpu;
   value_type type = value_type::fp32;
   int m_tile = 0;           ///< rows of C a tile holds: the m_block the kernel is made for

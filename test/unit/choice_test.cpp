@@ -48,7 +48,8 @@ TEST(registry, allows_more_error_only_where_the_matrix_units_sum) {
     const bool is_split = k.name.starts_with("mma-3xtf32") || k.name.starts_with("staged-3xtf32");
     const bool sums_there = is_split || (is_narrow && (k.algorithm == "mma" || k.algorithm == "gemm"));
     EXPECT_EQ(k.bound.more_terms, is_narrow && k.algorithm == "staged" ? 66 : sums_there ? 16 : 3) << k.name;
-    const bool is_rounding = k.name.starts_with("mma-tf32") || k.name.starts_with("staged-tf32") || k.name == "gemm-tf32";
+    const bool is_rounding =
+        k.name.starts_with("mma-tf32") || k.name.starts_with("staged-tf32") || k.name == "gemm-tf32";
     EXPECT_EQ(k.rounds_values, is_rounding) << k.name;
     EXPECT_EQ(k.bound.rounding, k.rounds_values ? 0x1p-10 : 0) << k.name;
   }
