@@ -19,7 +19,7 @@ struct error_bound {
 
 /// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
 struct kernel_info {
-  std::string name;       ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
+  std::string name;  ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
   /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "mma", "staged", "gemm"
   std::string algorithm;
   backend where = backend::cpu;
