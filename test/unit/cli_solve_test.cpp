@@ -228,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(
     cases, refused_preconditioner,
     testing::Values(refused_case{"--precondition ilu", 2, "\"ilu\" is none of none, jacobi, block-jacobi[:size]"},
                     refused_case{"--precondition none:1", 2, "\"1\" of \"none:1\" is not understood"},
-                    refused_case{"--precondition chebyshev:", 2, "its form is chebyshev[:degree][,ratio=]"},
+                    refused_case{"--precondition chebyshev:", 2, "its form is chebyshev[:degree] [,ratio=]"},
                     refused_case{"--precondition chebyshev:3,4", 2, "\"4\" of"},
                     refused_case{"--precondition chebyshev:3,degree=4", 2, "\"degree=4\" of"},
                     refused_case{"--precondition chebyshev:order=4", 2, "\"order=4\" of"},

@@ -120,7 +120,7 @@ const std::vector<kind<T>>& kinds() {
 std::string form(const signature& k) {
   std::string text(k.name);
   for (std::size_t i = 0; i < k.parameters.size(); ++i) {
-    text += i == 0 ? "[:" : "[,";
+    text += i == 0 ? "[:" : " [,";  // a help text may break there
     text.append(k.parameters[i]).append(i == 0 ? "]" : "=]");
   }
   return text;
