@@ -89,7 +89,7 @@ std::vector<chain> small_chains() {
                  factors::on_device, 1, 2});
   all.push_back({"staged_fp16_batch", "staged", value_type::fp16, small, 72, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::kept, 3});
-  all.push_back({"staged_bf16_heavy", "staged", value_type::bf16, small_heavy, 16, layout::row_major, layout::row_major,
+  all.push_back({"staged_fp16_heavy", "staged", value_type::fp16, small_heavy, 16, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::plain, 1, 2});
   all.push_back({"rowwise_fp32_one_column", "rowwise", value_type::fp32, small, 1});
   all.push_back({"scatter_fp32", "scatter", value_type::fp32, small, 16, layout::row_major, layout::row_major,

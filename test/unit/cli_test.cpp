@@ -660,6 +660,12 @@ TEST_P(spmm_each, is_within_the_bound_for_every_algorithm) {
   EXPECT_EQ(result.at("backend"), "cpu");
   std::set<std::string> seen;
   for (const json& r : result.at("results")) {
+    if (r.value("applies", true) == false) {
+      // What is for N = 1 has no row blocks of a height to be asked for.
+      EXPECT_EQ(r.at("kernel"), "slices") << r.dump();
+      EXPECT_NE(GetParam().arguments.find("--m-block"), std::string::npos) << r.dump();
+      continue;
+    }
     EXPECT_EQ(r.at("passed"), true) << r.dump();
     EXPECT_LE(r.at("bound_share").get<double>(), 1.0) << r.dump();
     EXPECT_EQ(r.at("violations"), 0);

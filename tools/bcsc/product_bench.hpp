@@ -49,7 +49,8 @@ struct product_result {
   double convert_seconds = 0, seconds = 0, gflops = 0;
   verdict checked;
   std::string reason, explain;
-  std::string error;  ///< why it could not run; empty if it did
+  std::string error;    ///< why it could not run; empty if it did
+  bool applies = true;  ///< whether it is made for such a product
   bool passed() const { return error.empty() && checked.passed(); }
 };
 
