@@ -83,7 +83,7 @@ TEST_F(cache_file, holds_what_was_put_last) {
   EXPECT_EQ(cache().find("second"), "kernel=d");
   EXPECT_EQ(cache().entries().size(), known_.size());
   EXPECT_EQ(cache().entries().back().key, "second");
-  EXPECT_FALSE(cache().find("secon"));
+  EXPECT_FALSE(cache().find("sec"));
   EXPECT_FALSE(cache().find("kernel=a m_block=1"));
   cache().clear();
   EXPECT_TRUE(cache().entries().empty());
