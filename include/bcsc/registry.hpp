@@ -17,6 +17,10 @@ struct error_bound {
   double rounding = 0;  ///< r
 };
 
+/// A plan considers multiplying A with its zeros (`gemm`) where rows times columns are at most this many times its
+/// entries.
+inline constexpr std::int64_t max_dense_values_per_entry = 32;
+
 /// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;  ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it

@@ -58,8 +58,8 @@ __device__ void walk_column(shape s, std::int64_t j, const Visit& visit) {
   for (std::int64_t i = first + threadIdx.y; i < last; i += blockDim.y) visit(i, j);
 }
 
-/// The same where something is written: write(i, read(i)). Several rows are read before the first one is written, which
-/// the compiler, who knows of no two pointers that they differ, could not arrange.
+/// The same where something is written: write(i, read(i)). Several rows are read before the first is written; the
+/// compiler cannot hoist these loads itself, since the pointers may alias.
 template <class Read, class Write>
 __device__ void walk_column(shape s, const Read& read, const Write& write) {
   constexpr int at_once = 4;

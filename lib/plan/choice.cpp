@@ -246,7 +246,7 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
 }
 
 bool considers_dense(const problem& p, const plan_options& options) {
-  constexpr std::int64_t min_cols = 16, max_values_an_entry = 32, max_bytes = std::int64_t{1} << 30, vector_bytes = 16;
+  constexpr std::int64_t min_cols = 16, max_bytes = std::int64_t{1} << 30, vector_bytes = 16;
   if (p.where != backend::cuda || p.index_bits != 32 || !forms::dense_holds(p.rows, p.inner)) return false;
   if (!options.expert.kernel.empty()) return names_dense(options.expert.kernel);
   // Lines of B and C that begin anywhere take a library up to eight times as long.
@@ -254,7 +254,7 @@ bool considers_dense(const problem& p, const plan_options& options) {
   const auto is_aligned = [&](std::int64_t line) { return line * value_bytes % vector_bytes == 0; };
   const bool aligned = p.b_is_col_major ? is_aligned(p.inner) && is_aligned(p.rows) : is_aligned(p.cols);
   return aligned && p.cols >= min_cols && p.nnz > 0 && p.rows * p.inner <= max_bytes / value_bytes &&
-         p.rows * p.inner / max_values_an_entry <= p.nnz;
+         p.rows * p.inner / max_dense_values_per_entry <= p.nnz;
 }
 
 std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& kernels, const plan_options& options) {

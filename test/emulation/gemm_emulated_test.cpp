@@ -8,8 +8,8 @@
 #include "kernels/cuda/gemm.cuh"
 #include "kernels/forms/dense/dense_kernels.cuh"
 #include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_nonfinite.hpp"
 #include "test/emulation/emulated_product.hpp"
-#include "test/support/nonfinite.hpp"
 
 namespace bcsc::kernels::cuda {
 
@@ -134,38 +134,21 @@ TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
     sparse_case a = make_case("stored zeros", 45, 130, scatter(45, 130, 900, 21), values::real, 3);
     for (std::size_t e = 0; e < a.entries.size(); e += 7) a.entries[e].value = 0;
     const arithmetic by{gemm::configs[GetParam()].more_terms(), 0};
-    std::size_t k = GetParam() * 611953;
-    for (const std::int64_t planted : telling_rows(a)) {
-      for (const odd kind : all_odd) {
-        const dense_setting s = setting_of(++k);
-        SCOPED_TRACE(std::string(to_string(kind)) + " in row " + std::to_string(planted) + ", " + words(s));
-        auto b = random_table<T>(a.cols, s.n, values::real, k);
-        auto c0 = random_table<T>(a.rows, s.n, values::real, k + 1);
-        if (s.alpha != 0) plant(b, planted, kind);
-        if (s.beta != 0) plant(c0, a.rows / 2, odd::nan);
-        const stored_product wanted = multiply_stored<T>(a, false, s.alpha, b, s.beta, c0, by);
-        if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
-        expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
-        if (HasFailure()) return;
-      }
-    }
+    check_stored_entries_alone<T>(
+        a, by, GetParam() * 611953, [](std::size_t k) { return setting_of(k); },
+        [](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+          return run<T>(GetParam(), of, b, c0, s);
+        });
   });
 }
 
 TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
   with_type([&]<class T>(T) {
-    sparse_case a = make_case("scattered", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
-    dense_setting s;
-    s.n = 37;
-    for (const odd kind : all_odd) {
-      SCOPED_TRACE(to_string(kind));
-      a.entries[a.entries.size() / 2].value = static_cast<double>(odd_value<T>(kind));
-      const auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
-      const dense_table<T> c0(a.rows, s.n, std::numeric_limits<T>::quiet_NaN());
-      const arithmetic by{gemm::configs[GetParam()].more_terms(), 0};
-      const stored_product wanted = multiply_stored<T>(a, false, 1, b, 0, c0, by);
-      expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
-    }
+    const arithmetic by{gemm::configs[GetParam()].more_terms(), 0};
+    check_odd_values_in_their_rows<T>(by, dense_setting{},
+                                      [](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+                                        return run<T>(GetParam(), of, b, c0, s);
+                                      });
   });
 }
 

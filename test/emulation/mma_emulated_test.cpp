@@ -9,8 +9,9 @@
 #include "kernels/cuda/mma.cuh"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_nonfinite.hpp"
 #include "test/emulation/emulated_product.hpp"
-#include "test/support/nonfinite.hpp"
+#include "test/emulation/emulated_tiles.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -20,59 +21,18 @@ using kernels::tables::mma;
 using kernels::tables::mma_config;
 constexpr auto launchers = emulated_launchers<mma>();
 
-/// A product, and how A is cut into row blocks and pieces for it.
-struct setting : dense_setting {
-  bool own_heights = false, permuted = false;
-  std::int64_t max_groups = 0;
-};
+using setting = tiles_setting;
 
 setting setting_of(std::size_t config, std::size_t k) {
-  constexpr std::int64_t widths[] = {1, 7, 8, 31, 32, 33, 64, 100, 128, 130, 257};
-  constexpr std::int64_t pieces[] = {0, 0, 1, 3};
-  test_random random(7000 + k);
-  const std::int64_t n = one_of(random, widths);
-  setting s{draw_dense(random, n, false)};
-  s.own_heights = random.below(3) == 0;
-  s.permuted = random.below(3) == 0;
-  s.max_groups = one_of(random, pieces);
+  setting s = tiles_setting_of(k);
   if (k % 3 == 1 && mma::configs[config].strided_cols() > 0) s.for_b.order = layout::col_major;  // read where it lies
   return s;
 }
 
-std::string words(const setting& s) {
-  return words(static_cast<const dense_setting&>(s)) + (s.own_heights ? ", own heights" : "") +
-         (s.permuted ? ", permuted" : "") + ", max_groups " + std::to_string(s.max_groups);
-}
-
-template <class T>
-kernels::mma_tiles_operand<T> operand_of(const forms::mma_tiles_matrix<T>& f, const std::int32_t* row_of,
-                                         scalar_of<T>* partial) {
-  return {
-      f.rows,         f.cols,         f.height, std::ssize(f.items), f.items.data(), f.groups.data(), f.col_ind.data(),
-      f.tiles.data(), f.masks.data(), row_of,   std::ssize(f.sums),  f.sums.data(),  partial};
-}
-
-/// C = alpha * A * B + beta * C0 by one config, for each member of a batch.
 template <class T>
 std::vector<dense_table<T>> run_batch(std::size_t config, const sparse_case& a, const std::vector<dense_table<T>>& b,
                                       const std::vector<dense_table<T>>& c0, const setting& s) {
-  emulated_product<T> there(s, b, c0);
-  const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
-  const std::int64_t height = mma::configs[config].tile_rows();
-  const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, height) : std::vector<std::int64_t>{};
-  const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),
-                                 {.m_block = height, .boundaries = boundaries, .narrow_columns = a.cols % 2 == 0});
-  const auto f = forms::to_mma_tiles(matrix.view(), {s.max_groups});
-  there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles),
-      there.may_read(f.masks);
-  there.may_read(f.sums), there.may_read(row_of);
-  // Unwritten elements are NaN.
-  const std::int64_t partials = f.num_slots * f.height * s.n;
-  std::vector<scalar_of<T>> partial(static_cast<std::size_t>(partials) * c0.size(),
-                                    std::numeric_limits<scalar_of<T>>::quiet_NaN());
-  there.may_write_bytes(partial.data(), partial.size() * sizeof(partial[0]));
-  const auto stored = operand_of(f, s.permuted ? row_of.data() : nullptr, partial.data());
-  return there.run_batch(launchers[config], stored, partials);
+  return run_tiles<T>(launchers[config], mma::configs[config].tile_rows(), a, b, c0, s);
 }
 
 template <class T>
@@ -195,41 +155,28 @@ TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
     sparse_case a = make_case("stored zeros", 75, 130, scatter(75, 130, 900, 21), values::real, 3);
     for (std::size_t e = 0; e < a.entries.size(); e += 7) a.entries[e].value = 0;
     const arithmetic by{config().more_terms(), config().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
-    std::size_t k = GetParam() * 611953;
-    for (const std::int64_t planted : telling_rows(a)) {
-      for (const odd kind : all_odd) {
-        setting s = setting_of(GetParam(), ++k);
-        s.n = std::min<std::int64_t>(s.n, 70);
-        s.max_groups = static_cast<std::int64_t>(k % 3);
-        SCOPED_TRACE(std::string(to_string(kind)) + " in row " + std::to_string(planted) + ", " + words(s));
-        auto b = random_table<T>(a.cols, s.n, values::real, k);
-        auto c0 = random_table<T>(a.rows, s.n, values::real, k + 1);
-        if (s.alpha != 0) plant(b, planted, kind);
-        if (s.beta != 0) plant(c0, a.rows / 2, odd::nan);
-        const stored_product wanted = multiply_stored<T>(a, false, s.alpha, b, s.beta, c0, by);
-        if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
-        expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
-        if (HasFailure()) return;
-      }
-    }
+    check_stored_entries_alone<T>(
+        a, by, GetParam() * 611953,
+        [](std::size_t k) {
+          setting s = setting_of(GetParam(), k);
+          s.n = std::min<std::int64_t>(s.n, 70);
+          s.max_groups = static_cast<std::int64_t>(k % 3);
+          return s;
+        },
+        [](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+          return run<T>(GetParam(), of, b, c0, s);
+        });
   });
 }
 
 // The same for A's own values, which reach only their own rows.
 TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
   with_type([&]<class T>(T) {
-    sparse_case a = make_case("scattered", 40, 30, scatter(40, 30, 200, 21), values::small_integers, 3);
-    setting s;
-    s.n = 37;
-    for (const odd kind : all_odd) {
-      SCOPED_TRACE(to_string(kind));
-      a.entries[a.entries.size() / 2].value = static_cast<double>(odd_value<T>(kind));
-      const auto b = random_table<T>(a.cols, s.n, values::small_integers, 8);
-      const dense_table<T> c0(a.rows, s.n, std::numeric_limits<T>::quiet_NaN());
-      const arithmetic by{config().more_terms(), config().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
-      const stored_product wanted = multiply_stored<T>(a, false, 1, b, 0, c0, by);
-      expect_stored_only<T>(wanted, run<T>(GetParam(), a, b, c0, s), "");
-    }
+    const arithmetic by{config().more_terms(), config().keeps == accuracy::tf32 ? 0x1p-10L : 0.0L};
+    check_odd_values_in_their_rows<T>(by, setting{},
+                                      [](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+                                        return run<T>(GetParam(), of, b, c0, s);
+                                      });
   });
 }
 

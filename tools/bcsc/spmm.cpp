@@ -220,9 +220,8 @@ int multiply(spmm_options options, output& out) {
   std::optional<csr_matrix<T>> transposed;
   if (options.transpose) transposed = transpose(a);
   product_bench<T> bench(ctx, transposed ? *transposed : a, a, options, files, out);
-  constexpr double values_an_entry = 32;  // beyond which a plan does not look at the dense kernel
-  const bool is_nearly_dense =
-      static_cast<double>(a.rows()) * static_cast<double>(a.cols()) <= values_an_entry * static_cast<double>(a.nnz());
+  const bool is_nearly_dense = static_cast<double>(a.rows()) * static_cast<double>(a.cols()) <=
+                               static_cast<double>(max_dense_values_per_entry) * static_cast<double>(a.nnz());
   const std::vector<std::string> kernels = chosen_kernels(options.kernel, ctx, options.type, is_nearly_dense);
   std::vector<product_result> results;
   for (const std::string& kernel : kernels) {
