@@ -245,7 +245,9 @@ void expect_converged(const sparse_case& a, const dense_table<T>& b, const solve
   }
   EXPECT_EQ(s.result.history.size(), static_cast<std::size_t>(s.result.iterations) + 1);
   EXPECT_GT(s.result.num_products, s.result.iterations) << "the true residual was never computed";
-  EXPECT_LE(s.result.num_products, s.result.iterations + s.result.num_replacements + 2) << "too many checks";
+  // Looked at less often, columns have stopped before the host sees it; it then waits for what it has submitted.
+  const std::int64_t under_way = options.check_every == 1 ? 0 : 8 + s.result.iterations / 10;
+  EXPECT_LE(s.result.num_products, s.result.iterations + s.result.num_replacements + 2 + under_way) << "too many";
   EXPECT_LE(s.result.num_replacements, 6);
   EXPECT_GE(s.result.seconds, 0);
   EXPECT_EQ(s.result.facts.rows, a.rows);
