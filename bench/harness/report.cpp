@@ -169,6 +169,9 @@ std::filesystem::path write_text(std::string_view text, const std::filesystem::p
   if (compress && !asks_for_gzip) target += ".gz";
   if (compress) {
     write_file(gzip(text), target);
+    // What a running program wrote under the plain name, when it was shorter, is out of date.
+    std::error_code ignored;
+    if (target != path) std::filesystem::remove(path, ignored);
   } else {
     write_file(text, target);
   }

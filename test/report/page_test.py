@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 PROGRAM = pathlib.Path(sys.argv.pop(2)).resolve()
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 RESULTS = ROOT / "bench" / "results" / "nvidia-h200"
-LATEST = [RESULTS / name for name in ("plan-fp32-real.json.gz", "plan-fp32-nets.json.gz", "plan-narrow-2.json.gz")]
+LATEST = [RESULTS / name for name in ("plan-fp32-real.json.gz", "plan-fp32-nets-2.json.gz", "plan-narrow-2.json.gz")]
 
 
 def bench(*arguments, code=0):

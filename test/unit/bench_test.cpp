@@ -679,8 +679,10 @@ TEST(writing, SmallTextIsPlainAndLargeTextIsCompressed) {
   EXPECT_EQ(fs::file_size(plain), 2u);
 
   const std::string large(gzip_above_bytes + 1, 'x');
+  write_text("{}", folder / "large.json");
   const fs::path packed = write_text(large, folder / "large.json");
   EXPECT_EQ(packed, folder / "large.json.gz");
+  EXPECT_FALSE(fs::exists(folder / "large.json")) << "the shorter text of before is still there";
   EXPECT_EQ(gunzip(packed), large);
 
   EXPECT_EQ(write_text("{}", folder / "asked.json.gz"), folder / "asked.json.gz");
