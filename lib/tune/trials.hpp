@@ -209,7 +209,9 @@ class trials {
 
   /// Times them; the predicted one, or else the fastest so far, is the first.
   void compete(std::vector<place> group, const contest_rules& rules) {
-    std::ranges::stable_partition(group, [&](place e) { return e->plan.facts().kernel.name == predicted_name_; });
+    // Its namesake in std::ranges returns a subrange, which clang 14 does not compile with libstdc++ 12.
+    std::stable_partition(group.begin(), group.end(),
+                          [&](place e) { return e->plan.facts().kernel.name == predicted_name_; });
     std::vector<contestant> contestants;
     for (const place e : group) {
       operands_->reserve(e->plan.workspace_bytes());

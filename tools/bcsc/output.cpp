@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <ranges>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -53,7 +53,7 @@ std::vector<table_column> columns_of(const std::vector<table_row>& rows) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     table_column& column = columns[i];
     column.width = width_of(rows.front()[i]);
-    for (const table_row& row : rows | std::views::drop(1)) {
+    for (const table_row& row : std::span(rows).subspan(1)) {
       column.width = std::max(column.width, width_of(row[i]));
       column.is_numbers = column.is_numbers && looks_like_a_number(row[i]);
     }
