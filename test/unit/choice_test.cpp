@@ -567,10 +567,77 @@ TEST(choice, predictions_are_positive_and_grow_with_n) {
                     .cols = 8,
                     .num_multiprocessors = 132};
     const double small = plan::predict(p, kernel, s);
+    if (k.where == backend::cuda && k.algorithm != "gemm" && !kernel.measured) {
+      EXPECT_EQ(small, 0) << k.name << " has no costs";
+      continue;
+    }
     p.cols = 4096;
     EXPECT_GT(small, 0) << k.name;
     EXPECT_GT(plan::predict(p, kernel, s), small) << k.name;
   }
+}
+
+/// What is taken among the configs of `algorithm`, in this build or not; all of compact BCSC where it is empty.
+std::string chosen_without_costs(const std::string& algorithm, std::int64_t cols, std::int64_t m_block,
+                                 int index_bits = 32) {
+  const plan::problem p{.where = backend::cuda,
+                        .type = value_type::fp32,
+                        .rows = 1000,
+                        .inner = 1000,
+                        .nnz = 5000,
+                        .cols = cols,
+                        .num_multiprocessors = 132};
+  std::vector<const plan::registered_kernel*> configs;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    const bool named = algorithm.empty() ? k.info.any_m_block : k.info.algorithm == algorithm;
+    if (k.info.where == p.where && k.info.type == p.type && k.info.index_bits == index_bits && named) {
+      configs.push_back(&k);
+    }
+  }
+  const plan_options options{.expert = {.kernel = algorithm, .m_block = m_block}};
+  std::vector<block_statistics> statistics;
+  for (const std::int64_t height : plan::heights(configs, options)) {
+    statistics.push_back({.m_block = height, .num_row_blocks = 1000 / height, .nnzc = 4000, .reuse = 1.25, .skew = 1});
+  }
+  const plan::decision taken = plan::choose(p, options, configs, statistics);
+  EXPECT_NE(taken.reason.find("no measured costs"), std::string::npos) << taken.reason;
+  return taken.kernel->info.name + " at " + std::to_string(taken.m_block);
+}
+
+TEST(choice, without_costs_takes_the_tile_that_fits) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: few tiles to take";
+  EXPECT_EQ(chosen_without_costs("naive", 1, 0), "naive-m8-t8 at 8");
+  EXPECT_EQ(chosen_without_costs("naive", 32, 0), "naive-m8-t32 at 8");
+  EXPECT_EQ(chosen_without_costs("naive", 5000, 0), "naive-m8-t128 at 8");
+  EXPECT_EQ(chosen_without_costs("naive", 128, 0, 64), "naive-m8-t128-i64 at 8");
+  EXPECT_EQ(chosen_without_costs("warp", 8, 0), "warp-m16-n8-w32-l8 at 16") << "of two such tiles, more threads";
+  EXPECT_EQ(chosen_without_costs("tiled", 32, 0), "tiled-m8-n32-k16-x8-y4 at 8");
+  // Row blocks of a height of their own: a tile as high, or as near to it as there is.
+  EXPECT_EQ(chosen_without_costs("warp", 32, 64), "warp-m64-n32-w16-l16 at 64");
+  EXPECT_EQ(chosen_without_costs("naive", 32, 13), "naive-m16-t32 at 13");
+  EXPECT_EQ(chosen_without_costs("", 32, 200).substr(0, 12), "warp-m256-n3") << "several columns at once";
+}
+
+TEST(choice, configs_without_costs_come_last) {
+  const plan::registered_kernel *with = nullptr, *without = nullptr;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.type != value_type::fp32 || k.info.rounds_values) continue;
+    if (k.measured && with == nullptr) with = &k;
+    if (k.info.algorithm == "naive" && k.info.index_bits == 32 && without == nullptr) without = &k;
+  }
+  if (with == nullptr) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  ASSERT_NE(without, nullptr);
+  const plan::problem p{.where = backend::cuda, .rows = 1000, .inner = 1000, .nnz = 5000, .cols = 8};
+  const std::vector<const plan::registered_kernel*> both{without, with};
+  std::vector<block_statistics> statistics;
+  for (const std::int64_t height : plan::heights(both, {})) {
+    statistics.push_back({.m_block = height, .num_row_blocks = 1000 / height, .nnzc = 4000, .reuse = 1.25, .skew = 1});
+  }
+  const std::vector<plan::prediction> found = plan::predictions(p, {}, both, statistics);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kernel, with);
+  EXPECT_GT(found[0].seconds, 0);
+  EXPECT_EQ(found[1].seconds, 0);
 }
 
 class tuner : public ::testing::Test {
