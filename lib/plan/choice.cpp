@@ -271,9 +271,9 @@ problem with_statistics(problem p, std::span<const block_statistics> statistics)
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  if (!has_costs(kernel)) return 0;
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
-  if (is_dense(kernel)) return dense_seconds(p.rows, p.inner, p.cols, kernel.info);
-  return kernel.measured ? predict_measured(p, kernel, s) : 0;
+  return is_dense(kernel) ? dense_seconds(p.rows, p.inner, p.cols, kernel.info) : predict_measured(p, kernel, s);
 }
 
 std::vector<prediction> predictions(const problem& given, const plan_options& options,
