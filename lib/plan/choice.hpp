@@ -79,7 +79,7 @@ std::vector<const registered_kernel*> transposing(const problem& p, const regist
 /// The one of them for N = p.cols: nothing is measured here, so it is the one whose tile and step fit best.
 const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels);
 
-/// Whether a product with A's zeros comes into question: `kernel` names it, or the matrix is nearly dense, takes no
+/// Whether a product with A's zeros is worth considering: `kernel` names it, or the matrix is nearly dense, takes no
 /// more than 1 GiB with its zeros, and B and C are likely to be aligned. Only then is the library looked for that
 /// multiplies so.
 bool considers_dense(const problem& p, const plan_options& options);
