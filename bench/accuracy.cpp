@@ -237,7 +237,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}));
   app.add_option("--cols", wanted.cols, "N")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds; says which")
+  app.add_option("--limit", wanted.max_seconds,
+                 "Starts no further matrix after this many seconds, and says which are left out")
       ->capture_default_str();
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   app.footer(

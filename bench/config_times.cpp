@@ -214,7 +214,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--least-nnz", wanted.min_nnz, "Passes over files with fewer non-zeros")->capture_default_str();
   app.add_option("--max-products", wanted.max_products, "Passes over an N of which non-zeros times N are more");
-  app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds")->capture_default_str();
+  app.add_option("--limit", wanted.max_seconds, "Starts no further matrix after this many seconds")
+      ->capture_default_str();
   app.add_flag("--in-place", wanted.in_place, "B and C column-major, B read where it lies, by the configs that can");
   app.add_flag("--rivals", wanted.rivals, "cuSPARSE and cuBLAS too");
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();

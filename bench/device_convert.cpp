@@ -134,7 +134,7 @@ conversion to_mma_tiles_form(const context& ctx, const csr_matrix<float>& a, con
   return c;
 }
 
-/// One entry for each conversion: compact BCSC and, if that is not it, what the plan's kernel reads.
+/// One entry for each conversion: compact BCSC and, if the plan's kernel reads one of these, row stream or MMA tiles.
 std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& where, const std::string& name,
                                             const std::string& kernel, double copy_bandwidth) {
   const csr_matrix<float> a = std::filesystem::exists(name) ? read_csr<float>(name, {.pattern_seed = 1})
@@ -165,8 +165,6 @@ std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& wh
     conversions.push_back(to_rows_form(ctx, a, given.view(), chosen.columns_at_once));
   } else if (chosen.algorithm == "mma") {
     conversions.push_back(to_mma_tiles_form(ctx, a, given.view(), m_block));
-  } else if (!reads_compact) {
-    throw error(errc::unsupported, "no conversion is known here for " + chosen.name);
   }
   const std::int64_t csr_bytes = footprint::csr(a.rows(), a.nnz(), value_type::fp32);
   const double limit = std::max(300e-6, 10 * product);

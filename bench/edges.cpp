@@ -439,7 +439,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", wanted.seconds, "Aimed at for the samples of one product")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--limit", wanted.max_seconds, "Begins no matrix after so many seconds; says which")
+  app.add_option("--limit", wanted.max_seconds,
+                 "Starts no further matrix after this many seconds, and says which are left out")
       ->capture_default_str();
   app.add_option("--out", wanted.out, "JSON, written anew after each matrix")->capture_default_str();
   app.footer(

@@ -11,7 +11,7 @@ int main(int argc, char** argv) try {
       argc > 1 ? bcsc::read_csr<float>(argv[1]) : bcsc::generate::stencil<float>(27, 20, 20, 20);
 
   const auto ctx = bcsc::context::best();                   // the first usable GPU, else the CPU
-  const bcsc::spmm_plan<float> plan(ctx, a, {.cols = 64});  // converts to BCSC, uploads, chooses a kernel
+  const bcsc::spmm_plan<float> plan(ctx, a, {.cols = 64});  // chooses a kernel, converts, uploads
   std::printf("%s\n%s\n", ctx.describe().c_str(), plan.explain().c_str());
 
   bcsc::dense_matrix<float> b(a.cols(), 64), c(a.rows(), 64), expected(a.rows(), 64);

@@ -360,8 +360,10 @@ MUTANTS = [
            "own.taken_.exchange(false, ", PLAN),
     Mutant("plan-forced-height", CHOICE_CPP, "if (options.expert.m_block > 0) return {options.expert.m_block};",
            "if (options.expert.m_block > 64) return {options.expert.m_block};", PLAN + CHOICE),
-    Mutant("plan-slowest", CHOICE_CPP, "min_element(all, {}, &prediction::seconds)",
-           "max_element(all, {}, &prediction::seconds)", CHOICE),
+    Mutant("plan-slowest", CHOICE_CPP, "stable_sort(all, {}, [&]", "stable_sort(all, std::greater{}, [&]", CHOICE),
+    Mutant("plan-widest-tile", CHOICE_CPP, "std::clamp<std::int64_t>(p.cols, 8, 128)", "128", CHOICE),
+    Mutant("plan-own-height", CHOICE_CPP, "between(m_block > 0 ? m_block : 8, kernel.m_tile)",
+           "between(8, kernel.m_tile)", CHOICE),
 
     # --- LOBPCG ---
     Mutant("lobpcg-wrong-end", RAYLEIGH_RITZ, "largest ? rank - 1 - j : j", "largest ? j : rank - 1 - j",

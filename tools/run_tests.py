@@ -161,7 +161,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="test executables at a time")
     parser.add_argument("--suite", action="append", default=[], help="only this suite (repeatable)")
     parser.add_argument("--require-gpu", action="store_true", help="a case skipped for want of a GPU is a failure")
-    parser.add_argument("--since", type=float, help="when the whole check began (seconds since 1970): it is told")
+    parser.add_argument("--since", type=float, help="when the whole check began (seconds since 1970): reports the time since then")
     parser.add_argument("--json", type=pathlib.Path, help="also writes the counts, failures and skips here")
     parser.add_argument("--also-passed", action="append", default=[], metavar="CHECK", help="counts a check made before")
     parser.add_argument("--also-failed", action="append", default=[], metavar="CHECK")

@@ -94,7 +94,7 @@ find_meson() {
     mkdir -p "$1"
     python3 -m venv "$venv" || die "python3 -m venv failed: is python3-venv installed?"
     "$venv/bin/pip" install --quiet --disable-pip-version-check "$meson_range" "$ninja_range" ||
-      die "Meson >= 1.4 is neither present nor to be had from the Python package index"
+      die "Meson >= 1.4 is neither present nor installable from the Python package index"
     PATH=$venv/bin:$PATH
   fi
   export PATH
@@ -129,7 +129,7 @@ find_disassembler() {
   if [ ! -x "$venv/bin/pip" ] && ! python3 -m venv "$venv"; then
     note "python3 -m venv failed: going on without"
   elif ! "$venv/bin/pip" install --quiet --disable-pip-version-check "${disassembler[@]}"; then
-    note "not to be had from the Python package index: going on without"
+    note "not installable from the Python package index: going on without"
   fi
 }
 

@@ -26,7 +26,7 @@ std::vector<double> mann_whitney(std::size_t n, std::size_t m) {
   return ways;
 }
 
-/// Of so many samples the exact distribution, beyond them the normal one.
+/// Up to this many samples by the exact distribution, beyond that by the normal one.
 constexpr std::size_t max_exact = 25;
 
 /// z with P(Z > z) = `tail` of a standard normal Z, by bisection.
@@ -54,7 +54,7 @@ std::size_t outside(std::size_t n, std::size_t m, double confidence) {
   return count;
 }
 
-/// At most so many, evenly by rank: the interval hardly gets narrower, and all ratios are looked at.
+/// At most this many samples, evenly by rank: more hardly narrow the interval, and all ratios are looked at.
 std::vector<double> thinned(std::span<const double> samples) {
   constexpr std::size_t most = 400;
   std::vector<double> sorted(samples.begin(), samples.end());
@@ -150,8 +150,8 @@ std::string_view to_string(change what) {
 
 change judge_change(const std::optional<ratio_interval>& ratio, const compare_options& options) {
   if (!ratio) return change::unclear;
-  if (ratio->low > 1 + options.least_change) return change::slower;
-  if (ratio->high < 1 / (1 + options.least_change)) return change::faster;
+  if (ratio->low > 1 + options.min_change) return change::slower;
+  if (ratio->high < 1 / (1 + options.min_change)) return change::faster;
   const double most = 1 + options.same_within;
   return ratio->low >= 1 / most && ratio->high <= most ? change::same : change::unclear;
 }

@@ -31,8 +31,8 @@ std::string_view to_string(change what);
 
 struct compare_options {
   double confidence = 0.95;
-  /// A change is told where the whole interval lies beyond this: what two runs of one build differ by.
-  double least_change = 0.02;
+  /// A change is reported where the whole interval lies beyond this: what two runs of one build differ by.
+  double min_change = 0.02;
   /// Nothing has changed where the whole interval lies within this.
   double same_within = 0.05;
 };
@@ -53,8 +53,8 @@ struct compared_line {
 
 struct run_comparison {
   std::vector<compared_line> lines;         ///< in the order of the old run
-  std::vector<std::string> broken;          ///< right before, wrong or not to be had now: of ours
-  std::vector<std::string> gone;            ///< timed before, not now, of whatever reason
+  std::vector<std::string> broken;          ///< ours that were right before and are wrong or missing now
+  std::vector<std::string> gone;            ///< timed before, not now, for whatever reason
   std::int64_t num_added = 0;               ///< timed now, not before
   std::vector<std::string> other_matrices;  ///< of the same name with another checksum: not compared
   std::int64_t count(change what, bool ours) const;

@@ -20,7 +20,7 @@ run_result read_results(const std::filesystem::path& path);
 /// error{invalid_argument} for none, or where machine, main rival or compute class differ, besides what read_results()
 /// throws.
 struct results_source {
-  std::string name;  ///< of the file, without its folder; empty for the run at hand
+  std::string name;  ///< of the file, without its folder; empty for the current run
   machine_facts machine;
   double seconds = 0;
 };

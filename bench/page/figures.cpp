@@ -179,7 +179,7 @@ std::string profile_figure(std::span<const judged_case> cases) {
     keys += legend_key(i % 2 == 1 ? key_shape::dashes : key_shape::line, colour, p.name);
   }
   std::string text = core::format(
-      "The share of {} cases in which a contender is at most so many times as slow as the fastest (Dolan and Moré); "
+      "The share of {} cases in which a contender is at most this many times as slow as the fastest (Dolan and Moré); "
       "where it was not measured, or not right, it does not count as done.",
       count);
   if (drawn < profiles.size())
@@ -244,7 +244,7 @@ std::string break_even_figure(std::span<const judged_case> cases) {
   }
   return figure(
       plot, "Break-even", keys,
-      "The share of cases in which a plan has paid back analysis, conversion and upload after so many products, "
+      "The share of cases in which a plan has paid back analysis, conversion and upload after this many products, "
       "against the best rival back to back. The rival's own preprocessing is not counted, in its favour.");
 }
 

@@ -19,7 +19,7 @@ std::string roofline_figure(const run_result& run, std::span<const judged_case> 
 std::string profile_figure(std::span<const judged_case> cases);
 /// Ratios by rank in the three timings; back to back each case is a mark, losses marked otherwise.
 std::string ratio_figure(std::span<const judged_case> cases, std::span<const judged_case> drawn);
-/// The share of cases in which the conversion is paid back after so many products, for each N.
+/// The share of cases in which the conversion is paid back, over the number of products, for each N.
 std::string break_even_figure(std::span<const judged_case> cases);
 /// The error as a share of its bound over the time relative to the plan's, of the plan and all rivals.
 std::string error_figure(std::span<const judged_case> drawn);

@@ -125,7 +125,7 @@ std::string columns_table(std::span<const judged_case> cases) {
 std::string profile_table(std::span<const judged_case> cases) {
   const auto count = static_cast<std::int64_t>(cases.size());
   html_table table("contenders",
-                   "Contenders: the share of all cases in which one is at most so many times as slow as the fastest",
+                   "Contenders: the share of all cases in which one is at most this many times as slow as the fastest",
                    {"contender", "timed", "fastest", "1.1 times", "1.5 times", "2 times", "4 times", "worst"});
   for (const performance_profile& p : performance_profiles(cases)) {
     table_row row{text_cell(p.name), count_cell(static_cast<std::int64_t>(p.ratios.size()))};

@@ -10,7 +10,7 @@ to a relative residual of 1e-10, for the same random b, plain and with Jacobi's 
 ends where its recurrence says so, bcsc where the true residual does. A row is in order if bcsc has converged, or says why
 not, and its iterations up to the first true residual are within 5 % or 3 of SciPy's. Rounding makes counts differ where A
 is so ill-conditioned that the recurrence loses its orthogonality long before the end; such rows are shown all the same.
-SciPy's counts are kept in the file --counts names and taken from there where SciPy is not to be had. Exit status 1 if a
+SciPy's counts are kept in the file --counts names and taken from there where SciPy is not installed. Exit status 1 if a
 row is not in order. Needs the standard library only, and SciPy for counts that are not there yet.
 """
 

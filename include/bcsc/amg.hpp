@@ -30,7 +30,7 @@ struct amg_options {
   int smoother_degree = 3;
   double smoother_ratio = 8;
   std::int64_t max_levels = 20;   ///< >= 1
-  std::int64_t max_coarse = 500;  ///< a level of at most so many rows is solved with its inverse, 1 .. 4096
+  std::int64_t max_coarse = 500;  ///< a level of at most this many rows is solved with its inverse, 1 .. 4096
   /// Store and cycle in fp32, whatever A's type: half the traffic, for a solver in fp64.
   bool single_precision = false;
   std::int64_t cols = 1;  ///< the number of vectors it will mostly be applied to; any number runs

@@ -20,7 +20,7 @@ struct machine_constants {
 struct calibrate_options {
   double max_seconds = 20;  ///< to begin no further repetition after
   std::string cache = {};   ///< where to keep them, as tuning_cache takes it: empty is the machine's own, "off" none
-  /// Told the share done and what is measured next.
+  /// Receives the share done and what is measured next.
   std::function<void(double done, std::string_view now)> progress = {};
 };
 

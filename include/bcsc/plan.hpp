@@ -150,7 +150,7 @@ struct plan_facts {
   double trial_setup_seconds = 0;  ///< what A's other forms, operands and captured graphs took
 };
 
-/// A matrix made ready for products: converted to BCSC, uploaded, its kernel chosen.
+/// A matrix made ready for products: its kernel chosen, A stored in the form that this kernel reads, uploaded.
 ///
 /// C = alpha * op(A) * B + beta * C, B of op(A).cols x N, C of op(A).rows x N. Immutable except for update_values: may
 /// be run from many threads and streams at once, each with its own workspace. fp16 and bf16 are multiplied exactly,
@@ -210,7 +210,7 @@ class spmm_plan {
   /// plans for cols = 1 take in fp32 and fp64). On a GPU from plans that store a stream of rows (algorithm "rowwise"),
   /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below the least normal number may
   /// become 0, and a column-major C is slow. None if the plan stores A in another form, such as those slices or MMA
-  /// tiles for the matrix units (plan_options::transposable rules them out). plan_options::transpose stores A' instead.
+  /// tiles for the tensor cores (plan_options::transposable rules them out). plan_options::transpose stores A' instead.
   /// Throws error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
   std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
 

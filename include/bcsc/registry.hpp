@@ -21,7 +21,7 @@ struct error_bound {
 /// entries.
 inline constexpr std::int64_t max_dense_values_per_entry = 32;
 
-/// One tuned kernel instance: a row of its algorithm's table (kernels/tables/).
+/// One tuned kernel instance, a config: an entry of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;  ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
   /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "mma", "staged", "gemm"
@@ -51,7 +51,7 @@ struct kernel_info {
   bool built = true;  ///< compiled into this library (CUDA kernels need a CUDA build)
 };
 
-/// Every row of every table that a plan chooses from, in the tables' order.
+/// Every config of every table that a plan chooses from, in the tables' order.
 const std::vector<kernel_info>& kernel_table();
 
 /// The configs that spmm_plan::transposed() chooses from: algorithm "scatter".

@@ -30,7 +30,7 @@ struct tuning_options {
   double budget_seconds = 0;
   std::string cache = {};  ///< as tuning_cache takes it: empty is the machine's own, "off" none
   bool again = false;      ///< time it even if it is remembered, and renew that
-  /// Told the share done and what is tried next.
+  /// Receives the share done and what is tried next.
   std::function<void(double done, std::string_view now)> progress = {};
 };
 

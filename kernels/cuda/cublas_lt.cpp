@@ -133,7 +133,7 @@ class description {
   const cublas_lt& lt_;
 };
 
-/// The first failure of a row of calls.
+/// The first failure of a series of calls.
 class first_failure {
  public:
   void operator()(cublasStatus_t status) {

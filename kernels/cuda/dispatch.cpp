@@ -24,7 +24,7 @@ std::span<const launch_fn> launchers_of() {
 }
 
 template <class... Tables>
-std::span<const launch_fn> find(std::string_view kernel, table_list<Tables...>) {
+std::span<const launch_fn> find(std::string_view kernel, tables::table_list<Tables...>) {
   std::span<const launch_fn> found;
   ((kernel == Tables::name ? static_cast<void>(found = launchers_of<Tables>()) : static_cast<void>(0)), ...);
   return found;

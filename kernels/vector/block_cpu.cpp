@@ -17,7 +17,7 @@ namespace bcsc::kernels::vector {
 
 namespace {
 
-/// A thread more for every so many multiplications: below that, starting and joining it costs more than it does.
+/// Multiplications for each further thread: with fewer, starting and joining it costs more than it saves.
 constexpr std::int64_t work_per_thread = 16384;
 
 int threads_for([[maybe_unused]] const launch_env& env, [[maybe_unused]] std::int64_t pieces,

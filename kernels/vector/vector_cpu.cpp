@@ -18,7 +18,7 @@ namespace bcsc::kernels::vector {
 
 namespace {
 
-/// A thread more for every so many elements: below that, starting and joining it costs more than it does.
+/// Elements for each further thread: with fewer, starting and joining it costs more than it saves.
 constexpr std::int64_t elements_per_thread = 8192;
 
 int num_threads(const launch_env& env, shape s) {

@@ -22,12 +22,12 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   const bool same_pieces = other.form != form::row_stream ||
                            cut(cols, other.info.columns_at_once) == cut(how.options.cols, mine.columns_at_once);
   // How many pieces row blocks are cut into follows the number of thread blocks.
-  const auto most_groups = [&](std::int64_t n, const kernel_info& kernel) {
+  const auto max_groups = [&](std::int64_t n, const kernel_info& kernel) {
     return forms::max_staged_groups_for(how.facts.nnzc, how.facts.num_row_blocks,
                                         core::ceil_div(n, std::int64_t{kernel.n_tile}));
   };
   const bool same_groups =
-      other.form != form::staged_tiles || most_groups(cols, other.info) == most_groups(how.options.cols, mine);
+      other.form != form::staged_tiles || max_groups(cols, other.info) == max_groups(how.options.cols, mine);
   return other.form == how.kernel->form && same_height && same_width && same_pieces && same_groups;
 }
 

@@ -50,7 +50,7 @@ class body {
 template <number T>
 std::unique_ptr<body<T>> make_body(const context& ctx, const plan_options& options, const source<T>& a);
 
-/// The same product with the same stored matrix, told with other facts. Not of a transpose of what is stored.
+/// The same product with the same stored matrix, described by other facts. Not of a transpose of what is stored.
 template <number T>
 std::unique_ptr<body<T>> restated(const body<T>& made, plan_facts facts);
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
@@ -25,61 +26,8 @@ bool names_dense(const std::string& kernel) { return kernel == "gemm" || kernel.
 /// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
 
-/// A GPU kernel's inner loop in numbers: a thread block takes its row block in units (a non-zero; a column of a warp; a
-/// group of columns), one after another.
-struct unit_costs {
-  double mean_units, max_units;  ///< of a row block, and of the heaviest
-  double latency;                ///< us until a unit is done, whatever runs beside it
-  double share;                  ///< us of one multiprocessor a unit takes when it is full
-  double around;                 ///< us before and after the units: starting, clearing, writing C
-};
-
-/// The constants of each algorithm, in us: fitted to 7440 timings of every config on 17 matrices on an H200
-/// (docs/history, 2: how well they fit).
-unit_costs costs_of(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  const double blocks = std::max<double>(1, static_cast<double>(s.num_row_blocks));
-  const double mean_nnz = static_cast<double>(p.nnz) / blocks, max_nnz = static_cast<double>(s.max_block_nnz);
-  const double mean_cols = static_cast<double>(s.nnzc) / blocks, max_cols = std::min(mean_cols * s.skew, max_nnz);
-  const double width = static_cast<double>(size_of(p.type)) / 4;  // 1 for fp32, 2 for fp64
-  const double at_once = kernel.columns_at_once;
-  const double per_thread = static_cast<double>(kernel.m_tile) * kernel.n_tile / kernel.threads;
-
-  if (kernel.algorithm == "naive") {
-    const double warps = std::ceil(kernel.threads / 32.0);
-    return {mean_nnz + 2.76 * mean_cols, max_nnz + 2.76 * max_cols, 0.0822, 0.00309 * warps * std::pow(width, 0.371),
-            7.06};
-  }
-  if (kernel.algorithm == "warp") {
-    // The fit is too kind to atomics that collide; the 1.3 is what they lost where they were chosen.
-    const double share = 0.0155 * at_once * kernel.n_tile / 32 * std::pow(width, 0.318);
-    return {1.3 * (0.378 * mean_nnz + mean_cols) / at_once, 1.3 * std::max(1.0, (0.378 * max_nnz + max_cols) / at_once),
-            0.418, share, 5.93 + 0.0723 * per_thread};
-  }
-  const double multiply = 6.26e-6 * kernel.m_tile * (1 + 8.05 / per_thread) * std::pow(width, 0.851);
-  const double gather = 6.63e-5 * width;
-  return {std::ceil(mean_cols / at_once), std::ceil(max_cols / at_once),
-          (kernel.stages == 2 ? 1.43 : 1.14) + 0.00145 * at_once * per_thread,
-          at_once * kernel.n_tile * (multiply + gather), 1.38 + 0.0311 * per_thread};
-}
-
-/// Three lower bounds, of which the largest counts: all multiprocessors full; one thread block after
-/// another in each slot; the heaviest row block by itself.
-double predict_gpu(const problem& p, const kernel_info& kernel, const block_statistics& s) {
-  const unit_costs c = costs_of(p, kernel, s);
-  const double slices = std::ceil(static_cast<double>(s.m_block) / kernel.m_tile);
-  const double tiles =
-      static_cast<double>(s.num_row_blocks) * slices * std::ceil(static_cast<double>(p.cols) / kernel.n_tile);
-  const double multiprocessors = std::max(1, p.num_multiprocessors);
-  const double warps = std::max(1.0, kernel.threads / 32.0);
-  const double by_shared = 227.0 * 1024 / (static_cast<double>(kernel.shared_bytes) + 1024);
-  const double resident = std::max(1.0, std::floor(std::min({32.0, 64.0 / warps, by_shared})));
-  // Few resident warps leave the multiprocessor waiting; only the tiled kernel was seen to suffer from it.
-  const double share = c.share * (kernel.algorithm == "tiled" ? 1 + 5.42 / (resident * warps) : 1);
-
-  const double full = tiles * c.mean_units * share / multiprocessors;
-  const double in_turn = std::max(1.0, tiles / (multiprocessors * resident)) * (c.mean_units * c.latency + c.around);
-  const double heaviest = c.max_units * std::max(c.latency, share) + c.around;
-  return 1e-6 * (2.0 + std::max({full, in_turn, heaviest}));
+bool has_costs(const registered_kernel& kernel) {
+  return kernel.measured || kernel.cpu_costs != nullptr || is_dense(kernel);
 }
 
 product_shape shape_of(const problem& p) {
@@ -137,8 +85,9 @@ double packed_seconds(const problem& p, const registered_kernel& kernel, const b
   return predict(p, kernel, s) + packing_seconds(p);
 }
 
-/// With B read as wanted, or in the better way.
+/// With B read as wanted, or in the better way; 0 without costs.
 double seconds_of(const problem& p, const registered_kernel& kernel, const block_statistics& s, col_major_b reading) {
+  if (!has_costs(kernel)) return 0;
   if (is_dense(kernel) && reading != col_major_b::packed) return predict(p, kernel, s);
   const double packed = packed_seconds(p, kernel, s);
   if (reading == col_major_b::packed) return packed;
@@ -146,6 +95,27 @@ double seconds_of(const problem& p, const registered_kernel& kernel, const block
   // What has not been measured has to be compared all the same.
   if (reading == col_major_b::in_place) return std::isinf(in_place) ? packed : in_place;
   return std::min(packed, in_place);
+}
+
+/// How far the tile of a config without costs is from the one that is mostly best, in powers of two: as wide as C, up
+/// to 128 columns, and as high as the row block, or 8 rows where that follows the tile. Among 80 products on an H200
+/// this costs naive 1.01, warp 1.28 and tiled 1.22 times its best config (docs/history, 2).
+double misfit(const problem& p, const kernel_info& kernel, std::int64_t m_block) {
+  const auto between = [](std::int64_t wanted, int is) {
+    return std::fabs(std::log2(static_cast<double>(is) / static_cast<double>(wanted)));
+  };
+  return between(std::clamp<std::int64_t>(p.cols, 8, 128), kernel.n_tile) +
+         between(m_block > 0 ? m_block : 8, kernel.m_tile);
+}
+
+/// The least is taken: the least time; without costs a row stream, then what takes several columns at once, then the
+/// tile that fits best, with more threads if two do.
+auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
+  using rank = std::tuple<bool, double, bool, bool, double, int>;
+  if (has_costs(*one.kernel)) return rank(false, one.seconds, false, false, 0, 0);
+  const kernel_info& kernel = one.kernel->info;
+  return rank(true, 0, one.kernel->form != kernels::operand_form::row_stream, kernel.columns_at_once == 1,
+              misfit(p, kernel, m_block), -kernel.threads);
 }
 
 /// `p` with its nearest measured products.
@@ -219,9 +189,9 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  const auto is_measured = [](const registered_kernel* k) { return k->measured || is_dense(*k); };
-  if (options.expert.kernel.empty() && std::ranges::any_of(chosen, is_measured)) {
-    std::erase_if(chosen, std::not_fn(is_measured));
+  const auto without_costs = [](const registered_kernel* k) { return !has_costs(*k); };
+  if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, without_costs)) {
+    std::erase_if(chosen, without_costs);
   }
   if (!chosen.empty()) return chosen;
   if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
@@ -301,9 +271,9 @@ problem with_statistics(problem p, std::span<const block_statistics> statistics)
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  if (!has_costs(kernel)) return 0;
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
-  if (is_dense(kernel)) return dense_seconds(p.rows, p.inner, p.cols, kernel.info);
-  return kernel.measured ? predict_measured(p, kernel, s) : predict_gpu(p, kernel.info, s);
+  return is_dense(kernel) ? dense_seconds(p.rows, p.inner, p.cols, kernel.info) : predict_measured(p, kernel, s);
 }
 
 std::vector<prediction> predictions(const problem& given, const plan_options& options,
@@ -317,23 +287,26 @@ std::vector<prediction> predictions(const problem& given, const plan_options& op
       all.push_back({k, &s, seconds_of(p, *k, s, options.expert.reading)});
     }
   }
+  std::ranges::stable_sort(all, {}, [&](const prediction& one) { return rank_of(p, one, options.expert.m_block); });
   return all;
 }
 
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics) {
   const std::vector<prediction> all = predictions(p, options, kernels, statistics);
-  const auto least = std::ranges::min_element(all, {}, &prediction::seconds);
-  if (least == all.end()) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
-  decision best{.kernel = least->kernel, .m_block = least->at->m_block};
-  const std::string measure = core::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", least->at->reuse,
-                                           least->at->m_block, least->at->skew, p.cols);
+  if (all.empty()) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
+  const auto& [kernel, at, seconds] = all.front();
+  decision best{.kernel = kernel, .m_block = at->m_block};
+  const std::string measure =
+      core::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", at->reuse, at->m_block, at->skew, p.cols);
+  const std::string those = core::format("{} configs{}", kernels.size(),
+                                         options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"");
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
+  } else if (seconds > 0) {
+    best.reason = core::format("least predicted time of {}: {:.1f} us ({})", those, seconds * 1e6, measure);
   } else {
-    best.reason = core::format("least predicted time of {} kernels{}: {:.1f} us ({})", kernels.size(),
-                               options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"",
-                               least->seconds * 1e6, measure);
+    best.reason = core::format("best fitting tile of {}, which have no measured costs ({})", those, measure);
   }
   return best;
 }

@@ -79,7 +79,7 @@ std::vector<const registered_kernel*> transposing(const problem& p, const regist
 /// The one of them for N = p.cols: nothing is measured here, so it is the one whose tile and step fit best.
 const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels);
 
-/// Whether a product with A's zeros comes into question: `kernel` names it, or the matrix is nearly dense, takes no
+/// Whether a product with A's zeros is worth considering: `kernel` names it, or the matrix is nearly dense, takes no
 /// more than 1 GiB with its zeros, and B and C are likely to be aligned. Only then is the library looked for that
 /// multiplies so.
 bool considers_dense(const problem& p, const plan_options& options);
@@ -91,15 +91,16 @@ std::vector<std::int64_t> heights(const std::vector<const registered_kernel*>& k
 struct prediction {
   const registered_kernel* kernel = nullptr;
   const block_statistics* at = nullptr;  ///< of the statistics given
-  double seconds = 0;
+  double seconds = 0;                    ///< 0: it has no costs
 };
 
-/// What each of `kernels` is predicted to take, in their order; none where `statistics` lack its height.
+/// What each of `kernels` is predicted to take, best first; none where `statistics` lack its height. Those without
+/// costs come last, the tile that fits best first.
 std::vector<prediction> predictions(const problem& p, const plan_options& options,
                                     const std::vector<const registered_kernel*>& kernels,
                                     std::span<const block_statistics> statistics);
 
-/// The kernel with the least predicted time. `statistics` holds one entry for each of heights().
+/// The first of predictions(). `statistics` holds one entry for each of heights().
 decision choose(const problem& p, const plan_options& options, const std::vector<const registered_kernel*>& kernels,
                 std::span<const block_statistics> statistics);
 
@@ -116,7 +117,7 @@ inline constexpr std::int64_t min_turned_cols = 128;
 /// `p` with what the statistics say of it.
 problem with_statistics(problem p, std::span<const block_statistics> statistics);
 
-/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height. `p` comes from
+/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height; 0 without costs. `p` comes from
 /// with_statistics(), without which it knows nothing of what rows of A share.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);
 

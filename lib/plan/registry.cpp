@@ -9,7 +9,6 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda_tables.h"
-#include "kernels/tables/cpu.hpp"
 #include "lib/plan/cpu_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 
@@ -80,15 +79,19 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
   }
 }
 
-template <class Algorithm>
-void append_cpu(std::vector<registered_kernel>& list) {
-  append<Algorithm>(list, backend::cpu, true,
-                    [](std::size_t config) { return kernels::cpu::launcher<Algorithm>(config); });
+/// The CPU's kernels that multiply by A, or those that multiply by its transpose.
+template <class... Tables>
+void append_cpu(std::vector<registered_kernel>& list, bool transposing, kernels::tables::table_list<Tables...>) {
+  const auto one = [&]<class Table>(Table) {
+    if (Table::transposes != transposing) return;
+    append<Table>(list, backend::cpu, true, [](std::size_t config) { return kernels::cpu::launcher<Table>(config); });
+  };
+  (one(Tables{}), ...);
 }
 
-/// The GPU kernels that multiply by A, or those that multiply by its transpose.
+/// The same for a GPU.
 template <class... Tables>
-void append_cuda(std::vector<registered_kernel>& list, bool transposing, kernels::cuda::table_list<Tables...>) {
+void append_cuda(std::vector<registered_kernel>& list, bool transposing, kernels::tables::table_list<Tables...>) {
   const auto one = [&]<class Table>(Table) {
     if (Table::transposes != transposing) return;
     // A CPU-only build knows the configs (documentation, names) but has nothing to start.
@@ -104,21 +107,10 @@ void append_cuda(std::vector<registered_kernel>& list, bool transposing, kernels
   (one(Tables{}), ...);
 }
 
-std::vector<registered_kernel> concatenate() {
-  namespace tables = kernels::tables;
+std::vector<registered_kernel> concatenate(bool transposing) {
   std::vector<registered_kernel> list;
-  append_cpu<tables::cpu_rows>(list);
-  append_cpu<tables::cpu_blocks>(list);
-  append_cpu<tables::cpu_columns>(list);
-  append_cpu<tables::cpu_slices>(list);
-  append_cuda(list, false, kernels::cuda::all_tables{});
-  return list;
-}
-
-std::vector<registered_kernel> concatenate_transposing() {
-  std::vector<registered_kernel> list;
-  append_cpu<kernels::tables::cpu_scatter>(list);
-  append_cuda(list, true, kernels::cuda::all_tables{});
+  append_cpu(list, transposing, kernels::cpu::all_tables{});
+  append_cuda(list, transposing, kernels::cuda::all_tables{});
   return list;
 }
 
@@ -138,7 +130,7 @@ bool reads_what_is_stored_for(const registered_kernel& other, const registered_k
 
 const std::vector<registered_kernel>& registry() {
   static const std::vector<registered_kernel> list = [] {
-    auto all = concatenate();
+    auto all = concatenate(/*transposing=*/false);
     for (registered_kernel& kernel : all) {
       kernel.info.transposable = std::ranges::any_of(
           transposing_registry(), [&](const auto& other) { return reads_what_is_stored_for(kernel, other); });
@@ -149,7 +141,7 @@ const std::vector<registered_kernel>& registry() {
 }
 
 const std::vector<registered_kernel>& transposing_registry() {
-  static const std::vector<registered_kernel> list = concatenate_transposing();
+  static const std::vector<registered_kernel> list = concatenate(/*transposing=*/true);
   return list;
 }
 

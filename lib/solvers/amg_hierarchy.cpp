@@ -21,7 +21,7 @@ namespace {
 
 constexpr int lanczos_steps = 12;
 /// A level that keeps more than this share of the rows is not worth a cycle.
-constexpr double least_coarsening = 0.8;
+constexpr double max_share_kept = 0.8;
 
 /// On coarse levels a diagonal entry of 0 but for rounding stays out: there the near null space is A's null space.
 std::vector<double> scale_of(const setup_matrix& a, std::size_t depth) {
@@ -79,7 +79,7 @@ hierarchy build(setup_matrix a, near_nullspace vectors, const amg_options& optio
     const aggregates groups = aggregate(strong_connections(here.a, node_ptr, strength));
     tentative coarse = cut_vectors(groups, node_ptr, vectors);
     const std::int64_t coarse_rows = coarse.prolongator.cols;
-    if (coarse_rows == 0 || static_cast<double>(coarse_rows) > least_coarsening * static_cast<double>(rows)) break;
+    if (coarse_rows == 0 || static_cast<double>(coarse_rows) > max_share_kept * static_cast<double>(rows)) break;
 
     here.prolongator = smooth(here.a, squares(here.scale), 4.0 / 3.0 / here.largest_eigenvalue, coarse.prolongator);
     a = multiply(transpose(here.prolongator), multiply(here.a, here.prolongator, "A P"), "the coarse matrix P'AP");

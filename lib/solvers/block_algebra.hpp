@@ -30,7 +30,7 @@ class block_algebra {
         blocks_(block_operations_of<T>(ctx.kind())),
         vectors_(operations_of<T>(ctx.kind())),
         small_(ctx, core::checked_product(max_cols, max_cols, "values of a Gram matrix")),
-        partials_(ctx, most_partials(n, max_cols)) {}
+        partials_(ctx, max_partials(n, max_cols)) {}
 
   /// X' Y.
   small_matrix gram(dense_view<const T> x, dense_view<const T> y) {
@@ -69,7 +69,7 @@ class block_algebra {
  private:
   /// Narrower blocks are summed in more chunks: gram() takes this many partial sums, unless a single chunk has more.
   static constexpr std::int64_t max_gram_partials = std::int64_t{1} << 22;
-  static std::int64_t most_partials(std::int64_t n, std::int64_t max_cols) {
+  static std::int64_t max_partials(std::int64_t n, std::int64_t max_cols) {
     const std::int64_t squared = core::checked_product(max_cols, max_cols, "values of a Gram matrix");
     const std::int64_t chunks = n / 64 + 1;
     const std::int64_t in_chunks = chunks <= max_gram_partials / std::max<std::int64_t>(1, squared)

@@ -207,7 +207,7 @@ bool block_cg<T>::begin_block(bool by_schedule) {
   c_ = *factor * lengths;
   started(block_ops_.axpby(env_, 1, read(mapped(q_, mq_), rank_), 0, view(p_, rank_)), "axpby");
   since_replacement_ = since_gain_ = 0;
-  least_residual_ = std::numeric_limits<double>::infinity();
+  min_residual_ = std::numeric_limits<double>::infinity();
   return true;
 }
 
@@ -317,8 +317,8 @@ void block_cg<T>::note_residuals() {
   }
   result_.history.push_back(largest_residual(columns_));
   ++since_gain_;
-  if (result_.history.back() < worthwhile * least_residual_) {
-    least_residual_ = result_.history.back();
+  if (result_.history.back() < worthwhile * min_residual_) {
+    min_residual_ = result_.history.back();
     since_gain_ = 0;
   }
 }

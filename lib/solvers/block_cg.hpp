@@ -74,7 +74,7 @@ class block_cg {
   double largest_curvature_ = 0;
   bool singular_ = false;  ///< a direction had no curvature
   std::int64_t since_replacement_ = 0, since_gain_ = 0;
-  double least_residual_ = std::numeric_limits<double>::infinity();
+  double min_residual_ = std::numeric_limits<double>::infinity();
   bool cancelled_ = false, changed_since_check_ = false;
   cg_result result_;
 };

@@ -82,10 +82,11 @@ small_matrix matrix_of(const linear_operator<T>& op) {
   constexpr std::int64_t copies = 12;
   const std::int64_t bytes = core::saturating_product(size, copies * static_cast<std::int64_t>(sizeof(double)));
   if (bytes > core::measure_memory().least()) {
-    core::fail(errc::out_of_memory,
-               "so many eigenvectors of a matrix with {} rows make a dense problem, which takes {}: want fewer than a "
-               "third of them",
-               n, core::bytes_text(bytes));
+    core::fail(
+        errc::out_of_memory,
+        "this many eigenvectors of a matrix with {} rows make a dense problem, which takes {}: want fewer than a "
+        "third of them",
+        n, core::bytes_text(bytes));
   }
   std::vector<T> entries(core::at(size), T{0});
   for (std::int64_t i = 0; i < n; ++i) entries[core::at(i * n + i)] = T{1};

@@ -18,7 +18,7 @@ using core::at;
 
 namespace {
 
-/// Sums over so many elements are a unit whose order is fixed; threads take whole ones.
+/// Sums over this many elements are taken in a fixed order; a thread takes whole chunks.
 constexpr std::int64_t chunk = 4096;
 
 /// The sum of one row of a product, column by column; what has been touched is known from the row's number.

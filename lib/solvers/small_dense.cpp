@@ -143,12 +143,12 @@ small_matrix solve_lower_transposed(const small_matrix& l, const small_matrix& b
   return solve_triangular(l, "N", b);
 }
 
-whitening whiten(const small_matrix& gram, double threshold, std::span<const double> least_squares) {
+whitening whiten(const small_matrix& gram, double threshold, std::span<const double> min_squares) {
   const std::int64_t k = gram.rows();
   std::vector<double> scale(static_cast<std::size_t>(k), 0.0);
   std::vector<std::int64_t> kept;
   for (std::int64_t j = 0; j < k; ++j) {
-    const double least = least_squares.empty() ? 0.0 : least_squares[static_cast<std::size_t>(j)];
+    const double least = min_squares.empty() ? 0.0 : min_squares[static_cast<std::size_t>(j)];
     if (gram(j, j) <= std::max(least, std::numeric_limits<double>::min())) continue;
     scale[static_cast<std::size_t>(j)] = 1 / std::sqrt(gram(j, j));
     kept.push_back(j);

@@ -75,7 +75,7 @@ struct whitening {
   std::int64_t rank() const { return transform.cols(); }
 };
 /// Drops directions whose share is below `threshold` times the largest, and vectors whose own length is not above
-/// least_squares[j] (empty: 0). Source: SVQB of Stathopoulos and Wu 2002.
-whitening whiten(const small_matrix& gram, double threshold, std::span<const double> least_squares = {});
+/// min_squares[j] (empty: 0). Source: SVQB of Stathopoulos and Wu 2002.
+whitening whiten(const small_matrix& gram, double threshold, std::span<const double> min_squares = {});
 
 }  // namespace bcsc::solvers

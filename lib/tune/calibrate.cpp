@@ -73,13 +73,13 @@ struct copy_sizes {
   std::int64_t in_cache, in_memory;
 };
 copy_sizes sizes_for(const context& ctx) {
-  constexpr std::int64_t least_in_memory = std::int64_t{64} << 20, most_in_memory = std::int64_t{1} << 30;
+  constexpr std::int64_t min_in_memory = std::int64_t{64} << 20, max_in_memory = std::int64_t{1} << 30;
   const core::cpu_caches caches = core::find_cpu_caches();
   const bool on_gpu = ctx.kind() == backend::cuda;
   const std::int64_t near = on_gpu ? ctx.device().l2_bytes : caches.l2 * std::max(ctx.threads(), 1);
   const std::int64_t far = on_gpu ? ctx.device().l2_bytes : caches.l3;
   // Both arrays of the first take half of the cache.
-  return {std::max<std::int64_t>(near / 4, 1 << 16), std::clamp(4 * far, least_in_memory, most_in_memory)};
+  return {std::max<std::int64_t>(near / 4, 1 << 16), std::clamp(4 * far, min_in_memory, max_in_memory)};
 }
 
 class calibration {
@@ -106,7 +106,7 @@ class calibration {
   }
 
   /// The least of up to 15 samples, the first of which warms up.
-  double least_seconds(const std::function<void(cuda_stream)>& work, std::int64_t count) {
+  double min_seconds(const std::function<void(cuda_stream)>& work, std::int64_t count) {
     const std::array alone{tuning::contestant{"", work}};
     const auto watch = tuning::stopwatches_of(ctx_)(alone);
     watch->seconds(0, count);
@@ -123,7 +123,7 @@ class calibration {
     // Threads that share a core with others wait for each other after every copy: there fewer have to do.
     const std::int64_t most = ctx_.kind() == backend::cuda ? 256 : 16;
     const std::int64_t count = std::clamp<std::int64_t>(repeated_bytes / one.bytes, 1, most);
-    return 2.0 * static_cast<double>(one.bytes) / least_seconds(one.once, count);
+    return 2.0 * static_cast<double>(one.bytes) / min_seconds(one.once, count);
   }
 
   /// Of a 1 x 1 matrix.
@@ -133,7 +133,7 @@ class calibration {
     const spmm_plan<float> plan(ctx_, a, one_column);
     tuning::trial_operands<float> operands(ctx_, 1, 1, one_column);
     operands.reserve(plan.workspace_bytes());
-    return least_seconds([&](cuda_stream stream) { operands.run(plan, stream); }, 64);
+    return min_seconds([&](cuda_stream stream) { operands.run(plan, stream); }, 64);
   }
 
   const context& ctx_;

@@ -12,7 +12,7 @@ namespace {
 /// What one alone takes that is long enough to be a sample as it is.
 constexpr double long_seconds = 1e-2;
 constexpr std::int64_t max_products = 64;
-/// Behind the fastest by so much after two samples, one drops out.
+/// A contestant that is this far behind the fastest after two samples drops out.
 constexpr double hopeless = 1.2;
 constexpr double noise = 0.005;
 
@@ -79,7 +79,7 @@ class race {
   /// After `rounds` rounds.
   void drop_slow(int rounds) {
     if (alive_.empty()) return;
-    const auto least = [&](std::size_t i) { return all_[i].least_seconds(); };
+    const auto least = [&](std::size_t i) { return all_[i].min_seconds(); };
     std::ranges::sort(alive_, {}, [&](std::size_t i) { return std::pair(least(i), i); });
     std::size_t kept = alive_.size();
     if (kept > rules_.num_finalists) {
@@ -87,7 +87,7 @@ class race {
     } else if (rounds > 1) {
       const standing& best = all_[alive_.front()];
       const auto is_hopeless = [&](const standing& s) {
-        return s.least_seconds() > hopeless * best.least_seconds() && s.seconds() > hopeless * best.seconds();
+        return s.min_seconds() > hopeless * best.min_seconds() && s.seconds() > hopeless * best.seconds();
       };
       while (is_hopeless(all_[alive_[kept - 1]])) --kept;
     }
@@ -103,7 +103,7 @@ class race {
   double charged() const {
     if (rules_.patience <= 1) return watch_.elapsed();
     double seconds = 0;
-    for (const standing& s : all_) seconds += static_cast<double>(s.num_products) * s.least_seconds();
+    for (const standing& s : all_) seconds += static_cast<double>(s.num_products) * s.min_seconds();
     return std::max(seconds, watch_.elapsed() / rules_.patience);
   }
   bool is_over() const { return charged() >= budget(); }
@@ -126,7 +126,7 @@ double standing::seconds() const {
   return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-double standing::least_seconds() const {
+double standing::min_seconds() const {
   return std::accumulate(samples.begin(), samples.end(), estimate, [](double x, double y) { return std::min(x, y); });
 }
 

@@ -32,10 +32,10 @@ struct standing {
   /// The median of the samples, else the estimate.
   double seconds() const;
   /// The least of all of them: who drops out goes by that, since what disturbs a sample makes it longer.
-  double least_seconds() const;
+  double min_seconds() const;
 };
 
-/// One standing for each of `num`. The first is run whatever the budget. `advanced` is told the share done.
+/// One standing for each of `num`. The first is run whatever the budget. `advanced` receives the share done.
 std::vector<standing> contest(stopwatch& watch, std::size_t num, const contest_rules& rules,
                               const std::function<void(double)>& advanced = {});
 

@@ -8,13 +8,11 @@ namespace bcsc::tuning {
 
 ranking ranked(const plan::recipe& how, bool all) {
   const plan::problem p = how.described();
-  std::vector<plan::prediction> costs =
-      plan::predictions(p, how.options, plan::candidates(p, how.options), how.statistics);
-  std::ranges::stable_sort(costs, {}, &plan::prediction::seconds);
   ranking made;
-  for (const plan::prediction& cost : costs) {
-    const bool is_new = made.predicted.emplace(cost.kernel->info.name, cost.seconds).second;
-    if (is_new) made.names.push_back(cost.kernel->info.name);
+  for (const plan::prediction& one :
+       plan::predictions(p, how.options, plan::candidates(p, how.options), how.statistics)) {
+    const bool is_new = made.predicted.emplace(one.kernel->info.name, one.seconds).second;
+    if (is_new) made.names.push_back(one.kernel->info.name);
   }
   if (!all) return made;
   for (const plan::registered_kernel* kernel : plan::allowed(p, how.options)) {

@@ -12,7 +12,7 @@ namespace bcsc::tuning {
 /// The configs that a plan may take, those first that are predicted to be fastest.
 struct ranking {
   std::vector<std::string> names;
-  std::map<std::string, double> predicted;  ///< seconds of one product, of those that have costs
+  std::map<std::string, double> predicted;  ///< seconds of one product; 0: no costs
 
   double seconds_of(const std::string& name) const {
     const auto found = predicted.find(name);

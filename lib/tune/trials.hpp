@@ -84,8 +84,9 @@ class trials {
   bool is_alike(const std::string& name) const {
     constexpr double tie = 1e-3;
     const double seconds = ranking_.seconds_of(name);
-    return std::ranges::any_of(
-        entries_, [&](const entry& held) { return std::fabs(held.predicted_seconds - seconds) <= tie * seconds; });
+    return seconds > 0 && std::ranges::any_of(entries_, [&](const entry& held) {
+             return std::fabs(held.predicted_seconds - seconds) <= tie * seconds;
+           });
   }
 
   /// Form by form, the form of the best predicted first; then the fastest of each against each other.

@@ -1,4 +1,4 @@
-// Every row of every table, both layouts of C, over the battery: within the error bound on real values, and exact on
+// Every config of every table, both layouts of C, over the battery: within the error bound on real values, and exact on
 // small integers (so all kernels are bit-equal there).
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Every row of every table with rows in an order of the plan's own and row blocks of individual heights: C comes out in
-// A's order, exact on small integers, in both layouts, for op(A) = A and its transpose.
+// Every config of every table with rows in an order of the plan's own and row blocks of individual heights: C comes out
+// in A's order, exact on small integers, in both layouts, for op(A) = A and its transpose.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -726,7 +726,7 @@ TEST(emulated_gpu, multiplies_halves_as_three_loops_do) {
   });
 }
 
-TEST(emulated_gpu, reads_operands_as_the_matrix_units_do) {
+TEST(emulated_gpu, reads_operands_as_tensor_cores_do) {
   using kernels::cuda::round_to_tf32;
   const float beyond = 1 + 0x1p-11f;
   EXPECT_EQ(__uint_as_float(round_to_tf32(beyond)), 1 + 0x1p-10f);

@@ -35,14 +35,14 @@ TEST(registry, names_are_unique_for_a_type) {
   }
 }
 
-TEST(registry, holds_sixty_cuda_rows_of_each_type) {
+TEST(registry, holds_sixty_cuda_configs_of_each_type) {
   if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
   for (value_type type : {value_type::fp32, value_type::fp64}) {
     EXPECT_GE(kernel_table(backend::cuda, type).size(), 60u);
   }
 }
 
-TEST(registry, allows_more_error_only_where_the_matrix_units_sum) {
+TEST(registry, allows_more_error_only_where_tensor_cores_sum) {
   for (const kernel_info& k : kernel_table()) {
     const bool is_narrow = k.type == value_type::fp16 || k.type == value_type::bf16;
     const bool is_split = k.name.starts_with("mma-3xtf32") || k.name.starts_with("staged-3xtf32");
@@ -57,8 +57,8 @@ TEST(registry, allows_more_error_only_where_the_matrix_units_sum) {
 
 TEST(registry, has_wide_indices_on_both_backends) {
   for (backend where : {backend::cpu, backend::cuda}) {
-    const auto rows = kernel_table(where, value_type::fp64);
-    EXPECT_TRUE(std::ranges::any_of(rows, [](const kernel_info& k) { return k.index_bits == 64; }));
+    const auto configs = kernel_table(where, value_type::fp64);
+    EXPECT_TRUE(std::ranges::any_of(configs, [](const kernel_info& k) { return k.index_bits == 64; }));
   }
 }
 
@@ -145,7 +145,7 @@ TEST(choice, columns_between_two_powers_of_two_are_read_alike) {
 }
 
 TEST(choice, reads_few_columns_of_b_where_they_lie) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no row has been measured";
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const std::int64_t heights[] = {1, 2, 4, 8, 16, 32, 64, 128};
   struct known_matrix {
     plan::problem p;
@@ -166,11 +166,11 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
   const auto is_read_in_place = [](const known_matrix& m, std::int64_t cols) {
     plan::problem p = m.p;
     p.cols = cols;
-    std::vector<const plan::registered_kernel*> rows;
+    std::vector<const plan::registered_kernel*> configs;
     for (const plan::registered_kernel& k : plan::registry()) {
-      if (k.info.type == p.type && k.measured && !k.info.rounds_values) rows.push_back(&k);
+      if (k.info.type == p.type && k.measured && !k.info.rounds_values) configs.push_back(&k);
     }
-    const plan::registered_kernel* chosen = plan::choose(p, {}, rows, m.statistics).kernel;
+    const plan::registered_kernel* chosen = plan::choose(p, {}, configs, m.statistics).kernel;
     return plan::reads_in_place(p, *chosen, m.statistics).contains(cols);
   };
   const auto none = [](const plan::columns_in_place& some) {
@@ -199,12 +199,12 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
 
     // What is asked for is what is predicted.
     plan::problem p = small.p;
-    std::vector<const plan::registered_kernel*> rows;
+    std::vector<const plan::registered_kernel*> configs;
     for (const plan::registered_kernel& k : plan::registry()) {
-      if (k.info.type == type && k.measured_in_place && !k.info.rounds_values) rows.push_back(&k);
+      if (k.info.type == type && k.measured_in_place && !k.info.rounds_values) configs.push_back(&k);
     }
     const auto reason = [&](col_major_b reading) {
-      return plan::choose(p, {.expert = {.reading = reading}}, rows, small.statistics).reason;
+      return plan::choose(p, {.expert = {.reading = reading}}, configs, small.statistics).reason;
     };
     EXPECT_EQ(reason(col_major_b::as_predicted), reason(col_major_b::in_place));
     EXPECT_NE(reason(col_major_b::as_predicted), reason(col_major_b::packed));
@@ -256,7 +256,7 @@ TEST(choice, every_kernel_can_be_asked_for_by_name) {
   }
 }
 
-/// Whether a row of each algorithm of the GPU holds p, whether it is in this build or not.
+/// The algorithms of the GPU that have a config which holds p, in this build or not.
 std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner, std::int64_t nnz) {
   const plan::problem p{.where = backend::cuda,
                         .rows = rows,
@@ -349,8 +349,8 @@ TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
   EXPECT_EQ(count(plan::allowed(p, {.compute = compute_class::tf32})), built);
 }
 
-/// The row that is chosen of all rows of `type`, whether it is in this build or not.
-const plan::registered_kernel* chosen_row(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
+/// The config that is chosen among all of `type`, in this build or not.
+const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
   const plan::problem p{.where = backend::cuda,
                         .type = type,
                         .rows = a.rows(),
@@ -359,43 +359,43 @@ const plan::registered_kernel* chosen_row(value_type type, const csr_matrix<floa
                         .cols = cols,
                         .max_shared_bytes = 1 << 20,
                         .num_multiprocessors = 132};
-  std::vector<const plan::registered_kernel*> rows;
+  std::vector<const plan::registered_kernel*> configs;
   for (const auto& k : plan::registry()) {
     const bool here = k.info.where == backend::cuda && k.info.type == type;
-    if (here && k.measured && !k.info.rounds_values) rows.push_back(&k);
+    if (here && k.measured && !k.info.rounds_values) configs.push_back(&k);
   }
-  if (rows.empty()) return nullptr;
-  const auto heights = plan::heights(rows, {});
-  return plan::choose(p, {}, rows, analyse_blocks(a.view(), std::span(heights))).kernel;
+  if (configs.empty()) return nullptr;
+  const auto heights = plan::heights(configs, {});
+  return plan::choose(p, {}, configs, analyse_blocks(a.view(), std::span(heights))).kernel;
 }
 
-TEST(choice, among_rows_of_any_type_goes_by_their_costs) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no row has been measured";
+TEST(choice, among_configs_of_any_type_goes_by_their_costs) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto scattered = generate::from_specification<float>("rmat:14,8,seed=1");
   const auto dense_blocks = generate::from_specification<float>("banded:20000,40,seed=1");
   for (const value_type type : {value_type::fp32, value_type::fp16, value_type::bf16}) {
     SCOPED_TRACE(to_string(type));
     for (const std::int64_t n : {1, 8, 32, 128}) {
-      const auto* row = chosen_row(type, scattered, n);
-      ASSERT_NE(row, nullptr);
-      EXPECT_EQ(row->info.algorithm, "rowwise") << n;
-      EXPECT_LE(row->info.n_tile, 8 * n) << row->info.name;
+      const auto* config = chosen_config(type, scattered, n);
+      ASSERT_NE(config, nullptr);
+      EXPECT_EQ(config->info.algorithm, "rowwise") << n;
+      EXPECT_LE(config->info.n_tile, 8 * n) << config->info.name;
     }
-    EXPECT_EQ(chosen_row(type, dense_blocks, 32)->info.algorithm, "mma");
+    EXPECT_EQ(chosen_config(type, dense_blocks, 32)->info.algorithm, "mma");
   }
 }
 
 TEST(choice, stages_rows_of_b_where_narrow_values_meet_many_rows_of_a) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no row has been measured";
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto network = generate::from_specification<float>("uniform:2048,2048,0.75,seed=3");
   const auto sparser = generate::from_specification<float>("uniform:2048,2048,0.97,seed=3");
   for (const value_type type : {value_type::fp16, value_type::bf16}) {
     SCOPED_TRACE(to_string(type));
     for (const std::int64_t n : {128, 512, 2048}) {
-      EXPECT_EQ(chosen_row(type, network, n)->info.algorithm, "staged") << n;
+      EXPECT_EQ(chosen_config(type, network, n)->info.algorithm, "staged") << n;
     }
-    EXPECT_NE(chosen_row(type, network, 8)->info.algorithm, "staged");
-    EXPECT_EQ(chosen_row(type, sparser, 128)->info.algorithm, "rowwise");
+    EXPECT_NE(chosen_config(type, network, 8)->info.algorithm, "staged");
+    EXPECT_EQ(chosen_config(type, sparser, 128)->info.algorithm, "rowwise");
   }
 }
 
@@ -416,7 +416,7 @@ TEST(cost_terms, tell_what_the_last_wave_of_thread_blocks_leaves_empty) {
   EXPECT_EQ(plan::idle_share(wide, 0, 4096, 2), 0);
 }
 
-TEST(cost_terms, of_a_row_that_tells_how_it_takes_pieces_hold_what_is_left_empty) {
+TEST(cost_terms, of_a_config_that_tells_how_it_takes_pieces_hold_what_is_left_empty) {
   const auto idle = static_cast<std::size_t>(plan::cost_term::idle);
   int with_idle = 0;
   for (const plan::registered_kernel& k : plan::registry()) {
@@ -533,13 +533,13 @@ TEST(neighbours, the_nearest_count_most) {
   EXPECT_EQ(factor(value_type::fp32, far, 0), 1);
 }
 
-TEST(neighbours, every_known_case_tells_of_every_measured_row_of_its_type) {
+TEST(neighbours, every_known_case_tells_of_every_measured_config_of_its_type) {
   const auto expect_whole = [](std::span<const plan::measured_case> cases,
-                               std::span<const plan::measured_config> rows) {
+                               std::span<const plan::measured_config> configs) {
     ASSERT_FALSE(cases.empty());
     for (const plan::measured_case& c : cases) {
       EXPECT_EQ(c.residuals.size(),
-                static_cast<std::size_t>(std::ranges::count(rows, c.type, &plan::measured_config::type)));
+                static_cast<std::size_t>(std::ranges::count(configs, c.type, &plan::measured_config::type)));
     }
   };
   expect_whole(plan::measured_cases, plan::measured_costs);
@@ -567,10 +567,77 @@ TEST(choice, predictions_are_positive_and_grow_with_n) {
                     .cols = 8,
                     .num_multiprocessors = 132};
     const double small = plan::predict(p, kernel, s);
+    if (k.where == backend::cuda && k.algorithm != "gemm" && !kernel.measured) {
+      EXPECT_EQ(small, 0) << k.name << " has no costs";
+      continue;
+    }
     p.cols = 4096;
     EXPECT_GT(small, 0) << k.name;
     EXPECT_GT(plan::predict(p, kernel, s), small) << k.name;
   }
+}
+
+/// What is taken among the configs of `algorithm`, in this build or not; all of compact BCSC where it is empty.
+std::string chosen_without_costs(const std::string& algorithm, std::int64_t cols, std::int64_t m_block,
+                                 int index_bits = 32) {
+  const plan::problem p{.where = backend::cuda,
+                        .type = value_type::fp32,
+                        .rows = 1000,
+                        .inner = 1000,
+                        .nnz = 5000,
+                        .cols = cols,
+                        .num_multiprocessors = 132};
+  std::vector<const plan::registered_kernel*> configs;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    const bool named = algorithm.empty() ? k.info.any_m_block : k.info.algorithm == algorithm;
+    if (k.info.where == p.where && k.info.type == p.type && k.info.index_bits == index_bits && named) {
+      configs.push_back(&k);
+    }
+  }
+  const plan_options options{.expert = {.kernel = algorithm, .m_block = m_block}};
+  std::vector<block_statistics> statistics;
+  for (const std::int64_t height : plan::heights(configs, options)) {
+    statistics.push_back({.m_block = height, .num_row_blocks = 1000 / height, .nnzc = 4000, .reuse = 1.25, .skew = 1});
+  }
+  const plan::decision taken = plan::choose(p, options, configs, statistics);
+  EXPECT_NE(taken.reason.find("no measured costs"), std::string::npos) << taken.reason;
+  return taken.kernel->info.name + " at " + std::to_string(taken.m_block);
+}
+
+TEST(choice, without_costs_takes_the_tile_that_fits) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: few tiles to take";
+  EXPECT_EQ(chosen_without_costs("naive", 1, 0), "naive-m8-t8 at 8");
+  EXPECT_EQ(chosen_without_costs("naive", 32, 0), "naive-m8-t32 at 8");
+  EXPECT_EQ(chosen_without_costs("naive", 5000, 0), "naive-m8-t128 at 8");
+  EXPECT_EQ(chosen_without_costs("naive", 128, 0, 64), "naive-m8-t128-i64 at 8");
+  EXPECT_EQ(chosen_without_costs("warp", 8, 0), "warp-m16-n8-w32-l8 at 16") << "of two such tiles, more threads";
+  EXPECT_EQ(chosen_without_costs("tiled", 32, 0), "tiled-m8-n32-k16-x8-y4 at 8");
+  // Row blocks of a height of their own: a tile as high, or as near to it as there is.
+  EXPECT_EQ(chosen_without_costs("warp", 32, 64), "warp-m64-n32-w16-l16 at 64");
+  EXPECT_EQ(chosen_without_costs("naive", 32, 13), "naive-m16-t32 at 13");
+  EXPECT_EQ(chosen_without_costs("", 32, 200).substr(0, 12), "warp-m256-n3") << "several columns at once";
+}
+
+TEST(choice, configs_without_costs_come_last) {
+  const plan::registered_kernel *with = nullptr, *without = nullptr;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.type != value_type::fp32 || k.info.rounds_values) continue;
+    if (k.measured && with == nullptr) with = &k;
+    if (k.info.algorithm == "naive" && k.info.index_bits == 32 && without == nullptr) without = &k;
+  }
+  if (with == nullptr) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  ASSERT_NE(without, nullptr);
+  const plan::problem p{.where = backend::cuda, .rows = 1000, .inner = 1000, .nnz = 5000, .cols = 8};
+  const std::vector<const plan::registered_kernel*> both{without, with};
+  std::vector<block_statistics> statistics;
+  for (const std::int64_t height : plan::heights(both, {})) {
+    statistics.push_back({.m_block = height, .num_row_blocks = 1000 / height, .nnzc = 4000, .reuse = 1.25, .skew = 1});
+  }
+  const std::vector<plan::prediction> found = plan::predictions(p, {}, both, statistics);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kernel, with);
+  EXPECT_GT(found[0].seconds, 0);
+  EXPECT_EQ(found[1].seconds, 0);
 }
 
 class tuner : public ::testing::Test {

@@ -699,7 +699,7 @@ TEST(spmm_command, multiplies_narrow_values) {
   }
 }
 
-TEST(spmm_command, runs_every_row) {
+TEST(spmm_command, runs_every_config) {
   const json result = bcsc_json("spmm stencil7:5,6,7 --device cpu --cols 24 --kernel all --repeat 1");
   const json table = bcsc_json("kernels --device cpu --type fp32");
   EXPECT_EQ(result.at("results").size(), table.at("kernels").size() + 5);

@@ -133,7 +133,7 @@ MatrixXd rounded(const MatrixXd& m) {
 /// All eigenvalues of the pencil as T holds it, ascending; and what bounds say about its size.
 struct spectrum {
   VectorXd values;
-  double norm_a, norm_b = 1, least_b = 1;
+  double norm_a, norm_b = 1, min_b = 1;
 };
 
 template <class T>
@@ -147,7 +147,7 @@ spectrum spectrum_of(const pencil& p) {
   }
   const MatrixXd b = rounded<T>(*p.b);
   const VectorXd of_b = Eigen::SelfAdjointEigenSolver<MatrixXd>(b).eigenvalues();
-  s.norm_b = of_b.maxCoeff(), s.least_b = of_b.minCoeff();
+  s.norm_b = of_b.maxCoeff(), s.min_b = of_b.minCoeff();
   s.values = Eigen::GeneralizedSelfAdjointEigenSolver<MatrixXd>(a, b).eigenvalues();
   return s;
 }
@@ -243,7 +243,7 @@ void expect_converged(const pencil& p, const solved<T>& s, const lobpcg_options<
     const double value = s.result.values[static_cast<std::size_t>(j)];
     const double wanted = exact.values(options.which == spectrum_end::largest ? p.n() - 1 - j : j);
     // ||B^-1/2 r|| bounds the error where B^1/2 x has length 1.
-    const double bound = (tolerance + 100 * unit<T>)*(exact.norm_a + std::abs(value) * exact.norm_b) / exact.least_b;
+    const double bound = (tolerance + 100 * unit<T>)*(exact.norm_a + std::abs(value) * exact.norm_b) / exact.min_b;
     EXPECT_LE(std::abs(value - wanted), bound) << "pair " << j;
     EXPECT_LE(s.result.residual[static_cast<std::size_t>(j)], tolerance);
   }

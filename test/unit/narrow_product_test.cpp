@@ -1,5 +1,5 @@
 // Products of fp16 and bf16 through the public interface: multiplied exactly, summed in fp32, rounded once. That every
-// row of the tables does so is tested in conformance/.
+// config does so is tested in conformance/.
 #include <gtest/gtest.h>
 
 #include <cmath>

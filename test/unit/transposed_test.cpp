@@ -111,7 +111,7 @@ TEST_P(transposed_on, takes_every_layout_leading_dimension_and_alignment) {
   }
 }
 
-TEST_P(transposed_on, every_row_of_the_table_multiplies) {
+TEST_P(transposed_on, every_config_of_the_table_multiplies) {
   for (const kernel_info& row : transposing_kernel_table()) {
     if (row.where != GetParam() || !row.built) continue;
     const auto check = [&]<class T>(T) {

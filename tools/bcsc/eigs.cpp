@@ -50,7 +50,7 @@ void require_symmetric(const std::string& name, const csr_matrix<T>& a) {
              s.pattern_symmetric ? "the pattern is, the values are not" : "nor is its pattern");
 }
 
-/// That so many pairs are there, and their vectors fit into memory.
+/// Checks that there are that many pairs, and that their vectors fit into memory.
 template <value T>
 void require_fitting(const eigs_options& options, std::int64_t rows, std::int64_t cols) {
   require_square(options.source.name, rows, cols);

@@ -111,7 +111,7 @@ void add_reading(CLI::App& parser, read_options& reading) {
 
 namespace {
 
-/// How `source` is to be had: from_file(options) or made() by a generator; sets origin, file and seconds of `loaded`.
+/// How `source` is obtained: from_file(options) or made() by a generator; sets origin, file and seconds of `loaded`.
 template <class Loaded, class FromFile, class Made>
 Loaded load_by(const matrix_source& source, const output& out, const on_sizes& told, FromFile&& from_file,
                Made&& made) {

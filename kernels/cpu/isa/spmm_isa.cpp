@@ -27,14 +27,13 @@
 
 #include <utility>
 
+#include "kernels/cpu/all_tables.hpp"
 #include "kernels/cpu/isa/narrow.hpp"
 #include "kernels/cpu/isa/passes.hpp"
 #include "kernels/cpu/isa/scatter.hpp"
 #include "kernels/cpu/isa/shares.hpp"
 #include "kernels/cpu/isa/slices.hpp"
 #include "kernels/cpu/isa/vector.hpp"
-#include "kernels/tables/cpu.hpp"
-#include "kernels/tables/scatter.hpp"
 
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
@@ -137,16 +136,14 @@ struct launchers<Algorithm, std::index_sequence<Indices...>> {
   static constexpr launch_fn of_config[] = {&launch<Algorithm, Indices>...};
 };
 
+template <class... Tables>
+launch_fn find_launcher(std::size_t table, std::size_t config, tables::table_list<Tables...>) {
+  constexpr const launch_fn* of_table[] = {launchers<Tables>::of_config...};
+  return of_table[table][config];
+}
+
 }  // namespace
 
-launch_fn launcher(tables::cpu_rows, std::size_t config) { return launchers<tables::cpu_rows>::of_config[config]; }
-launch_fn launcher(tables::cpu_blocks, std::size_t config) { return launchers<tables::cpu_blocks>::of_config[config]; }
-launch_fn launcher(tables::cpu_columns, std::size_t config) {
-  return launchers<tables::cpu_columns>::of_config[config];
-}
-launch_fn launcher(tables::cpu_slices, std::size_t config) { return launchers<tables::cpu_slices>::of_config[config]; }
-launch_fn launcher(tables::cpu_scatter, std::size_t config) {
-  return launchers<tables::cpu_scatter>::of_config[config];
-}
+launch_fn launcher(std::size_t table, std::size_t config) { return find_launcher(table, config, all_tables{}); }
 
 }  // namespace bcsc::kernels::cpu::BCSC_ISA

@@ -12,7 +12,7 @@ namespace {
 
 /// Values of the narrowest type in 16 bytes: rows are padded to that whatever the type, for the question whether a size
 /// is held.
-constexpr std::int64_t most_in_vector = 8;
+constexpr std::int64_t max_in_vector = 8;
 
 /// For a product of few columns, whose tiles would not fill a GPU: its terms are split, and the sums added up.
 constexpr std::int64_t spare_bytes = std::int64_t{16} << 20;
@@ -27,8 +27,8 @@ std::int64_t padded(std::int64_t cols) {
 
 bool dense_holds(std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (rows > most || cols > most - most_in_vector) return false;
-  return rows == 0 || core::ceil_div(cols, most_in_vector) * most_in_vector <= most / rows;
+  if (rows > most || cols > most - max_in_vector) return false;
+  return rows == 0 || core::ceil_div(cols, max_in_vector) * max_in_vector <= most / rows;
 }
 
 template <number T, index I>
