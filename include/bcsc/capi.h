@@ -395,9 +395,9 @@ typedef struct bcsc_cg_options {
   int method;                 /* enum bcsc_cg_method */
   int beta;                   /* enum bcsc_cg_beta, of simultaneous iterations */
   int correction;             /* enum bcsc_cg_correction: when a true residual takes the recurrence's place */
-  int inner;                  /* enum bcsc_cg_inner, of bcsc_solve_cg_matrix: what products within it are rounded to */
+  int inner;                  /* enum bcsc_cg_inner, of bcsc_solve_cg_matrix: what its products are rounded to */
   double correction_when;     /* RECOMPUTE: every so many iterations; RELIABLE, REFINE: at this share of the last one */
-  int64_t check_every;        /* iterations from one look of the host to the next; 0: as it pays */
+  int64_t check_every;        /* iterations that `progress` hears of together, as the host looks once; 0: as it pays */
   void* stream;               /* a cudaStream_t; null: one that follows the default stream */
   bcsc_operator precondition; /* Z = M^-1 R, of A's type; null: see the functions */
   /* A and M in less precision, of fp32: for the products within the iteration; REFINE takes inner_precondition and not
