@@ -305,6 +305,54 @@ static void find_eigenvalues(bcsc_plan plan) {
   bcsc_context_free(cpu);
 }
 
+static void expect_solved(const bcsc_cg_result* result, const double* residuals, const char* what) {
+  expect(result->reason == BCSC_CG_CONVERGED, what);
+  for (int j = 0; j < columns; ++j) expect(residuals[j] <= 1e-10, what);
+  multiply_here(0, 1.0, c, 0.0, expected);
+  expect(distance(expected, b, (size_t)rows * columns) < 1e-8, what);
+}
+
+/* A as an operator with each preconditioner there is, and as a matrix whose products are rounded to fp32. */
+static void solve_in_other_ways(bcsc_context context, bcsc_sparse matrix, bcsc_plan plan) {
+  enum { kinds = 4 };
+  bcsc_operator map = NULL, preconditioners[kinds] = {NULL};
+  const bcsc_block_jacobi_options blocks = {.size = sizeof blocks, .block = width};
+  const bcsc_chebyshev_options polynomial = {.size = sizeof polynomial, .degree = 4};
+  const bcsc_amg_options multigrid = {.size = sizeof multigrid, .max_coarse = 20, .cols = columns};
+  check(bcsc_operator_plan(plan, &map), "bcsc_operator_plan");
+  check(bcsc_operator_jacobi(context, matrix, &preconditioners[0]), "bcsc_operator_jacobi");
+  check(bcsc_operator_block_jacobi(context, matrix, &preconditioners[1], &blocks), "bcsc_operator_block_jacobi");
+  check(bcsc_operator_chebyshev(context, matrix, &preconditioners[2], &polynomial), "bcsc_operator_chebyshev");
+  check(bcsc_operator_amg(context, matrix, &preconditioners[3], &multigrid), "bcsc_operator_amg");
+
+  double residuals[columns];
+  bcsc_cg_options options = {.size = sizeof options, .tolerance = 1e-10, .true_residuals = residuals};
+  bcsc_cg_result result = {.size = sizeof result};
+  for (int k = 0; k < kinds; ++k) {
+    const char* description = NULL;
+    check(bcsc_operator_describe(preconditioners[k], &description), "bcsc_operator_describe");
+    options.precondition = preconditioners[k];
+    check(bcsc_solve_cg_operator(map, columns, b, columns, c, columns, BCSC_ROW_MAJOR, &result, &options),
+          "bcsc_solve_cg_operator");
+    printf("  %d iterations with %s\n", (int)result.iterations, description);
+    expect_solved(&result, residuals, "a preconditioned solve");
+    bcsc_operator_free(preconditioners[k]);
+  }
+  bcsc_operator_free(map);
+
+  char inner[80];
+  options.precondition = NULL;
+  options.inner = BCSC_CG_INNER_FP32;
+  options.correction = BCSC_CG_CORRECTION_REFINE;
+  options.correction_when = 0.01;
+  options.inner_text = inner;
+  options.inner_text_bytes = sizeof inner;
+  check(bcsc_solve_cg_matrix(context, matrix, columns, b, columns, c, columns, BCSC_ROW_MAJOR, &result, &options),
+        "bcsc_solve_cg_matrix");
+  printf("  %d iterations, %d refinements: %s\n", (int)result.iterations, (int)result.num_replacements, inner);
+  expect_solved(&result, residuals, "a refined solve");
+}
+
 static void solve(bcsc_context context) {
   for (int32_t i = 0; i < rows; ++i) { /* symmetric now: all neighbours weigh -1 */
     for (int32_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e) values[e] = col_ind[e] == i ? diagonal[i] : -1.0;
@@ -328,21 +376,24 @@ static void solve(bcsc_context context) {
   bcsc_plan plan = NULL;
   check(bcsc_sparse_csr(&arrays, &matrix), "bcsc_sparse_csr");
   check(bcsc_plan_create(context, matrix, &plan, &planning), "bcsc_plan_create");
-  bcsc_sparse_free(matrix);
-  for (int k = 0; k < 3; ++k) check(bcsc_memory_free(context, there[k]), "bcsc_memory_free");
 
   fill_operands();
   int told = 0;
-  const bcsc_cg_options options = {
-      .size = sizeof options, .tolerance = 1e-10, .progress = tell, .progress_data = &told};
+  double residuals[columns];
+  const bcsc_cg_options options = {.size = sizeof options,
+                                   .tolerance = 1e-10,
+                                   .progress = tell,
+                                   .progress_data = &told,
+                                   .true_residuals = residuals};
   bcsc_cg_result result = {.size = sizeof result};
   check(bcsc_solve_cg(plan, columns, diagonal, b, columns, c, columns, BCSC_ROW_MAJOR, &result, &options),
         "bcsc_solve_cg");
   printf("conjugate gradients: %d iterations, true residual %.1e\n", (int)result.iterations, result.true_residual);
-  expect(result.reason == BCSC_CG_CONVERGED && result.true_residual <= 1e-10, "the solve's end");
   expect(told == result.iterations, "the progress told");
-  multiply_here(0, 1.0, c, 0.0, expected);
-  expect(distance(expected, b, (size_t)rows * columns) < 1e-8, "A X = B");
+  expect_solved(&result, residuals, "A X = B");
+  solve_in_other_ways(context, matrix, plan);
+  bcsc_sparse_free(matrix);
+  for (int k = 0; k < 3; ++k) check(bcsc_memory_free(context, there[k]), "bcsc_memory_free");
   find_eigenvalues(plan);
   bcsc_plan_free(plan);
 }

@@ -19,6 +19,8 @@ PLAN = ("plan_guards_test", "plan_test")
 CHOICE = ("choice_test", "plan_guards_test")
 VECTOR = ("vector_ops_test",)
 CG = ("cg_test",)
+CAPI_CG = ("capi_cg_test", "capi_cg_refusals_test")
+CAPI_PRECONDITIONERS = ("capi_preconditioners_test",)
 LOBPCG = ("lobpcg_test", "lobpcg_solve_test")
 SMALL_DENSE = ("small_dense_test",)
 PLAN_CUDA = ("plan_cuda_test",)
@@ -86,6 +88,9 @@ CHOICE_CPP = "lib/plan/choice.cpp"
 GPU_CUDA = "core/gpu_cuda.cpp"
 GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
+CAPI_GUARD = "lib/capi/guard.hpp"
+CAPI_SOLVERS = "lib/capi/solvers.cpp"
+CAPI_PRECONDITIONERS_CPP = "lib/capi/preconditioners.cpp"
 CG_PARTS = "lib/solvers/cg_parts.cpp"
 SIMULTANEOUS_CG = "lib/solvers/simultaneous_cg.cpp"
 LOBPCG_BASIS = "lib/solvers/lobpcg_basis.cpp"
@@ -527,6 +532,22 @@ MUTANTS = [
            "static_cast<double>(old.r) + alpha *", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(x.p)",
            "z - beta * static_cast<double>(x.p)", VECTOR),
+
+    # --- The C interface's solvers ---
+    Mutant("capi-older-struct", CAPI_GUARD, "std::memcpy(&ours, bytes, std::min(given->size, sizeof(Struct)));",
+           "std::memcpy(&ours, bytes, sizeof(Struct));", CAPI_CG),
+    Mutant("capi-cg-beta", CAPI_SOLVERS, "made.beta = enumerator(", "(void)enumerator(", CAPI_CG),
+    Mutant("capi-cg-check-every", CAPI_SOLVERS, "  made.check_every = given.check_every;\n", "", CAPI_CG),
+    Mutant("capi-cg-recurrence", CAPI_SOLVERS, "largest(result.recurrence_residual)", "largest(result.true_residual)",
+           CAPI_CG),
+    Mutant("capi-cg-text-end", CAPI_SOLVERS, "asked.inner_text_bytes - 1", "asked.inner_text_bytes", CAPI_CG),
+    Mutant("capi-cg-matrix-preconditioner", CAPI_SOLVERS, "m.m || m.rounded ? solve_cg(ctx, a, m, b, x, how)",
+           "false ? solve_cg(ctx, a, m, b, x, how)", CAPI_CG),
+    Mutant("capi-cg-two-preconditioners", CAPI_SOLVERS, "if (diagonal != nullptr) {", "if (false) {", CAPI_CG),
+    Mutant("capi-amg-modes", CAPI_PRECONDITIONERS_CPP, "    made.near_nullspace = modes.view();\n", "",
+           CAPI_PRECONDITIONERS),
+    Mutant("capi-chebyshev-degree", CAPI_PRECONDITIONERS_CPP, "if (given.degree != 0) made.degree = given.degree;", "",
+           CAPI_PRECONDITIONERS),
 
     # --- Generated matrices, the catalogue ---
     Mutant("elasticity-one-body", "matrices/elasticity.cpp", "dof > 3 ? 2 : 1", "1", GENERATE),

@@ -94,6 +94,21 @@ enum bcsc_matrix_format {
 enum bcsc_compute_class { BCSC_COMPUTE_FULL = 0, BCSC_COMPUTE_TF32 = 1 };
 enum bcsc_row_blocks { BCSC_ROW_BLOCKS_UNIFORM = 0, BCSC_ROW_BLOCKS_BALANCED = 1, BCSC_ROW_BLOCKS_STRUCTURAL = 2 };
 enum bcsc_col_major_b { BCSC_COL_MAJOR_B_AS_PREDICTED = 0, BCSC_COL_MAJOR_B_PACKED = 1, BCSC_COL_MAJOR_B_IN_PLACE = 2 };
+enum bcsc_cg_method { BCSC_CG_METHOD_SIMULTANEOUS = 0, BCSC_CG_METHOD_BLOCK = 1 };
+enum bcsc_cg_inner {
+  BCSC_CG_INNER_AS_GIVEN = 0,
+  BCSC_CG_INNER_FP32 = 1,
+  BCSC_CG_INNER_TF32 = 2,
+  BCSC_CG_INNER_TF32X3 = 3,
+  BCSC_CG_INNER_BF16 = 4
+};
+enum bcsc_cg_beta { BCSC_CG_BETA_FLETCHER_REEVES = 0, BCSC_CG_BETA_POLAK_RIBIERE = 1 };
+enum bcsc_cg_correction {
+  BCSC_CG_CORRECTION_NONE = 0,
+  BCSC_CG_CORRECTION_RECOMPUTE = 1,
+  BCSC_CG_CORRECTION_RELIABLE = 2,
+  BCSC_CG_CORRECTION_REFINE = 3
+};
 enum bcsc_cg_stop {
   BCSC_CG_CONVERGED = 0,
   BCSC_CG_MAX_ITERATIONS = 1,
@@ -303,36 +318,7 @@ int bcsc_plan_run_batch(bcsc_plan plan, int64_t n, int64_t count, const void* al
 int bcsc_spmm(bcsc_context context, bcsc_sparse matrix, int64_t n, const void* alpha, const void* b, int64_t ldb,
               int b_layout, const void* beta, void* c, int64_t ldc, int c_layout);
 
-/* --- Conjugate gradients ----------------------------------------------------------------------------------------- */
-
-typedef struct bcsc_cg_options {
-  size_t size;
-  double tolerance;       /* on the true relative residual of each right-hand side; 0: 1e-8 */
-  int64_t max_iterations; /* 0: 10000 */
-  /* Called after each iteration with the largest relative residual; returning 0 stops the solve. Null: never called. */
-  int (*progress)(void* progress_data, int64_t iteration, double residual);
-  void* progress_data;
-  int use_initial_guess; /* 1: X is the start vector; 0: it is overwritten, starting from 0 */
-  int reserved;          /* 0 */
-} bcsc_cg_options;
-
-typedef struct bcsc_cg_result {
-  size_t size;
-  int64_t iterations;
-  int64_t num_products;
-  double true_residual; /* ||b - A x|| / ||b||, the largest over the right-hand sides */
-  double seconds;
-  int reason; /* enum bcsc_cg_stop */
-  int reserved;
-} bcsc_cg_result;
-
-/* A X = B for a symmetric positive definite A and k right-hand sides at once. The plan, fp32 or fp64, is for a
-   row-major B. diagonal: A's, on the host, for the Jacobi preconditioner; null: none. B and X, rows x k, both in
-   `layout`, lie on the host or where the plan computes. Not converging is not an error: see result->reason. */
-int bcsc_solve_cg(bcsc_plan plan, int64_t k, const void* diagonal, const void* b, int64_t ldb, void* x, int64_t ldx,
-                  int layout, bcsc_cg_result* result, const bcsc_cg_options* options);
-
-/* --- Linear operators, and eigenvalues of them ------------------------------------------------------------------- */
+/* --- Linear operators, and preconditioners among them ------------------------------------------------------------ */
 
 /* Y = alpha A X + beta Y for k columns: X and Y are row-major and lie where the context computes. alpha and beta point
    to a value of the operator's type each, on the host, or where the context computes if scalars_in_place is 1; with
@@ -341,12 +327,122 @@ int bcsc_solve_cg(bcsc_plan plan, int64_t k, const void* diagonal, const void* b
 typedef int (*bcsc_apply)(void* data, int64_t k, const void* alpha, const void* x, int64_t ldx, const void* beta,
                           void* y, int64_t ldy, int scalars_in_place, void* stream);
 
+/* As block_jacobi_options, chebyshev_options (bcsc/preconditioners.hpp) and amg_options (bcsc/amg.hpp). `cols`: the
+   number of vectors that the operator will mostly be applied to; 0: 1. */
+typedef struct bcsc_block_jacobi_options {
+  size_t size;
+  int64_t block; /* height of the blocks on the diagonal, 1 .. 64; 0: found where rows share their columns */
+  int64_t cols;
+} bcsc_block_jacobi_options;
+
+typedef struct bcsc_chebyshev_options {
+  size_t size;
+  int degree;        /* 1 .. 16; 0: 8 */
+  int lanczos_steps; /* 2 .. 1000; 0: 20 */
+  double ratio;      /* of the ends of the interval that the polynomial is made for, above 1; 0: degree^2, at least 4 */
+  int64_t cols;
+} bcsc_chebyshev_options;
+
+typedef struct bcsc_amg_options {
+  size_t size;
+  int64_t block; /* unknowns a node; 0: 1, with coordinates `dimensions` */
+  /* What A maps to nearly 0, on the host: either the rigid-body modes of nodes in these places, row-major, rows /
+     dimensions x dimensions, or the columns of near_nullspace, row-major, rows x num_near_nullspace. Null both: a
+     constant for each unknown of a node. */
+  const double* coordinates;
+  int64_t dimensions; /* 2 or 3; without coordinates 0 */
+  const double* near_nullspace;
+  int64_t num_near_nullspace, ld_near_nullspace;
+  double strength;       /* in [0, 1); 0: all that are coupled are aggregated */
+  double smoother_ratio; /* above 1; 0: 8 */
+  int smoother_degree;   /* 1 .. 8; 0: 3 */
+  int single_precision;  /* 1: stored and cycled in fp32, whatever A's type */
+  int64_t max_levels;    /* 0: 20 */
+  int64_t max_coarse;    /* rows of a level that is solved with its inverse, up to 4096; 0: 500 */
+  int64_t cols;
+} bcsc_amg_options;
+
 /* The operator of a plan, fp32 or fp64, for a row-major B; the plan is freed after it. */
 int bcsc_operator_plan(bcsc_plan plan, bcsc_operator* map);
 /* An operator of rows x cols that is nothing but a function. value_type: BCSC_FP32 or BCSC_FP64. */
 int bcsc_operator_callback(bcsc_context context, int64_t rows, int64_t cols, int value_type, bcsc_apply apply,
                            void* data, bcsc_operator* map);
+/* Z = M^-1 R for a symmetric positive definite A, CSR of fp32 or fp64 on the host or (with a GPU's context) on its
+   device, which may be freed afterwards: M the diagonal of A, or its blocks; a polynomial in A; a cycle of smoothed
+   aggregation multigrid. BCSC_ERROR_INVALID_ARGUMENT also where A is seen not to be positive definite. */
+int bcsc_operator_jacobi(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map);
+int bcsc_operator_block_jacobi(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map,
+                               const bcsc_block_jacobi_options* options);
+int bcsc_operator_chebyshev(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map,
+                            const bcsc_chebyshev_options* options);
+int bcsc_operator_amg(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map, const bcsc_amg_options* options);
+/* One line, of multigrid one for each level besides; valid as long as the operator. */
+int bcsc_operator_describe(bcsc_operator map, const char** text);
 void bcsc_operator_free(bcsc_operator map);
+
+/* --- Conjugate gradients ----------------------------------------------------------------------------------------- */
+
+/* As cg_options and cg_operators in bcsc/cg.hpp. */
+typedef struct bcsc_cg_options {
+  size_t size;
+  double tolerance;       /* on the true relative residual of each right-hand side; 0: 1e-8 */
+  int64_t max_iterations; /* 0: 10000 */
+  /* Called after each iteration with the largest relative residual; returning 0 stops the solve. Null: never called. */
+  int (*progress)(void* progress_data, int64_t iteration, double residual);
+  void* progress_data;
+  int use_initial_guess;      /* 1: X is the start vector; 0: it is overwritten, starting from 0 */
+  int reserved;               /* 0 */
+  int method;                 /* enum bcsc_cg_method */
+  int beta;                   /* enum bcsc_cg_beta, of simultaneous iterations */
+  int correction;             /* enum bcsc_cg_correction: when a true residual takes the recurrence's place */
+  int inner;                  /* enum bcsc_cg_inner, of bcsc_solve_cg_matrix: what its products are rounded to */
+  double correction_when;     /* RECOMPUTE: every so many iterations; RELIABLE, REFINE: at this share of the last one */
+  int64_t check_every;        /* iterations that `progress` hears of together, as the host looks once; 0: as it pays */
+  void* stream;               /* a cudaStream_t; null: one that follows the default stream */
+  bcsc_operator precondition; /* Z = M^-1 R, of A's type; null: see the functions */
+  /* A and M in less precision, of fp32: for the products within the iteration; REFINE takes inner_precondition and not
+     `precondition`. Null: none. */
+  bcsc_operator inner_operator, inner_precondition;
+  /* Where to tell of each right-hand side, [k] on the host; null: nowhere. */
+  double* true_residuals;
+  double* recurrence_residuals;
+  int64_t* column_iterations; /* in which it took part */
+  int* column_reasons;        /* enum bcsc_cg_stop */
+  /* The largest recurrence residual before the first and after each iteration, as many as there is room for. */
+  double* history;
+  int64_t max_history;
+  /* What products within the iteration were really computed in; cut off where it does not fit. */
+  char* inner_text;
+  size_t inner_text_bytes;
+} bcsc_cg_options;
+
+typedef struct bcsc_cg_result {
+  size_t size;
+  int64_t iterations;
+  int64_t num_products;
+  double true_residual; /* ||b - A x|| / ||b||, the largest over the right-hand sides */
+  double seconds;
+  int reason; /* enum bcsc_cg_stop, the worst of the columns' */
+  int reserved;
+  int64_t num_replacements;   /* true residuals from which the iteration went on */
+  double recurrence_residual; /* what the recurrence said before the last true one, the largest */
+} bcsc_cg_result;
+
+/* A X = B for a symmetric positive definite A and k right-hand sides at once. B and X, rows x k, both in `layout`, lie
+   on the host or where A computes. Not converging is not an error: see result->reason.
+   The plan, fp32 or fp64, is for a row-major B. diagonal: A's, on the host, for the Jacobi preconditioner; null: none,
+   or options->precondition. */
+int bcsc_solve_cg(bcsc_plan plan, int64_t k, const void* diagonal, const void* b, int64_t ldb, void* x, int64_t ldx,
+                  int layout, bcsc_cg_result* result, const bcsc_cg_options* options);
+/* The same for operators, which are of one context; no preconditioner unless one is given. */
+int bcsc_solve_cg_operator(bcsc_operator a, int64_t k, const void* b, int64_t ldb, void* x, int64_t ldx, int layout,
+                           bcsc_cg_result* result, const bcsc_cg_options* options);
+/* The same for CSR as for the preconditioners above, which is planned, and rounded as options->inner (for REFINE at
+   least to fp32) says. Preconditioned by Jacobi unless one is given. */
+int bcsc_solve_cg_matrix(bcsc_context context, bcsc_sparse matrix, int64_t k, const void* b, int64_t ldb, void* x,
+                         int64_t ldx, int layout, bcsc_cg_result* result, const bcsc_cg_options* options);
+
+/* --- Eigenvalues ------------------------------------------------------------------------------------------------- */
 
 /* As lobpcg_options in bcsc/lobpcg.hpp. */
 typedef struct bcsc_lobpcg_options {

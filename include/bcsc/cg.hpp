@@ -173,8 +173,9 @@ cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a,
 
 /// The same with an existing plan, for solves in succession: A is the plan's op(A), `diagonal` [rows] that of A, on the
 /// host. Only Jacobi reads it; with preconditioner::none it may be empty. The plan is for a row-major B, and its own
-/// workspace, if it has one, serves one solve at a time. options.plan is ignored. Also throws error{layout_mismatch},
-/// and error{size_mismatch} for a diagonal of the wrong length.
+/// workspace, if it has one, serves one solve at a time. options.plan and .inner are ignored. Also throws
+/// error{layout_mismatch}, error{size_mismatch} for a diagonal of the wrong length, and error{invalid_argument} for
+/// refine() of an A in fp64, which needs another plan, of fp32: see cg_operators.
 template <value T>
 BCSC_EXPORT cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<const T>> diagonal,
                                input_view<T> b, output_view<T> x, const cg_options& options = {});

@@ -1,26 +1,14 @@
 #include <algorithm>
-#include <optional>
 
 #include "bcsc/lobpcg.hpp"
 #include "lib/capi/guard.hpp"
 #include "lib/capi/handles.hpp"
+#include "lib/capi/solver_arguments.hpp"
 
 using namespace bcsc;
 using namespace bcsc::capi;
 
 namespace {
-
-/// An operator beside A, which must be of its type.
-template <value T>
-std::optional<linear_operator<T>> beside(bcsc_operator given, const char* name) {
-  if (given == nullptr) return std::nullopt;
-  const auto* const map = std::get_if<linear_operator<T>>(&given->map);
-  if (map == nullptr) {
-    core::fail(errc::invalid_argument, "{} is of another type than A, which is of {}", name,
-               to_string(value_type_of<T>));
-  }
-  return *map;
-}
 
 template <value T>
 lobpcg_options<T> options_of(const bcsc_lobpcg_options& given, std::int64_t rows, layout lies) {
@@ -35,8 +23,8 @@ lobpcg_options<T> options_of(const bcsc_lobpcg_options& given, std::int64_t rows
   }
   if (given.num_guards != 0) made.num_guards = std::max<std::int64_t>(0, given.num_guards);
   if (given.seed != 0) made.seed = static_cast<std::uint64_t>(given.seed);
-  made.b = beside<T>(given.b, "options.b");
-  made.precondition = beside<T>(given.precondition, "options.precondition");
+  made.b = operator_given<T>(given.b, "options.b");
+  made.precondition = operator_given<T>(given.precondition, "options.precondition");
   if (given.constraints != nullptr || given.num_constraints != 0) {
     made.constraints = {static_cast<const T*>(given.constraints), rows, given.num_constraints, given.ld_constraints,
                         lies};

@@ -36,4 +36,5 @@ struct bcsc_plan_s {
 
 struct bcsc_operator_s {
   std::variant<bcsc::linear_operator<float>, bcsc::linear_operator<double>> map;
+  std::string description = std::visit([](const auto& made) { return made.describe(); }, map);
 };

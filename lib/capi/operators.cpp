@@ -3,6 +3,7 @@
 #include "bcsc/linear_operator.hpp"
 #include "lib/capi/guard.hpp"
 #include "lib/capi/handles.hpp"
+#include "lib/capi/solver_arguments.hpp"
 
 using namespace bcsc;
 using namespace bcsc::capi;
@@ -38,19 +39,7 @@ int bcsc_operator_plan(bcsc_plan plan, bcsc_operator* map) {
   return guarded([&] {
     require(plan, "plan");
     require(map, "map");
-    *map = std::visit(
-        [&]<class T>(const spmm_plan<T>& p) -> bcsc_operator {
-          if constexpr (value<T>) {
-            if (plan->b_layout != layout::row_major) {
-              core::fail(errc::layout_mismatch, "plan is for a {} B: operators take row-major blocks of vectors",
-                         to_string(plan->b_layout));
-            }
-            return new bcsc_operator_s{linear_operator<T>(p)};
-          } else {
-            core::fail(errc::unsupported, "plan is of {}: operators are of fp32 and fp64", to_string(value_type_of<T>));
-          }
-        },
-        plan->plan);
+    with_solver_plan(*plan, [&]<class T>(const spmm_plan<T>& p) { *map = new bcsc_operator_s{linear_operator<T>(p)}; });
   });
 }
 
@@ -68,6 +57,14 @@ int bcsc_operator_callback(bcsc_context context, int64_t rows, int64_t cols, int
     } else {
       core::fail(errc::unsupported, "value_type is {}: operators are of fp32 and fp64", to_string(type));
     }
+  });
+}
+
+int bcsc_operator_describe(bcsc_operator map, const char** text) {
+  return guarded([&] {
+    require(map, "map");
+    require(text, "text");
+    *text = map->description.c_str();
   });
 }
 

@@ -309,6 +309,10 @@ cg_result solve_cg(const spmm_plan<T>& plan, std::type_identity_t<std::span<cons
                    output_view<T> x, const cg_options& options) {
   const plan_facts& facts = plan.facts();
   check_call<T>(plan.where(), facts.rows, facts.cols, b, x, options);
+  if (iterates_on_fp32<T>(options)) {
+    core::fail(errc::invalid_argument,
+               "correction: refine() needs a plan of A in fp32 besides: solve with cg_operators, or A itself");
+  }
   const bool by_jacobi = options.precondition == preconditioner::jacobi;
   if (by_jacobi && std::ssize(diagonal) != facts.rows) {
     core::fail(errc::size_mismatch,

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-ENUM = r"^enum (?:class )?{name}\b[^{{;]*\{{(.*?)\}};"
+ENUM = r"^ *enum (?:class )?{name}\b[^{{;]*\{{(.*?)\}};"
 STRUCT = re.compile(r"^typedef struct (\w+) \{$(.*?)^\} \1;$", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^[\w *]+?\b(bcsc_\w+)\(", re.MULTILINE)
 # C's enumeration: the header of the C++ one, and the prefix of its enumerators' names in C.
@@ -24,6 +24,10 @@ TWINS = {
     "bcsc_compute_class": ("plan.hpp", "compute_class", "BCSC_COMPUTE_"),
     "bcsc_row_blocks": ("plan.hpp", "row_blocks", "BCSC_ROW_BLOCKS_"),
     "bcsc_col_major_b": ("plan.hpp", "col_major_b", "BCSC_COL_MAJOR_B_"),
+    "bcsc_cg_method": ("cg.hpp", "cg_method", "BCSC_CG_METHOD_"),
+    "bcsc_cg_inner": ("cg.hpp", "cg_inner", "BCSC_CG_INNER_"),
+    "bcsc_cg_beta": ("cg.hpp", "cg_beta", "BCSC_CG_BETA_"),
+    "bcsc_cg_correction": ("cg.hpp", "kind", "BCSC_CG_CORRECTION_"),
     "bcsc_cg_stop": ("cg.hpp", "cg_stop", "BCSC_CG_"),
     "bcsc_spectrum_end": ("lobpcg.hpp", "spectrum_end", "BCSC_SPECTRUM_"),
     "bcsc_residual_scale": ("lobpcg.hpp", "residual_scale", "BCSC_RESIDUAL_"),

@@ -192,7 +192,7 @@ TEST_F(capi_lobpcg, refuses_what_does_not_fit) {
   ASSERT_EQ(bcsc_operator_callback(context_, n, n, BCSC_FP32, chain::apply, &chain_, &made), BCSC_OK);
   options_.b = made;
   EXPECT_EQ(solve(of_plan_), BCSC_ERROR_INVALID_ARGUMENT);
-  EXPECT_TRUE(says("options.b is of another type"));
+  EXPECT_TRUE(says("options.b is of fp32: must be of fp64"));
   bcsc_operator_free(made);
 
   made = nullptr;

@@ -230,6 +230,23 @@ TEST(cg_precision, refuses_a_preconditioner_of_the_other_precision_alone) {
                              {.correction = cg_correction::refine(0.1)});
             }),
             errc::invalid_argument);
+  // A plan alone has nothing of fp32 to iterate with, whether or not there is a diagonal; one of fp32 has.
+  const std::vector<double> diagonal(12, 4.0);
+  const std::vector<float> narrow_b(12, 1.0f);
+  std::vector<float> narrow_x(12);
+  for (const preconditioner kind : {preconditioner::none, preconditioner::jacobi}) {
+    const cg_options refined{.tolerance = 1e-5, .precondition = kind, .correction = cg_correction::refine(0.1)};
+    EXPECT_EQ(code_of([&] {
+                (void)solve_cg(plan, diagonal, dense_view<const double>(b.data(), 12, 1),
+                               dense_view<double>(x.data(), 12, 1), refined);
+              }),
+              errc::invalid_argument);
+    EXPECT_EQ(x, std::vector<double>(12, -5.0));
+    EXPECT_EQ(solve_cg(rounded, std::vector<float>(12, 4.0f), dense_view<const float>(narrow_b.data(), 12, 1),
+                       dense_view<float>(narrow_x.data(), 12, 1), refined)
+                  .reason,
+              cg_stop::converged);
+  }
 }
 
 }  // namespace

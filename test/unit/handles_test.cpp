@@ -132,6 +132,7 @@ void* somewhere = nullptr;
 const char* text = nullptr;
 bcsc_sparse made_matrix = nullptr;
 bcsc_plan made_plan = nullptr;
+bcsc_operator made_operator = nullptr;
 
 template <class Struct>
 Struct* sized() {
@@ -176,6 +177,19 @@ const null_call null_calls[] = {
     {"spmm", "context", [] { return bcsc_spmm(nullptr, nullptr, 1, some, some, 1, 0, some, some + 1, 1, 0); }},
     {"solve_cg", "plan",
      [] { return bcsc_solve_cg(nullptr, 1, nullptr, some, 1, some + 1, 1, 0, sized<bcsc_cg_result>(), nullptr); }},
+    {"solve_cg_operator", "a",
+     [] { return bcsc_solve_cg_operator(nullptr, 1, some, 1, some + 1, 1, 0, sized<bcsc_cg_result>(), nullptr); }},
+    {"solve_cg_matrix", "context",
+     [] {
+       return bcsc_solve_cg_matrix(nullptr, nullptr, 1, some, 1, some + 1, 1, 0, sized<bcsc_cg_result>(), nullptr);
+     }},
+    {"operator_describe", "map", [] { return bcsc_operator_describe(nullptr, &text); }},
+    {"operator_jacobi", "context", [] { return bcsc_operator_jacobi(nullptr, nullptr, &made_operator); }},
+    {"operator_block_jacobi", "context",
+     [] { return bcsc_operator_block_jacobi(nullptr, nullptr, &made_operator, nullptr); }},
+    {"operator_chebyshev", "context",
+     [] { return bcsc_operator_chebyshev(nullptr, nullptr, &made_operator, nullptr); }},
+    {"operator_amg", "context", [] { return bcsc_operator_amg(nullptr, nullptr, &made_operator, nullptr); }},
 };
 
 class null_handle : public ::testing::TestWithParam<null_call> {};
@@ -187,6 +201,7 @@ TEST_P(null_handle, is_a_code_and_a_message) {
   EXPECT_EQ(text, nullptr);
   EXPECT_EQ(made_matrix, nullptr);
   EXPECT_EQ(made_plan, nullptr);
+  EXPECT_EQ(made_operator, nullptr);
 }
 INSTANTIATE_TEST_SUITE_P(c_face, null_handle, ::testing::ValuesIn(null_calls),
                          [](const auto& info) { return std::string(info.param.name); });
