@@ -128,6 +128,22 @@ template <class T>
   return slice.rows == slice_rows::listed ? a.listed[slice.first_row + lane] : slice.first_row + lane;
 }
 
+/// The same for a slice of which all lanes are rows, listed ones, where C is one array of neighbouring elements: all
+/// lanes in turn, without a question for each.
+template <class T>
+[[gnu::always_inline]] inline void finish_listed(const std::int32_t* rows, const target<T, std::int32_t>& out,
+                                                 const slice_sums<T>& sum) {
+#pragma GCC unroll 4
+  for (int v = 0; v < slice_vectors<T>; ++v, rows += width<T>) {
+    vec<T> result = out.alpha * sum[v];
+    if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.c, rows), result);
+    alignas(64) T lane[width<T>];
+    store(lane, result);
+#pragma GCC unroll 16
+    for (int i = 0; i < width<T>; ++i) out.c[rows[i]] = lane[i];
+  }
+}
+
 /// C[rows of the slice] = alpha * sum + beta * C, one column.
 template <class T>
 [[gnu::always_inline]] inline void finish_slice(const row_slices_operand<T>& a, const row_slice& slice,
@@ -142,6 +158,9 @@ template <class T>
   }
   if (slice.rows == slice_rows::neighbours && slice.present == all && out.row_stride == 1 && !out.row_of) {
     return finish_row<false>(out, out.at(slice.first_row, 0), sum, part<T>(0));
+  }
+  if (slice.rows == slice_rows::listed && slice.present == all && out.row_stride == 1 && !out.row_of) {
+    return finish_listed(a.listed + slice.first_row, out, sum);
   }
   alignas(64) T sums[lanes];
 #pragma GCC unroll 4

@@ -229,10 +229,11 @@ row_slices<T> to_row_slices(const csr_view<T, I>& a) {
   (void)core::narrow<std::int32_t>(a.rows, "rows");
   (void)core::narrow<std::int32_t>(a.cols, "cols");
   (void)core::narrow<std::int32_t>(a.nnz(), "non-zeros");
-  const std::int64_t num_windows = core::ceil_div(a.rows, slice_window);
+  const std::int64_t window = slice_window(a.rows);
+  const std::int64_t num_windows = core::ceil_div(a.rows, window);
   std::vector<row_slices<T>> windows(at(num_windows));
   parallel_for(num_windows, [&](std::int64_t w) {
-    window_builder<T> builder(a, w * slice_window, std::min(a.rows, (w + 1) * slice_window));
+    window_builder<T> builder(a, w * window, std::min(a.rows, (w + 1) * window));
     windows[at(w)] = std::move(builder.made());
   });
 

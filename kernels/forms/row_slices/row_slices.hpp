@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,8 +17,11 @@
 /// is a slice by itself.
 namespace bcsc::forms {
 
-/// Rows among which those of a slice are found: near each other, for they read what is near each other of B.
-inline constexpr std::int64_t slice_window = 4096;
+/// Rows among which those of a slice are found: near each other, for they read what is near each other of B, and few
+/// of all rows, so that threads seldom write to the same cache line of C.
+constexpr std::int64_t slice_window(std::int64_t rows) {
+  return std::clamp<std::int64_t>(rows / 16 / 64 * 64, 256, 4096);
+}
 
 template <class T>
 struct row_slices {
