@@ -180,7 +180,7 @@ def main():
         printers[part](run)
     machine = run["machine"]
     print(f"\nbcsc {machine['library_version']}, commit {machine['git_hash']}, {machine['date']}; {machine['context']}; "
-          f"{machine['compiler']}")
+          f"compiled by {machine['compiler']}")
     if options.picture:
         if "conditions" not in run:
             sys.exit("--picture is of the part conditions")
