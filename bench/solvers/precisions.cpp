@@ -33,7 +33,7 @@ const std::vector<std::string> all_parts = {"recurrence", "variants", "formed", 
 struct options {
   std::string device = "cuda", out;
   std::vector<std::string> parts = all_parts;
-  std::int64_t points = 4096, features = 1024, order = 512, max_iterations = 5000, sweep_iterations = 20000;
+  std::int64_t points = 4096, features = 1024, order = 128, max_iterations = 5000, sweep_iterations = 50000;
   double offset = 0.27;  ///< of every feature: the system's largest eigenvalue is about points * features * offset^2
   double tolerance = 1e-10;
 
