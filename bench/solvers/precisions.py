@@ -14,6 +14,7 @@ witness. conditions: dense matrices of condition 10^2 to 10^9. On a CPU, TF32 an
 """
 
 import argparse
+import gzip
 import json
 import shlex
 import subprocess
@@ -40,7 +41,7 @@ def measured(options, scratch):
         status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
         if status != 0:
             sys.exit(status)
-    with open(path, encoding="utf-8") as file:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
         return json.load(file)
 
 
