@@ -64,7 +64,7 @@ def print_formed(run):
     print("\n## Q = X X' + I formed, then rounded\n")
     print_table(["inner", "correction", "iterations", "recurrence", "true", "outcome", "least Ritz value of Q so rounded"],
                 [[v["precision"], v["correction"], v["iterations"], scientific(v["recurrence_residual"]),
-                  scientific(v["true_residual"]), v["reason"], f"{v['least_ritz_value']['value']:.4g}"]
+                  scientific(v["true_residual"]), v["reason"], v["least_ritz_value"].get("why") or f"{v['least_ritz_value']['value']:.4g}"]
                  for v in run["formed"]])
     print_how(run["formed"])
 
