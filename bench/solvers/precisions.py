@@ -62,10 +62,11 @@ def print_variants(run):
 
 def print_formed(run):
     print("\n## Q = X X' + I formed, then rounded\n")
+    least = [v["least_ritz_value"] for v in run["formed"]]
     print_table(["inner", "correction", "iterations", "recurrence", "true", "outcome", "least Ritz value of Q so rounded"],
                 [[v["precision"], v["correction"], v["iterations"], scientific(v["recurrence_residual"]),
-                  scientific(v["true_residual"]), v["reason"], v["least_ritz_value"].get("why") or f"{v['least_ritz_value']['value']:.4g}"]
-                 for v in run["formed"]])
+                  scientific(v["true_residual"]), v["reason"], ritz.get("why") or f"{ritz['value']:.4g}"]
+                 for v, ritz in zip(run["formed"], least)])
     print_how(run["formed"])
 
 
