@@ -83,7 +83,7 @@ enum class cg_stop : std::uint8_t {
   converged,  ///< every right-hand side's true residual is at most the tolerance
   max_iterations,
   not_positive_definite,  ///< p'Ap <= 0 for some direction, r'M r < 0, or a diagonal entry <= 0 under Jacobi
-  stagnated,              ///< the true residual no longer falls although the recurrence does
+  stagnated,              ///< the true residual no longer falls though the recurrence does, or has grown out of bounds
   not_finite,             ///< NaN or Inf appeared
   cancelled,
   inconsistent,  ///< A is singular as far as its type can tell, and b is not in its range

@@ -58,8 +58,8 @@ void count_restart(std::span<column_course> columns, bool by_schedule, double sh
     if (!c.is_open()) continue;
     const bool gained = c.true_residual <= worthwhile * c.best;
     if (!by_schedule) c.idle_restarts = gained ? 0 : c.idle_restarts + 1;
+    c.stagnated = c.idle_restarts >= patience || c.true_residual > lost * c.best;
     c.best = std::min(c.best, c.true_residual);
-    c.stagnated = c.idle_restarts >= patience;
     c.target = std::max(c.limit, share * share * c.rr);
   }
 }

@@ -24,6 +24,9 @@ namespace bcsc::solvers {
 inline constexpr double worthwhile = 0.5;
 /// ... and a column that fails to do so this often in a row has stagnated.
 inline constexpr int patience = 3;
+/// So has one whose true residual is so many times the best: the error's A-norm never grows in CG, hence no residual is
+/// beyond sqrt(condition) times an earlier one. Rounded products lead away from x, and would do so until x overflows.
+inline constexpr double lost = 1e8;
 
 /// What a solve computes with; all of it outlives the solve.
 template <value T>
@@ -78,7 +81,8 @@ double largest_residual(std::span<const column_course> columns);
 /// Notes the true residuals just computed. A column below its limit has converged, whatever came before.
 void judge_residuals(std::span<column_course> columns);
 /// Notes that open columns start anew from their true residuals: one whose recurrence had arrived (not `by_schedule`)
-/// and that has gained too little by it too often has stagnated. `share`: of the residual, until the next true one.
+/// and that has gained too little by it too often has stagnated, and so has one that is lost. `share`: of the residual,
+/// until the next true one.
 void count_restart(std::span<column_course> columns, bool by_schedule, double share);
 void end_open(std::span<column_course> columns, cg_stop why);
 /// Fills in what the columns came to. `singular`: a direction without curvature was met.

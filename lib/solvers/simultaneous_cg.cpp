@@ -264,8 +264,8 @@ void simultaneous_cg<T>::restart_open_columns(bool by_schedule) {
     if (!open || column.stagnated || rr[j] <= limits_[j]) continue;
     const bool gained = column.true_residual <= worthwhile * column.best;
     if (!by_schedule) column.idle_restarts = gained ? 0 : column.idle_restarts + 1;
+    column.stagnated = column.idle_restarts >= patience || column.true_residual > lost * column.best;
     column.best = std::min(column.best, column.true_residual);
-    column.stagnated = column.idle_restarts >= patience;
     state = column.stagnated ? column_state::resting : column_state::active;
     targets[j] = std::max(limits_[j], share * rr[j]);
   }

@@ -27,13 +27,15 @@ ROOMS = {
     "harness": ("bench/harness", OPERANDS),
     "baselines": ("bench/baselines", OPERANDS | {"harness"}),
     "page": ("bench/page", GROUND | {"harness"}),
+    "bench_solvers": ("bench/solvers", GROUND | {"harness"}),
     # device_convert times single conversions, fit_choice fits what the plan chooses by.
     "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "forms", "plan"}),
     "tools": ("tools", OPERANDS | {"harness", "baselines", "page"}),
     "examples": ("examples", PUBLIC),
     "consumer": ("packaging", PUBLIC),
     "oracle": ("test/support", GROUND | {"forms"}),
-    "test": ("test", COMPUTE | {"plan", "tune", "solvers", "capi", "harness", "baselines", "page", "tools", "oracle"}),
+    "test": ("test", COMPUTE | {"plan", "tune", "solvers", "capi", "harness", "baselines", "page", "bench_solvers", "tools",
+                                "oracle"}),
 }
 # Headers the build writes, and the room each belongs to.
 GENERATED = {"bcsc/version.h": "include", "bcsc/version.hpp": "include", "bcsc_config.h": "core",

@@ -1,8 +1,9 @@
 """The measuring programs of bench/ on the CPU, on small matrices: what they measure is complete and right (how long it
 takes is not judged), and without a GPU they say that they are skipped.
 
-    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS
+    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS PRECISIONS
 """
+import importlib.util
 import json
 import os
 import pathlib
@@ -11,7 +12,9 @@ import sys
 import tempfile
 import unittest
 
-PROGRAMS = dict(zip(["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations"], map(os.path.abspath, sys.argv[1:6])))
+NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "precisions"]
+PROGRAMS = dict(zip(NAMES, map(os.path.abspath, sys.argv[1:])))
+PRECISIONS_SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "solvers" / "precisions.py"
 NOT_MET, SKIPPED = 3, 77
 
 
@@ -110,6 +113,79 @@ class Programs(unittest.TestCase):
             self.assertAlmostEqual(point["share"] * 3 * point["ours"]["median"], point["together"]["median"])
             if "rival" in point:
                 self.assertAlmostEqual(point["ratio"] * point["ours"]["median"], point["rival_seconds"]["median"])
+
+    def test_precisions_has_every_variant_once(self):
+        # Few points far from 0: Q's rounding error in bf16 is beyond its least eigenvalue, which is 1.
+        _, run = self.call("precisions", "--device", "cpu", "--points", "96", "--features", "24", "--offset", "3", "--order",
+                           "24", "--sweep-iterations", "200")
+        precisions = ["fp64", "fp32", "3xtf32", "tf32", "bf16"]
+        corrections = ["none", "recompute:50", "reliable:0.1", "refine:0.1"]
+        pairs = {(p, c) for p in precisions for c in corrections} - {("fp64", "refine:0.1")}
+        self.assertEqual(sorted((v["precision"], v["correction"], v["beta"]) for v in run["variants"]),
+                         sorted((*pair, beta) for pair in pairs for beta in ("fr", "pr")))
+        for v in run["variants"]:
+            self.assertEqual(v["reason"] == "converged", v["true_residual"] <= 1e-10, v)
+            self.assertEqual("emulated" in v["how"], "tf32" in v["precision"], v)
+        self.assertEqual(sorted((c["precision"], c["correction"], c["given"], c["condition"]) for c in run["conditions"]),
+                         sorted((*pair, given, 10.0 ** d) for pair in pairs for given in "bx" for d in range(2, 10)))
+        for c in run["conditions"]:
+            self.assertEqual(c["reason"] == "converged", c["true_residual"] <= 1e-10, c)
+            self.assertLessEqual(c["iterations"], 200)
+            if c["reason"] == "converged" and c["given"] == "x":
+                # ||x - x*|| <= condition ||A (x - x*)|| / ||A||, and ||b|| <= ||A|| ||x*||.
+                self.assertLessEqual(c["error"], 1.1e-10 * c["condition"])
+        least = {f["precision"]: f["least_ritz_value"]["value"] for f in run["formed"]}
+        self.assertAlmostEqual(least["fp64"], 1, places=6)  # X X' + I of rank 24 and order 96
+        self.assertLess(least["bf16"], 0)
+        for f in run["formed"]:
+            if f["precision"] == "bf16":
+                self.assertIn(f["reason"], ("not_positive_definite", "inconsistent"))
+        self.assertEqual(len(run["recurrence"]), 4)
+        self.assertLessEqual(run["recurrence"][0]["rr"], 1e-6)
+        self.assertGreater(run["recurrence"][0]["true_rr"], 1e-4)
+
+        def script(*arguments, status=0):
+            done = subprocess.run([sys.executable, str(PRECISIONS_SCRIPT), *arguments], capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+            return done
+        tables = script("variants", "--from", str(self.out)).stdout
+        self.assertEqual(tables.count("| converged |"),
+                         sum(v["reason"] == "converged" for v in run["variants"] + run["formed"]))
+        self.assertIn(f"commit {run['machine']['git_hash']}", tables)
+        picture = self.out.with_name("map.png")
+        has_matplotlib = importlib.util.find_spec("matplotlib") is not None
+        done = script("conditions", "--from", str(self.out), "--picture", str(picture), status=0 if has_matplotlib else 1)
+        for row in run["conditions"]:
+            if row["reason"] != "converged":
+                self.assertIn(f"({row['reason']})", done.stdout)
+        if has_matplotlib:
+            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertLess(picture.stat().st_size, 300e3)
+        else:
+            self.assertIn("needs matplotlib", done.stderr)
+        run["variants"] = [v | {"iterations": 5 * v["iterations"]} if v["correction"] == "refine:0.1" else v
+                           for v in run["variants"]]
+        self.out.write_text(json.dumps(run))
+        self.assertIn("not kept: tf32", script("variants", "--from", str(self.out), status=1).stdout)
+        del run["variants"]
+        self.out.write_text(json.dumps(run))
+        self.assertIn("has no variants", script("variants", "--from", str(self.out), status=1).stderr)
+
+    def test_precisions_runs_by_its_script(self):
+        done = subprocess.run([sys.executable, str(PRECISIONS_SCRIPT), "variants", "--program", PROGRAMS["precisions"],
+                               "--json", str(self.out), "--", "--points", "60", "--features", "20"],
+                              capture_output=True, text=True)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual(list(json.loads(self.out.read_text()))[4:7], ["recurrence", "seconds", "variants"])
+
+    def test_precisions_emulates_nothing_on_a_gpu(self):
+        done, run = self.call("precisions", "--only", "variants", "--points", "96", "--features", "24", status=(0, SKIPPED))
+        if done.returncode == SKIPPED:
+            self.assertIn("precisions: skipped: ", done.stdout)
+            return
+        for v in run["variants"]:
+            self.assertNotIn("emulated", v["how"])
+            self.assertEqual("TF32" in v["how"], "tf32" in v["precision"], v)
 
     def test_on_a_gpu_they_measure_and_without_one_they_are_skipped(self):
         for name in ("edges", "accuracy", "cold_product", "cg_iterations"):

@@ -126,6 +126,26 @@ TEST(cg_precision, claims_nothing_that_is_not_so) {
   }
 }
 
+/// Corrections by a rounded A may be larger than the errors they correct: replacing the residual by schedule then makes
+/// x grow without end.
+TEST(cg_precision, notices_that_it_is_led_away) {
+  const sparse_case a = with_eigenvalues("led away", geometric(64, 2e4), 6);
+  const auto b = random_table<double>(a.rows, 1, values::real, 9);
+  cg_options options;
+  options.tolerance = 1e-10;
+  options.precondition = preconditioner::none;
+  options.max_iterations = 20000;
+  options.inner = cg_inner::bf16;
+  options.correction = cg_correction::recompute(50);
+  const auto s = solve(place::cpu_two_threads, context::cpu(2), a, b, options);
+  EXPECT_EQ(s.result.reason, cg_stop::stagnated) << to_string(s.result.reason);
+  EXPECT_GT(s.result.true_residual[0], 1e8 / 2);
+  EXPECT_LT(s.result.true_residual[0], 1e16);
+  EXPECT_EQ(s.result.iterations % 50, 0) << "by a scheduled residual";
+  const auto exact = true_residual(a, b, s.x, 0);
+  EXPECT_NEAR(s.result.true_residual[0], exact.relative, 4 * exact.rounding);
+}
+
 TEST(cg_precision, refuses_values_that_fp32_cannot_hold) {
   sparse_case a = tridiagonal(20, 3);
   for (triplet& e : a.entries) e.value *= 1e100;
