@@ -313,6 +313,9 @@ MUTANTS = [
            ("cpu_nonfinite_test",)),
     Mutant("cpu-slices-long-row-anew", CPU_SLICES, "beta = T{1};  // what follows is added", "",
            ("row_slices_test",)),
+    Mutant("cpu-slices-listed-anew", CPU_SLICES,
+           "if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.c, rows), result);", "",
+           ("row_slices_test",)),
     Mutant("cpu-slices-lose-gaps", ROW_SLICES, "step += next[at(lane)]++;", "step += next[at(lane)];",
            ("row_slices_test",)),
 

@@ -51,11 +51,10 @@ linear_operator<double> support_vectors::exact(const context& ctx) const {
       gram<double>(spmm_plan<double>(ctx, x_transposed_, {.cols = 1}), spmm_plan<double>(ctx, x_, {.cols = 1})), 1.0);
 }
 
-linear_operator<float> support_vectors::inner(const context& ctx, cg_inner precision, std::string& how) const {
-  const rounded_product first = multiplied_in(ctx, x_transposed_, precision),
-                        second = multiplied_in(ctx, x_, precision);
-  how = first.how;
-  return shifted(gram(first.by, second.by), 1.0);
+rounded_product support_vectors::multiplied_in(const context& ctx, cg_inner precision) const {
+  const rounded_product first = bench::multiplied_in(ctx, x_transposed_, precision),
+                        second = bench::multiplied_in(ctx, x_, precision);
+  return {shifted(gram(first.by, second.by), 1.0), first.how};
 }
 
 csr_matrix<double> formed_support_vectors(const dense_matrix<double>& points) {

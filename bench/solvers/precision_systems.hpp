@@ -9,6 +9,7 @@
 #include "bcsc/dense.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/linear_operator.hpp"
+#include "bench/solvers/rounded_products.hpp"
 
 /// The systems that less precision is tried on; drawn from fixed seeds.
 namespace bcsc::bench {
@@ -25,8 +26,8 @@ class support_vectors {
   explicit support_vectors(const dense_matrix<double>& points);
 
   linear_operator<double> exact(const context& ctx) const;
-  /// X, X' and the vectors that they multiply in `precision`; `how` is told what that means here.
-  linear_operator<float> inner(const context& ctx, cg_inner precision, std::string& how) const;
+  /// X, X' and the vectors that they multiply in `precision`.
+  rounded_product multiplied_in(const context& ctx, cg_inner precision) const;
 
  private:
   csr_matrix<double> x_, x_transposed_;

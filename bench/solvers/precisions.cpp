@@ -57,8 +57,32 @@ bool applies(cg_inner precision, const named_correction& how) {
   return precision != cg_inner::as_given || how.correction.by != cg_correction::kind::refine;
 }
 
-json facts_of(const cg_result& r) {
-  return {{"reason", to_string(r.reason)},
+/// What one precision multiplies with, and how that is done here.
+struct multiplier {
+  cg_inner precision;
+  cg_operators<double> parts;
+  std::string how = "fp64";
+};
+
+/// `rounded` gives the product in less precision.
+multiplier multiplier_in(cg_inner precision, const linear_operator<double>& exact, const auto& rounded) {
+  multiplier made{precision, {.a = exact}};
+  if (precision == cg_inner::as_given) return made;
+  bench::rounded_product product = rounded();
+  made.parts.inner = std::move(product.by);
+  made.how = std::move(product.how);
+  return made;
+}
+
+/// One solve, for x, as an object of the results.
+json solve(const multiplier& by, const named_correction& correction, cg_options options, const dense_matrix<double>& b,
+           dense_matrix<double>& x) {
+  options.correction = correction.correction;
+  const cg_result r = solve_cg(by.parts, b.view(), x.view(), options);
+  return {{"precision", bench::name_of(by.precision)},
+          {"correction", correction.name},
+          {"how", by.how},
+          {"reason", to_string(r.reason)},
           {"iterations", r.iterations},
           {"products", r.num_products},
           {"replacements", r.num_replacements},
@@ -67,59 +91,51 @@ json facts_of(const cg_result& r) {
           {"recurrence_residual", bench::finite_or_null(r.recurrence_residual.at(0))}};
 }
 
-void print_header() {
-  fmt::print("{:<9} {:<3} {:<13} {:>6} {:>6} {:>9} {:>9} {:>10} {:>10}  outcome\n", "inner", "", "correction", "steps",
-             "/ fp64", "products", "seconds", "recurrence", "true");
-}
+/// The solves of one table, of which the first is fp64's.
+class solve_table {
+ public:
+  explicit solve_table(const std::string& title) {
+    fmt::print("\n{}\n{:<9} {:<3} {:<13} {:>6} {:>6} {:>9} {:>9} {:>10} {:>10}  outcome\n", title, "inner", "",
+               "correction", "steps", "/ fp64", "products", "seconds", "recurrence", "true");
+  }
+  void add(json one, const char* beta) {
+    const auto text = [&](const char* name) { return one[name].get<std::string>(); };
+    const auto number = [&](const char* name) { return one[name].is_null() ? std::nan("") : one[name].get<double>(); };
+    if (rows_.empty()) of_fp64_ = std::max(1.0, number("iterations"));
+    fmt::print("{:<9} {:<3} {:<13} {:>6.0f} {:>6.2f} {:>9.0f} {:>9.3f} {:>10.1e} {:>10.1e}  {}\n", text("precision"),
+               beta, text("correction"), number("iterations"), number("iterations") / of_fp64_, number("products"),
+               number("seconds"), number("recurrence_residual"), number("true_residual"), text("reason"));
+    one["beta"] = beta;
+    rows_.push_back(std::move(one));
+  }
+  json rows() && { return std::move(rows_); }
 
-void print_row(cg_inner precision, const char* beta, const char* correction, const cg_result& r, std::int64_t of_fp64) {
-  fmt::print("{:<9} {:<3} {:<13} {:>6} {:>6.2f} {:>9} {:>9.3f} {:>10.1e} {:>10.1e}  {}\n", bench::name_of(precision),
-             beta, correction, r.iterations, static_cast<double>(r.iterations) / static_cast<double>(of_fp64),
-             r.num_products, r.seconds, r.recurrence_residual.at(0), r.true_residual.at(0), to_string(r.reason));
-}
-
-/// What one precision multiplies with: `inner` is empty for fp64.
-cg_operators<double> operators_of(const linear_operator<double>& exact, cg_inner precision, const auto& inner) {
-  cg_operators<double> parts{.a = exact};
-  if (precision != cg_inner::as_given) parts.inner = inner();
-  return parts;
-}
+ private:
+  json rows_ = json::array();
+  double of_fp64_ = 1;
+};
 
 /// Every precision, beta and correction.
 json all_variants(const context& ctx, const options& wanted, const dense_matrix<double>& points,
                   const dense_matrix<double>& y) {
-  fmt::print("\nX (X' v) + v, X {} x {}, X and v rounded; tolerance {:g}\n", wanted.points, wanted.features,
-             wanted.tolerance);
-  print_header();
+  solve_table table(fmt::format("X (X' v) + v, X {} x {}, X and v rounded; tolerance {:g}", wanted.points,
+                                wanted.features, wanted.tolerance));
   const bench::support_vectors system(points);
   const linear_operator<double> exact = system.exact(ctx);
-  json all = json::array();
-  std::int64_t of_fp64 = 0;
   for (const cg_inner precision : precisions) {
-    std::string how = "fp64";
-    const auto parts = operators_of(exact, precision, [&] { return system.inner(ctx, precision, how); });
+    const multiplier by = multiplier_in(precision, exact, [&] { return system.multiplied_in(ctx, precision); });
     for (const cg_beta beta : {cg_beta::fletcher_reeves, cg_beta::polak_ribiere}) {
-      const char* const beta_name = beta == cg_beta::polak_ribiere ? "pr" : "fr";
       for (const named_correction& correction : corrections) {
         if (!applies(precision, correction)) continue;
         dense_matrix<double> a(wanted.points, 1);
-        const cg_result r = solve_cg(parts, y.view(), a.view(),
-                                     {.tolerance = wanted.tolerance,
-                                      .max_iterations = wanted.max_iterations,
-                                      .beta = beta,
-                                      .correction = correction.correction});
-        if (of_fp64 == 0) of_fp64 = std::max<std::int64_t>(1, r.iterations);
-        print_row(precision, beta_name, correction.name, r, of_fp64);
-        all.push_back(facts_of(r));
-        all.back().update({{"precision", bench::name_of(precision)},
-                           {"beta", beta_name},
-                           {"correction", correction.name},
-                           {"how", how}});
+        table.add(solve(by, correction,
+                        {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations, .beta = beta}, y, a),
+                  beta == cg_beta::polak_ribiere ? "pr" : "fr");
       }
     }
-    fmt::print("          {}\n", how);
+    fmt::print("          {}\n", by.how);
   }
-  return all;
+  return std::move(table).rows();
 }
 
 /// The least Ritz value that a few iterations find; one below 0 proves that `a` is indefinite. Where LAPACK is missing,
@@ -139,41 +155,24 @@ json least_ritz_value(const context& ctx, const csr_matrix<double>& a) try {
 /// Q formed in fp64 and rounded as a whole: its rounding error is one of its largest eigenvalue, not of its smallest.
 json formed(const context& ctx, const options& wanted, const dense_matrix<double>& points,
             const dense_matrix<double>& y) {
-  fmt::print("\nQ = X X' + I formed, then rounded; tolerance {:g}\n", wanted.tolerance);
-  print_header();
+  solve_table table(fmt::format("Q = X X' + I formed, then rounded; tolerance {:g}", wanted.tolerance));
   const csr_matrix<double> q = bench::formed_support_vectors(points);
   const linear_operator<double> exact = spmm_plan<double>(ctx, q, {.cols = 1});
-  json all = json::array();
-  std::int64_t of_fp64 = 0;
   for (const cg_inner precision : precisions) {
-    std::string how = "fp64";
-    const auto parts = operators_of(exact, precision, [&] {
-      bench::rounded_product product = bench::multiplied_in(ctx, q, precision);
-      how = product.how;
-      return product.by;
-    });
+    const multiplier by = multiplier_in(precision, exact, [&] { return bench::multiplied_in(ctx, q, precision); });
     const json least = least_ritz_value(ctx, bench::rounded_values(q, precision));
     for (const named_correction& correction : corrections) {
       const bool is_wanted = correction.correction.by == cg_correction::kind::none ||
                              correction.correction.by == cg_correction::kind::refine;
       if (!is_wanted || !applies(precision, correction)) continue;
       dense_matrix<double> x(q.rows(), 1);
-      const cg_result r = solve_cg(parts, y.view(), x.view(),
-                                   {.tolerance = wanted.tolerance,
-                                    .max_iterations = wanted.max_iterations,
-                                    .correction = correction.correction});
-      if (of_fp64 == 0) of_fp64 = std::max<std::int64_t>(1, r.iterations);
-      print_row(precision, "fr", correction.name, r, of_fp64);
-      all.push_back(facts_of(r));
-      all.back().update({{"precision", bench::name_of(precision)},
-                         {"beta", "fr"},
-                         {"correction", correction.name},
-                         {"least_ritz_value", least},
-                         {"how", how}});
+      json one = solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations}, y, x);
+      one["least_ritz_value"] = least;
+      table.add(std::move(one), "fr");
     }
-    fmt::print("          {}; least Ritz value of Q so rounded {}\n", how, least["value"].dump());
+    fmt::print("          {}; least Ritz value of Q so rounded {}\n", by.how, least["value"].dump());
   }
-  return all;
+  return std::move(table).rows();
 }
 
 double relative_error(const dense_matrix<double>& x, const dense_matrix<double>& known) {
@@ -196,28 +195,16 @@ json condition_sweep(const context& ctx, const options& wanted) {
     const csr_matrix<double> a = bench::reflected_spectrum(wanted.order, condition);
     const linear_operator<double> exact = spmm_plan<double>(ctx, a, {.cols = 1});
     for (const cg_inner precision : precisions) {
-      std::string how = "fp64";
-      const auto parts = operators_of(exact, precision, [&] {
-        bench::rounded_product product = bench::multiplied_in(ctx, a, precision);
-        how = product.how;
-        return product.by;
-      });
+      const multiplier by = multiplier_in(precision, exact, [&] { return bench::multiplied_in(ctx, a, precision); });
       for (const char* const given : {"b", "x"}) {
         dense_matrix<double> b = signs;
         if (*given == 'x') spmm(context::cpu(), a, signs, b);
         for (const named_correction& correction : corrections) {
           if (!applies(precision, correction)) continue;
           dense_matrix<double> x(wanted.order, 1);
-          const cg_result r = solve_cg(parts, b.view(), x.view(),
-                                       {.tolerance = wanted.tolerance,
-                                        .max_iterations = wanted.sweep_iterations,
-                                        .correction = correction.correction});
-          all.push_back(facts_of(r));
-          all.back().update({{"precision", bench::name_of(precision)},
-                             {"correction", correction.name},
-                             {"condition", condition},
-                             {"given", given},
-                             {"how", how}});
+          all.push_back(
+              solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.sweep_iterations}, b, x));
+          all.back().update({{"condition", condition}, {"given", given}});
           if (*given == 'x') all.back()["error"] = bench::finite_or_null(relative_error(x, signs));
         }
       }

@@ -207,7 +207,7 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
   for (std::int64_t k = 0; k < batch.count; ++k, product.b += batch.b, product.c += batch.c) start();
 }
 
-/// Waking a thread costs 1 to 2 us.
+/// As many as have 2 us of work each: to fork and join takes 1 to 2.
 template <number T>
 int executor<T>::threads_for(const dense_view<T>& c) const {
   constexpr double seconds_a_thread = 2e-6, seconds_an_entry = 0.4e-9, bytes_a_second = 100e9;

@@ -191,14 +191,17 @@ spmm_plan<T> plan_of(const csr_matrix<T>& a, plan_options options = {}) {
   return spmm_plan<T>(context::cpu(2), a, options);
 }
 
-/// Exact, with NaN in C where it must not be read.
+/// Exact, with NaN in C where it must not be read: for beta = 0.
 template <class T>
-void expect_product(const spmm_plan<T>& plan, const sparse_case& a, std::int64_t n, bool transposed = false) {
+void expect_product(const spmm_plan<T>& plan, const sparse_case& a, std::int64_t n, bool transposed = false,
+                    T beta = 0) {
   const auto b = random_table<T>(transposed ? a.rows : a.cols, n, values::small_integers, 3);
   const std::int64_t c_rows = transposed ? a.cols : a.rows;
-  const product wanted = multiply<T>(a, transposed, 2, b, 0, random_table<T>(c_rows, n, values::small_integers, 4));
-  operand<T> on_b(context::cpu(1), b, {}), on_c(context::cpu(1), c_rows, n, {});
-  plan.run(T{2}, on_b.view(), T{0}, on_c.view());
+  const auto former = random_table<T>(c_rows, n, values::small_integers, 4);
+  const product wanted = multiply<T>(a, transposed, 2, b, beta, former);
+  operand<T> on_b(context::cpu(1), b, {});
+  operand<T> on_c = beta != T{0} ? operand<T>(context::cpu(1), former, {}) : operand<T>(context::cpu(1), c_rows, n, {});
+  plan.run(T{2}, on_b.view(), beta, on_c.view());
   expect_exact<T>(wanted, on_c.read(), a.name + ", N = " + std::to_string(n));
 }
 
@@ -209,6 +212,7 @@ TEST(row_slices_plan, multiplies_any_n_and_any_order_of_rows) {
     for (const bool reorder : {false, true}) {
       const auto plan = plan_of(csr, {.cols = 1, .expert = {.reorder_rows = reorder}});
       for (const std::int64_t n : {1, 3, 130}) expect_product(plan, a, n);
+      for (const std::int64_t n : {1, 3}) expect_product(plan, a, n, false, -3.0F);
       if (HasFailure()) return;
     }
   }

@@ -15,15 +15,6 @@ struct alignas(64) piece_queue {
   int64_t next, end;
 };
 
-/// In a team: this thread's number, and how many there are.
-#if defined(_OPENMP)
-inline int64_t thread_number() { return omp_get_thread_num(); }
-inline int64_t team_size() { return omp_get_num_threads(); }
-#else
-inline int64_t thread_number() { return 0; }
-inline int64_t team_size() { return 1; }
-#endif
-
 /// Calls run(piece) for 0 <= piece < pieces. Each thread has pieces of its own, all neighbours, so that what it used in
 /// the last product is still in its cache; a finished thread helps the others, since one that has to share its core
 /// would keep all waiting.
@@ -33,18 +24,17 @@ void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
     for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
-  if (pieces <= threads) {  // short work: nobody could help anybody, and a queue costs a third of a microsecond
-#pragma omp parallel num_threads(static_cast <int>(threads))
-    for (int64_t piece = thread_number(); piece < pieces; piece += team_size()) run(piece);
-    return;
-  }
   constexpr int64_t max_queues = 128;
   piece_queue queues[max_queues];
   const int64_t num_queues = least(threads, max_queues);
   for (int64_t q = 0; q < num_queues; ++q) queues[q] = {pieces * q / num_queues, pieces * (q + 1) / num_queues};
 #pragma omp parallel num_threads(static_cast <int>(threads))
   {
-    const int64_t thread = thread_number();
+#if defined(_OPENMP)
+    const int64_t thread = omp_get_thread_num();
+#else
+    const int64_t thread = 0;
+#endif
     for (int64_t i = 0; i < num_queues; ++i) {
       piece_queue& queue = queues[(thread + i) % num_queues];
       while (true) {

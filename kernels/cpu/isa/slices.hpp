@@ -128,8 +128,8 @@ template <class T>
   return slice.rows == slice_rows::listed ? a.listed[slice.first_row + lane] : slice.first_row + lane;
 }
 
-/// The same for a slice of which all lanes are rows, listed ones, where C is one array of neighbouring elements: all
-/// lanes in turn, without a question for each.
+/// C[rows[lane]] = alpha * sum + beta * C where every lane is a row and C is a plain array. On graphs, whose rows have
+/// few entries, a branch and an address computation for each lane cost as much as the product.
 template <class T>
 [[gnu::always_inline]] inline void finish_listed(const std::int32_t* rows, const target<T, std::int32_t>& out,
                                                  const slice_sums<T>& sum) {
