@@ -183,7 +183,7 @@ struct thread {
   const char* name = nullptr;
   int detail = 0;
   bool orders_memory = false;
-  std::source_location where;
+  source_line where;
   bool has_waited = false;  ///< for the kernel before
   // Its asynchronous copies.
   std::vector<pending_copy> copies;  ///< in the order of their start
@@ -202,9 +202,9 @@ constexpr std::size_t guard_bytes = 1024;
 /// Canaries before and behind shared memory: nearby bytes all differ, so that a copy of them does not go unseen.
 std::byte canary(std::size_t at) { return static_cast<std::byte>(at * 37 + 91); }
 
-std::string at_line(const std::source_location& where) {
-  const std::string file = where.file_name();
-  return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line());
+std::string at_line(const source_line& where) {
+  const std::string file = where.file;
+  return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line);
 }
 
 std::string place_name(const thread_place& at) {
@@ -429,7 +429,7 @@ class machine {
     someone_waited_ = true;
   }
 
-  void note_lasting_load(const void* address, std::size_t bytes, std::source_location where) {
+  void note_lasting_load(const void* address, std::size_t bytes, source_line where) {
     if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;
     record(place_name(current_->place) + " at " + at_line(where) +
            ": loads by the non-coherent path what the kernel before may still write");
@@ -449,7 +449,7 @@ class machine {
     std::abort();
   }
 
-  void wait_for_block(std::source_location where) {
+  void wait_for_block(source_line where) {
     current_->where = where;
     current_->name = "__syncthreads";
     stop(state::in_barrier);
@@ -458,7 +458,7 @@ class machine {
   }
 
   void meet(unsigned mask, warp_operation operation, void* operand, const char* name, int detail, bool orders_memory,
-            std::source_location where) {
+            source_line where) {
     thread& me = *current_;
     me.mask = mask;
     me.operation = operation;
@@ -719,7 +719,7 @@ class machine {
     for (thread& t : threads_) {
       if (t.now != state::in_barrier) continue;
       if (first == nullptr) first = &t;
-      if (t.where.line() != first->where.line() || std::strcmp(t.where.file_name(), first->where.file_name()) != 0) {
+      if (!(t.where == first->where)) {
         record("threads meet in different barriers: " + describe(*first) + ", " + describe(t));
         return;
       }
@@ -851,19 +851,19 @@ class outside_kernel {
 
 }  // namespace
 
-void break_rule(const char* what, std::source_location where) {
+void break_rule(const char* what, source_line where) {
   gpu().in_kernel = false;
   gpu().record(place_name(running) + " at " + at_line(where) + ": " + what);
   gpu().give_up();
 }
 
-void wait_for_block(std::source_location where) {
+void wait_for_block(source_line where) {
   const outside_kernel here;
   gpu().wait_for_block(where);
 }
 
 void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
-                  bool orders_memory, std::source_location where) {
+                  bool orders_memory, source_line where) {
   const outside_kernel here;
   gpu().meet(mask, operation, operand, name, detail, orders_memory, where);
 }
@@ -884,7 +884,7 @@ void wait_for_previous() {
   gpu().wait_for_previous();
 }
 
-void note_lasting_load(const void* address, std::size_t bytes, std::source_location where) {
+void note_lasting_load(const void* address, std::size_t bytes, source_line where) {
   const outside_kernel here;
   gpu().note_lasting_load(address, bytes, where);
 }
@@ -895,7 +895,7 @@ std::size_t& allowed_shared_bytes(const void* kernel) {
   return allowed.try_emplace(kernel, without_asking).first->second;
 }
 
-void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where) {
+void start_copy(void* to_shared, const void* from, int bytes, int present, source_line where) {
   const outside_kernel here;
   const auto aligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % unsigned(bytes) == 0; };
   auto* const to = static_cast<unsigned char*>(to_shared);

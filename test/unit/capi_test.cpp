@@ -72,7 +72,7 @@ class capi : public ::testing::Test {
   bcsc_context context_ = nullptr;
   std::vector<bcsc_sparse> matrices_;
   std::vector<bcsc_plan> plans_;
-  const example<double, std::int32_t> doubles_;
+  const example<double, std::int32_t> doubles_{};
 };
 
 // --- Products of every type -----------------------------------------------------------------------------------------

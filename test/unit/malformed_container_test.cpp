@@ -388,7 +388,8 @@ TEST(malformed_containers, are_many_and_differ_from_a_good_one) {
   EXPECT_GE(all_malformed().size(), 100u);
   EXPECT_EQ(verdict_of([] { (void)opened(golden); }).code, errc::ok);
   for (const auto& [name, raw] : test::one_of_each()) {
-    EXPECT_EQ(verdict_of([&] { (void)opened(raw.bytes()); }).message, "") << name;
+    const std::string bytes = raw.bytes();
+    EXPECT_EQ(verdict_of([&] { (void)opened(bytes); }).message, "") << name;
   }
 }
 

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <tuple>
 #include <type_traits>
 
@@ -122,31 +121,33 @@ requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::commo
 
 /// A load that names its cache; here it only looks at the address.
 template <class T>
-T __ldcs(const T* from, std::source_location where = std::source_location::current()) {
+T __ldcs(const T* from, bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   if (reinterpret_cast<std::uintptr_t>(from) % alignof(T) != 0) {
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }
   return *from;
 }
 template <class T>
-T __ldcg(const T* from, std::source_location where = std::source_location::current()) {
+T __ldcg(const T* from, bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   return __ldcs(from, where);
 }
 /// The same by the non-coherent path.
 template <class T>
-T __ldg(const T* from, std::source_location where = std::source_location::current()) {
+T __ldg(const T* from, bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   bcsc::emulation::note_lasting_load(from, sizeof(T), where);
   return __ldcs(from, where);
 }
 template <class T>
-void __stcs(T* to, std::type_identity_t<T> value, std::source_location where = std::source_location::current()) {
+void __stcs(T* to, std::type_identity_t<T> value,
+            bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   if (reinterpret_cast<std::uintptr_t>(to) % alignof(T) != 0) {
     bcsc::emulation::break_rule("a store to an address that is not aligned to it", where);
   }
   *to = value;
 }
 template <class T>
-void __stcg(T* to, std::type_identity_t<T> value, std::source_location where = std::source_location::current()) {
+void __stcg(T* to, std::type_identity_t<T> value,
+            bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   __stcs(to, value, where);
 }
 
@@ -176,13 +177,15 @@ T atomicAdd(T* at, std::type_identity_t<T> value) {
   return bcsc::emulation::change_atomically(at, [=](T old) { return old + value; });
 }
 /// Neighbours at once (sm_90): each of them is added atomically, but not all together.
-inline float2 atomicAdd(float2* at, float2 value, std::source_location where = std::source_location::current()) {
+inline float2 atomicAdd(float2* at, float2 value,
+                        bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   if (reinterpret_cast<std::uintptr_t>(at) % alignof(float2) != 0) {
     bcsc::emulation::break_rule("an atomic operation at an address that is not aligned to it", where);
   }
   return {atomicAdd(&at->x, value.x), atomicAdd(&at->y, value.y)};
 }
-inline float4 atomicAdd(float4* at, float4 value, std::source_location where = std::source_location::current()) {
+inline float4 atomicAdd(float4* at, float4 value,
+                        bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   if (reinterpret_cast<std::uintptr_t>(at) % alignof(float4) != 0) {
     bcsc::emulation::break_rule("an atomic operation at an address that is not aligned to it", where);
   }
@@ -216,7 +219,7 @@ T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> val
 
 // --- Threads together -----------------------------------------------------------------------------------------------
 
-inline void __syncthreads(std::source_location where = std::source_location::current()) {
+inline void __syncthreads(bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   bcsc::emulation::wait_for_block(where);
 }
 
@@ -258,7 +261,7 @@ BCSC_NOT_WATCHED const char* perform_shuffle(void* const* operands, unsigned lan
 
 template <class T, shuffle Kind>
 BCSC_NOT_WATCHED T shuffle_lanes(unsigned mask, T value, unsigned by, int width, const char* name,
-                                 std::source_location where) {
+                                 bcsc::emulation::source_line where) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "what CUDA shuffles");
   if (width < 1 || width > 32 || !std::has_single_bit(static_cast<unsigned>(width))) {
     break_rule("a shuffle among a number of lanes that is no power of two up to 32", where);
@@ -289,7 +292,7 @@ BCSC_NOT_WATCHED const char* perform_vote(void* const* operands, unsigned lanes)
 }
 
 template <vote Kind>
-BCSC_NOT_WATCHED unsigned vote_of_lanes(unsigned mask, bool yes, const char* name, std::source_location where) {
+BCSC_NOT_WATCHED unsigned vote_of_lanes(unsigned mask, bool yes, const char* name, bcsc::emulation::source_line where) {
   voted operand{yes, 0};
   meet_in_warp(mask, &perform_vote<Kind>, &operand, name, 0, false, where);
   return operand.result;
@@ -301,40 +304,44 @@ inline const char* perform_nothing(void* const*, unsigned) { return nullptr; }
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, int lane, int width = 32,
-              std::source_location where = std::source_location::current()) {
+              bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return shuffle_lanes<T, shuffle::from_lane>(mask, value, static_cast<unsigned>(lane), width, "__shfl_sync", where);
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned distance, int width = 32,
-                 std::source_location where = std::source_location::current()) {
+                 bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return shuffle_lanes<T, shuffle::up>(mask, value, distance, width, "__shfl_up_sync", where);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned distance, int width = 32,
-                   std::source_location where = std::source_location::current()) {
+                   bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return shuffle_lanes<T, shuffle::down>(mask, value, distance, width, "__shfl_down_sync", where);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32,
-                  std::source_location where = std::source_location::current()) {
+                  bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return shuffle_lanes<T, shuffle::across>(mask, value, static_cast<unsigned>(by), width, "__shfl_xor_sync", where);
 }
-inline void __syncwarp(unsigned mask = 0xffffffffu, std::source_location where = std::source_location::current()) {
+inline void __syncwarp(unsigned mask = 0xffffffffu,
+                       bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_nothing, nullptr, "__syncwarp", 0, true, where);
 }
-inline unsigned __ballot_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
+inline unsigned __ballot_sync(unsigned mask, bool yes,
+                              bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return vote_of_lanes<vote::ballot>(mask, yes, "__ballot_sync", where);
 }
-inline int __any_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
+inline int __any_sync(unsigned mask, bool yes,
+                      bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return static_cast<int>(vote_of_lanes<vote::any>(mask, yes, "__any_sync", where));
 }
-inline int __all_sync(unsigned mask, bool yes, std::source_location where = std::source_location::current()) {
+inline int __all_sync(unsigned mask, bool yes,
+                      bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   using namespace bcsc::emulation;
   return static_cast<int>(vote_of_lanes<vote::all>(mask, yes, "__all_sync", where));
 }
@@ -365,7 +372,8 @@ BCSC_NOT_WATCHED const char* perform_match(void* const* operands, unsigned lanes
 }  // namespace bcsc::emulation
 
 template <class T>
-unsigned __match_any_sync(unsigned mask, T value, std::source_location where = std::source_location::current()) {
+unsigned __match_any_sync(unsigned mask, T value,
+                          bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "what CUDA compares");
   bcsc::emulation::matched<T> operand{value, 0};
   bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_match<T>, &operand, "__match_any_sync", 0, false,

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// A GPU on the CPU that runs our CUDA kernels to test their logic: every CUDA thread of a block is a fiber, the fibers
@@ -21,6 +21,20 @@
 /// test/emulation/meson.build).
 /// Kernels that wait for each other by spinning on memory are not supported: no other thread runs meanwhile.
 namespace bcsc::emulation {
+
+/// A line of a kernel; as a default argument, current() is the caller's. What is needed of source_line, which
+/// clang before 16 does not have.
+struct source_line {
+  const char* file = "";
+  int line = 0;
+
+  static constexpr source_line current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+  friend bool operator==(const source_line& a, const source_line& b) {
+    return a.line == b.line && std::string_view(a.file) == b.file;
+  }
+};
 
 /// Which thread of a block runs next among those that can. A thread runs until it waits for others.
 enum class run_order {
@@ -77,15 +91,15 @@ void wait_for_previous();
 
 /// A load by the non-coherent path, which takes what nobody writes while the kernel runs: in one that begins early,
 /// what is settled.
-void note_lasting_load(const void* address, std::size_t bytes, std::source_location where);
+void note_lasting_load(const void* address, std::size_t bytes, source_line where);
 
 /// The block's dynamic shared memory.
 unsigned char* shared_memory();
 
 /// Ends the launch with a report by the running thread.
-[[noreturn]] void break_rule(const char* what, std::source_location where = std::source_location::current());
+[[noreturn]] void break_rule(const char* what, source_line where = source_line::current());
 
-void wait_for_block(std::source_location where);
+void wait_for_block(source_line where);
 
 /// What a warp does together, when all lanes in the mask have arrived: works on what each of them contributed
 /// (operands[lane], null for those that take no part). Returns the rule that was broken, or null.
@@ -95,7 +109,7 @@ using warp_operation = const char* (*)(void* const* operands, unsigned lanes);
 /// `name` and `detail` (a width, say) must agree.
 /// If `orders_memory`, what the lanes did before comes before what any of them does after.
 void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const char* name, int detail,
-                  bool orders_memory, std::source_location where);
+                  bool orders_memory, source_line where);
 
 /// Lets others run, if the order is random.
 void give_way();
@@ -112,7 +126,7 @@ void note_access(const void* address, std::size_t bytes, access kind, const void
 std::size_t& allowed_shared_bytes(const void* kernel);
 
 /// The copies of copy_async() of the running thread: from where, when they take effect.
-void start_copy(void* to_shared, const void* from, int bytes, int present, std::source_location where);
+void start_copy(void* to_shared, const void* from, int bytes, int present, source_line where);
 void finish_copies();
 void commit_copies();
 void finish_copies_but(int newest_groups);

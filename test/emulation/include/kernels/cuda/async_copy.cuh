@@ -8,7 +8,7 @@ namespace bcsc::kernels::cuda {
 
 template <int Bytes>
 void copy_async(void* to_shared, const void* from_global, int present,
-                std::source_location where = std::source_location::current()) {
+                emulation::source_line where = emulation::source_line::current()) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   emulation::start_copy(to_shared, from_global, Bytes, present, where);
 }
@@ -24,7 +24,7 @@ class shared_place {
 };
 
 inline void copy_async16(shared_place to, const void* from_global,
-                         std::source_location where = std::source_location::current()) {
+                         emulation::source_line where = emulation::source_line::current()) {
   emulation::start_copy(to.at(), from_global, 16, 16, where);
 }
 

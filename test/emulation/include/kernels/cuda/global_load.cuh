@@ -6,7 +6,7 @@
 namespace bcsc::kernels::cuda {
 
 template <class Word>
-Word load_global(const Word* from, std::source_location where = std::source_location::current()) {
+Word load_global(const Word* from, emulation::source_line where = emulation::source_line::current()) {
   if (reinterpret_cast<std::uintptr_t>(from) % alignof(Word) != 0) {
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }

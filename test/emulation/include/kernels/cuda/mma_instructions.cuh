@@ -92,7 +92,7 @@ BCSC_NOT_WATCHED const char* perform_mma(void* const* operands, unsigned lanes) 
 }
 
 template <class Shape>
-void multiply(typename Shape::lane_part& part, const char* name, std::source_location where) {
+void multiply(typename Shape::lane_part& part, const char* name, emulation::source_line where) {
   emulation::meet_in_warp(0xffffffffu, &perform_mma<Shape>, &part, name, 0, false, where);
 }
 
@@ -111,7 +111,7 @@ inline double f16_value(unsigned bits) {
 
 template <double (*Value)(unsigned), class Shape, int SizeA, int SizeB>
 void multiply_pairs(float (&c)[4], const unsigned (&a)[SizeA], const unsigned (&b)[SizeB], const char* name,
-                    std::source_location where) {
+                    emulation::source_line where) {
   typename Shape::lane_part part;
   for (int i = 0; i < 2 * SizeA; ++i) part.a[i] = Value(a[i / 2] >> (i % 2 * 16) & 0xffffu);
   for (int i = 0; i < 2 * SizeB; ++i) part.b[i] = Value(b[i / 2] >> (i % 2 * 16) & 0xffffu);
@@ -129,7 +129,7 @@ inline unsigned round_to_tf32(float value) {
 }
 
 inline void mma_m16n8k8_tf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
-                             std::source_location where = std::source_location::current()) {
+                             emulation::source_line where = emulation::source_line::current()) {
   detail::shape_m16n8k8<float>::lane_part part;
   for (int i = 0; i < 4; ++i) part.a[i] = detail::tf32_value(a[i]);
   for (int i = 0; i < 2; ++i) part.b[i] = detail::tf32_value(b[i]);
@@ -139,27 +139,27 @@ inline void mma_m16n8k8_tf32(float (&c)[4], const unsigned (&a)[4], const unsign
 }
 
 inline void mma_m16n8k16_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
-                             std::source_location where = std::source_location::current()) {
+                             emulation::source_line where = emulation::source_line::current()) {
   detail::multiply_pairs<&detail::f16_value, detail::shape_m16n8k16>(c, a, b, "mma_m16n8k16_f16", where);
 }
 
 inline void mma_m16n8k16_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
-                              std::source_location where = std::source_location::current()) {
+                              emulation::source_line where = emulation::source_line::current()) {
   detail::multiply_pairs<&detail::bf16_value, detail::shape_m16n8k16>(c, a, b, "mma_m16n8k16_bf16", where);
 }
 
 inline void mma_m16n8k8_f16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1],
-                            std::source_location where = std::source_location::current()) {
+                            emulation::source_line where = emulation::source_line::current()) {
   detail::multiply_pairs<&detail::f16_value, detail::shape_m16n8k8_pairs>(c, a, b, "mma_m16n8k8_f16", where);
 }
 
 inline void mma_m16n8k8_bf16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1],
-                             std::source_location where = std::source_location::current()) {
+                             emulation::source_line where = emulation::source_line::current()) {
   detail::multiply_pairs<&detail::bf16_value, detail::shape_m16n8k8_pairs>(c, a, b, "mma_m16n8k8_bf16", where);
 }
 
 inline void mma_m8n8k4_f64(double (&c)[2], double a, double b,
-                           std::source_location where = std::source_location::current()) {
+                           emulation::source_line where = emulation::source_line::current()) {
   detail::shape_m8n8k4::lane_part part{{a}, {b}, {c[0], c[1]}};
   detail::multiply<detail::shape_m8n8k4>(part, "mma_m8n8k4_f64", where);
   c[0] = part.c[0];
@@ -167,7 +167,7 @@ inline void mma_m8n8k4_f64(double (&c)[2], double a, double b,
 }
 
 inline void mma_m16n8k8_f64(double (&c)[4], const double (&a)[4], const double (&b)[2],
-                            std::source_location where = std::source_location::current()) {
+                            emulation::source_line where = emulation::source_line::current()) {
   detail::shape_m16n8k8<double>::lane_part part{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}, {c[0], c[1], c[2], c[3]}};
   detail::multiply<detail::shape_m16n8k8<double>>(part, "mma_m16n8k8_f64", where);
   for (int i = 0; i < 4; ++i) c[i] = part.c[i];
