@@ -103,7 +103,7 @@ class matrix_times {
         note(entries, config.name, [&] { return start_of(config.name); });
       }
     }
-    return {{"cols", n}, {"rows", std::move(entries)}, {"rivals", std::move(other)}};
+    return {{"cols", n}, {"configs", std::move(entries)}, {"rivals", std::move(other)}};
   }
 
  private:
@@ -212,7 +212,8 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
       ->capture_default_str();
-  app.add_option("--least-nnz", wanted.min_nnz, "Passes over files with fewer non-zeros")->capture_default_str();
+  app.add_option("--min-nnz,--least-nnz", wanted.min_nnz, "Passes over files with fewer non-zeros")
+      ->capture_default_str();
   app.add_option("--max-products", wanted.max_products, "Passes over an N of which non-zeros times N are more");
   app.add_option("--limit", wanted.max_seconds, "Starts no further matrix after this many seconds")
       ->capture_default_str();

@@ -189,7 +189,8 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
           return other.m_tile == config.m_tile && other.n_tile < config.n_tile && other.n_tile >= cols;
         });
         if (is_wide) continue;
-        admit(configs, {.name = config.name, .group = "row"}, [&] { return ours.config_from_host(config.name, b, c); });
+        admit(configs, {.name = config.name, .group = "config"},
+              [&] { return ours.config_from_host(config.name, b, c); });
       }
     }
     take_turns(configs, min_rounds, seconds);
@@ -226,7 +227,7 @@ void print_case(const json& c) {
   double least = 0;
   for (const json& e : c["entries"]) {
     if (e["group"] == "plan") kernel = e["kernel"];
-    if (e["group"] == "row" && (least == 0 || e["median"] < least)) {
+    if (e["group"] == "config" && (least == 0 || e["median"] < least)) {
       least = e["median"];
       best_config = fmt::format("  best {} {:.2f}", e["name"].get<std::string>(), best_of(c, "plan") / least);
     }
@@ -457,7 +458,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "fp64"}))
       ->capture_default_str();
-  app.add_option("--least-nnz", o.min_nnz, "Passes over files in a folder with so few non-zeros")
+  app.add_option("--min-nnz,--least-nnz", o.min_nnz, "Passes over files in a folder with so few non-zeros")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--rounds", o.rounds, "Samples of each")->check(CLI::PositiveNumber)->capture_default_str();

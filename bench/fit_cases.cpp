@@ -91,7 +91,7 @@ void share_times_of_equals(measured_case& c) {
 }
 
 /// Plans for a CPU do not count the columns of higher blocks.
-constexpr std::int64_t highest_analysed = 64;
+constexpr std::int64_t max_analysed_height = 64;
 
 }  // namespace
 
@@ -143,10 +143,12 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
                      caches};
         if (where == backend::cpu) {
           for (const auto& [height, s] : by_height) {
-            if (height <= highest_analysed) one.shape.read_by_height.push_back({height, s.nnzc});
+            if (height <= max_analysed_height) one.shape.read_by_height.push_back({height, s.nnzc});
           }
         }
-        for (const auto& [name, us] : c.at("rows").items()) {
+        // "rows" in files written before November 24, 2026.
+        const json& times = c.contains("configs") ? c["configs"] : c.at("rows");
+        for (const auto& [name, us] : times.items()) {
           const auto config = known.find({one.type, name});
           if (config == known.end() || !us.is_number()) continue;
           const kernel_info& kernel = config->second->info;

@@ -137,15 +137,16 @@ fitted learn(const std::vector<measured_case>& cases, const std::set<std::string
     }
   });
   each_inside([&](const measured_case& c, const auto& by_name) {
-    std::string& off = known.texts.emplace_back();
+    std::string& residuals = known.texts.emplace_back();
     for (const plan::measured_config& config : known.configs) {
       if (config.type != c.type) continue;
       const auto timed = by_name.find(config.name);
-      off += timed == by_name.end() ? plan::no_residual
-                                    : plan::residual_of(timed->second->us / plan::us_by_terms(config.min_us, config.us,
-                                                                                              timed->second->terms));
+      residuals += timed == by_name.end()
+                       ? plan::no_residual
+                       : plan::residual_of(timed->second->us /
+                                           plan::us_by_terms(config.min_us, config.us, timed->second->terms));
     }
-    known.cases.push_back({c.type, plan::features_of(c.shape), off});
+    known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
   });
   return known;
 }

@@ -63,9 +63,9 @@ json to_json(const run_result& run, const case_result& c) {
             {"layout", to_string(c.order)},
             {"roofline_seconds", c.roofline_seconds},
             {"skipped", c.skipped},
-            {"best_row", name_or_null(v.config)},
+            {"best_config", name_or_null(v.config)},
             {"best_rival", name_or_null(v.rival)},
-            {"best_row_ratio", value_or_null(v.config_ratio)},
+            {"best_config_ratio", value_or_null(v.config_ratio)},
             {"payback_products", value_or_null(v.payback)}};
   for (const setting in : all_settings) {
     j[key("ratio", in)] = value_or_null(v.ratios[in]);
@@ -119,7 +119,7 @@ std::string to_json_text(const run_result& run) {
     problems.push_back({{"name", p.name}, {"message", p.message}, {"fatal", p.fatal}});
   }
   const run_ratios ratios = collect_ratios(run);
-  json summary = {{"best_row_warm", to_json(summarise_ratios(ratios.config))}, {"failures", count_failures(run)}};
+  json summary = {{"best_config_warm", to_json(summarise_ratios(ratios.config))}, {"failures", count_failures(run)}};
   for (const setting in : all_settings) {
     summary[fmt::format("plan_{}", to_string(in))] = to_json(summarise_ratios(ratios.plan[in]));
     summary[fmt::format("plan_{}_any", to_string(in))] = to_json(summarise_ratios(ratios.plan_any[in]));

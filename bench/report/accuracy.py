@@ -13,7 +13,13 @@ import sys
 from table import insert, markdown, read_run, where
 
 OPENING, CLOSING = "<!-- accuracy -->", "<!-- /accuracy -->"
-HEADER = ["who", "promised", "configs", "matrices", "max error", "mean", "max of the bound", "mean", "worst"]
+HEADER = ["kernel", "promised", "configs", "matrices", "max error", "mean", "max of the bound", "mean", "worst"]
+FORMER_KEYS = {"rows": "configs", "worst_row": "worst_config"}  # in files written before November 24, 2026
+
+
+def read_accuracy(path):
+    run = read_run(path, "bcsc-accuracy-1", "bench/accuracy")
+    return run | {"results": [{FORMER_KEYS.get(key, key): value for key, value in r.items()} for r in run["results"]]}
 
 
 def precision(result):
@@ -30,7 +36,7 @@ def number(value):
     return "–" if value is None else f"{value:.2g}"
 
 
-def line(who, results):
+def line(name, results):
     """One group over its matrices. An error that is not finite is null in the file, and worse than any number."""
     finite = [r for r in results if r["max_error"] is not None]
     worst = max(results, key=lambda r: float("inf") if r["max_bound_share"] is None else r["max_bound_share"])
@@ -38,14 +44,14 @@ def line(who, results):
     some = len(finite) == len(results)
     mean = sum(r["mean_error"] for r in finite) / len(finite) / u if finite else None
     mean_share = sum(r["mean_bound_share"] for r in finite) / len(finite) if finite else None
-    return [who, ", ".join(sorted({promise(r) for r in results})), str(max(r["rows"] for r in results)),
+    return [name, ", ".join(sorted({promise(r) for r in results})), str(max(r["configs"] for r in results)),
             str(len(results)), number(max(r["max_error"] for r in finite) / u) if some else "not finite", number(mean),
             number(worst["max_bound_share"]) if some else "not finite", number(mean_share), worst["matrix"]]
 
 
 def tables(run):
     """A table for each precision, in the order of the file."""
-    results = [r for r in run["results"] if r["rows"] > 0]
+    results = [r for r in run["results"] if r["configs"] > 0]
     parts = []
     for kind in dict.fromkeys(precision(r) for r in results):
         of_kind = [r for r in results if precision(r) == kind]
@@ -60,7 +66,7 @@ def tables(run):
 
 def report(run):
     machine = run["machine"]
-    beyond = sorted({f"{r['group']} {precision(r)} on {r['matrix']}: {r['worst_row']}" for r in run["results"]
+    beyond = sorted({f"{r['group']} {precision(r)} on {r['matrix']}: {r['worst_config']}" for r in run["results"]
                      if r["violations"] > 0})
     failed = sorted({f for r in run["results"] for f in r["failures"]})
     head = (f"{where(machine)}, {machine['git_hash']}, {machine['date'][:10]}: {len(run['matrices'])} matrices, "
@@ -76,7 +82,7 @@ def main():
     parser.add_argument("files", nargs="+", metavar="RESULTS", help="a JSON file of bench/accuracy, .gz or not")
     parser.add_argument("--into", metavar="FILE", help="replace the text between the markers in this file")
     options = parser.parse_args()
-    runs = [read_run(path, "bcsc-accuracy-1", "bench/accuracy") for path in options.files]
+    runs = [read_accuracy(path) for path in options.files]
     empty = [path for path, run in zip(options.files, runs) if not run["results"]]
     if empty:
         sys.exit(f"{', '.join(empty)}: holds no result")

@@ -39,7 +39,7 @@ class Results:
         self.cases = sets.read_cases(plans, Fit(gpu / "fit.json"))
         self.cpu = [cpu.read_peers(path) for path in [amd / "peers.json.gz", intel / "cpu-peers.json.gz",
                                                       intel / "cpu-peers-generated.json.gz"]]
-        self.accuracy = [read_run(path / "accuracy.json.gz", "bcsc-accuracy-1", "bench/accuracy")
+        self.accuracy = [accuracy.read_accuracy(path / "accuracy.json.gz")
                          for path in [gpu, amd]]
         self.roofline = read_run(gpu / "roofline.json.gz", roofline.SCHEMA, "bench/report/roofline.py")
         self.footprint = json.loads((gpu / "device-convert.json").read_text(encoding="utf-8"))

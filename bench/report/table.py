@@ -147,7 +147,7 @@ def select(cases, names, count):
     return chosen + best + worst[::-1]
 
 
-def doubts(runs, cases):
+def caveats(runs, cases):
     """What a reader must know before believing the tables."""
     failed = [f"{c['matrix']} N = {c['cols']} {c['type']}: {e['name']}" for c in cases for e in c["entries"]
               if e["status"] == "failed"]
@@ -190,7 +190,7 @@ def report(runs, cases, options):
         "Selected cases, the best and the worst, one of a matrix. GFLOP/s on true non-zeros, back to back; for each "
         "kernel its fastest config. *Roofline*: the plan's share of it. *Payback*: products until its conversion is "
         f"earned back against {rival_name}.",
-        markdown(header, rows), doubts(runs, cases)]
+        markdown(header, rows), caveats(runs, cases)]
     return "\n\n".join(parts)
 
 

@@ -138,9 +138,9 @@ json all_variants(const context& ctx, const options& wanted, const dense_matrix<
   return std::move(table).rows();
 }
 
-/// The least Ritz value that a few iterations find; one below 0 proves that `a` is indefinite. Where LAPACK is missing,
-/// no value and why.
-json least_ritz_value(const context& ctx, const csr_matrix<double>& a) try {
+/// The smallest Ritz value that a few iterations find; one below 0 proves that `a` is indefinite. Where LAPACK is
+/// missing, no value and why.
+json min_ritz_value(const context& ctx, const csr_matrix<double>& a) try {
   dense_matrix<double> v(a.rows(), 1);
   const lobpcg_result r = solve_lobpcg(ctx, a, v.view(), {.max_iterations = 100, .num_guards = 3});
   return {{"value", bench::finite_or_null(r.values.at(0))},
@@ -160,17 +160,17 @@ json formed(const context& ctx, const options& wanted, const dense_matrix<double
   const linear_operator<double> exact = spmm_plan<double>(ctx, q, {.cols = 1});
   for (const cg_inner precision : precisions) {
     const multiplier by = multiplier_in(precision, exact, [&] { return bench::multiplied_in(ctx, q, precision); });
-    const json least = least_ritz_value(ctx, bench::rounded_values(q, precision));
+    const json smallest = min_ritz_value(ctx, bench::rounded_values(q, precision));
     for (const named_correction& correction : corrections) {
       const bool is_wanted = correction.correction.by == cg_correction::kind::none ||
                              correction.correction.by == cg_correction::kind::refine;
       if (!is_wanted || !applies(precision, correction)) continue;
       dense_matrix<double> x(q.rows(), 1);
       json one = solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations}, y, x);
-      one["least_ritz_value"] = least;
+      one["min_ritz_value"] = smallest;
       table.add(std::move(one), "fr");
     }
-    fmt::print("          {}; least Ritz value of Q so rounded {}\n", by.how, least["value"].dump());
+    fmt::print("          {}; smallest Ritz value of Q so rounded {}\n", by.how, smallest["value"].dump());
   }
   return std::move(table).rows();
 }

@@ -42,7 +42,11 @@ def measured(options, scratch):
         if status != 0:
             sys.exit(status)
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
-        return json.load(file)
+        run = json.load(file)
+    for formed in run.get("formed", []):
+        if "least_ritz_value" in formed:  # as files of November 24, 2026 have it
+            formed["min_ritz_value"] = formed.pop("least_ritz_value")
+    return run
 
 
 def scientific(value):
@@ -62,11 +66,11 @@ def print_variants(run):
 
 def print_formed(run):
     print("\n## Q = X X' + I formed, then rounded\n")
-    least = [v["least_ritz_value"] for v in run["formed"]]
-    print_table(["inner", "correction", "iterations", "recurrence", "true", "outcome", "least Ritz value of Q so rounded"],
+    smallest = [v["min_ritz_value"] for v in run["formed"]]
+    print_table(["inner", "correction", "iterations", "recurrence", "true", "outcome", "smallest Ritz value of Q so rounded"],
                 [[v["precision"], v["correction"], v["iterations"], scientific(v["recurrence_residual"]),
                   scientific(v["true_residual"]), v["reason"], ritz.get("why") or f"{ritz['value']:.4g}"]
-                 for v, ritz in zip(run["formed"], least)])
+                 for v, ritz in zip(run["formed"], smallest)])
     print_how(run["formed"])
 
 

@@ -51,7 +51,7 @@ struct file_header {
 };
 static_assert(sizeof(file_header) == 128);
 
-/// One row of the table of sections.
+/// One entry of the section table.
 struct section_header {
   static constexpr std::uint32_t required = 1;  ///< flag: a reader that does not know the section must refuse the file
   char name[16] = {};                           ///< padded with zeros
@@ -70,7 +70,7 @@ struct section {
   array_type type = array_type::bytes;
   bool is_required = false;
   std::uint64_t offset = 0, count = 0, bytes = 0, checksum = 0;
-  std::uint64_t entry = 0;  ///< where in the file its row of the table begins
+  std::uint64_t entry = 0;  ///< offset in the file of its entry in the section table
 };
 
 /// What a file says of itself, before its sections.

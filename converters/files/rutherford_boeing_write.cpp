@@ -190,9 +190,9 @@ void write_columns(const std::filesystem::path& path, const csr_view<T, I>& a, c
   require_all_writable(a, options, path.string());
   require_symmetry(a, options, path.string());
 
-  constexpr std::int64_t largest_size = 9'999'999'999'999;  // the header's I13
+  constexpr std::int64_t max_size = 9'999'999'999'999;  // the header's I13
   for (const std::int64_t size : {a.rows, a.cols, a.nnz()}) {
-    if (size > largest_size) fail_at({.path = path.string()}, errc::size_overflow, "{}: has more than 13 digits", size);
+    if (size > max_size) fail_at({.path = path.string()}, errc::size_overflow, "{}: has more than 13 digits", size);
   }
 
   const stored_columns<T, I> stored = columns_to_store(a, options);

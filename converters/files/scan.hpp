@@ -84,16 +84,16 @@ struct power {
   int exponent;
 };
 
-inline constexpr int largest_power = 55;  ///< 5^55 is the last below 2^128
+inline constexpr int max_power = 55;  ///< 5^55 is the last below 2^128
 
-inline constexpr std::array<power, 2 * largest_power + 1> powers = [] {
-  std::array<power, 2 * largest_power + 1> table{};
+inline constexpr std::array<power, 2 * max_power + 1> powers = [] {
+  std::array<power, 2 * max_power + 1> table{};
   const auto store = [&table](int q, uint128 significand, int exponent) {
-    table[static_cast<std::size_t>(q + largest_power)] = {static_cast<std::uint64_t>(significand >> 64),
+    table[static_cast<std::size_t>(q + max_power)] = {static_cast<std::uint64_t>(significand >> 64),
                                                           static_cast<std::uint64_t>(significand), exponent};
   };
   uint128 five = 1;  // 5^n
-  for (int n = 0; n <= largest_power; ++n, five *= 5) {
+  for (int n = 0; n <= max_power; ++n, five *= 5) {
     uint128 significand = five;
     int width = 128;
     for (; significand >> 127 == 0; significand <<= 1) --width;
@@ -127,8 +127,8 @@ template <class T>
     value = T{0};
     return true;
   }
-  if (q < -largest_power || q > largest_power) return false;
-  const power& ten = powers[static_cast<std::size_t>(q + largest_power)];
+  if (q < -max_power || q > max_power) return false;
+  const power& ten = powers[static_cast<std::size_t>(q + max_power)];
 
   const int shift = std::countl_zero(number);
   number <<= shift;

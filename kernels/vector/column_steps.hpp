@@ -29,10 +29,10 @@ constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq, d
     s.state[j] = column_state::not_finite;
     return;
   }
-  if (s.least_curvature != nullptr && pp > 0) {
+  if (s.min_curvature != nullptr && pp > 0) {
     const double curvature = (pq < 0 ? -pq : pq) / pp;
-    if (curvature < s.least_curvature[j]) s.least_curvature[j] = curvature;
-    if (curvature > s.largest_curvature[j]) s.largest_curvature[j] = curvature;
+    if (curvature < s.min_curvature[j]) s.min_curvature[j] = curvature;
+    if (curvature > s.max_curvature[j]) s.max_curvature[j] = curvature;
   }
   if (pq <= 0 || rz < 0) {  // r.z < 0: the preconditioner is not positive definite
     s.state[j] = column_state::not_positive;

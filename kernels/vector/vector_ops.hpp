@@ -37,8 +37,8 @@ struct column_scalars {
   column_state* state = nullptr;
 
   // What a host that looks only now and then reads afterwards; all null: nothing is noted.
-  double* least_curvature = nullptr;    ///< the least |p.Ap| / p.p so far
-  double* largest_curvature = nullptr;  ///< the largest
+  double* min_curvature = nullptr;    ///< the least |p.Ap| / p.p so far
+  double* max_curvature = nullptr;  ///< the largest
   std::int32_t* taken = nullptr;        ///< iterations in which the column was active
   std::int32_t* logged = nullptr;       ///< iterations noted in the log, active or not
   double* log = nullptr;                ///< [log_rows x log_cols] r.r after each iteration, a ring

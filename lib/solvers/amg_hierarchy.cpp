@@ -48,11 +48,11 @@ std::vector<double> invert_scaled(const setup_matrix& a, const std::vector<doubl
     }
   }
   dense_inverse made = invert(std::move(full), a.rows);
-  if (!(made.smallest_pivot >= -1e-8)) {
+  if (!(made.min_pivot >= -1e-8)) {
     core::fail(errc::invalid_argument,
                "the coarsest matrix, of {} rows, has a pivot of {:.1e} times its diagonal entry: A is not positive "
                "definite",
-               a.rows, made.smallest_pivot);
+               a.rows, made.min_pivot);
   }
   return std::move(made.entries);
 }

@@ -256,16 +256,16 @@ bool block_cg<T>::advance() {
   // Of p'Ap, what is 0 as far as T can tell: by the curvature p'Ap / p'p that A has elsewhere.
   std::vector<double> floors = column_squares(p_, rank_);
   for (std::int64_t i = 0; i < rank_; ++i) {
-    largest_curvature_ = std::max(largest_curvature_, std::fabs(h(i, i)) / floors[at(i)]);
+    max_curvature_ = std::max(max_curvature_, std::fabs(h(i, i)) / floors[at(i)]);
   }
   bool is_flat = false, is_negative = false;
   for (std::int64_t i = 0; i < rank_; ++i) {
-    floors[at(i)] *= no_curvature<T> * largest_curvature_;
+    floors[at(i)] *= no_curvature<T> * max_curvature_;
     is_flat = is_flat || std::fabs(h(i, i)) <= floors[at(i)];
     is_negative = is_negative || h(i, i) < -floors[at(i)];
   }
   const pivoted_cholesky curvature(h, dependent<T>, floors);
-  singular_ = singular_ || (is_flat && largest_curvature_ > 0);
+  singular_ = singular_ || (is_flat && max_curvature_ > 0);
   const auto not_positive = singular_ ? cg_stop::inconsistent : cg_stop::not_positive_definite;
   if (is_negative || curvature.rejected < -1e3 * epsilon<T> || curvature.rank() == 0) return end(not_positive);
 

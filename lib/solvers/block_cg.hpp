@@ -71,7 +71,7 @@ class block_cg {
   std::int64_t rank_ = 0;  ///< columns of Q and P
   coefficients c_;         ///< [rank x k] R = Q C
   std::vector<column_course> columns_;
-  double largest_curvature_ = 0;
+  double max_curvature_ = 0;
   bool singular_ = false;  ///< a direction had no curvature
   std::int64_t since_replacement_ = 0, since_gain_ = 0;
   double min_residual_ = std::numeric_limits<double>::infinity();

@@ -24,7 +24,7 @@ void factorise(std::vector<double>& a, std::int64_t n, dense_inverse& found) {
     double* const pivot = a.data() + k * n;
     const double whole = diagonal[at(k)];
     const double share = whole != 0 ? pivot[k] / std::abs(whole) : pivot[k] == 0 ? 0 : -1;
-    if (!(share >= found.smallest_pivot)) found.smallest_pivot = share;
+    if (!(share >= found.min_pivot)) found.min_pivot = share;
     const double inverse = share > rounding ? 1 / std::sqrt(pivot[k]) : 0;
     found.rank += inverse != 0 ? 1 : 0;
     for (std::int64_t j = k; j < n; ++j) pivot[j] *= inverse;

@@ -93,11 +93,11 @@ solvers::setup_matrix inverse_blocks(const solvers::setup_matrix& a, std::int64_
       }
     }
     const solvers::dense_inverse inverse = solvers::invert(std::move(entries), height);
-    if (inverse.rank < height || !(inverse.smallest_pivot > 0)) {
+    if (inverse.rank < height || !(inverse.min_pivot > 0)) {
       core::fail(errc::invalid_argument,
                  "the block of rows {} .. {} has a pivot of {:.1e} times its diagonal entry: not positive definite, "
                  "which the preconditioner needs",
-                 first, first + height - 1, inverse.smallest_pivot);
+                 first, first + height - 1, inverse.min_pivot);
     }
     for (std::int64_t i = 0; i < height; ++i) {
       for (std::int64_t j = 0; j < height; ++j) {

@@ -84,8 +84,8 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
   scalars_.rz = doubles;
   scalars_.alpha = doubles + k;
   scalars_.beta = doubles + 2 * k;
-  scalars_.least_curvature = doubles + 3 * k;
-  scalars_.largest_curvature = doubles + 4 * k;
+  scalars_.min_curvature = doubles + 3 * k;
+  scalars_.max_curvature = doubles + 4 * k;
   sums_ = doubles + 5 * k;
   scalars_.limit = limits_there_.data();
   scalars_.polak_ribiere = options.beta == cg_beta::polak_ribiere;

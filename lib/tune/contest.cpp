@@ -16,13 +16,13 @@ constexpr std::int64_t max_products = 64;
 constexpr double hopeless = 1.2;
 constexpr double noise = 0.005;
 
-double run_products(stopwatch& watch, std::size_t i, std::int64_t count, standing& s) {
+double run_products(stopwatch& watch, std::size_t i, std::int64_t count, contest_result& s) {
   s.num_products += count;
   return watch.seconds(i, count);
 }
 
 /// One product roughly, after another that fills caches; if it is long, one alone.
-void estimate(stopwatch& watch, std::size_t i, standing& s) {
+void estimate(stopwatch& watch, std::size_t i, contest_result& s) {
   s.estimate = run_products(watch, i, 1, s);
   if (s.estimate >= long_seconds) {
     s.samples.push_back(s.estimate);
@@ -31,7 +31,7 @@ void estimate(stopwatch& watch, std::size_t i, standing& s) {
   }
 }
 
-void take_sample(stopwatch& watch, std::size_t i, double sample_seconds, standing& s) {
+void take_sample(stopwatch& watch, std::size_t i, double sample_seconds, contest_result& s) {
   const double wanted = std::ceil(sample_seconds / std::max(s.estimate, 1e-9));
   const double count = std::clamp(wanted, 1.0, static_cast<double>(max_products));
   s.samples.push_back(run_products(watch, i, static_cast<std::int64_t>(count), s));
@@ -41,7 +41,7 @@ class race {
  public:
   race(stopwatch& watch, std::size_t num, const contest_rules& rules) : watch_(watch), rules_(rules), all_(num) {}
 
-  std::vector<standing> run(const std::function<void(double)>& advanced) {
+  std::vector<contest_result> run(const std::function<void(double)>& advanced) {
     const auto tell = [&] {
       if (advanced) advanced(share_done());
     };
@@ -85,8 +85,8 @@ class race {
     if (kept > rules_.num_finalists) {
       kept = std::max(rules_.num_finalists, (kept + 1) / 2);
     } else if (rounds > 1) {
-      const standing& best = all_[alive_.front()];
-      const auto is_hopeless = [&](const standing& s) {
+      const contest_result& best = all_[alive_.front()];
+      const auto is_hopeless = [&](const contest_result& s) {
         return s.min_seconds() > hopeless * best.min_seconds() && s.seconds() > hopeless * best.seconds();
       };
       while (is_hopeless(all_[alive_[kept - 1]])) --kept;
@@ -103,7 +103,7 @@ class race {
   double charged() const {
     if (rules_.patience <= 1) return watch_.elapsed();
     double seconds = 0;
-    for (const standing& s : all_) seconds += static_cast<double>(s.num_products) * s.min_seconds();
+    for (const contest_result& s : all_) seconds += static_cast<double>(s.num_products) * s.min_seconds();
     return std::max(seconds, watch_.elapsed() / rules_.patience);
   }
   bool is_over() const { return charged() >= budget(); }
@@ -111,14 +111,14 @@ class race {
 
   stopwatch& watch_;
   const contest_rules& rules_;
-  std::vector<standing> all_;
+  std::vector<contest_result> all_;
   std::vector<std::size_t> alive_;
   double fastest_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
 
-double standing::seconds() const {
+double contest_result::seconds() const {
   if (samples.empty()) return estimate;
   std::vector<double> sorted = samples;
   std::ranges::sort(sorted);
@@ -126,24 +126,24 @@ double standing::seconds() const {
   return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-double standing::min_seconds() const {
+double contest_result::min_seconds() const {
   return std::accumulate(samples.begin(), samples.end(), estimate, [](double x, double y) { return std::min(x, y); });
 }
 
-std::vector<standing> contest(stopwatch& watch, std::size_t num, const contest_rules& rules,
-                              const std::function<void(double)>& advanced) {
+std::vector<contest_result> contest(stopwatch& watch, std::size_t num, const contest_rules& rules,
+                                    const std::function<void(double)>& advanced) {
   return race(watch, num, rules).run(advanced);
 }
 
 double seconds_of_samples(stopwatch& watch, int num_samples) {
-  standing only;
+  contest_result only;
   estimate(watch, 0, only);
   while (static_cast<int>(only.samples.size()) < num_samples)
     take_sample(watch, 0, contest_rules().sample_seconds, only);
   return only.seconds();
 }
 
-std::size_t winner_of(const std::vector<standing>& all) {
+std::size_t winner_of(const std::vector<contest_result>& all) {
   std::size_t best = all.size();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].dropped || all[i].seconds() <= 0) continue;

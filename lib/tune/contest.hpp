@@ -23,7 +23,7 @@ struct contest_rules {
   std::size_t num_finalists = 4;  ///< as long as there are more, each round leaves half of them
 };
 
-struct standing {
+struct contest_result {
   double estimate = 0;          ///< of one product, from one or two alone; 0: it was never run
   std::vector<double> samples;  ///< seconds per product
   std::int64_t num_products = 0;
@@ -35,15 +35,15 @@ struct standing {
   double min_seconds() const;
 };
 
-/// One standing for each of `num`. The first is run whatever the budget. `advanced` receives the share done.
-std::vector<standing> contest(stopwatch& watch, std::size_t num, const contest_rules& rules,
-                              const std::function<void(double)>& advanced = {});
+/// One result for each of `num`. The first is run whatever the budget. `advanced` receives the share done.
+std::vector<contest_result> contest(stopwatch& watch, std::size_t num, const contest_rules& rules,
+                                    const std::function<void(double)>& advanced = {});
 
 /// Of the only contestant: the median of as many samples.
 double seconds_of_samples(stopwatch& watch, int num_samples);
 
 /// Who has won, among those that did not drop out: the least median, but the first holds against what is less than half
 /// a percent faster, which is noise.
-std::size_t winner_of(const std::vector<standing>& all);
+std::size_t winner_of(const std::vector<contest_result>& all);
 
 }  // namespace bcsc::tuning

@@ -58,7 +58,7 @@ class trials {
     double predicted_seconds;
     double convert_seconds = 0;  // of the form it reads
     bool owns_form = true;
-    standing result = {};
+    contest_result result = {};
     std::int64_t num_products = 0;  // in all contests
   };
   using entries = std::list<entry>;
@@ -221,7 +221,7 @@ class trials {
     }
     const auto watch = make_stopwatch_(contestants);
     const double before = trial_seconds_;
-    const std::vector<standing> results = contest(*watch, group.size(), rules, [&](double done) {
+    const std::vector<contest_result> results = contest(*watch, group.size(), rules, [&](double done) {
       tell(core::format("{} configs", group.size()), before + done * rules.budget_seconds);
     });
     trial_seconds_ += watch->elapsed();

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(table, every_instance, ::testing::ValuesIn(kernel_table
   return name;
 });
 
-/// The same with the rows that read the transpose of what is stored for another.
+/// The same for the kernels that multiply by the transpose of the A another kernel stores.
 template <class T>
 void touch_transposed(const context& ctx, const kernel_info& kernel) {
   std::size_t turn = 0;

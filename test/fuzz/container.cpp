@@ -28,7 +28,7 @@ void sign(std::string& bytes) {
   if (bytes.size() < sizeof header) return;
   bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
   const std::size_t table_end = sizeof header + std::size_t{header.num_sections} * sizeof(section_header);
-  if (header.num_sections > most_sections || bytes.size() < table_end) return;
+  if (header.num_sections > max_sections || bytes.size() < table_end) return;
   for (std::size_t at = sizeof header; at < table_end; at += sizeof(section_header)) {
     section_header section;
     bytes.copy(reinterpret_cast<char*>(&section), sizeof section, at);

@@ -68,7 +68,7 @@ class Programs(unittest.TestCase):
                 self.assertGreaterEqual(r["max_error"], r["mean_error"])
                 self.assertGreater(r["mean_error"], 0)  # values with all their digits: sums are rounded
                 self.assertLessEqual(r["max_bound_share"], 1)
-                self.assertEqual(r["compared"], r["rows"] * 60 * 32)
+                self.assertEqual(r["compared"], r["configs"] * 60 * 32)
 
     def test_cold_product_counts_its_bytes(self):
         _, run = self.call("cold_product", "stencil5:20,20", "--device", "cpu", "--cols", "8", "--samples", "0")
@@ -115,7 +115,7 @@ class Programs(unittest.TestCase):
                 self.assertAlmostEqual(point["ratio"] * point["ours"]["median"], point["rival_seconds"]["median"])
 
     def test_precisions_has_every_variant_once(self):
-        # Few points far from 0: Q's rounding error in bf16 is beyond its least eigenvalue, which is 1.
+        # Few points far from 0: Q's rounding error in bf16 is beyond its smallest eigenvalue, which is 1.
         _, run = self.call("precisions", "--device", "cpu", "--points", "96", "--features", "24", "--offset", "3", "--order",
                            "24", "--sweep-iterations", "200")
         precisions = ["fp64", "fp32", "3xtf32", "tf32", "bf16"]
@@ -134,9 +134,9 @@ class Programs(unittest.TestCase):
             if c["reason"] == "converged" and c["given"] == "x":
                 # ||x - x*|| <= condition ||A (x - x*)|| / ||A||, and ||b|| <= ||A|| ||x*||.
                 self.assertLessEqual(c["error"], 1.1e-10 * c["condition"])
-        least = {f["precision"]: f["least_ritz_value"]["value"] for f in run["formed"]}
-        self.assertAlmostEqual(least["fp64"], 1, places=6)  # X X' + I of rank 24 and order 96
-        self.assertLess(least["bf16"], 0)
+        smallest = {f["precision"]: f["min_ritz_value"]["value"] for f in run["formed"]}
+        self.assertAlmostEqual(smallest["fp64"], 1, places=6)  # X X' + I of rank 24 and order 96
+        self.assertLess(smallest["bf16"], 0)
         for f in run["formed"]:
             if f["precision"] == "bf16":
                 self.assertIn(f["reason"], ("not_positive_definite", "inconsistent"))

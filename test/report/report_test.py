@@ -179,9 +179,9 @@ if 'lts__t_sectors_srcunit_tex.sum' in sys.argv[sys.argv.index('--metrics') + 1]
 
 def result(matrix, group, **more):
     u = more.get("unit_roundoff", 2.0 ** -24)
-    return {"matrix": matrix, "type": "fp32", "compute": "full", "group": group, "more_terms": 3, "rounding": 0, "rows": 2,
+    return {"matrix": matrix, "type": "fp32", "compute": "full", "group": group, "more_terms": 3, "rounding": 0, "configs": 2,
             "unit_roundoff": u, "max_error": 2 * u, "mean_error": u / 2, "max_bound_share": 0.25,
-            "mean_bound_share": 0.125, "worst_row": group + "-1", "compared": 64, "violations": 0, "failures": []} | more
+            "mean_bound_share": 0.125, "worst_config": group + "-1", "compared": 64, "violations": 0, "failures": []} | more
 
 
 class Accuracy(unittest.TestCase):

@@ -8,7 +8,7 @@
 
 #include "bcsc/registry.hpp"
 
-/// Every row of every kernel table, for each layout of C.
+/// Every config of every kernel, for each layout of C.
 namespace bcsc::test {
 
 struct instance {

@@ -17,7 +17,7 @@ namespace {
 using tuning::contest_rules;
 
 /// A contest among products named by their number.
-std::vector<tuning::standing> contest_of(scripted_clock& script, std::size_t num, const contest_rules& rules) {
+std::vector<tuning::contest_result> contest_of(scripted_clock& script, std::size_t num, const contest_rules& rules) {
   std::vector<tuning::contestant> all;
   for (std::size_t i = 0; i < num; ++i) all.push_back({std::to_string(i), {}});
   const auto watch = script.maker()(all);

@@ -1,4 +1,4 @@
-// Every row of the CPU's tables, on every instruction set this machine has, against a dense product in long double.
+// Every config of the CPU kernels, on every instruction set this machine has, against a dense product in long double.
 #include <gtest/gtest.h>
 
 #include <algorithm>

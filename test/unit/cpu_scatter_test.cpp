@@ -1,4 +1,4 @@
-// Every row of the CPU's table of kernels that scatter, on every instruction set this machine has: exact on small
+// Every config of the CPU's scatter kernels, on every instruction set this machine has: exact on small
 // integers for heights and boundaries of row blocks, permuted rows, layouts, alignments and scalars; the same bits for
 // any number of threads.
 #include <gtest/gtest.h>

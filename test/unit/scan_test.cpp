@@ -114,7 +114,7 @@ TEST(ScanReal, KnowsThePlainForms) {
   }
   // Exponents of 10 at and beyond the table's ends, and of 2 at fp32's.
   for (int q = -70; q <= 70; ++q) {
-    EXPECT_EQ(is_taken<double>("3e" + std::to_string(q)), std::abs(q) <= scan::largest_power) << q;
+    EXPECT_EQ(is_taken<double>("3e" + std::to_string(q)), std::abs(q) <= scan::max_power) << q;
     EXPECT_EQ(is_taken<float>("1e" + std::to_string(q)), q >= -37 && q <= 38) << q;
   }
 }

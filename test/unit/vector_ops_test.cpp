@@ -472,8 +472,8 @@ void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
   on.scalars.log_cols = static_cast<std::int32_t>(k);
   on.scalars.taken = counts.data();
   on.scalars.logged = counts.data() + k;
-  on.scalars.least_curvature = curvatures.data();
-  on.scalars.largest_curvature = curvatures.data() + k;
+  on.scalars.min_curvature = curvatures.data();
+  on.scalars.max_curvature = curvatures.data() + k;
   const auto states = mixed_states(k);
   std::vector<double> scalars(static_cast<std::size_t>(6 * k), 0.0);
   for (std::int64_t j = 0; j < k; ++j)
