@@ -26,7 +26,7 @@ SMALL_DENSE = ("small_dense_test",)
 PLAN_CUDA = ("plan_cuda_test",)
 UPDATE_CUDA = ("update_values_cuda_test",)
 WORKSPACE_CUDA = ("workspace_cuda_test",)
-DEVICE_CONVERT = ("device_convert_test",)
+DEVICE_CHECKS = ("device_checks_test",)
 GENERATE = ("generate_test",)
 CATALOGUE = ("catalogue_test",)
 EMULATED_WARP = ("emulated_warp_test",)
@@ -67,7 +67,7 @@ SYMMETRIC_CPP = "converters/formats/symmetric.cpp"
 ELEMENTS_HPP = "include/bcsc/elements.hpp"
 FOOTPRINT = "converters/formats/footprint.cpp"
 ANALYSIS_CPP = "converters/formats/analysis.cpp"
-DEVICE = "converters/formats/device_convert.cu"
+DEVICE = "converters/formats/device_steps.cu"
 REFERENCE_CPP = "kernels/cpu/reference.cpp"
 PACK_CPU = "kernels/cpu/pack.cpp"
 CPU_BLOCKS = "kernels/cpu/isa/blocks.hpp"
@@ -521,11 +521,11 @@ MUTANTS = [
            "  if (present > 16) gpu().check_early(from,", EMULATED_GPU),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
-           "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CONVERT),
-    Mutant("device-block-start", DEVICE, "if (keys[col_ptr[middle]] < first_key) {",
-           "if (keys[col_ptr[middle]] <= first_key) {", DEVICE_CONVERT),
-    Mutant("device-new-column", DEVICE, "return k == 0 || keys[k] != keys[k - 1];",
-           "return k == 0 || keys[k] > keys[k - 1] + 1;", DEVICE_CONVERT),
+           "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CHECKS),
+    Mutant("device-block-maximum", DEVICE, "m_block < rows - first ? first + m_block : rows;",
+           "m_block < rows - first ? first + m_block - 1 : rows;", DEVICE_CHECKS),
+    Mutant("device-new-column", DEVICE, "return k == 0 || cols[k] != cols[k - 1] ||",
+           "return k == 0 || cols[k] > cols[k - 1] + 1 ||", DEVICE_CHECKS),
     # --- packing and CG's vectors ---
     Mutant("pack-transpose", PACK, "to[along_cols(i)] = tile[lane][i];", "to[along_cols(i)] = tile[i][lane];", KERNELS),
     Mutant("pack-tile-row", PACK, "index - down * sizes.blocks_across;", "index;", PLAN),

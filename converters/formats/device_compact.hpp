@@ -5,11 +5,10 @@
 #include <span>
 
 #include "bcsc/formats.hpp"
-#include "converters/formats/device_convert.hpp"
 #include "core/buffer.hpp"
 
-/// The compact form of BCSC on a GPU. As device_convert.hpp: work on the default stream, complete on return, results
-/// bit-equal to the host's, error{no_device} in a build without CUDA.
+/// The compact form of BCSC on a GPU. All work is done on the default stream of the given device and is complete on
+/// return; results are bit-equal to the host's. In a build without CUDA everything throws error{no_device}.
 namespace bcsc::converters {
 
 /// The values of a device matrix: none for a pattern, whose view only counts.

@@ -50,22 +50,6 @@ template <index I>
 sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, core::device_buffer<I> payload,
                            std::int64_t key_range);
 
-// --- From sorted entries to BCSC -------------------------------------------------------------------------------------
-
-/// How many different keys there are.
-std::int64_t count_keys(int device, const std::uint64_t* keys, std::int64_t n);
-/// col_ptr[j] = where the j-th different key begins, col_ptr[nnzc] = n; col_ind[j] = its column.
-template <index I>
-void collect_columns(const std::uint64_t* keys, std::int64_t n, std::int64_t cols, I* col_ptr, I* col_ind,
-                     std::int64_t nnzc);
-/// brow_ptr[b] = how many columns lie before row block b.
-template <index I>
-void collect_blocks(const std::uint64_t* keys, const I* col_ptr, std::int64_t nnzc, std::int64_t cols, I* brow_ptr,
-                    std::int64_t num_row_blocks);
-/// out[k] = from[position[k]].
-template <class X, index I>
-void gather(const X* from, const I* position, std::int64_t n, X* out);
-
 // --- Analysis --------------------------------------------------------------------------------------------------------
 
 /// row_ptr[i] = how many of row_ind's entries are below i, for i of [0, rows].

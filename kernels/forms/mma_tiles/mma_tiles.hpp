@@ -108,7 +108,7 @@ device_mma_tiles<T> upload(int device, const mma_tiles_matrix<T>& a) {
           {device, std::span<const mma_tiles_sum>(a.sums)}};
 }
 
-/// The same MMA tiles, made on the GPU: bit-equal to the host's. `a` lies on the device. As device_convert.hpp: work on
+/// The same MMA tiles, made on the GPU: bit-equal to the host's. `a` lies on the device. As device_compact.hpp: work on
 /// the default stream, complete on return, error{no_device} in a build without CUDA.
 ///
 /// Method: a stable radix sort of the columns by row block and the parts that they reach, sums of groups and tiles,

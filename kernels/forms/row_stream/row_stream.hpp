@@ -104,7 +104,7 @@ device_row_stream<T> upload(int device, const row_stream<T>& a) {
 }
 
 /// The same stream, made on the GPU: bit-equal to the host's. `a` lies on the device and holds its invariants. As
-/// device_convert.hpp: work on the default stream, complete on return, error{no_device} in a build without CUDA.
+/// device_compact.hpp: work on the default stream, complete on return, error{no_device} in a build without CUDA.
 ///
 /// Method: a stable radix sort of the rows by class of length, sums of their pairs in that order, then every pair of
 /// the stream fetches its entries. Reads A once and the row pointers four times, writes the stream once, and waits once

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "bcsc/device.hpp"
-#include "converters/formats/device_formats.hpp"
+#include "converters/formats/device_arrays.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 

@@ -1,15 +1,16 @@
-// Conversions of a matrix on the GPU against those of the host: bit for bit. In a build without CUDA, or on a machine
-// without a usable GPU, all but the refusals skip.
-#include "converters/formats/device_convert.hpp"
-
+// Validation and analysis of a matrix on the GPU say what they say on the host, word for word. In a build without CUDA,
+// or on a machine without a usable GPU, all but the refusals skip.
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
+#include "bcsc/device.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc_config.h"
+#include "converters/formats/device_analysis.hpp"
+#include "converters/formats/device_validate.hpp"
 #include "converters/formats/pattern_hash.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/same_bytes.hpp"
@@ -18,31 +19,6 @@
 
 namespace bcsc::test {
 namespace {
-
-template <class T, class I>
-converters::device_bcsc<T, I> upload(int device, const bcsc_view<T, I>& a) {
-  return {a.rows,
-          a.cols,
-          a.m_block,
-          {device, a.brow_ptr},
-          {device, a.col_ind},
-          {device, a.col_ptr},
-          {device, a.row_ind},
-          {device, a.values}};
-}
-
-template <class T, class I>
-void expect_same(const converters::device_bcsc<T, I>& actual, const bcsc_matrix<T, I>& wanted) {
-  EXPECT_EQ(actual.rows, wanted.rows());
-  EXPECT_EQ(actual.cols, wanted.cols());
-  EXPECT_EQ(actual.m_block, wanted.m_block());
-  EXPECT_EQ(actual.view().space, memory_space::device);
-  expect_same_bytes(actual.brow_ptr, wanted.view().brow_ptr, "brow_ptr");
-  expect_same_bytes(actual.col_ind, wanted.view().col_ind, "col_ind");
-  expect_same_bytes(actual.col_ptr, wanted.view().col_ptr, "col_ptr");
-  expect_same_bytes(actual.row_ind, wanted.view().row_ind, "row_ind");
-  expect_same_bytes(actual.values, wanted.view().values, "values");
-}
 
 const std::vector<std::int64_t> m_blocks{1, 3, 8, 64, 1000};
 
@@ -67,13 +43,9 @@ void compare_with_host(int device, const sparse_case& c) {
   for (const std::int64_t m_block : m_blocks) {
     SCOPED_TRACE(m_block);
     const bcsc_matrix<T, I> blocked = to_bcsc(host, m_block);
-    const auto converted = converters::to_bcsc_on_device(device, on_device.view(), m_block);
-    expect_same(converted, blocked);
-    EXPECT_NO_THROW(converters::validate_on_device(device, converted.view()));
-    expect_facts(converters::analyse_blocks_on_device(device, converted.view(), std::span(m_blocks)));
-    for (const std::int64_t other : m_blocks) {
-      expect_same(converters::reblock_on_device(device, converted.view(), other), to_bcsc(host, other));
-    }
+    const device_bcsc<T, I> blocks = upload(context::cuda(device), blocked.view());
+    EXPECT_NO_THROW(converters::validate_on_device(device, blocks.view()));
+    expect_facts(converters::analyse_blocks_on_device(device, blocks.view(), std::span(m_blocks)));
   }
 }
 
@@ -84,7 +56,7 @@ std::vector<sparse_case> cases() {
   return all;
 }
 
-class device_convert : public ::testing::TestWithParam<sparse_case> {
+class device_checks : public ::testing::TestWithParam<sparse_case> {
  protected:
   void SetUp() override {
     if (device_ < 0) GTEST_SKIP() << "needs a GPU";
@@ -92,13 +64,13 @@ class device_convert : public ::testing::TestWithParam<sparse_case> {
   const int device_ = usable_device();
 };
 
-TEST_P(device_convert, fp32_int32) { compare_with_host<float, std::int32_t>(device_, GetParam()); }
-TEST_P(device_convert, fp32_int64) { compare_with_host<float, std::int64_t>(device_, GetParam()); }
-TEST_P(device_convert, fp64_int32) { compare_with_host<double, std::int32_t>(device_, GetParam()); }
-TEST_P(device_convert, fp64_int64) { compare_with_host<double, std::int64_t>(device_, GetParam()); }
-TEST_P(device_convert, fp16_int32) { compare_with_host<half, std::int32_t>(device_, GetParam()); }
-TEST_P(device_convert, bf16_int64) { compare_with_host<bfloat16, std::int64_t>(device_, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(battery, device_convert, ::testing::ValuesIn(cases()),
+TEST_P(device_checks, fp32_int32) { compare_with_host<float, std::int32_t>(device_, GetParam()); }
+TEST_P(device_checks, fp32_int64) { compare_with_host<float, std::int64_t>(device_, GetParam()); }
+TEST_P(device_checks, fp64_int32) { compare_with_host<double, std::int32_t>(device_, GetParam()); }
+TEST_P(device_checks, fp64_int64) { compare_with_host<double, std::int64_t>(device_, GetParam()); }
+TEST_P(device_checks, fp16_int32) { compare_with_host<half, std::int32_t>(device_, GetParam()); }
+TEST_P(device_checks, bf16_int64) { compare_with_host<bfloat16, std::int64_t>(device_, GetParam()); }
+INSTANTIATE_TEST_SUITE_P(battery, device_checks, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return "m_" + info.param.name; });
 
 // --- Broken arrays
@@ -129,7 +101,10 @@ broken broken_bcsc(const char* name, std::int64_t m_block, indices brow_ptr, ind
   const numbers values(row_ind.size(), 1.0);
   const bcsc_matrix<double> a(4, 3, m_block, brow_ptr, col_ind, col_ptr, row_ind, values, trust::trusted);
   return {name, [a] { validate(a.view()); },
-          [a](int device) { converters::validate_on_device(device, viewed(upload(device, a.view()))); }};
+          [a](int device) {
+            const auto copy = upload(context::cuda(device), a.view(), trust::trusted);
+            converters::validate_on_device(device, copy.view());
+          }};
 }
 
 // The valid matrices these are faults of: CSR of rows {0, 2}, {1} in 2 x 3; BCSC of 4 x 3, m_block 2, entries
@@ -191,27 +166,24 @@ TEST(device_refuses_arguments, of_any_kind) {
   if (device < 0) GTEST_SKIP() << "needs a GPU";
   const csr_matrix<double, std::int64_t> host(2, 2, {0, 1, 2}, {0, 1}, {1, 2});
   const device_csr<double, std::int64_t> a(device, host.view());
-  using converters::to_bcsc_on_device, converters::validate_on_device;
-  EXPECT_EQ(answer_of([&] { to_bcsc_on_device(device, a.view(), 0); }).first, errc::invalid_argument);
-  EXPECT_EQ(answer_of([&] { to_bcsc_on_device(device, host.view(), 8); }).first, errc::wrong_memory_space);
+  using converters::analyse_blocks_on_device, converters::validate_on_device;
+  const std::int64_t heights[] = {8, 0};
+  EXPECT_EQ(answer_of([&] { analyse_blocks_on_device(device, a.view(), heights); }).first, errc::invalid_argument);
+  EXPECT_EQ(answer_of([&] { analyse_blocks_on_device(device, host.view(), std::span(heights, 1)); }).first,
+            errc::wrong_memory_space);
   EXPECT_EQ(answer_of([&] { validate_on_device(device, host.view()); }).first, errc::wrong_memory_space);
   csr_view<double, std::int64_t> lying = host.view();  // says it lies on the device, but does not
   lying.space = memory_space::device;
   EXPECT_EQ(answer_of([&] { validate_on_device(device, lying); }).first, errc::wrong_memory_space);
-  csr_view<double, std::int64_t> wide = a.view();  // 2 row blocks x 2^62 columns reach 2^63
-  wide.cols = std::int64_t{1} << 62;
-  EXPECT_EQ(answer_of([&] { to_bcsc_on_device(device, wide, 1); }).first, errc::size_overflow);
 }
 
 #if !BCSC_WITH_CUDA
-TEST(device_convert_absent, is_a_clear_error) {
+TEST(device_checks_absent, is_a_clear_error) {
   const csr_view<float> a{.space = memory_space::device};
   const bcsc_view<float> b{.space = memory_space::device};
   const std::function<void()> all[] = {
       [&] { converters::validate_on_device(0, a); },
       [&] { converters::validate_on_device(0, b); },
-      [&] { converters::to_bcsc_on_device(0, a, 8); },
-      [&] { converters::reblock_on_device(0, b, 8); },
       [&] { converters::analyse_blocks_on_device(0, a, std::span(m_blocks)); },
       [&] { converters::analyse_blocks_on_device(0, b, std::span(m_blocks)); },
       [&] { converters::hash_pattern_on_device(0, converters::csr_pattern(a)); },

@@ -2,7 +2,7 @@
 
 #include <thrust/scan.h>
 
-#include "converters/formats/device_formats_steps.hpp"
+#include "converters/formats/device_entry_steps.hpp"
 #include "converters/formats/device_thrust.cuh"
 
 namespace bcsc::converters::steps {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "bcsc/elements.hpp"
-#include "converters/formats/device_formats_common.cuh"
-#include "converters/formats/device_formats_steps.hpp"
+#include "converters/formats/device_entry_steps.hpp"
+#include "converters/formats/device_selection.cuh"
 
 /// Entries into dense blocks and out of them, and from type to type.
 namespace bcsc::converters::steps {

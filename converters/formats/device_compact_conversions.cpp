@@ -3,9 +3,9 @@
 
 #include "bcsc/device.hpp"
 #include "converters/formats/compact_steps.hpp"
+#include "converters/formats/device_arrays.hpp"
 #include "converters/formats/device_compact.hpp"
-#include "converters/formats/device_formats.hpp"
-#include "converters/formats/device_formats_steps.hpp"
+#include "converters/formats/device_entry_steps.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 

@@ -1,5 +1,3 @@
-#include <thrust/copy.h>
-#include <thrust/iterator/counting_iterator.h>
 #include <thrust/scan.h>
 
 #include <algorithm>
@@ -146,83 +144,6 @@ sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, 
           payload_moved ? std::move(other_payload) : std::move(payload)};
 }
 
-// --- From sorted entries to BCSC ------------------------------------------------------------------------------------
-
-struct is_new_key {
-  const std::uint64_t* keys;
-  __host__ __device__ bool operator()(std::int64_t k) const { return k == 0 || keys[k] != keys[k - 1]; }
-};
-
-std::int64_t count_keys(int device, const std::uint64_t* keys, std::int64_t n) {
-  return count_where(device, n, is_new_key{keys}, "count of non-empty columns");
-}
-
-template <class I>
-struct column_body {
-  const std::uint64_t* keys;
-  I *col_ptr, *col_ind;
-  std::int64_t n, cols, nnzc;
-  __device__ void operator()(std::int64_t j) const {
-    if (j == nnzc) {
-      col_ptr[nnzc] = static_cast<I>(n);
-    } else {
-      col_ind[j] = static_cast<I>(keys[col_ptr[j]] % static_cast<std::uint64_t>(cols));
-    }
-  }
-};
-
-template <index I>
-void collect_columns(const std::uint64_t* keys, std::int64_t n, std::int64_t cols, I* col_ptr, I* col_ind,
-                     std::int64_t nnzc) {
-  with_thrust(
-      [&](const auto& policy) {
-        const thrust::counting_iterator<std::int64_t> positions(0);
-        thrust::copy_if(policy, positions, positions + n, col_ptr, is_new_key{keys});
-      },
-      "collection of non-empty columns");
-  for_each(nnzc + 1, column_body<I>{keys, col_ptr, col_ind, n, cols, nnzc}, "columns");
-}
-
-template <class I>
-struct block_body {
-  const std::uint64_t* keys;
-  const I* col_ptr;
-  I* brow_ptr;
-  std::int64_t nnzc, cols;
-  __device__ void operator()(std::int64_t b) const {
-    const auto first_key = static_cast<std::uint64_t>(b * cols);
-    std::int64_t low = 0, high = nnzc;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (keys[col_ptr[middle]] < first_key) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    brow_ptr[b] = static_cast<I>(low);
-  }
-};
-
-template <index I>
-void collect_blocks(const std::uint64_t* keys, const I* col_ptr, std::int64_t nnzc, std::int64_t cols, I* brow_ptr,
-                    std::int64_t num_row_blocks) {
-  for_each(num_row_blocks + 1, block_body<I>{keys, col_ptr, brow_ptr, nnzc, cols}, "row blocks");
-}
-
-template <class X, class I>
-struct gather_body {
-  const X* from;
-  const I* position;
-  X* out;
-  __device__ void operator()(std::int64_t k) const { out[k] = from[position[k]]; }
-};
-
-template <class X, index I>
-void gather(const X* from, const I* position, std::int64_t n, X* out) {
-  for_each(n, gather_body<X, I>{from, position, out}, "gathering of entries");
-}
-
 // --- Analysis -------------------------------------------------------------------------------------------------------
 
 /// Counts row i at place i + 1, so that the sum up to place i is what lies before row i.
@@ -304,19 +225,6 @@ template sorted_pairs<std::int32_t> sort_pairs(int, core::device_buffer<std::uin
                                                core::device_buffer<std::int32_t>, std::int64_t);
 template sorted_pairs<std::int64_t> sort_pairs(int, core::device_buffer<std::uint64_t>,
                                                core::device_buffer<std::int64_t>, std::int64_t);
-template void collect_columns(const std::uint64_t*, std::int64_t, std::int64_t, std::int32_t*, std::int32_t*,
-                              std::int64_t);
-template void collect_columns(const std::uint64_t*, std::int64_t, std::int64_t, std::int64_t*, std::int64_t*,
-                              std::int64_t);
-template void collect_blocks(const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*,
-                             std::int64_t);
-template void collect_blocks(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t, std::int64_t*,
-                             std::int64_t);
-template void gather(const std::int32_t*, const std::int32_t*, std::int64_t, std::int32_t*);
-template void gather(const std::int64_t*, const std::int64_t*, std::int64_t, std::int64_t*);
-#define BCSC_INSTANTIATE(T, I) template void gather(const T*, const I*, std::int64_t, T*);
-BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
-#undef BCSC_INSTANTIATE
 template void count_rows(const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*);
 template void count_rows(const std::int64_t*, std::int64_t, std::int64_t, std::int64_t*);
 template std::int64_t count_block_columns(int, const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t);

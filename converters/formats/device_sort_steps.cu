@@ -3,8 +3,8 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "bcsc/elements.hpp"
-#include "converters/formats/device_formats_common.cuh"
-#include "converters/formats/device_formats_steps.hpp"
+#include "converters/formats/device_entry_steps.hpp"
+#include "converters/formats/device_selection.cuh"
 
 /// Sorted entries, and what follows from their order: pointers, groups, sums.
 namespace bcsc::converters::steps {

@@ -2,8 +2,8 @@
 
 #include "bcsc/device.hpp"
 #include "converters/formats/checks.hpp"
-#include "converters/formats/device_formats.hpp"
-#include "converters/formats/device_formats_steps.hpp"
+#include "converters/formats/device_arrays.hpp"
+#include "converters/formats/device_entry_steps.hpp"
 #include "converters/formats/device_steps.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "core/checked.hpp"

@@ -1,4 +1,5 @@
-#include "converters/formats/device_convert.hpp"
+#include "converters/formats/device_analysis.hpp"
+#include "converters/formats/device_validate.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/no_cuda.hpp"
 #include "converters/formats/pattern_hash.hpp"
@@ -12,14 +13,6 @@ void validate_on_device(int, const csr_view<T, I>&) {
 }
 template <number T, index I>
 void validate_on_device(int, const bcsc_view<T, I>&) {
-  no_cuda();
-}
-template <number T, index I>
-device_bcsc<T, I> to_bcsc_on_device(int, const csr_view<T, I>&, std::int64_t) {
-  no_cuda();
-}
-template <number T, index I>
-device_bcsc<T, I> reblock_on_device(int, const bcsc_view<T, I>&, std::int64_t) {
   no_cuda();
 }
 template <number T, index I>
@@ -41,8 +34,6 @@ template pattern_hash hash_pattern_on_device(int, const csr_pattern<std::int64_t
 #define BCSC_INSTANTIATE(T, I)                                                                    \
   template void validate_on_device(int, const csr_view<T, I>&);                                   \
   template void validate_on_device(int, const bcsc_view<T, I>&);                                  \
-  template device_bcsc<T, I> to_bcsc_on_device(int, const csr_view<T, I>&, std::int64_t);         \
-  template device_bcsc<T, I> reblock_on_device(int, const bcsc_view<T, I>&, std::int64_t);        \
   template std::vector<block_statistics> analyse_blocks_on_device(int, const csr_view<T, I>&,     \
                                                                   std::span<const std::int64_t>); \
   template std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<T, I>&,    \
