@@ -9,8 +9,8 @@ template <class Body, class Reference, class Result, class... Args>
 concept callable_other_than =
     !std::is_same_v<std::remove_cvref_t<Body>, Reference> && std::is_invocable_r_v<Result, Body&, Args...>;
 
-/// Refers to a callable that somebody else owns, for the length of a call. A function that takes one is compiled once,
-/// not once for each body that it is given.
+/// Refers to a callable owned elsewhere, for the duration of a call. A function that takes one is compiled once, not
+/// once per callable.
 template <class Signature>
 class function_ref;
 

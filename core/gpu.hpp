@@ -157,8 +157,8 @@ void synchronize(cuda_stream stream = nullptr);
 /// during a capture. Disturbs no capture and leaves no error behind.
 bool is_idle(cuda_stream stream) noexcept;
 
-/// Times work on a GPU by events around replays of a captured graph: of what the host adds to each launch nothing
-/// counts. Has a stream of its own. All of it throws error{cuda_error | out_of_memory | context_poisoned}.
+/// Times work on a GPU with events around replays of a captured graph, so that the host's launch overhead does not
+/// count. Has its own stream. All of it throws error{cuda_error | out_of_memory | context_poisoned}.
 class replayer {
  public:
   using work = std::function<void(cuda_stream)>;
@@ -179,7 +179,7 @@ class replayer {
  private:
   int device_;
   cuda_stream stream_ = nullptr;
-  void* begin_ = nullptr;  ///< cudaEvent_t, as the next
+  void* begin_ = nullptr;  ///< a cudaEvent_t, like the next
   void* end_ = nullptr;
   std::vector<void*> graphs_;  ///< cudaGraphExec_t
 };

@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
-/// The most released memory that a pool keeps; the rest goes back to the driver.
+/// The maximum of released memory that a pool keeps; the rest goes back to the driver.
 constexpr std::uint64_t max_kept_bytes = std::uint64_t{1} << 30;
 thread_local std::shared_ptr<const memory_pool> current_pool;
 
@@ -201,7 +201,7 @@ void side_stream::join() {
 }
 
 graph::graph(cuda_stream stream, core::function_ref<void()> submit) {
-  // Of this thread alone: what others do meanwhile is theirs.
+  // Thread-local: what other threads do meanwhile does not affect the capture.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   cudaGraph_t recorded = nullptr;
   try {
@@ -326,7 +326,7 @@ replayer::~replayer() {
     (void)cudaEventDestroy(static_cast<cudaEvent_t>(end_));
     (void)cudaStreamDestroy(stream_);
   } catch (const std::exception&) {
-    // The device is gone, and all this with it.
+    // The device context is lost, and these objects with it.
   }
 }
 

@@ -10,7 +10,7 @@
 /// How every kernel of the library is started.
 namespace bcsc::core {
 
-/// The longest x dimension of a grid. Kernels stride over what does not fit.
+/// The largest x dimension of a grid. Kernels stride over what does not fit.
 inline constexpr std::int64_t max_grid = 2147483647;
 
 /// Dynamic shared memory that a thread block gets without asking.

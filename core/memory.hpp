@@ -12,10 +12,10 @@ namespace bcsc::core {
 /// In bytes; empty where unknown or unlimited.
 struct memory_limits {
   std::optional<std::int64_t> system;         ///< MemAvailable of /proc/meminfo
-  std::optional<std::int64_t> control_group;  ///< the least of its groups' limits, less their use
+  std::optional<std::int64_t> control_group;  ///< the smallest of its groups' limits, minus their use
   std::optional<std::int64_t> address_space;  ///< RLIMIT_AS, less what is mapped already
 
-  /// The least of them; the largest number if none is known.
+  /// The smallest of them; the largest number if none is known.
   std::int64_t least() const;
 };
 

@@ -100,7 +100,7 @@ void verify(std::string_view content, const directory& found, const std::string&
 void verify_section(std::string_view content, const section& s, const std::string& path,
                     const progress_callback& progress = {});
 
-/// The checksum of a section's bytes; `report` is told now and then how many are done. Parallel.
+/// The checksum of a section's bytes; `report` receives from time to time how many are done. Parallel.
 std::uint64_t checksum_of(std::string_view bytes, const std::function<void(std::uint64_t)>& report = {});
 /// That of header and table together.
 std::uint64_t header_checksum_of(std::string_view header_and_table);

@@ -7,7 +7,7 @@
 #include "bcsc/container.hpp"
 #include "converters/files/container_directory.hpp"
 
-/// What a container says in words: key NUL value NUL, and so on, keys ascending.
+/// A container's metadata: key NUL value NUL, and so on, keys ascending.
 namespace bcsc::files::container {
 
 inline constexpr std::string_view metadata_section = "metadata";
@@ -18,7 +18,7 @@ inline constexpr std::size_t max_key_bytes = 255;
 std::string encode_metadata(const container_metadata& metadata);
 /// `at` is where `bytes` lie in the file. Throws error{parse_error}.
 container_metadata decode_metadata(std::string_view bytes, std::uint64_t at, const std::string& path);
-/// Requires metadata to precede all arrays, so that the first pages of a file tell all that it says in words. Throws
+/// Requires metadata to precede all arrays, so that the first pages of a file hold all of its metadata. Throws
 /// error{parse_error}.
 void require_bounded_metadata(const section& words, const directory& found, const std::string& path);
 

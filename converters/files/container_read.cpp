@@ -197,7 +197,7 @@ container_info describe(const directory& from, std::string_view content, const s
   return info;
 }
 
-/// Runs checks and conversions that know nothing of files, and puts the file's name into what they say.
+/// Runs checks and conversions that know nothing of files, and adds the file's name to their errors.
 template <class F>
 auto naming(const std::string& path, F&& body) {
   try {
@@ -265,7 +265,8 @@ any_matrix copied(const dense_view<const T>& a) {
   return dense_matrix<T>(a.rows, a.cols, a.order, std::vector<T>(a.data, a.data + a.rows * a.cols));
 }
 
-// --- For those who ask for one format and type ----------------------------------------------------------------------
+// --- For callers that ask for one format and type
+// ----------------------------------------------------------------------
 
 template <value T>
 void seed(std::span<T> values, const read_options& options) {
@@ -429,7 +430,7 @@ BCSC_FOR_VALUES(BCSC_INSTANTIATE)
 namespace files::container {
 namespace {
 
-/// A mapped file is there at once; only reading takes time and reports progress.
+/// A mapped file is available at once; only reading takes time and reports progress.
 read_options options_of_source(const container_read_options& options) {
   return {.progress = options.map ? progress_callback() : options.progress};
 }

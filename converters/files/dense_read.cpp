@@ -16,8 +16,8 @@
 #include "converters/files/within_memory.hpp"
 #include "converters/files/zip.hpp"
 
-/// Reading dense files: which format one has, and who reads it. NumPy's arrays are read here, by themselves or out of a
-/// .npz.
+/// Reading dense files: which format a file has, and which reader takes it. NumPy's arrays are read here, by themselves
+/// or out of a .npz.
 namespace bcsc {
 namespace files {
 namespace {

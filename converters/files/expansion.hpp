@@ -16,7 +16,7 @@ class expansion_meter {
 
   /// Throws error{decompression_limit} if `more` bytes beyond those counted so far are too many.
   void require_permitted(std::int64_t more, const file_location& where) const {
-    // Below this a high ratio harms nobody.
+    // Below this a high ratio is harmless.
     constexpr std::int64_t harmless = std::int64_t{1} << 20;
     const read_options& options = in_.options();
     if (more > options.max_expanded_bytes - expanded_) {

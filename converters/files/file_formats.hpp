@@ -7,8 +7,8 @@
 
 #include "converters/files/source.hpp"
 
-/// The table of file formats: their names, extensions and marks. A new format is one row here, one reader in files of
-/// its own, and one row in readers.cpp's table of readers (in writers.cpp's, of its writer).
+/// The table of file formats: their names, extensions and marks. A new format is one entry here, one reader in files of
+/// its own, and one entry in readers.cpp's table of readers (in writers.cpp's, of its writer).
 namespace bcsc::files {
 
 struct format_row {

@@ -9,8 +9,8 @@
 
 namespace bcsc::files {
 
-/// libarchive, loaded with the first archive: its functions by name, without "archive_". They are null where
-/// why_no_archives() has something to say.
+/// libarchive, loaded with the first archive: its functions by name, without "archive_". They are null unless
+/// why_no_archives() is empty.
 class libarchive {
   template <class Function>
   Function* bound(const char* name) {

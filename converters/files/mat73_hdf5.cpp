@@ -31,7 +31,7 @@ std::mutex& library_lock() {
   return lock;
 }
 
-/// While it lives, HDF5 does not print.
+/// Keeps HDF5 from printing while it exists.
 class silence {
  public:
   silence() {
@@ -111,7 +111,7 @@ class level_7_3_file {
   [[noreturn]] void fail(errc code, fmt::format_string<Args...> message, Args&&... args) const {
     fail_at({.path = in_.path()}, code, message, std::forward<Args>(args)...);
   }
-  /// Whatever HDF5 cannot do is blamed on the file.
+  /// Any failure of HDF5 is attributed to the file.
   [[noreturn]] void fail_damaged(std::string_view what) const {
     fail(errc::parse_error, "{}: HDF5 cannot read it: damaged, or not as MATLAB writes it", files::quoted(what));
   }

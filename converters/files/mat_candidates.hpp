@@ -96,7 +96,7 @@ Array choose_array(const source& in, F&& look_through) {
   try {
     look_through(all);
   } catch (const error& caught) {
-    // Whatever else is wrong with the file does not matter here: the list just ends there.
+    // Other faults of the file do not matter here: the list just ends there.
     if (caught.code() == errc::cancelled) throw;
   }
   fail_at(where, errc::invalid_argument, "member {}: there is no such variable; sparse are: {}; others: {}",

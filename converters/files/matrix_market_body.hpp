@@ -23,9 +23,9 @@
 #include "converters/formats/parallel.hpp"
 
 /// The entries of a Matrix Market file. One thread at a time fetches (and inflates) a chunk of lines, then parses it
-/// while others fetch theirs; one at a time takes over parsed chunks, in the file's order. Nobody waits unless somebody
-/// is far behind. A chunk is parsed without knowing what precedes it; if something is wrong with it, or it does not fit
-/// the chunks before, it is read again line by line, which finds the right message and place.
+/// while others fetch theirs; one at a time takes over parsed chunks, in the file's order. A thread waits only if
+/// another is far behind. A chunk is parsed without knowing what precedes it; if something is wrong with it, or it does
+/// not fit the chunks before, it is read again line by line, which finds the right message and place.
 namespace bcsc::files::matrix_market {
 
 /// Memory for what a chunk holds, kept from chunk to chunk.
@@ -282,7 +282,7 @@ void body_reader<T, I>::work() {
       } else if (can_fetch()) {
         fetch_and_read_next(lock);
       } else if (at_end_) {
-        break;  // what is still being read will be settled by those who read it
+        break;  // what is still being read is settled by the threads that read it
       } else {
         changed_.wait(lock);
         continue;

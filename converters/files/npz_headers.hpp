@@ -18,7 +18,7 @@ namespace bcsc::files::npz {
 /// SciPy's kinds of sparse arrays that are read.
 enum class storage : std::uint8_t { csr, csc, coo, bsr, dia };
 
-/// The arrays a file may hold; others that somebody put beside them are left alone.
+/// The arrays a file may hold; others in the same archive are ignored.
 enum class part : std::uint8_t { format, shape, data, indices, indptr, row, col, coords, offsets };
 inline constexpr std::array<std::string_view, 9> part_names{"format", "shape", "data",   "indices", "indptr",
                                                             "row",    "col",   "coords", "offsets"};

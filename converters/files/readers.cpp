@@ -22,7 +22,7 @@
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 
-/// The public readers: which format a file has, and who reads it.
+/// The public readers: which format a file has, and which reader takes it.
 namespace bcsc {
 namespace files {
 namespace {

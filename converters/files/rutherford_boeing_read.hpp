@@ -8,7 +8,8 @@
 /// docs/text-formats.md.
 namespace bcsc::files::rutherford_boeing {
 
-/// Whether content begins with such a header: counts of lines, a type and sizes, formats. Nothing else looks so.
+/// Whether content begins with such a header: counts of lines, a type and sizes, formats. No other format looks like
+/// this.
 bool has_header(std::string_view head);
 
 file_info read_info(source& in);

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
-/// Numbers by the billion: the plain forms, eight digits at a time. Every function returns false where the text is
-/// anything else, and leaves that to line_cursor; what it does accept means the same to both, to the last bit. All may
-/// look at up to `overlook` bytes beyond the text.
+/// Fast parsing of plainly written numbers, eight digits at a time. Every function returns false for any other text,
+/// which is left to line_cursor; what both accept they convert alike, to the last bit. All may read up to `overlook`
+/// bytes beyond the text.
 namespace bcsc::files::scan {
 
 inline constexpr std::size_t overlook = 16;
@@ -90,7 +90,7 @@ inline constexpr std::array<power, 2 * max_power + 1> powers = [] {
   std::array<power, 2 * max_power + 1> table{};
   const auto store = [&table](int q, uint128 significand, int exponent) {
     table[static_cast<std::size_t>(q + max_power)] = {static_cast<std::uint64_t>(significand >> 64),
-                                                          static_cast<std::uint64_t>(significand), exponent};
+                                                      static_cast<std::uint64_t>(significand), exponent};
   };
   uint128 five = 1;  // 5^n
   for (int n = 0; n <= max_power; ++n, five *= 5) {

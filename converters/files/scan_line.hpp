@@ -14,8 +14,8 @@
 #define BCSC_SCAN_LINES 0
 #endif
 
-/// The line that nearly all large Matrix Market files are made of: `row column value`, one blank between them, the
-/// value with a point and without an exponent. Sixteen characters at a time, in half of scan's instructions.
+/// The form of line that nearly all large Matrix Market files consist of: `row column value`, one blank between them,
+/// the value with a point and without an exponent. Sixteen characters at a time, in half of scan's instructions.
 namespace bcsc::files::scan {
 
 #if BCSC_SCAN_LINES

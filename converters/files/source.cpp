@@ -22,10 +22,10 @@ namespace bcsc::files {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
-/// What content() reads at once, so that progress is told on the way.
+/// What content() reads at once, so that progress is reported on the way.
 constexpr std::size_t content_piece = std::size_t{1} << 20;
 constexpr std::int64_t report_every = std::int64_t{4} << 20;
-/// Below this a high ratio harms nobody: a kilobyte of gzip may well be a megabyte of blanks.
+/// Below this a high ratio is harmless: a kilobyte of gzip may well be a megabyte of blanks.
 constexpr std::int64_t harmless_expansion = std::int64_t{1} << 20;
 constexpr unsigned char gzip_magic[] = {0x1f, 0x8b};
 

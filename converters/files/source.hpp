@@ -89,7 +89,7 @@ class source {
   /// corrupt_compression | decompression_limit | cancelled}, the last four with the offset into the stored file.
   std::size_t read(char* to, std::size_t capacity);
 
-  /// The first bytes of the content, `most` of them or all there are; read() still returns them.
+  /// The first `most` bytes of the content, or all of a shorter one; read() still returns them.
   std::string_view head(std::size_t most = 4096);
 
   /// All of the content, from its first byte, until the source is gone: for readers of binary formats. Nothing may have
@@ -116,7 +116,7 @@ class source {
   std::int64_t credible_bytes() const { return compressed_ ? 8 * stored_bytes_ : stored_bytes_; }
   /// How many of `announced` things of at least `bytes` bytes the content can hold, if it expands as far as it may.
   std::int64_t holdable(std::int64_t announced, std::int64_t bytes) const;
-  /// Memory to begin with for a buffer that grows up to `most`: small for small files.
+  /// The initial size of a buffer that grows up to `most`: small for small files.
   std::size_t first_buffer(std::size_t most) const;
 
  private:

@@ -38,7 +38,7 @@ class tar_reader::library {
       require(status);
       if (libarchive::get().entry_filetype(entry) != AE_IFREG || libarchive::get().entry_hardlink(entry) != nullptr)
         continue;
-      // Empty if the name cannot be expressed in this locale: then nobody can ask for it.
+      // Empty if the name cannot be expressed in this locale: then it cannot be requested.
       const char* path = libarchive::get().entry_pathname(entry);
       if (path == nullptr) path = libarchive::get().entry_pathname_utf8(entry);
       name = path != nullptr ? path : "";

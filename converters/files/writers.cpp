@@ -11,7 +11,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/matrix_market_names.hpp"
 
-/// The public writer of any matrix: which format a file gets, and who writes it.
+/// The public writer of any matrix: which format a file gets, and which writer makes it.
 namespace bcsc {
 namespace files {
 namespace {

@@ -99,7 +99,7 @@ void require_symmetry(const csr_view<T, I>& a, const write_options& options, con
   }
 }
 
-/// Tells options.progress how much of the work is done, now and then and at its end.
+/// Reports to options.progress how much of the work is done, from time to time and at the end.
 class write_progress {
  public:
   write_progress(const write_options& options, std::int64_t total, const std::string& path)

@@ -2,7 +2,7 @@
 #include "converters/files/location.hpp"
 #include "converters/files/zip.hpp"
 
-/// A build without libarchive: zip files are refused in words.
+/// A build without libarchive: zip files are refused with an error that says so.
 namespace bcsc::files {
 namespace {
 

@@ -65,7 +65,7 @@ std::int64_t bytes_of(const View& a) {
 template <element... T>
 using csr_views = std::variant<csr_view<T, std::int32_t>..., csr_view<T, std::int64_t>...>;
 
-/// CSR on its way from one format to another: borrowed from the source, or made.
+/// The CSR between one format and another: borrowed from the source, or made.
 struct csr_between {
   csr_views<float, double, half, bfloat16, pattern> a;
   bool owned;

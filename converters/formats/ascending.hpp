@@ -12,8 +12,8 @@
 namespace bcsc::converters {
 
 /// Whether segment i of `ind`, ptr[i] .. ptr[i + 1], strictly ascends within 0 .. size - 1, for all num_segments
-/// segments, and the segments cover all of `ind`: what makes CSR and CSC valid. Only yes or no, at the speed of memory:
-/// most matrices are valid, and slower checks say what is wrong with the others. Trusts none of its input.
+/// segments, and the segments cover all of `ind`: what makes CSR and CSC valid. Answers only yes or no, at the speed of
+/// memory: most matrices are valid, and slower checks say what is wrong with the others. Trusts none of its input.
 template <index I>
 bool ascends_in_segments(std::span<const I> ptr, std::span<const I> ind, std::int64_t num_segments, std::int64_t size) {
   constexpr std::int64_t greatest = std::numeric_limits<I>::max();
@@ -36,7 +36,7 @@ bool ascends_in_segments(std::span<const I> ptr, std::span<const I> ind, std::in
       }
       const std::int64_t end = p[to];
       if (end > num_entries) return false;
-      // Counts descents over the whole batch without branches; those between two segments are then taken off.
+      // Counts descents over the whole batch without branches; those between two segments are then subtracted.
       std::int64_t descents = 0;
       for (std::int64_t k = begin + 1; k < end;) {
         const std::int64_t stop = std::min(end, k + batch_entries);

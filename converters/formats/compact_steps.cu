@@ -219,7 +219,7 @@ struct closing {
   std::byte* col_count;
   int index_bytes;
 
-  /// small_at() for an array that nobody writes meanwhile: the load need not wait for earlier stores.
+  /// small_at() for an array that is not written meanwhile: the load need not wait for earlier stores.
   __device__ unsigned loose_count_at(std::int64_t from) const {
     if (index_bytes == 1) return __ldg(reinterpret_cast<const std::uint8_t*>(loose_count) + from);
     return __ldg(reinterpret_cast<const std::uint16_t*>(loose_count) + from);
@@ -371,7 +371,7 @@ loose_columns<I> order_entries(int device, const compaction<I>& job) {
   unsigned sizes[num_lists];
   core::gpu::copy_to_host(sizes, list_sizes.data(), sizeof sizes);
   {
-    // The classes run side by side, the heavier first: each leaves room that another can use.
+    // The classes run concurrently, the heavier first: each leaves resources that another can use.
     core::gpu::side_stream even_ones, odd_ones;
     [&]<std::size_t... Class>(std::index_sequence<Class...>) {
       constexpr std::size_t last = sizeof...(Class) - 1;

@@ -24,7 +24,7 @@ void with_size(int bytes, Body body) {
 
 // --- Some of n entries, numbered in order ----------------------------------------------------------------------------
 
-// A warp counts what is taken of its chunk; the sums of the counts then tell where each entry goes.
+// A warp counts the entries taken from its chunk; prefix sums of the counts then give each entry's place.
 
 /// Consecutive entries that one warp takes.
 inline constexpr std::int64_t chunk_length = 512;

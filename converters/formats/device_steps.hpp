@@ -59,7 +59,7 @@ void count_rows(const I* row_ind, std::int64_t n, std::int64_t rows, I* row_ptr)
 template <index I>
 std::int64_t count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
                                  std::int64_t m_block);
-/// The most non-zeros a row block holds.
+/// The largest number of non-zeros in a row block.
 template <index I>
 std::int64_t max_block_nnz(int device, const I* row_ptr, std::int64_t rows, std::int64_t m_block);
 

@@ -57,8 +57,8 @@ block_pattern<I> find_blocks(const csr_view<T, I>& a, std::int64_t row_block, st
 }
 
 /// CSR of the non-zero values (NaN included). visit(first, last, use) calls use(row, col, value) for each stored value
-/// of the rows [first, last), with the columns of a row ascending; `cuts` are pieces of the rows. Each value is looked
-/// at twice: to count, then to copy.
+/// of the rows [first, last), with the columns of a row ascending; `cuts` are pieces of the rows. Each value is read
+/// twice: to count, then to copy.
 template <number T, index I, class Visit>
 csr_matrix<T, I> without_zeros(std::int64_t rows, std::int64_t cols, const std::vector<std::int64_t>& cuts,
                                Visit visit) {

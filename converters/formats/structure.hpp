@@ -49,7 +49,7 @@ std::int64_t first_disorder(std::span<const I> ptr, std::span<const I> ind) {
 template <index I>
 std::int64_t first_disorder(const coo_view<pattern, I>& a);
 
-// Lengths and ranges, for BCSC the order and for BSR the padding too: the order of the others can be put right. Each
+// Lengths and ranges, for BCSC the order and for BSR the padding too: the order of the others can be repaired. Each
 // throws an error that names the array, the place and the value.
 template <index I>
 void check_arrays(const coo_view<pattern, I>& a);

@@ -17,14 +17,15 @@ struct advise_options {
   std::int64_t cols = 32;  ///< N, the columns of B and C; >= 1
   /// Size of the cache that all cores share, e.g. an H200's L2: rows of B that fit are read from memory once.
   std::int64_t cache_bytes = std::int64_t{50} << 20;
-  /// What reading a byte of B again from the cache counts, in bytes from memory: caches are faster, not free. 0 .. 1.
+  /// The cost of re-reading a byte of B from the cache, relative to a byte from memory: caches are faster, not free. 0
+  /// .. 1.
   double cache_cost = 0.25;
   bool narrow_columns = true;  ///< two bytes a column where there are at most 65536, as in plans on a GPU
   std::span<const std::int64_t> m_blocks = {};  ///< 1 .. 65536 each; empty: 1, 4, 8, 16, 32, 64, 128, 256
   bool try_orders = true;  ///< also try order_rows_by_similarity and boundaries on the matrix; else only count
 };
 
-/// One product's bytes as they are counted here: A once, C once, a row of B for each non-empty column.
+/// The bytes that one product moves in this model: A once, C once, a row of B for each non-empty column.
 struct traffic_model {
   double a = 0, b = 0, c = 0;
   double total() const { return a + b + c; }
@@ -54,9 +55,10 @@ struct advice {
   std::int64_t csr_bytes = 0, dense_bytes = 0;
   std::vector<height_advice> heights;  ///< one for each of m_blocks
   std::int64_t m_block = 0;  ///< advised: the lowest within 1.1 times the least traffic; 1 if the verdict is csr
-  std::int64_t min_bytes = 0, min_traffic = 0;  ///< the m_block with the least bytes, and with the least traffic
+  std::int64_t min_bytes = 0, min_traffic = 0;  ///< the m_block with the fewest bytes, and with the least traffic
 
-  // What else may pay at the advised height, and what it gains. Fewer nnzc and more reuse are the same thing.
+  // Further measures that may pay off at the advised height, and their gain. Fewer nnzc and more reuse are the same
+  // thing.
   bool balance = false;              ///< boundaries by work: the heaviest row block would keep the others waiting
   bool follow_structure = false;     ///< boundaries by structure
   bool dense_first = false;          ///< dense columns first: both they and sparse ones hold many non-zeros

@@ -17,7 +17,8 @@ namespace bcsc {
 
 /// How a hierarchy is built and cycled.
 struct amg_options {
-  /// Unknowns a node: consecutive rows that stand for one point of a mesh and are aggregated together. Divides A.rows.
+  /// Unknowns per node: consecutive rows that stand for one point of a mesh and are aggregated together. Divides
+  /// A.rows.
   std::int64_t block = 1;
   /// rows x m, on the host, read by the constructor only: vectors that A (without its boundary conditions) maps to
   /// nearly 0, such as rigid_body_modes(). Empty: a constant for each unknown of a node.
@@ -33,7 +34,7 @@ struct amg_options {
   std::int64_t max_coarse = 500;  ///< a level of at most this many rows is solved with its inverse, 1 .. 4096
   /// Store and cycle in fp32, whatever A's type: half the traffic, for a solver in fp64.
   bool single_precision = false;
-  std::int64_t cols = 1;  ///< the number of vectors it will mostly be applied to; any number runs
+  std::int64_t cols = 1;  ///< the number of vectors it is mostly applied to; any number works
 };
 
 struct amg_level {

@@ -10,7 +10,7 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// The pattern of a matrix in numbers.
+/// Statistics of a matrix's sparsity pattern.
 struct pattern_statistics {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t empty_rows = 0, empty_cols = 0;
@@ -26,7 +26,7 @@ struct pattern_statistics {
 template <element T, index I>
 BCSC_EXPORT pattern_statistics analyse_pattern(const csr_view<T, I>& a);
 
-/// What BCSC makes of a matrix at one block height.
+/// Statistics of a matrix in BCSC at one block height.
 struct block_statistics {
   std::int64_t m_block = 0;
   std::int64_t num_row_blocks = 0;

@@ -10,7 +10,7 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// What the machine under a context is capable of, measured.
+/// Measured capabilities of the machine that a context computes on.
 struct machine_constants {
   double launch_seconds = 0;    ///< of a product with nothing to do, one of many back to back
   double cache_bandwidth = 0;   ///< bytes/s read and written by copies within L2: a GPU's, or those of the CPU's cores
@@ -18,13 +18,13 @@ struct machine_constants {
 };
 
 struct calibrate_options {
-  double max_seconds = 20;  ///< to begin no further repetition after
+  double max_seconds = 20;  ///< no further repetition begins after this
   std::string cache = {};   ///< where to keep them, as tuning_cache takes it: empty is the machine's own, "off" none
   /// Receives the share done and what is measured next.
   std::function<void(double done, std::string_view now)> progress = {};
 };
 
-/// Measures them and keeps them; a cache that cannot be used is a line of the context's log. Each is the best of
+/// Measures them and keeps them; a cache that cannot be used is reported in the context's log. Each is the best of
 /// several samples, since what disturbs a measurement only makes it slower. Throws error{invalid_argument} for
 /// max_seconds, error{out_of_memory | cuda_error | context_poisoned}.
 machine_constants calibrate(const context& ctx, const calibrate_options& options = {});

@@ -297,7 +297,7 @@ int bcsc_plan_create(bcsc_context context, bcsc_sparse matrix, bcsc_plan* plan, 
 int bcsc_plan_transposed(bcsc_plan plan, int64_t cols, bcsc_plan* transposed);
 /* New values on the same pattern, given in the form that the plan was made from. */
 int bcsc_plan_update_values(bcsc_plan plan, bcsc_sparse matrix);
-/* The least number of bytes for bcsc_run_options.workspace. */
+/* The minimum number of bytes for bcsc_run_options.workspace. */
 int bcsc_plan_workspace_bytes(bcsc_plan plan, size_t* bytes);
 int bcsc_plan_get_facts(bcsc_plan plan, bcsc_plan_facts* facts);
 /* Kernel, m_block, why, bytes, in several lines; valid as long as the plan. */
@@ -364,7 +364,7 @@ typedef struct bcsc_amg_options {
 
 /* The operator of a plan, fp32 or fp64, for a row-major B; the plan is freed after it. */
 int bcsc_operator_plan(bcsc_plan plan, bcsc_operator* map);
-/* An operator of rows x cols that is nothing but a function. value_type: BCSC_FP32 or BCSC_FP64. */
+/* An operator of rows x cols given by a function alone. value_type: BCSC_FP32 or BCSC_FP64. */
 int bcsc_operator_callback(bcsc_context context, int64_t rows, int64_t cols, int value_type, bcsc_apply apply,
                            void* data, bcsc_operator* map);
 /* Z = M^-1 R for a symmetric positive definite A, CSR of fp32 or fp64 on the host or (with a GPU's context) on its
@@ -403,7 +403,7 @@ typedef struct bcsc_cg_options {
   /* A and M in less precision, of fp32: for the products within the iteration; REFINE takes inner_precondition and not
      `precondition`. Null: none. */
   bcsc_operator inner_operator, inner_precondition;
-  /* Where to tell of each right-hand side, [k] on the host; null: nowhere. */
+  /* Outputs for each right-hand side, [k] on the host; null: not wanted. */
   double* true_residuals;
   double* recurrence_residuals;
   int64_t* column_iterations; /* in which it took part */
@@ -411,7 +411,7 @@ typedef struct bcsc_cg_options {
   /* The largest recurrence residual before the first and after each iteration, as many as there is room for. */
   double* history;
   int64_t max_history;
-  /* What products within the iteration were really computed in; cut off where it does not fit. */
+  /* The precision that products within the iteration used; truncated where it does not fit. */
   char* inner_text;
   size_t inner_text_bytes;
 } bcsc_cg_options;

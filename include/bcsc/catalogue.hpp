@@ -58,11 +58,11 @@ struct filter {
   std::optional<file_field> field = {};
 };
 
-/// The matrices a filter lets through, in the catalogue's order.
+/// The matrices that pass a filter, in the catalogue's order.
 std::vector<entry> search(const filter& wanted);
 
 /// One matrix: "HB/bcsstk16", "bcsstk16" if one group alone has it, or its number in this catalogue ("1262"; "#1262"
-/// where a matrix has that name). Case matters only where it alone tells names apart. Throws error{invalid_argument}
+/// where a matrix has that name). Case matters only where names differ in nothing else. Throws error{invalid_argument}
 /// that lists the candidates (several) or similar names (none).
 entry find(std::string_view name);
 

@@ -64,15 +64,15 @@ struct cg_options {
   bool use_initial_guess = false;  ///< X is the start vector; else it is overwritten, starting from 0
   plan_options plan = {};          ///< where a plan is made; `cols` is set to the number of right-hand sides
   /// Called after each iteration with the largest recurrence residual (relative); returning false stops. With
-  /// check_every > 1 it hears of iterations together, and X is then that of the last of them.
+  /// check_every > 1 it is called for several iterations at a time, and X is that of the last of them.
   std::function<bool(std::int64_t iteration, double residual)> progress = {};
   cg_method method = cg_method::simultaneous;
   cg_inner inner = cg_inner::as_given;      ///< where a plan is made
   cg_beta beta = cg_beta::fletcher_reeves;  ///< of simultaneous iterations
   cg_correction correction = {};
-  /// Iterations from one look of the host at the residuals to the next. Columns stop by themselves in between; those
-  /// on a GPU are then submitted as CUDA graphs where the operators allow it. 0: as it pays: 1 on the CPU and with
-  /// `progress`, else more the further away the tolerance is. Simultaneous iterations only; block iterations look at
+  /// Iterations between two checks of the residuals by the host. Columns stop by themselves in between; on a GPU the
+  /// iterations are submitted as CUDA graphs where the operators allow it. 0: automatic: 1 on the CPU and with
+  /// `progress`, else more the further away the tolerance is. Simultaneous iterations only; block iterations check
   /// each.
   std::int64_t check_every = 0;
   cuda_stream stream = nullptr;  ///< null: one of the solver's own that follows the default stream
@@ -101,13 +101,13 @@ struct cg_result {
   double seconds = 0;                  ///< without the plan
   plan_facts facts;                    ///< of the product; of operators: empty
   std::vector<cg_stop> column_reason;  ///< [k] why each right-hand side ended
-  std::vector<std::int64_t> column_iterations;  ///< [k] in which it took part
+  std::vector<std::int64_t> column_iterations;  ///< [k] iterations that updated the column
   std::vector<double> recurrence_residual;      ///< [k] what the recurrence said before the last true residual
   std::int64_t num_replacements = 0;            ///< true residuals from which the iteration went on
-  std::string inner;                            ///< what the products within the iteration were computed in, really
+  std::string inner;                            ///< the precision that the products within the iteration used
 };
 
-/// What a solve is made of, when it is more than a matrix.
+/// The operators of a solve, where one matrix does not describe it.
 template <value T>
 struct cg_operators {
   linear_operator<T> a;
@@ -121,8 +121,8 @@ struct cg_operators {
 
 /// A X = B for operators: A square, symmetric and positive definite, and as many right-hand sides as B has columns.
 /// B, X: rows x k, on the host (staged) or, with a CUDA context, on the device; any layout. All operators are of one
-/// context. On CUDA the host waits only where it looks (options.check_every), and when it returns X is complete.
-/// options.plan, .precondition and .inner are not looked at. Errors as below; what an operator throws passes through.
+/// context. On CUDA the host waits only where it checks (options.check_every); on return X is complete. options.plan,
+/// .precondition and .inner are ignored. Errors as below; what an operator throws passes through.
 template <value T>
 BCSC_EXPORT cg_result solve_cg(const cg_operators<T>& operators, input_view<T> b, output_view<T> x,
                                const cg_options& options = {});
@@ -138,7 +138,7 @@ cg_result solve_cg(const linear_operator<T>& a, const std::type_identity_t<linea
 }
 
 /// Conjugate gradients for a symmetric positive definite A and k right-hand sides at once: each column has its own
-/// scalars, all columns share one SpMM an iteration. A column that has converged rests.
+/// scalars, all columns share one SpMM an iteration. A converged column is no longer updated.
 /// B, X: A.rows x k, on the host (staged) or, with a CUDA context, on the device; any layout.
 /// b = 0 gives x = 0. Throws error{size_mismatch | invalid_argument | ...} for bad input, not for lack of convergence.
 /// Source: Hestenes and Stiefel 1952; true-residual restart as in van der Vorst and Ye 2000.
@@ -158,8 +158,8 @@ struct cg_preconditioner {
   std::optional<linear_operator<float>> rounded = {};  ///< refine(), whose vectors are fp32, takes this instead
 };
 
-/// The same with a preconditioner of any kind; options.precondition is not looked at. Also throws
-/// error{invalid_argument} where the one that is needed is missing.
+/// The same with a preconditioner of any kind; options.precondition is ignored. Also throws error{invalid_argument}
+/// where the one that is needed is missing.
 template <value T, index I>
 BCSC_EXPORT cg_result solve_cg(const context& ctx, const csr_view<T, I>& a,
                                const std::type_identity_t<cg_preconditioner<T>>& preconditioner, input_view<T> b,

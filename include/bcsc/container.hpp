@@ -44,7 +44,7 @@ struct container_read_options {
   /// Whether the arrays are compared with their checksums. The header always is.
   bool verify_checksums = true;
   /// Whether the arrays are checked against the format's invariants. A checksum says that a file is as it was written,
-  /// not that whoever wrote it meant well: believe only what you have written yourself.
+  /// not that its content is valid: trust only files that you have written yourself.
   trust check = trust::validate;
   /// Whether a plain file is mapped. False: it is read into memory, so that nothing done to the file later reaches the
   /// matrix, and a change while it is read is error{truncated | io_error}.
@@ -56,10 +56,10 @@ struct container_read_options {
 container_info read_container_info(const std::filesystem::path& path);
 
 /// A container, mapped and not copied: opening it costs the checks alone, and its pages are shared with every other
-/// process that maps it. Read-only. If another process shortens or overwrites the file while it is mapped, the matrix
-/// goes with it (SIGBUS, or other values): replace such files as write_container() does, or set `map = false`, which
-/// holds the file in memory. A gzipped container is expanded into memory in any case. A moved-from one may be destroyed
-/// or assigned to; all else is error{invalid_argument}.
+/// process that maps it. Read-only. If another process shortens or overwrites the file while it is mapped, so does the
+/// matrix (SIGBUS, or other values): replace such files as write_container() does, or set `map = false`, which holds
+/// the file in memory. A gzipped container is expanded into memory in any case. A moved-from one may be destroyed or
+/// assigned to; all else is error{invalid_argument}.
 class mapped_matrix {
  public:
   /// Throws error{io_error | bad_banner | unsupported | truncated | trailing_data | parse_error | value_out_of_range |
@@ -106,9 +106,9 @@ struct container_write_options {
 };
 
 /// Writes a host matrix of any format, which is checked first. The file is written beside its target, flushed to disk
-/// and renamed, so that whoever has the old one mapped keeps it, and a failure leaves nothing behind; gzip if the path
-/// ends in ".gz". Takes no memory beyond the matrix. Throws error{io_error | invalid_argument (metadata) | cancelled |
-/// bad_leading_dimension (a dense view that is not packed)}, and what validate(view) throws.
+/// and renamed, so that processes that have the old one mapped keep it, and a failure leaves nothing behind; gzip if
+/// the path ends in ".gz". Takes no memory beyond the matrix. Throws error{io_error | invalid_argument (metadata) |
+/// cancelled | bad_leading_dimension (a dense view that is not packed)}, and what validate(view) throws.
 void write_container(const std::filesystem::path& path, const any_view& a, const container_write_options& options = {});
 
 }  // namespace bcsc

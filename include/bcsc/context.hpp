@@ -57,7 +57,7 @@ class context {
   const device_info& device() const;
   /// One line: "cuda: NVIDIA H200 (sm_90, 132 SMs, 139.8 GiB)" or "cpu: 16 threads, avx512".
   std::string describe() const;
-  /// Receives what the library has to say (choices, conversions). The library itself never prints.
+  /// Receives the library's messages (choices, conversions). The library itself never prints.
   void set_log(log_callback log);
 
   core::context_state& state() const { return *state_; }

@@ -43,7 +43,7 @@ BCSC_EXPORT ell_matrix<T, I> to_ell(const csr_view<T, I>& a, std::int64_t block)
 template <number T, index I>
 BCSC_EXPORT csr_matrix<T, I> to_csr(const ell_view<T, I>& a);
 
-/// Row-major or column-major; throws error{size_overflow | out_of_memory} where rows * cols is too much.
+/// Row-major or column-major; throws error{size_overflow | out_of_memory} where rows * cols is too large.
 template <number T, index I>
 BCSC_EXPORT dense_matrix<T> to_dense(const csr_view<T, I>& a, layout order = layout::row_major);
 /// The entries that are not 0. Throws error{size_overflow}.

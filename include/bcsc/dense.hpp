@@ -15,7 +15,7 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// A dense matrix that somebody else owns: pointer, shape, leading dimension, layout. Element (i, j) is
+/// A dense matrix owned elsewhere: pointer, shape, leading dimension, layout. Element (i, j) is
 /// `data[i * ld + j]` row-major, `data[i + j * ld]` column-major; `ld >= cols` or `ld >= rows` (at least 1)
 /// accordingly.
 template <class T>
@@ -72,7 +72,7 @@ class dense_matrix {
   using value_t = T;
   dense_matrix() = default;
   /// Zero-filled. Throws error{invalid_argument} for a negative size, error{size_overflow} where rows * cols is too
-  /// much.
+  /// large.
   dense_matrix(std::int64_t rows, std::int64_t cols, layout order = layout::row_major)
       : rows_(rows), cols_(cols), order_(order), values_(detail::dense_size(rows, cols, sizeof(T))) {}
   /// Takes `values` as they lie. Also throws error{size_mismatch} unless there are rows * cols of them.

@@ -45,7 +45,7 @@ void write_dense(const std::filesystem::path& path, const dense_matrix<T>& a, co
   write_dense<T>(path, a.view(), options);
 }
 
-/// Whether write_dense() knows what to write under this name.
+/// Whether write_dense() knows a format for this name.
 bool is_dense_file_name(const std::filesystem::path& path);
 
 }  // namespace bcsc

@@ -45,10 +45,11 @@ constexpr std::uint16_t narrow_float(float value) noexcept {
     // A subnormal of the narrow type: the leading one becomes a digit, and more digits fall off.
     significand = magnitude >> 23 != 0 ? significand | 0x800000u : significand << 1;
     shift += min_exponent - exponent;
-    if (shift > 24) return static_cast<std::uint16_t>(sign);  // below half of the least subnormal
+    if (shift > 24) return static_cast<std::uint16_t>(sign);  // below half of the smallest subnormal
   }
   const std::uint32_t kept = significand >> shift, rest = significand & ((1u << shift) - 1), half = 1u << (shift - 1);
-  // A carry out of the significand goes into the exponent, and from the greatest number on to infinity, as it should.
+  // A carry out of the significand goes into the exponent, and from the largest finite number to infinity, as it
+  // should.
   const std::uint32_t rounded = above + kept + (rest > half || (rest == half && (kept & 1u) != 0) ? 1u : 0u);
   return static_cast<std::uint16_t>(sign | (rounded < infinity ? rounded : infinity));
 }
@@ -135,7 +136,7 @@ using half = detail::float16<5, 10>;
 /// The upper half of a float: 8 significant bits, a float's range.
 using bfloat16 = detail::float16<8, 7>;
 
-/// The value of a matrix that has none: an entry is there or it is not. Takes no memory in any format.
+/// The value type of a matrix without values: an entry is present or absent. Takes no memory in any format.
 struct pattern {
   constexpr pattern() = default;
   template <class Number>
@@ -143,7 +144,7 @@ struct pattern {
   constexpr explicit pattern(Number) noexcept {}
   constexpr explicit pattern(half) noexcept {}
   constexpr explicit pattern(bfloat16) noexcept {}
-  /// Each entry counts 1 where numbers are wanted.
+  /// Each entry counts as 1 where numbers are needed.
   template <class Number>
   requires std::is_arithmetic_v<Number> || std::same_as<Number, half> || std::same_as<Number, bfloat16>
   constexpr explicit operator Number() const noexcept { return Number(1.0f); }
@@ -156,11 +157,11 @@ struct pattern {
 template <class T>
 concept element = value<T> || std::same_as<T, half> || std::same_as<T, bfloat16> || std::same_as<T, pattern>;
 
-/// Elements that numbers are computed with or made dense: all but pattern. A product takes any of them.
+/// Elements with a value, which can be computed with or made dense: all but pattern. A product takes any of them.
 template <class T>
 concept number = element<T> && !std::same_as<T, pattern>;
 
-/// Numbers of 16 bits: kept as they are, computed with in fp32.
+/// 16-bit numbers: stored as they are, computed with in fp32.
 template <class T>
 concept narrow_number = number<T> && !value<T>;
 

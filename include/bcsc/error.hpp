@@ -30,7 +30,7 @@ enum class errc : int {
   io_error = 20,             ///< cannot be opened, read or written
   bad_banner = 21,           ///< the first line is not the format's banner
   unsupported = 22,          ///< well-formed, but of a kind this library does not hold (complex, say)
-  parse_error = 23,          ///< a token is not what the grammar asks for
+  parse_error = 23,          ///< a token is not what the grammar requires
   truncated = 24,            ///< the data ends before the announced entries
   trailing_data = 25,        ///< more entries or tokens than announced
   index_out_of_range = 26,   ///< an index is below 1 or beyond the matrix

@@ -27,8 +27,8 @@ struct fetch_options {
   /// Certificate authorities to trust (PEM), for a private mirror; empty: the system's.
   std::string ca_file = {};
   bool again = false;  ///< download it even if it is in the cache
-  /// At most this much is taken from a server. 0: what the matrix can reasonably need, 64 MiB and 128 bytes for each
-  /// entry, row and column.
+  /// At most this many bytes are taken from a server. 0: what the matrix can reasonably need, 64 MiB and 128 bytes for
+  /// each entry, row and column.
   std::int64_t max_bytes = 0;
   /// An attempt is given up when connecting takes longer, or the rate stays below 1 KiB/s for this long.
   double timeout_seconds = 60;
@@ -36,7 +36,7 @@ struct fetch_options {
   int retries = 4;
   double retry_delay_seconds = 1;                  ///< before the first retry; doubled for each, up to 30 s
   progress_callback progress = {};                 ///< bytes of the archive; total is 0 while unknown
-  std::function<void(std::string_view)> log = {};  ///< told why an attempt failed, and what is waited for
+  std::function<void(std::string_view)> log = {};  ///< receives why an attempt failed, and what it waits for
 };
 
 struct fetched {

@@ -50,7 +50,7 @@ std::optional<file_format> format_of_name(const std::filesystem::path& path);
 enum class file_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
 enum class file_field : std::uint8_t { real, integer, pattern, complex };
 
-/// Called now and then with the progress of a long operation: bytes done, bytes in all (of the file as stored).
+/// Called from time to time with the progress of a long operation: bytes done, bytes in all (of the file as stored).
 /// Returning false stops it with error{cancelled}.
 using progress_callback = std::function<bool(std::int64_t done, std::int64_t total)>;
 
@@ -62,9 +62,10 @@ struct read_options {
   std::string member = {};
   /// Complex values are an error, or, with this, lose their imaginary parts.
   bool real_part = false;
-  /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's least index decides.
+  /// Indices of edge lists and LIBSVM files begin at 0 or 1; empty: 1 for LIBSVM; an edge list's smallest index
+  /// decides.
   std::optional<int> index_base = {};
-  /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the greatest index requires. An
+  /// Sizes that LIBSVM files (columns) and edge lists (both) may leave open; empty: as the largest index requires. An
   /// index beyond them is an error.
   std::optional<std::int64_t> rows = {}, cols = {};
   /// Pattern files carry no values: 1 for each, or, with a seed, uniform in ±[0.5, 1.5), drawn in the order of the
@@ -74,8 +75,8 @@ struct read_options {
   double max_expansion_ratio = 1000.0;
   /// ... and to at most this many bytes.
   std::int64_t max_expanded_bytes = std::int64_t{64} << 30;
-  /// How much memory a file's expanded or announced content may take; empty: all there is, the least of what the system
-  /// has available, what its control groups leave to the process, and RLIMIT_AS.
+  /// How much memory a file's expanded or announced content may take; empty: all that is available: the minimum of the
+  /// system's available memory, what its control groups leave to the process, and RLIMIT_AS.
   std::optional<std::int64_t> max_memory_bytes = {};
   /// A plain .bcsc file is mapped while it is read, and a process that shortens it meanwhile kills this one (SIGBUS).
   /// False: it is read into memory like all other files, and a change while it is read is an error.
@@ -94,8 +95,8 @@ struct file_info {
   std::string member;  ///< which of the file's matrices, where it may hold several
 };
 
-/// The header of a matrix file (gzip is recognised by content). LIBSVM files and edge lists have none: they are read
-/// through, in constant memory. Throws as read_csr.
+/// The header of a matrix file (gzip is recognised by content). LIBSVM files and edge lists have none: they are read to
+/// the end, in constant memory. Throws as read_csr.
 file_info read_file_info(const std::filesystem::path& path, const read_options& options = {});
 
 /// A matrix file of any format above, plain, gzip or in a tar archive, as sorted COO: symmetric storage expanded,
@@ -200,7 +201,7 @@ void write_libsvm(const std::filesystem::path& path, const csr_matrix<T, I>& a, 
 }
 
 /// Writes an edge list: a comment that tells the sizes as SNAP does, then one `row column value` (a pattern: no value)
-/// per line, separated by tabs, indices from options.index_base. A reader that goes by the least index, as read_csr
+/// per line, separated by tabs, indices from options.index_base. A reader that goes by the smallest index, as read_csr
 /// does, can tell 1 from 0 in every case only if they are from 1. Throws error{value_out_of_range | invalid_argument |
 /// io_error}.
 template <value T, index I>

@@ -180,7 +180,7 @@ struct compact_bcsc_view {
 // The owning matrices. Every constructor takes the arrays by value (move them in) and checks them: sizes, monotone
 // pointers, indices in range. With `trust::validate` unsorted entries are sorted and duplicates summed (BSR: unsorted
 // block columns sorted, duplicate blocks summed; BCSC, whose order is its meaning: an error); with `trust::trusted` the
-// arrays are believed as they are.
+// arrays are taken as they are.
 // Throws error{invalid_argument | size_overflow | invalid_format | index_out_of_range} that names array, position,
 // value.
 //

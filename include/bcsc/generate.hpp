@@ -10,16 +10,16 @@
 #include "bcsc/formats.hpp"
 
 #pragma GCC visibility push(default)
-/// Matrices made on the spot, seeded and equal on every platform.
+/// Generated matrices, seeded and equal on every platform.
 /// Throw error{invalid_argument | size_overflow} that name the parameter and its value.
 namespace bcsc::generate {
 
-/// 3-D linear elasticity on a beam of nx x ny x nz hexahedral (8-node, 2x2x2 Gauss) unit cubes, 3 unknowns a node,
+/// 3-D linear elasticity on a beam of nx x ny x nz hexahedral (8-node, 2x2x2 Gauss) unit cubes, 3 unknowns per node,
 /// clamped on the face x = 0 (its nodes are eliminated), Young's modulus 1, Poisson's ratio 0.3. SPD.
 /// Rows: 3 * nx * (ny+1) * (nz+1). Stored as finite-element codes do: the 3x3 block of two nodes that share an element
 /// is whole, also where the cube's symmetry makes an entry 0: 9 * (3nx-2) * (3ny+1) * (3nz+1) entries. Symmetric to the
 /// last bit. All parameters >= 1.
-/// dof = 1 .. 6 unknowns a node, in dense dof x dof blocks (then dof * nx * ... rows and dof^2 * (3nx-2) * ...
+/// dof = 1 .. 6 unknowns per node, in dense dof x dof blocks (then dof * nx * ... rows and dof^2 * (3nx-2) * ...
 /// entries): with 1 and 2 the other displacements are held at 0; with more than 3 a second body fills the same space,
 /// unknown a + 3 lying along the axis of unknown a: the strain energy is that of the sum of both displacements, and
 /// each body resists by itself, so that the matrix stays SPD.
@@ -68,10 +68,10 @@ template <value T>
 BCSC_EXPORT csr_matrix<T> linking(std::int64_t rows, std::int64_t cols, std::int64_t degree, std::int64_t linking_rows,
                                   std::int64_t linking_degree, std::uint64_t seed, std::int64_t linking_cols = 0);
 
-/// Symmetric positive definite with a known condition number: in fp64 the least eigenvalue is exactly 1 and the
-/// greatest exactly `condition`, rounded to a multiple of 2^-10; the others fill the octaves between evenly. At most 22
-/// entries a row, scattered; entries that happen to be 0 are stored. A diagonal matrix turned by three rounds of Givens
-/// rotations by 45 degrees between random pairs, in integers. In fp32 each entry is rounded once, which loses
+/// Symmetric positive definite with a known condition number: in fp64 the smallest eigenvalue is exactly 1 and the
+/// largest exactly `condition`, rounded to a multiple of 2^-10; the others fill the octaves between evenly. At most 22
+/// entries per row, scattered; entries that happen to be 0 are stored. A diagonal matrix turned by three rounds of
+/// Givens rotations by 45 degrees between random pairs, in integers. In fp32 each entry is rounded once, which loses
 /// conditions near 10^6 and beyond. rows >= 1 (the last of an odd number stands alone), condition in [1, 2^40].
 template <value T>
 BCSC_EXPORT csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed);
@@ -92,7 +92,7 @@ template <value T>
 BCSC_EXPORT csr_matrix<T> from_specification(std::string_view specification);
 
 /// nodes x 3, row-major: where the nodes of an elasticity matrix with 3 unknowns each are, in the order of its rows,
-/// for rigid_body_modes(). 0 x 3 for any other specification, and for what is none.
+/// for rigid_body_modes(). 0 x 3 for any other specification, valid or not.
 dense_matrix<double> node_coordinates(std::string_view specification);
 
 /// What from_specification takes, e.g. "banded:rows,half_width[,seed=]": one for each family.

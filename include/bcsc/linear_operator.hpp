@@ -21,7 +21,7 @@ struct operator_state;
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// What one application computes on; operators that are made of others pass it through.
+/// What one application computes on; operators composed of others pass it through.
 struct apply_options {
   cuda_stream stream = nullptr;
   /// At least workspace_bytes(k) where the context computes, aligned to 256 bytes. Empty: the operator's own.
@@ -38,13 +38,13 @@ struct operator_traits {
   std::string name = "a callable";  ///< for messages and describe()
 };
 
-/// A linear map on blocks of vectors: Y = alpha A X + beta Y, of which nothing else has to be known. A plan is one, and
-/// so is a user's callable; solvers and preconditioners take and make them. Cheap to copy (copies share their state),
-/// immutable, and may be applied from many threads and streams at once, each with its own workspace.
+/// A linear map on blocks of vectors: Y = alpha A X + beta Y, about which nothing else needs to be known. A plan is
+/// one, and so is a user's callable; solvers and preconditioners take and make them. Cheap to copy (copies share their
+/// state), immutable, and may be applied from many threads and streams at once, each with its own workspace.
 template <value T>
 class linear_operator {
  public:
-  /// Y = alpha A X + beta Y as apply() says it, with a workspace of the promised size. What it throws reaches the
+  /// Y = alpha A X + beta Y as documented at apply(), with a workspace of the promised size. What it throws reaches the
   /// caller of apply(), or of the solver that does so.
   using apply_function = std::function<void(scalar<T> alpha, dense_view<const T> x, scalar<T> beta, dense_view<T> y,
                                             const apply_options& options)>;
@@ -81,8 +81,8 @@ class linear_operator {
   std::shared_ptr<const solvers::operator_state<T>> state_;
 };
 
-// Operators made of others, which they keep. Each is capturable if its parts are, and needs the workspace of the
-// neediest part besides its own blocks of vectors. All throw error{size_mismatch} where shapes do not fit, and
+// Operators composed of others, which they keep. Each is capturable if its parts are, and needs the largest workspace
+// of its parts besides its own blocks of vectors. All throw error{size_mismatch} where shapes do not fit, and
 // error{invalid_argument} where the parts are of different contexts.
 
 /// A + sigma I.

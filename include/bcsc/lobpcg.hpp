@@ -28,7 +28,7 @@ enum class residual_scale : std::uint8_t {
   eigenvalue,
 };
 
-/// Where an iteration stands.
+/// The state of an iteration.
 struct lobpcg_progress {
   std::int64_t iteration = 0;
   double residual = 0;  ///< the largest of the wanted pairs
@@ -79,7 +79,7 @@ struct lobpcg_result {
   std::int64_t block_size = 0;    ///< wanted pairs and guards
   std::vector<double> history;  ///< [iterations + 1] the largest residual of the wanted pairs; empty if none was taken
   double norm_a = 0, norm_b = 1;  ///< estimates of ||A||, ||B||
-  double tolerance = 0;           ///< as it was used
+  double tolerance = 0;           ///< the one that was used
   double seconds = 0;             ///< without the plan
 };
 
@@ -87,8 +87,8 @@ struct lobpcg_result {
 /// with blocks of vectors and a preconditioner alone (LOBPCG). A may be indefinite, eigenvalues may be multiple.
 ///
 /// X: n x k, on the host (staged) or, with a CUDA context, on the device; any layout. It receives the eigenvectors,
-/// with X'BX = I, in the order of the values; with every reason but errors, what they are by then. A block of more than
-/// a third of n is solved as a dense problem, k = n included.
+/// with X'BX = I, in the order of the values; unless an error is thrown, the latest approximations, whatever the
+/// reason. A block of more than a third of n is solved as a dense problem, k = n included.
 ///
 /// The same input gives the same result, bit for bit, if the operators do. Dense problems of three times the block's
 /// size are solved by LAPACK on the host, which is loaded at run time. Not thread-safe on operators that are not.

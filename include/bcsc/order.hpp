@@ -10,14 +10,14 @@
 
 #pragma GCC visibility push(default)
 /// Orders of the rows, and heights of the row blocks, that let BCSC share more rows of B or balance its work. Neither
-/// is a gain by itself: compare_orders() and analyse_blocks() say what an order did. Everything here reads only the
+/// is a gain by itself: compare_orders() and analyse_blocks() tell what an order gains. Everything here reads only the
 /// pattern of a host CSR that holds its invariants, and does not depend on the number of threads.
 /// Throws error{invalid_argument} for an option out of range, error{wrong_memory_space} for a device view,
 /// error{out_of_memory}.
 namespace bcsc {
 
 struct order_options {
-  int num_hashes = 12;          ///< of a row's signature, 2 .. 64: more find rows that are less alike, and take longer
+  int num_hashes = 12;          ///< of a row's signature, 2 .. 64: more: finds less similar rows, takes longer
   std::int64_t col_bucket = 1;  ///< this many neighbouring columns count as one, >= 1
   std::uint64_t seed = 1;
 };

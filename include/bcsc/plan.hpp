@@ -60,17 +60,17 @@ struct expert_plan_options {
   col_major_b reading = col_major_b::as_predicted;
 };
 
-/// What a plan is made for. Everything but `cols` may stay as it is: first what the product is, then what it may take,
-/// then what is better left to the plan.
+/// What a plan is made for. All but `cols` can usually keep its default: first what the product is, then what it may
+/// take, then what is better left to the plan.
 struct plan_options {
-  std::int64_t cols = 32;               ///< the N it will mostly run with; any N runs
+  std::int64_t cols = 32;               ///< the N it mostly runs with; any N works
   op transpose = op::none;              ///< op(A); the plan stores what it needs of it
   layout b_layout = layout::row_major;  ///< B's layout in run(); C's may be either
   compute_class compute = compute_class::full;
   bool deterministic = false;  ///< only kernels that are bit-equal from run to run
   /// Only kernels that store A in a form from which spmm_plan::transposed() can multiply.
   bool transposable = false;
-  std::int64_t batch = 1;  ///< members of a batch that the workspace has room for; any number runs
+  std::int64_t batch = 1;  ///< members of a batch that the workspace has room for; any number works
   /// Bound on workspace_bytes(); one tile of columns of a column-major B always fits. Less means more, narrower passes
   /// over it, fewer members of a batch at once, and, on a GPU, that a column-major C of about 36 MiB or more is written
   /// directly instead of being turned once it is complete. 0: 256 MiB, or 1 GiB where there is such a C.
@@ -197,8 +197,8 @@ class spmm_plan {
   std::size_t workspace_bytes() const;
 
   /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
-  /// the stored matrix until one of them is given new values. `cols`: the N it will mostly run with; 0: this plan's.
-  /// Empty if that kernel reads A in another form, or does not run here.
+  /// the stored matrix until one of them is given new values. `cols`: the N it mostly runs with; 0: this plan's. Empty
+  /// if that kernel reads A in another form, or does not run here.
   std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
 
   /// C = alpha * op(A)' * B + beta * C from the matrix as this plan stores it: nothing is converted or copied, so that

@@ -25,7 +25,7 @@ struct block_jacobi_options {
   /// Height of the blocks on the diagonal, 1 .. 64; the last one may be lower. 0: found, the largest up to 8 whose rows
   /// share their columns throughout A (the unknowns of a node, for example), else 1.
   std::int64_t block = 0;
-  std::int64_t cols = 1;  ///< the number of vectors it will mostly be applied to; any number runs
+  std::int64_t cols = 1;  ///< the number of vectors it is mostly applied to; any number works
 };
 
 /// M = the dense blocks on the diagonal of A. Their inverses are computed once, in fp64, and applied as one product.
@@ -36,11 +36,11 @@ BCSC_EXPORT linear_operator<T> block_jacobi_preconditioner(const context& ctx, c
 struct chebyshev_options {
   int degree = 8;  ///< steps of the Chebyshev iteration, 1 .. 16: degree - 1 products each time
   /// The polynomial is made for the spectrum of D^-1 A from its end down to a `ratio`-th of that (above 1). 0:
-  /// degree^2, at least 4. Below that CG has few eigenvalues to deal with, and a longer interval is damped less all
-  /// over.
+  /// degree^2, at least 4. Below that CG has few eigenvalues to deal with, and over a longer interval the damping is
+  /// weaker everywhere.
   double ratio = 0;
   int lanczos_steps = 20;  ///< on the host, to find the end of the spectrum, 2 .. 1000
-  std::int64_t cols = 1;   ///< the number of vectors it will mostly be applied to; any number runs
+  std::int64_t cols = 1;   ///< the number of vectors it is mostly applied to; any number works
 };
 
 /// M^-1 = a polynomial in D^-1 A times D^-1, D the diagonal of A: what the Chebyshev iteration makes of a start at 0.

@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(default)
 /// Serial SpMM on the host, one readable loop per format: C = alpha * A * B + beta * C. The fast kernels are compared
-/// with them. They run on any valid input: any layout, beta = 0 never reads C; fp16 and bf16 are summed in fp32.
+/// with them. They take any valid input: any layout, beta = 0 never reads C; fp16 and bf16 are summed in fp32.
 /// Throw error{size_mismatch | bad_leading_dimension | wrong_memory_space}.
 namespace bcsc::reference {
 

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// What may be done to choose a plan's kernel and the form of A.
+/// How much may be measured to choose a plan's kernel and the form of A.
 enum class effort {
   predict,  ///< nothing is timed and nothing remembered: spmm_plan's own choice
   check,    ///< the two to four configs that are predicted to be fastest, in at most two forms of A, are timed on A
@@ -36,8 +36,8 @@ struct tuning_options {
 
 /// A plan whose kernel was chosen by timing products of A with a seeded B; explain() and facts() say what was tried,
 /// compared and spent. What was found is remembered, and the next plan for the same pattern, N and options on such a
-/// machine is made at once. What is measured affects the choice alone: a cache that cannot be used, or no memory for
-/// what is tried, is a line of the context's log, and the choice is then made from what there is.
+/// machine is made at once. Measurements affect the choice alone: a cache that cannot be used, or a lack of memory for
+/// a trial, is reported in the context's log, and the choice is then made from what is known.
 /// A: as for spmm_plan. Throws error{invalid_argument} for the options, and what spmm_plan throws.
 template <number T, index I>
 BCSC_EXPORT spmm_plan<T> tuned_plan(const context& ctx, const csr_view<T, I>& a, const tuning_options& options = {});
@@ -64,9 +64,9 @@ struct tune_timing {
   double seconds = 0;  ///< median, warm
 };
 
-/// Times every kernel of the context's backend on A with seeded B, fastest first, for comparisons: tuned_plan() leaves
-/// out early what cannot win. The winner is remembered, so the next call for the same pattern answers from the cache
-/// (one timing, `seconds` as measured then), as tuned_plan() does.
+/// Times every kernel of the context's backend on A with seeded B, fastest first, for comparisons: tuned_plan() drops
+/// early what cannot win. The winner is remembered, so the next call for the same pattern answers from the cache (one
+/// timing, `seconds` as measured then), as tuned_plan() does.
 /// A lies on the host, its rows in order. Throws what spmm_plan throws.
 template <number T>
 BCSC_EXPORT std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t>& a,

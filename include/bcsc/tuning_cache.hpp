@@ -11,22 +11,22 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
-/// Something measured. Neither part holds a tab or a line break.
+/// A remembered measurement. Neither part holds a tab or a line break.
 struct cache_entry {
   std::string key;    ///< of a choice: library, device, pattern, what the plan was made for
   std::string value;  ///< "name=value ..."
 };
 
 /// What is remembered of measurements: a text file that any number of processes may use at once. A line that is damaged
-/// counts as absent, a file that is no tuning cache is never written to, and of more than max_entries those written
-/// first go.
+/// counts as absent, a file that is no tuning cache is never written to, and beyond max_entries the oldest entries are
+/// dropped.
 class tuning_cache {
  public:
   static constexpr std::size_t max_entries = 2048;
 
   /// `named`: a file, or "off" for none. Empty: BCSC_TUNING_CACHE, which says the same, else
-  /// XDG_CACHE_HOME/bcsc/tuning-1.txt, else HOME/.cache/bcsc/tuning-1.txt; none, if nothing of all that is set. Touches
-  /// no file.
+  /// XDG_CACHE_HOME/bcsc/tuning-1.txt, else HOME/.cache/bcsc/tuning-1.txt; no cache if none of these is set. Touches no
+  /// file.
   explicit tuning_cache(const std::string& named = {});
 
   bool is_off() const { return file_.empty(); }

@@ -15,7 +15,7 @@ namespace bcsc {
 /// A `cudaStream_t`. Null is the default stream; CPU contexts ignore it.
 using cuda_stream = CUstream_st*;
 
-/// The types a matrix value may have; pattern: none, an entry is there or it is not.
+/// The types a matrix value may have; pattern: none, an entry is present or absent.
 enum class value_type : std::uint8_t { fp32, fp64, fp16, bf16, pattern };
 inline constexpr value_type all_value_types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16,
                                                  value_type::pattern};
@@ -33,10 +33,10 @@ enum class op : std::uint8_t { none, transpose };
 /// Where a pointer's memory lies.
 enum class memory_space : std::uint8_t { host, device };
 
-/// Who multiplies.
+/// What computes a product.
 enum class backend : std::uint8_t { cpu, cuda };
 
-/// Whether the arrays given to a constructor are checked (and, where that is possible, put in order) or believed.
+/// Whether the arrays given to a constructor are checked (and, where that is possible, put in order) or trusted.
 enum class trust : std::uint8_t { validate, trusted };
 
 /// Types with arithmetic of their own. A sparse matrix may hold more (`element` in elements.hpp), products take more

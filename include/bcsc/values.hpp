@@ -5,16 +5,16 @@
 #include "bcsc/types.hpp"
 
 #pragma GCC visibility push(default)
-/// The values of a matrix in numbers, and what a narrower type makes of them.
+/// Statistics of a matrix's values, and the effect of converting them to a narrower type.
 namespace bcsc {
 
 class any_view;
 
-/// What becomes of a finite value that is beyond the range of the type it is converted to.
+/// What happens to a finite value beyond the range of the type it is converted to.
 enum class overflow_policy : std::uint8_t {
   refuse,    ///< error{value_out_of_range}, which names the entry
   infinity,  ///< the infinity of its sign, as IEEE 754 rounds
-  clamp,     ///< the greatest finite number of its sign
+  clamp,     ///< the largest finite number of its sign
 };
 
 /// Stored values; the padding of BSR, Blocked-ELL and dense is among the zeros. A pattern has none.

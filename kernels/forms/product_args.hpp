@@ -19,14 +19,14 @@ enum class operand_form {
   dense,         ///< with its zeros (kernels/forms/dense/operand.hpp)
 };
 
-/// Several products of one A, started at once: distances in elements from what one member has to what the next has.
+/// Several products of one A, started at once: strides in elements from one member's operand to the next's.
 struct batch_strides {
   std::int64_t count = 1;  ///< 1 .. max_members; more than one only where the kernel's table says `batches`
   std::int64_t b = 0, c = 0;
   std::int64_t partials = 0;  ///< in the operand's workspace
 };
 
-/// On a GPU the members lie along z of a grid, which is no longer.
+/// On a GPU the members lie along the z dimension of the grid, which has this limit.
 inline constexpr std::int64_t max_members = 65535;
 
 /// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the configs of
@@ -42,10 +42,10 @@ struct product_args {
   scalar_of<T> alpha, beta;
   const scalar_of<T>* alpha_at;  ///< if not null, alpha and beta are read there when the kernel runs
   const scalar_of<T>* beta_at;
-  /// 1, for the plan packs a column-major B; but where a table says strided_cols(), so many columns are read at once
-  /// where they lie.
+  /// 1 where the plan packs a column-major B; kernels whose table says strided_cols() read that many columns at once in
+  /// place.
   std::int64_t b_col_stride = 1;
-  /// Of each row of a row-major B, n or more: what lies behind column n may be read, and is not used.
+  /// Readable values of each row of a row-major B, n or more: those past column n may be read, and are not used.
   std::int64_t b_readable_cols = n;
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
 };

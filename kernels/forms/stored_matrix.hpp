@@ -39,7 +39,7 @@ class stored_matrix {
   partial_sums partials() const {
     return std::visit([](const auto& form) { return form.partials(); }, form_);
   }
-  /// Starts a kernel of the form that this was stored for; returns what it returns.
+  /// Starts a kernel of the form that this was stored for; returns its status.
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const {
     return std::visit([&](const auto& form) { return form.start(launch, product, env); }, form_);
   }

@@ -11,8 +11,8 @@
 #include "kernels/forms/product_args.hpp"
 
 /// What the stored forms of A have in common. A form is a folder here: its layout in memory, the operand that kernels
-/// read, how it is made on the host and on a GPU, and `stored.hpp`, which tells what it is and what workspace a product
-/// needs, and starts a kernel on it.
+/// read, how it is made on the host and on a GPU, and `stored.hpp`, which reports its facts and the workspace that a
+/// product needs, and starts a kernel on it.
 namespace bcsc::forms {
 
 struct stored_facts {
@@ -21,11 +21,11 @@ struct stored_facts {
   std::int64_t num_row_blocks = 0;
 };
 
-/// Sums that a product leaves in the workspace and then adds up: for n columns `rows` rows of them, each of whole
-/// multiples of `grain` values.
+/// Partial sums that a product writes to the workspace and then reduces: for n columns `rows` rows of them, each padded
+/// to a multiple of `grain` values.
 struct partial_sums {
   std::int64_t rows = 0, grain = 1;
-  std::int64_t spare_bytes = 0;  ///< besides, of which a product makes use but which it can do without
+  std::int64_t spare_bytes = 0;  ///< in addition; used if there is room, not required
   std::int64_t values(std::int64_t n) const { return rows * ((n + grain - 1) / grain * grain); }
 };
 

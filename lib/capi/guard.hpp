@@ -54,7 +54,7 @@ inline void require_unused(int reserved, const char* name) {
 /// A larger `size` is taken for one that was never set.
 inline constexpr std::size_t max_struct = 4096;
 
-/// Fields come in words of 8 bytes (test/capi/header_test.py), so that a size which cuts one is an error, too.
+/// Fields come in words of 8 bytes (test/headers/capi_test.py), so that a size which cuts one is an error, too.
 template <class Struct>
 void check_size(const Struct& given, const char* name) {
   if (given.size < sizeof(std::size_t) || given.size > max_struct || given.size % 8 != 0) {

@@ -118,7 +118,7 @@ int bcsc_operator_amg(bcsc_context where, bcsc_sparse matrix, bcsc_operator* map
     dense_matrix<double> modes;
     const amg_preconditioner amg(ctx, a, options_of(taken(options, "options"), a.rows, modes));
     std::string text = amg.explain();
-    text.pop_back();  // the last line's end
+    text.pop_back();  // the final newline
     return {amg.as_operator(), std::move(text)};
   });
 }

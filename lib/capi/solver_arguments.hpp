@@ -5,7 +5,7 @@
 #include "lib/capi/guard.hpp"
 #include "lib/capi/handles.hpp"
 
-/// What solvers and preconditioners are made of, by handle.
+/// The inputs of solvers and preconditioners, by handle.
 namespace bcsc::capi {
 
 /// The operator of a handle, which must be of T; none of null.

@@ -29,7 +29,7 @@ cg_correction correction_of(const bcsc_cg_options& given) {
   return made;
 }
 
-/// That an output and its size are given together.
+/// Requires that an output and its size are given together.
 void check_output(const void* where, std::uint64_t size, const char* name, const char* size_name) {
   if ((where == nullptr) != (size == 0)) {
     core::fail(errc::invalid_argument, "options.{} = {}, options.{} = {}: both or neither", name, where, size_name,
@@ -62,7 +62,7 @@ cg_options options_of(const bcsc_cg_options& given) {
   return made;
 }
 
-/// That the preconditioner there is, is the one whose vectors the iteration has.
+/// Requires that a preconditioner given is of the type of the iteration's vectors.
 template <value T>
 void check_preconditioners(const bcsc_cg_options& given) {
   const bool on_fp32 = std::is_same_v<T, double> && given.correction == BCSC_CG_CORRECTION_REFINE;

@@ -6,7 +6,7 @@
 
 namespace bcsc::plan {
 
-/// What rooms above see of a plan, and how they tell what they have found out about it.
+/// What the rooms above see of a plan, and how they add the facts that they have measured.
 template <number T>
 struct access {
   static const recipe& how(const spmm_plan<T>& plan) { return plan.made("how").how(); }

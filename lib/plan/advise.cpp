@@ -74,7 +74,7 @@ height_advice look_at(const subject<I>& s, const block_statistics& facts, const 
   return h;
 }
 
-/// The first of `heights` with the least `of`.
+/// The first of `heights` with the smallest `of`.
 template <class Of>
 const height_advice& least(const std::vector<height_advice>& heights, Of of) {
   return *std::min_element(heights.begin(), heights.end(), [&](const auto& x, const auto& y) { return of(x) < of(y); });
@@ -142,7 +142,7 @@ double share_of_dense_columns(const compact_bcsc_view<pattern, I>& a) {
   return a.nnz() > 0 ? static_cast<double>(held) / static_cast<double>(a.nnz()) : 0.0;
 }
 
-/// What boundaries, the order of columns and the order of rows would bring at the advised height.
+/// What boundaries, the order of columns and the order of rows would gain at the advised height.
 template <index I>
 void refine(const subject<I>& s, const advise_options& options, advice& out) {
   const auto found = std::find_if(out.heights.begin(), out.heights.end(),

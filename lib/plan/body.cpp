@@ -91,7 +91,7 @@ std::unique_ptr<body<T>> share(std::shared_ptr<const recipe> stored_by,
   return nullptr;
 }
 
-/// By the config `name`, or by the one that suits.
+/// By the config `name`, or by the best suited one.
 template <number T>
 std::unique_ptr<body<T>> transpose_of(std::shared_ptr<const recipe> stored_by,
                                       std::shared_ptr<const forms::stored_matrix<T>> a, const std::string* name,

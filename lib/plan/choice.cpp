@@ -92,12 +92,12 @@ double seconds_of(const problem& p, const registered_kernel& kernel, const block
   const double packed = packed_seconds(p, kernel, s);
   if (reading == col_major_b::packed) return packed;
   const double in_place = in_place_seconds(p, kernel, s);
-  // What has not been measured has to be compared all the same.
+  // Configs that have not been measured have to be ranked as well.
   if (reading == col_major_b::in_place) return std::isinf(in_place) ? packed : in_place;
   return std::min(packed, in_place);
 }
 
-/// How far the tile of a config without costs is from the one that is mostly best, in powers of two: as wide as C, up
+/// How far the tile of a config without costs is from the one that is usually best, in powers of two: as wide as C, up
 /// to 128 columns, and as high as the row block, or 8 rows where that follows the tile. Among 80 products on an H200
 /// this costs naive 1.01, warp 1.28 and tiled 1.22 times its best config (docs/history, 2).
 double misfit(const problem& p, const kernel_info& kernel, std::int64_t m_block) {
@@ -108,8 +108,8 @@ double misfit(const problem& p, const kernel_info& kernel, std::int64_t m_block)
          between(m_block > 0 ? m_block : 8, kernel.m_tile);
 }
 
-/// The least is taken: the least time; without costs a row stream, then what takes several columns at once, then the
-/// tile that fits best, with more threads if two do.
+/// The smallest rank wins: the shortest time; without costs a row stream, then what takes several columns at once, then
+/// the tile that fits best, with more threads on a tie.
 auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
   using rank = std::tuple<bool, double, bool, bool, double, int>;
   if (has_costs(*one.kernel)) return rank(false, one.seconds, false, false, 0, 0);

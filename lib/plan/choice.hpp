@@ -80,8 +80,8 @@ std::vector<const registered_kernel*> transposing(const problem& p, const regist
 const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels);
 
 /// Whether a product with A's zeros is worth considering: `kernel` names it, or the matrix is nearly dense, takes no
-/// more than 1 GiB with its zeros, and B and C are likely to be aligned. Only then is the library looked for that
-/// multiplies so.
+/// more than 1 GiB with its zeros, and B and C are likely to be aligned. Only then is the library for dense products
+/// looked for.
 bool considers_dense(const problem& p, const plan_options& options);
 
 /// The heights at which the matrix has to be analysed to decide among `kernels`.

@@ -26,7 +26,7 @@ struct rows_read {
   std::int64_t height = 0, of_b = 0;
 };
 
-/// A product, as far as its time goes.
+/// What the time of a product depends on.
 struct product_shape {
   std::int64_t rows = 0, inner = 0, nnz = 0;  ///< of op(A)
   std::int64_t cols = 0;                      ///< N
@@ -69,8 +69,8 @@ inline double us_by_terms(double min_us, const cost_terms& us, const cost_terms&
   return std::max(min_us, std::inner_product(terms.begin(), terms.end(), us.begin(), 0.0));
 }
 
-/// What the last wave of thread blocks leaves empty, as a share of the work; 0 where all fit at once, and where
-/// `kernel` does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
+/// What the last wave of thread blocks leaves idle, as a share of the work; 0 where all fit at once, and where `kernel`
+/// does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
 inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles) {
   const std::int64_t places = std::int64_t{multiprocessors} * kernel.resident_blocks;
   if (places == 0 || kernel.teams == 0) return 0;

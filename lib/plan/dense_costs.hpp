@@ -7,8 +7,8 @@
 
 #include "bcsc/registry.hpp"
 
-/// What a product with A's zeros takes on a GPU. It depends on sizes alone, so a few measured constants say what the
-/// terms and neighbours of sparse products say of those.
+/// What a product with A's zeros takes on a GPU. It depends on sizes alone, so a few measured constants take the place
+/// of the terms and neighbours of sparse products.
 namespace bcsc::plan {
 
 /// Of one config of `gemm`: us.

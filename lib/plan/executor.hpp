@@ -19,8 +19,8 @@ class held_matrix {
 
   held_matrix() = default;
   explicit held_matrix(std::shared_ptr<const stored> a) : a_(std::move(a)) {}
-  /// Kernels may still read a matrix when its last owner lets it go, on any stream: they are waited for before it is
-  /// freed, wherever that happens.
+  /// Kernels on any stream may still read a matrix when its last owner releases it: whoever frees it waits for them
+  /// first.
   static std::shared_ptr<const stored> owned(stored made);
 
   std::shared_ptr<const stored> current() const {
@@ -33,8 +33,8 @@ class held_matrix {
     const std::shared_lock reading(updating_);
     use(*a_);
   }
-  /// `renewed` is complete: nothing in flight writes it, so kernels may read it before they wait for the one before
-  /// them. The old one is released after the lock.
+  /// `renewed` is complete: nothing in flight writes it, so kernels may read it before they wait for the previous
+  /// kernel. The old one is released after the lock.
   void replace(std::shared_ptr<const stored> renewed) {
     const std::unique_lock lock(updating_);
     a_.swap(renewed);

@@ -103,7 +103,7 @@ workspace_lease::workspace_lease(own_workspace& own, std::size_t bytes, bool on_
     throw error(errc::workspace_in_use,
                 "the plan's own workspace serves another caller; give each its own in run_options::workspace");
   }
-  // On a GPU the work goes on after this call: what follows on another stream would overwrite it.
+  // On a GPU the work outlives this call: work on another stream would overwrite the workspace.
   if (on_gpu && own.used_ && own.stream_ != run.stream && !(run.move_workspace && core::gpu::is_idle(own.stream_))) {
     own.taken_.store(false, std::memory_order_release);
     throw error(errc::workspace_in_use,

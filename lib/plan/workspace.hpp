@@ -38,8 +38,8 @@ class workspace_layout {
   std::int64_t packed_values(std::int64_t width) const { return packs_ ? row_major(inner_, width) : 0; }
   std::int64_t turned_values(std::int64_t width) const { return turns_ ? row_major(rows_, width) : 0; }
   std::int64_t partial_values(std::int64_t width) const { return partials_.values(width); }
-  /// The bytes that a product can do without (partial_sums::spare_bytes), and where they begin: none where the bound
-  /// leaves no room for them.
+  /// The optional bytes of a product (partial_sums::spare_bytes), and where they begin: none where the bound leaves no
+  /// room for them.
   std::int64_t spare_bytes() const { return static_cast<std::int64_t>(bytes_) - spare_offset_; }
   std::int64_t spare_offset() const { return spare_offset_; }
 

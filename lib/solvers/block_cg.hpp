@@ -14,7 +14,7 @@ namespace bcsc::solvers {
 /// Block conjugate gradients: k right-hand sides share one search space, which grows by as many vectors in each
 /// iteration as their residuals span. Breakdowns are taken out of it as Dubrulle 2001 does (BCGrQ): the residuals are
 /// R = Q C with Q' M Q = I, so that equal, dependent or converged residuals cost columns of Q, not accuracy.
-/// The host sees C, and so the residuals, in each iteration. What is given has been checked. For T = float and double.
+/// The host sees C, and so the residuals, in each iteration. The arguments have been checked. For T = float and double.
 /// Sources: O'Leary 1980, Dubrulle 2001.
 template <value T>
 class block_cg {
@@ -52,7 +52,7 @@ class block_cg {
   std::optional<coefficients> orthonormalise(std::int64_t cols);
   /// One iteration; false if the block has to begin anew.
   bool advance();
-  /// Leaves the directions out that no open column has a part in.
+  /// Drops the directions to which no open column contributes.
   void shrink();
   void note_residuals();
 

@@ -102,7 +102,7 @@ std::vector<T> diagonal_of(const csr_view<T, I>& a) {
   return diagonal;
 }
 
-/// Inverts the diagonal in place; says what is wrong with it if Jacobi cannot be had.
+/// Inverts the diagonal in place; returns what is wrong with it if Jacobi cannot use it.
 template <value T>
 std::optional<cg_stop> invert(std::vector<T>& diagonal) {
   for (T& entry : diagonal) {
@@ -132,7 +132,7 @@ void check_call(const context& ctx, std::int64_t rows, std::int64_t cols, const 
   (void)solvers::locate(ctx, x, "X");
 }
 
-/// What a diagonal is made into.
+/// The inverted diagonal, or why Jacobi cannot use it.
 template <value T>
 struct jacobi_of {
   std::vector<T> inverse;
@@ -219,7 +219,7 @@ std::vector<T> no_diagonal() {
   return {};
 }
 
-/// That what comes with A fits it, and each other.
+/// Requires that the operators beside A fit it, and each other.
 template <value T>
 void check_operators(const cg_operators<T>& operators) {
   if (operators.preconditioner) solvers::check_part(operators.a, *operators.preconditioner, "the preconditioner");
@@ -234,7 +234,7 @@ bool iterates_on_fp32(const cg_options& options) {
   return std::is_same_v<T, double> && options.correction.by == cg_correction::kind::refine;
 }
 
-/// Makes the plans. `preconditioner`: none, if the diagonal is to do.
+/// Makes the plans. `preconditioner`: none if the diagonal is to serve.
 template <value T, index I, class Diagonal>
 cg_result solve_matrix(const context& ctx, const csr_view<T, I>& a, const cg_preconditioner<T>* preconditioner,
                        Diagonal diagonal, const dense_view<const T>& b, const dense_view<T>& x,

@@ -17,15 +17,16 @@
 #include "lib/solvers/context_array.hpp"
 #include "lib/solvers/operands.hpp"
 
-/// What all ways to iterate share.
+/// What all iterations share.
 namespace bcsc::solvers {
 
 /// A restart has to bring the true residual below this share of the best one before it ...
 inline constexpr double worthwhile = 0.5;
 /// ... and a column that fails to do so this often in a row has stagnated.
 inline constexpr int patience = 3;
-/// So has one whose true residual is so many times the best: the error's A-norm never grows in CG, hence no residual is
-/// beyond sqrt(condition) times an earlier one. Rounded products lead away from x, and would do so until x overflows.
+/// So has one whose true residual is this many times the best: the error's A-norm never grows in CG, hence no residual
+/// is beyond sqrt(condition) times an earlier one. Rounded products lead away from x, and would do so until x
+/// overflows.
 inline constexpr double lost = 1e8;
 
 /// What a solve computes with; all of it outlives the solve.
@@ -36,7 +37,7 @@ struct cg_parts {
   const linear_operator<T>* preconditioner = nullptr;
   std::span<const T> inverse_diagonal = {};  ///< on the host; Jacobi's, if there is no preconditioner
   cuda_stream stream = nullptr;              ///< on a GPU any but the default one
-  bool trusts_recurrence = false;            ///< ends where the recurrence says so: somebody else will check
+  bool trusts_recurrence = false;            ///< ends when the recurrence has converged; the caller checks
 
   const context& ctx() const { return exact.where(); }
   kernels::launch_env env() const { return {ctx().threads(), stream, ctx().device().num_multiprocessors}; }
@@ -60,7 +61,7 @@ right_hand_sides measured(std::span<const double> abs_sums, std::span<const doub
 /// The worst of the columns' reasons.
 cg_stop worst_of(std::span<const cg_stop> reasons, bool cancelled);
 
-/// What becomes of a right-hand side, where the host sees its residual in each step.
+/// The progress of a right-hand side whose residual the host sees in each step.
 struct column_course {
   double norm_b = 0, limit = 0;              ///< ||b||; on r.r
   double rr = 0;                             ///< of the true residual at the last check, then of the recurrence
@@ -68,7 +69,7 @@ struct column_course {
   double best = std::numeric_limits<double>::infinity();  ///< the least true residual a restart began from
   int idle_restarts = 0;                                  ///< restarts in a row that were not worthwhile
   bool stagnated = false;
-  std::optional<cg_stop> ended = {};  ///< it takes part no more
+  std::optional<cg_stop> ended = {};  ///< it no longer takes part
   std::int64_t iterations = 0;
   double target = 0;  ///< of r.r until the next true residual
 
@@ -85,7 +86,7 @@ void judge_residuals(std::span<column_course> columns);
 /// until the next true one.
 void count_restart(std::span<column_course> columns, bool by_schedule, double share);
 void end_open(std::span<column_course> columns, cg_stop why);
-/// Fills in what the columns came to. `singular`: a direction without curvature was met.
+/// Fills in the columns' outcomes. `singular`: a direction without curvature was met.
 void report_columns(std::span<const column_course> columns, std::optional<cg_stop> objection, bool cancelled,
                     bool singular, cg_result& result);
 

@@ -17,7 +17,7 @@ constexpr double null_share = 1e-14;
 /// ... and below minus this one as negative.
 constexpr double negative_share = 1e-10;
 
-/// An orthonormal basis of what is B-orthogonal to Y: of the range of I - Y (B Y)'.
+/// An orthonormal basis of the B-orthogonal complement of Y: of the range of I - Y (B Y)'.
 small_matrix complement_of(const small_matrix& y, const std::optional<small_matrix>& b) {
   const small_matrix by = b ? product(*b, y) : y;
   small_matrix projector = product(y, transposed(by));

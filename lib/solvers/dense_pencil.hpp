@@ -21,9 +21,9 @@ struct dense_solution {
   std::optional<lobpcg_stop> objection;
 };
 
-/// The k smallest or largest eigenpairs of A x = lambda B x, in what is B-orthogonal to the columns of Y ([n x any],
-/// with Y'BY = I). A singular B leaves the finite eigenvalues: those are found if the smallest are wanted and A is
-/// positive definite, by way of B x = mu A x. `symmetric`: how far from symmetric A and B may be, relative to their
+/// The k smallest or largest eigenpairs of A x = lambda B x, in the B-orthogonal complement of the columns of Y ([n x
+/// any], with Y'BY = I). A singular B leaves the finite eigenvalues: those are found if the smallest are wanted and A
+/// is positive definite, by way of B x = mu A x. `symmetric`: how far from symmetric A and B may be, relative to their
 /// largest entry.
 dense_solution solve_pencil(const small_matrix& a, const std::optional<small_matrix>& b, const small_matrix& y,
                             std::int64_t k, spectrum_end which, double symmetric);

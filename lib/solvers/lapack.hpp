@@ -10,7 +10,7 @@ namespace bcsc::solvers {
 
 /// LAPACK and the BLAS below it, loaded with the first small dense problem: Fortran's names, without the underscore.
 /// Matrices are column-major, integers 32 bits. The lengths of the texts come last, as Fortran passes them. The
-/// functions are null where why_no_lapack() has something to say.
+/// functions are null unless why_no_lapack() is empty.
 class lapack {
  public:
   using dsyevd_t = void(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w,

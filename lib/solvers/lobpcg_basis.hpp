@@ -15,7 +15,7 @@ namespace bcsc::solvers {
 template <value T>
 class vector_basis {
  public:
-  /// `columns`: the most that S ever has. A and B fit together.
+  /// `columns`: the maximum that S holds. A and B fit together.
   vector_basis(const linear_operator<T>& a, const std::optional<linear_operator<T>>& b, std::int64_t columns);
 
   dense_view<T> s(std::int64_t first, std::int64_t count) const { return view(s_, first, count); }
@@ -46,7 +46,7 @@ class vector_basis {
   /// Makes `count` columns from `first` on B-orthonormal, and B-orthogonal to the constraints and to the columns before
   /// them, and sets their B S. Returns how many are left: dependent ones are dropped.
   std::int64_t orthonormalise(std::int64_t first, std::int64_t count);
-  /// How many of them, not 0 themselves, were dropped the last time because B sees but rounding of them.
+  /// How many of them, not 0 themselves, were dropped the last time because B maps them to nothing but rounding.
   std::int64_t num_unseen() const { return num_unseen_; }
   /// S'AS and S'BS of the first columns, of which those among the very first may be known. Empty, with an objection, if
   /// they are not finite.
@@ -54,7 +54,7 @@ class vector_basis {
   /// S, A S and B S := (S, A S and B S) C for the first columns, as many as C has rows.
   void rotate(const small_matrix& c);
 
-  /// What the vectors have shown to be wrong with A or B: nothing more can be computed then.
+  /// A fault of A or B that the vectors have revealed; nothing more can be computed then.
   const std::optional<lobpcg_stop>& objection() const { return objection_; }
   void object(lobpcg_stop reason) {
     if (!objection_) objection_ = reason;

@@ -49,7 +49,7 @@ memory_space locate(const context& ctx, const dense_view<T>& view, std::string_v
   return memory_space::host;
 }
 
-/// That an operator beside A fits it.
+/// Requires that an operator beside A fits it.
 template <value T, value U>
 void check_part(const linear_operator<T>& a, const linear_operator<U>& part, const char* name) {
   if (part.rows() != a.rows() || part.cols() != a.cols()) {

@@ -43,8 +43,8 @@ class workspace_cutter {
   std::span<std::byte> rest_;
 };
 
-/// A workspace that is made when it is first asked for and grows with what is asked. One caller and, on a GPU, one
-/// stream at a time: a call returns before the GPU has done what it was asked.
+/// A workspace that is allocated on first use and grows on demand. One caller and, on a GPU, one stream at a time: a
+/// call returns before the GPU has finished.
 class grown_workspace {
  public:
   /// Held for the length of a call. Throws error{workspace_in_use | out_of_memory}.

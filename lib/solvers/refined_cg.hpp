@@ -9,7 +9,7 @@
 namespace bcsc::solvers {
 
 /// Iterative refinement: x and its residual b - A x in fp64, corrections by simultaneous iterations whose vectors are
-/// all fp32, each until its residual is a given share of the one it began with. What is given has been checked.
+/// all fp32, each until its residual is a given share of the one it began with. The arguments have been checked.
 class refined_cg {
  public:
   /// `exact`, `inner` and `options` outlive this.
@@ -31,7 +31,7 @@ class refined_cg {
   std::vector<double> column_squares(const context_array<double>& v);
   /// Each column of v times its factor; one of zero clears it, whatever it holds.
   void scale(const context_array<double>& v, const std::vector<double>& factors);
-  /// One correction of all open columns; false if the user wants no more.
+  /// One correction of all open columns; false if the progress callback cancels.
   bool correct();
 
   const linear_operator<double>& exact_;

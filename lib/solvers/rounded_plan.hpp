@@ -14,7 +14,7 @@ template <value T, index I>
 std::optional<spmm_plan<float>> rounded_plan(const context& ctx, const csr_view<T, I>& a, const plan_options& planned,
                                              const cg_options& options);
 
-/// What was really rounded: of the kernel that the plan chose, not of what was asked for.
+/// What was actually rounded, by the kernel that the plan chose; not what was requested.
 std::string describe_rounding(const spmm_plan<float>& plan, cg_inner wanted);
 
 }  // namespace bcsc::solvers

@@ -13,7 +13,7 @@
 
 namespace bcsc::solvers {
 
-/// What the host remembers of a column.
+/// The host's record of a column.
 struct column_record {
   double norm_b = 0;                                      ///< ||b||
   double true_residual = 0;                               ///< at the last check, relative
@@ -23,7 +23,7 @@ struct column_record {
   bool stagnated = false;
 };
 
-/// What the device notes for the host's next look, in one array so that one copy brings it:
+/// What the device records for the host's next check, in one array so that one copy fetches it:
 /// [log_rows x k r.r after each iteration][k r.r now][k states][k iterations taken][k iterations logged].
 class iteration_report {
  public:
@@ -50,7 +50,7 @@ class iteration_report {
 };
 
 /// Conjugate gradients on k right-hand sides side by side: the vectors and scalars of a solve, where the context
-/// computes, and the steps of the iteration. What is given has been checked. For T = float and double.
+/// computes, and the steps of the iteration. The arguments have been checked. For T = float and double.
 template <value T>
 class simultaneous_cg {
  public:
@@ -90,17 +90,17 @@ class simultaneous_cg {
   void compute_residual(bool from_product);
   /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
   void judge_residuals();
-  /// Sends back to work the columns whose true residual says "not yet", each along a fresh direction. One whose
-  /// recurrence had arrived (not `by_schedule`) and that has gained too little by it too often has stagnated and rests.
+  /// Restarts the columns whose true residual is still too large, each along a fresh direction. One whose recurrence
+  /// had arrived (not `by_schedule`) and that has gained too little by it too often has stagnated and stops.
   void restart_open_columns(bool by_schedule);
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);
   /// p = z + beta p, q = A p, and a step along p in every active column.
   void submit_iteration();
   void submit_iterations(std::int64_t count);
-  /// Iterations until the host looks again.
+  /// Iterations until the host's next check.
   std::int64_t next_window() const;
-  /// Reads what `window` iterations have noted; whether the user wants to go on.
+  /// Reads what `window` iterations have recorded; false if the progress callback cancels.
   bool look(std::int64_t window);
   cg_stop reason(std::size_t j);
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-/// Dense problems of the size of a block of vectors, on the host in double: Rayleigh-Ritz and orthogonalisation.
-/// By LAPACK, which is loaded with the first of them: error{unsupported} says what to install where it is missing.
-/// Results are a function of the input alone as far as that LAPACK's are.
+/// Dense problems of the size of a block of vectors, on the host in double: Rayleigh-Ritz and orthogonalisation. By
+/// LAPACK, which is loaded with the first of them: error{unsupported} says what to install where it is missing. Results
+/// depend on the input alone if that LAPACK's do.
 namespace bcsc::solvers {
 
 /// rows x cols values, row-major, as block operations take them.

@@ -7,7 +7,8 @@
 
 namespace bcsc::solvers {
 
-/// The ends of a spectrum as a few steps see them: `largest` is a little too small, `smallest` may be far too large.
+/// Estimates of the ends of a spectrum by a few steps: `largest` is a little too small, `smallest` may be far too
+/// large.
 struct spectrum {
   double smallest = 0, largest = 0;
 };

@@ -81,7 +81,8 @@ std::optional<cached_choice> find_choice(const context& ctx, const tuning_cache&
     const std::optional<std::string> text = cache.find(key);
     if (text) found = parse_choice(*text);
     if (found) return;
-    // Never stored, or damaged: the latter is worth a line in the log, and looking for it is cheap beside what follows.
+    // Never stored, or damaged: the latter is worth a line in the log, and checking for it is cheap beside what
+    // follows.
     const std::int64_t damaged = cache.is_off() ? 0 : read_store(cache.file()).num_damaged;
     if (damaged > 0) {
       ctx.state().say(core::format("tuning cache {}: {} damaged lines are left out", cache.file(), damaged));

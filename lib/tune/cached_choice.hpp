@@ -27,8 +27,8 @@ std::optional<cached_choice> parse_choice(std::string_view text);
 std::string key_of(const context& ctx, value_type type, const converters::pattern_hash& pattern,
                    const plan_options& options);
 
-/// The choice in `cache` for `key`, if it was found with no less than `least` effort. What is wrong with the cache goes
-/// to the log.
+/// The choice in `cache` for `key`, if it was found with at least the effort `least`. Faults of the cache go to the
+/// log.
 std::optional<cached_choice> find_choice(const context& ctx, const tuning_cache& cache, const std::string& key,
                                          effort least);
 /// Keeps it, or says in the log why that cannot be.

@@ -68,7 +68,7 @@ copy copy_of(const context& ctx, std::int64_t bytes) {
   return ctx.kind() == backend::cuda ? copy_on_gpu(ctx, bytes) : copy_on_cpu(ctx, bytes);
 }
 
-/// How many bytes each array of a copy has that lies in the caches, and of one that does not.
+/// The bytes of each array of a copy that fits the caches, and of one that does not.
 struct copy_sizes {
   std::int64_t in_cache, in_memory;
 };
@@ -105,7 +105,7 @@ class calibration {
     if (options_.progress) options_.progress(std::min(1.0, elapsed() / options_.max_seconds), now);
   }
 
-  /// The least of up to 15 samples, the first of which warms up.
+  /// The minimum of up to 15 samples, the first of which warms up.
   double min_seconds(const std::function<void(cuda_stream)>& work, std::int64_t count) {
     const std::array alone{tuning::contestant{"", work}};
     const auto watch = tuning::stopwatches_of(ctx_)(alone);
@@ -120,7 +120,7 @@ class calibration {
 
   double bandwidth(std::int64_t bytes) {
     const copy one = copy_of(ctx_, bytes);
-    // Threads that share a core with others wait for each other after every copy: there fewer have to do.
+    // Threads that share a core with others wait for each other after every copy: there fewer threads are used.
     const std::int64_t most = ctx_.kind() == backend::cuda ? 256 : 16;
     const std::int64_t count = std::clamp<std::int64_t>(repeated_bytes / one.bytes, 1, most);
     return 2.0 * static_cast<double>(one.bytes) / min_seconds(one.once, count);

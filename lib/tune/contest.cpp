@@ -9,7 +9,7 @@
 namespace bcsc::tuning {
 namespace {
 
-/// What one alone takes that is long enough to be a sample as it is.
+/// A product that takes at least this long is a sample by itself.
 constexpr double long_seconds = 1e-2;
 constexpr std::int64_t max_products = 64;
 /// A contestant that is this far behind the fastest after two samples drops out.
@@ -21,7 +21,7 @@ double run_products(stopwatch& watch, std::size_t i, std::int64_t count, contest
   return watch.seconds(i, count);
 }
 
-/// One product roughly, after another that fills caches; if it is long, one alone.
+/// A rough time of one product, after another that warms the caches; a long one runs once.
 void estimate(stopwatch& watch, std::size_t i, contest_result& s) {
   s.estimate = run_products(watch, i, 1, s);
   if (s.estimate >= long_seconds) {
@@ -51,7 +51,7 @@ class race {
     }
     drop_slow(0);
     for (int round = 0; round < rules_.max_rounds && (round == 0 || alive_.size() > 1); ++round) {
-      // There and back, so that a clock that drifts favours nobody.
+      // Forwards and backwards in turn, so that a drifting clock favours no contestant.
       std::vector<std::size_t> order = alive_;
       if (round % 2 == 1) std::ranges::reverse(order);
       for (const std::size_t i : order) {
@@ -99,7 +99,7 @@ class race {
     const double products = std::isinf(fastest_) ? 0 : static_cast<double>(rules_.budget_products) * fastest_;
     return std::max(rules_.budget_seconds, products);
   }
-  /// Of the time that has passed, what products that nothing disturbs would have taken.
+  /// The part of the elapsed time that undisturbed products would have taken.
   double charged() const {
     if (rules_.patience <= 1) return watch_.elapsed();
     double seconds = 0;

@@ -15,7 +15,7 @@ struct contest_rules {
   double budget_seconds = 5e-3;  ///< no sample begins later,
   /// unless fewer than as many products of the fastest would have taken.
   std::int64_t budget_products = 30;
-  /// How many times longer it may take where products are disturbed: what a product takes beyond the least time seen of
+  /// How many times longer it may take where products are disturbed: what a product takes beyond the shortest time of
   /// its kernel is not charged.
   double patience = 1;
   double sample_seconds = 1e-4;  ///< a sample is as many products as take this long, 64 at the most
@@ -31,7 +31,7 @@ struct contest_result {
 
   /// The median of the samples, else the estimate.
   double seconds() const;
-  /// The least of all of them: who drops out goes by that, since what disturbs a sample makes it longer.
+  /// The smallest of all of them, which decides who drops out: disturbances only lengthen samples.
   double min_seconds() const;
 };
 
@@ -39,11 +39,11 @@ struct contest_result {
 std::vector<contest_result> contest(stopwatch& watch, std::size_t num, const contest_rules& rules,
                                     const std::function<void(double)>& advanced = {});
 
-/// Of the only contestant: the median of as many samples.
+/// The median of `num_samples` samples of a single contestant.
 double seconds_of_samples(stopwatch& watch, int num_samples);
 
-/// Who has won, among those that did not drop out: the least median, but the first holds against what is less than half
-/// a percent faster, which is noise.
+/// The winner among those that did not drop out: the smallest median, but the first is kept against any that is less
+/// than half a percent faster, which is noise.
 std::size_t winner_of(const std::vector<contest_result>& all);
 
 }  // namespace bcsc::tuning

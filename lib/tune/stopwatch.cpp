@@ -19,7 +19,7 @@ class cpu_stopwatch final : public stopwatch {
   explicit cpu_stopwatch(std::span<const contestant> all) : all_(all) {}
 
   double seconds(std::size_t which, std::int64_t count) override {
-    // One alone warms up by itself: it is how the first, rough time is taken.
+    // A single product is timed without a warm-up: that is the first, rough time.
     if (count > 1) all_[which].product(nullptr);
     const auto begin = clock::now();
     for (std::int64_t i = 0; i < count; ++i) all_[which].product(nullptr);
@@ -38,7 +38,7 @@ class gpu_stopwatch final : public stopwatch {
 
   double seconds(std::size_t which, std::int64_t count) override {
     recording& recorded = recorded_as(which, count);
-    // A long one hardly feels what ran before it, nor how late the host is.
+    // A long one is hardly affected by what ran before it, or by a late host.
     constexpr double long_seconds = 1e-3;
     recorded.seconds = replayer_.seconds(recorded.number, recorded.seconds < long_seconds);
     return recorded.seconds / static_cast<double>(count);

@@ -12,7 +12,7 @@
 
 namespace bcsc::tuning {
 
-/// Times products that compete with each other. Tests bring one whose time they make.
+/// Times products that compete with each other. Tests supply one with a scripted clock.
 class stopwatch {
  public:
   virtual ~stopwatch() = default;
@@ -21,16 +21,16 @@ class stopwatch {
 
   /// Seconds of one product of `contestant`, the mean of `count` back to back.
   virtual double seconds(std::size_t contestant, std::int64_t count) = 0;
-  /// Seconds since it was made, but for setup_seconds().
+  /// Seconds since construction, without setup_seconds().
   virtual double elapsed() const = 0;
-  /// Of these, what came before a contestant's products could be timed at all.
+  /// Seconds spent before a contestant's products could be timed.
   virtual double setup_seconds() const { return 0; }
 
  protected:
   stopwatch() = default;
 };
 
-/// Who competes: a name, and what enqueues one product on a stream.
+/// A contestant: a name, and a function that enqueues one product on a stream.
 struct contestant {
   std::string name;
   std::function<void(cuda_stream)> product;

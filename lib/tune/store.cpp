@@ -43,14 +43,14 @@ class open_file {
   open_file& operator=(const open_file&) = delete;
 
   int number() const { return number_; }
-  /// Says what closing it says: some file systems tell only then that there is no room.
+  /// Reports the result of closing it: some file systems report a full disk only then.
   bool close() { return ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;
 };
 
-/// Nothing where there is no file.
+/// Empty where there is no file.
 std::string contents_of(const fs::path& path) {
   const open_file file(path, O_RDONLY | O_NONBLOCK);
   if (file.number() < 0) {

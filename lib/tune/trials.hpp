@@ -187,7 +187,7 @@ class trials {
     return places;
   }
 
-  /// `share` of what there is for timing.
+  /// `share`: of the budget for timing.
   contest_rules budget(double share) const {
     const bool searches = options_.effort == effort::search;
     contest_rules rules;
@@ -195,7 +195,7 @@ class trials {
     rules.budget_products =
         options_.budget_seconds > 0 ? 0 : static_cast<std::int64_t>(share * (searches ? 300.0 : 30.0));
     rules.num_finalists = max_checked;
-    // On a CPU one product that loses its core for a moment would else use up what is there for all.
+    // On a CPU one product that briefly loses its core would otherwise use up the budget of all.
     if (options_.budget_seconds <= 0 && ctx_.kind() == backend::cpu) rules.patience = 4;
     return rules;
   }

@@ -34,7 +34,7 @@ std::string file_named(const std::string& name) {
   return {};
 }
 
-/// Of each key the last, in the order they were written in.
+/// The last entry of each key, in the order of writing.
 std::vector<cache_entry> newest(std::vector<cache_entry> entries) {
   std::map<std::string_view, std::size_t> last;
   for (std::size_t i = 0; i < entries.size(); ++i) last[entries[i].key] = i;

@@ -11,7 +11,7 @@
 
 namespace bcsc::tuning {
 
-/// Runs what uses a cache: whatever is wrong with it is a line of the log, and no more.
+/// Runs what uses a cache: its faults are reported in the log, and nowhere else.
 template <class Use>
 void use_cache(const context& ctx, Use use) {
   try {

@@ -27,7 +27,7 @@ bool is_scattered(const csr_view<T, I>& a) {
   const std::int64_t nnz = a.nnz();
   if (nnz == 0) return false;
   const std::int64_t pieces = std::clamp<std::int64_t>(nnz / piece, 1, max_pieces);
-  // When a column was last used, on a clock that goes on from piece to piece; at first long ago.
+  // When a column was last used, by a clock that continues from piece to piece; initially long ago.
   std::vector<std::int64_t> used(static_cast<std::size_t>(a.cols), -window - 1);
   const auto is_recent = [&](std::int64_t column, std::int64_t now) {
     return column >= 0 && column < a.cols && now - used[static_cast<std::size_t>(column)] <= window;

@@ -11,8 +11,8 @@
 /// What the device does to CSR to make it dense (dense_steps.cu starts it).
 namespace bcsc::forms::steps {
 
-/// Word `k` of the mask and the values that it tells of, zeros and the padding of the row's end among them: each is
-/// written once, by one thread, so that neither has to be cleared first.
+/// Word `k` of the mask and its values, zeros and the padding at the row's end included: each is written once, by one
+/// thread, so that neither has to be cleared first.
 template <class Value>
 struct dense_word_body {
   dense_job job;

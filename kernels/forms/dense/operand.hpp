@@ -7,10 +7,10 @@
 
 namespace bcsc::kernels {
 
-/// Entries that a word of the mask tells of.
+/// Entries per word of the mask.
 inline constexpr std::int64_t dense_mask_bits = 32;
 
-/// A with its zeros, and which of its entries are stored: what is not finite in B meets those alone.
+/// A with its zeros, and which of its entries are stored: non-finite values of B are multiplied by those alone.
 template <class T>
 struct dense_operand {
   std::int64_t rows, cols;

@@ -66,7 +66,7 @@ stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how) {
   }
 }
 
-// As a stream of rows has it: row blocks of one row, whose non-empty columns are the entries.
+// As in a row stream: row blocks of one row, whose non-empty columns are the entries.
 template <class T>
 stored_facts stored_dense<T>::facts() const {
   return {nnz, static_cast<std::int64_t>(values.bytes() + mask.bytes()), rows};

@@ -19,7 +19,7 @@ struct stored_dense {
   core::device_buffer<std::uint32_t> mask;
 
   stored_facts facts() const;
-  /// Sums that are looked at before they are added to C, and what a library may split a product in.
+  /// Sums that are checked before they are added to C, and workspace in which the library may split a product.
   partial_sums partials() const;
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };

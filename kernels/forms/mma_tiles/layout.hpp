@@ -3,18 +3,18 @@
 #include <cstdint>
 
 /// MMA tiles: the form of A that the tensor cores multiply. It is made once (kernels/forms/mma_tiles/mma_tiles.hpp) and
-/// read by the kernels (kernels/forms/mma_tiles/operand.hpp); what both have to know is here.
+/// read by the kernels (kernels/forms/mma_tiles/operand.hpp); what both share is here.
 ///
 /// Row blocks of up to 128 consecutive rows; in each, the non-empty columns in groups of 8, best ordered by which of
 /// the block's 8-row parts they reach. A group has its 8 column numbers and, for each 8-row part that one of them
-/// reaches, a tile: 8 x 8 values, row-major, the zeros among them. So a row of B is fetched once for up to 128 rows of
-/// A, while only the zeros of 8 x 8 tiles are multiplied.
+/// reaches, a tile: 8 x 8 values, row-major, zeros included. So a row of B is fetched once for up to 128 rows of A,
+/// while only the zeros of 8 x 8 tiles are multiplied.
 ///
 /// The last group of a row block is padded with its last column and zeros in the tiles: B is then read where the block
 /// reads it anyway, and no kernel has to test.
 ///
-/// Each tile has a mask of 64 bits that tells its entries, zeros among them, from the zeros between them: what is not
-/// finite in B is multiplied by entries alone (kernels/cuda/mma.cuh).
+/// Each tile has a mask of 64 bits that distinguishes stored entries, explicit zeros included, from padding: non-finite
+/// values of B are multiplied by stored entries alone (kernels/cuda/mma.cuh).
 namespace bcsc::forms {
 
 inline constexpr int mma_tile_rows = 8;     ///< of a tile
@@ -22,7 +22,7 @@ inline constexpr int mma_tile_columns = 8;  ///< of a group
 inline constexpr int mma_tile_values = mma_tile_rows * mma_tile_columns;
 inline constexpr int max_mma_tile_parts = 16;  ///< 8-row parts of a row block
 
-/// Behind the groups' tiles lies one more, which may be read for a part without a tile.
+/// One more tile follows the groups' tiles; it may be read for a part without a tile.
 inline constexpr int spare_tiles = 1;
 
 /// A group of columns: which parts it has a tile for (bit p: rows 8p .. 8p + 7 of the row block); the tiles follow each

@@ -35,8 +35,9 @@ struct mma_tiles_matrix {
 
 struct mma_tiles_options {
   std::int64_t max_groups = 0;  ///< a row block of more groups than this is split into even pieces; 0: none is
-  /// Columns that reach the same parts of their row block stand together, which makes the fewest tiles. Else they stand
-  /// as in `a`: row blocks that are multiplied side by side then meet the same rows of B at about the same time.
+  /// Columns that reach the same parts of their row block are adjacent, which makes the fewest tiles. Otherwise they
+  /// keep the order of `a`: row blocks that are multiplied concurrently then read the same rows of B at about the same
+  /// time.
   bool by_parts = true;
 };
 
@@ -61,19 +62,19 @@ constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num
   return most > fewest ? most : fewest;
 }
 
-/// The row blocks are those of `a`, of at most 128 rows; height is the least of 8, 16, ..., 128 that holds m_block.
+/// The row blocks are those of `a`, of at most 128 rows; height is the smallest of 8, 16, ..., 128 that holds m_block.
 /// Parallel; the result does not depend on the threads. Throws error{invalid_argument | size_overflow | out_of_memory |
-/// wrong_memory_space}. `a` is believed to hold its format's invariants.
+/// wrong_memory_space}. `a` is assumed to hold its format's invariants.
 template <number T, index I>
 mma_tiles_matrix<T> to_mma_tiles(const compact_bcsc_view<T, I>& a, const mma_tiles_options& options = {});
 
-/// The least of 8, 16, 32, 64 and 128 that holds m_block.
+/// The smallest of 8, 16, 32, 64 and 128 that holds m_block.
 constexpr std::int64_t height_of_mma_tiles(std::int64_t m_block) {
   std::int64_t height = mma_tile_rows;
   while (height < m_block) height *= 2;
   return height;
 }
-/// Throws error{invalid_argument | size_overflow} for what no MMA tiles can be made of.
+/// Throws error{invalid_argument | size_overflow} for a matrix that MMA tiles cannot hold.
 void check_mma_tiles(std::int64_t rows, std::int64_t cols, std::int64_t m_block, const mma_tiles_options& options);
 
 /// MMA tiles on a GPU.

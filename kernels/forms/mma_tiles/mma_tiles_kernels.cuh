@@ -8,12 +8,12 @@
 #include "kernels/forms/mma_tiles/layout.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
 
-/// What the device does to compact BCSC to make it MMA tiles (mma_tiles_device.cu puts it together).
+/// The kernels that make MMA tiles from compact BCSC (mma_tiles_steps.cu starts them).
 ///
-/// Each column learns which 8-row parts of its row block it reaches; a stable sort by (row block, place of those parts
-/// in the Gray code) puts the columns in order. Eight of them are a group, whose parts say how many tiles it has. A
-/// warp fills a group's tiles in shared memory, zeros and all, and writes them as one stretch. A is read once, the
-/// MMA tiles are written once.
+/// For each column the 8-row parts of its row block that it reaches are found; a stable sort by (row block, position of
+/// those parts in the Gray code) orders the columns. Eight of them are a group, whose parts say how many tiles it has.
+/// A warp fills a group's tiles in shared memory, zeros included, and writes them contiguously. A is read once, the MMA
+/// tiles are written once.
 namespace bcsc::forms::steps {
 
 using converters::steps::count_while;
@@ -22,7 +22,7 @@ using converters::steps::segment_of;
 using converters::steps::small_at;
 using converters::steps::thread_number;
 
-/// Which place `parts` has in the reflected Gray code; kernels/forms/mma_tiles/mma_tiles.cpp says what for.
+/// The position of `parts` in the reflected Gray code; kernels/forms/mma_tiles/mma_tiles.cpp says why.
 __host__ __device__ inline unsigned gray_rank(unsigned parts) {
   parts ^= parts >> 8;
   parts ^= parts >> 4;
@@ -31,7 +31,7 @@ __host__ __device__ inline unsigned gray_rank(unsigned parts) {
 }
 static_assert(max_mma_tile_parts <= 16);
 
-/// How many entries column j has, for the sums that say where they begin.
+/// How many entries column j has, for the prefix sums that give where they begin.
 struct column_entries {
   const void* col_count;
   int index_bytes;

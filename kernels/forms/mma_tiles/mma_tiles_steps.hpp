@@ -27,12 +27,12 @@ struct mma_tiles_job {
   int value_bytes = 4;  ///< 2, 4 or 8
 };
 
-/// What lies before a row block: groups, and of the row blocks in several pieces the pieces and their number.
+/// Counts before a row block: groups; row blocks in several pieces, and their pieces.
 struct mma_tiles_place {
   std::uint32_t groups, slots, sums;
 };
 
-/// The columns of a group: so many, from there on in the order of the columns.
+/// The columns of a group: `count` of them, from number `first` on in the order of the columns.
 struct group_columns {
   std::int32_t first, count;
 };

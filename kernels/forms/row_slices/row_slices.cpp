@@ -64,7 +64,7 @@ class window_builder {
     std::int32_t column;
     T value;
   };
-  /// How the lanes at hand go together.
+  /// How the current lanes are combined.
   struct steps {
     std::vector<std::int32_t> diagonals;  ///< columns of lane 0, ascending
     std::int64_t num_gathers = 0;
@@ -129,7 +129,8 @@ class window_builder {
     return found;
   }
 
-  /// Calls visit(lane, entry, its diagonal, or as many as there are where it is on none); lane by lane, in their order.
+  /// Calls visit(lane, entry, diagonal), lane by lane, in their order; for an entry on none, `diagonal` is their
+  /// number.
   template <class Visit>
   void for_each_entry(const std::vector<std::int32_t>& diagonals, const Visit& visit) const {
     for (int lane = 0; lane < lanes; ++lane) {

@@ -8,17 +8,17 @@
 #include "bcsc/formats.hpp"
 #include "kernels/forms/row_slices/layout.hpp"
 
-/// CSR with rows side by side, for products with one column, where a row has nothing to fill a vector with: sliced ELL
-/// (Kreutzer et al., 2014, SELL-C-sigma), and beside it the diagonals of a slice, which need neither a column for each
-/// entry nor a gather.
+/// CSR with rows side by side, for products with one column, where one row cannot fill a vector: sliced ELL (Kreutzer
+/// et al., 2014, SELL-C-sigma), and beside it the diagonals of a slice, which need neither a column for each entry nor
+/// a gather.
 ///
 /// Neighbouring rows stay together where they have diagonals in common (meshes, stencils, bands) or are of equal
 /// length. The other rows of a window are sorted by length, so that the lanes of their slices end together. A long row
 /// is a slice by itself.
 namespace bcsc::forms {
 
-/// Rows among which those of a slice are found: near each other, for they read what is near each other of B, and few
-/// of all rows, so that threads seldom write to the same cache line of C.
+/// The window of rows from which slices are formed: near each other, since such rows read nearby rows of B, and few of
+/// all rows, so that threads seldom write to the same cache line of C.
 constexpr std::int64_t slice_window(std::int64_t rows) {
   return std::clamp<std::int64_t>(rows / 16 / 64 * 64, 256, 4096);
 }

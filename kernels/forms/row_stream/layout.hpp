@@ -8,7 +8,7 @@
 namespace bcsc::forms {
 
 /// Two neighbouring entries of a row: 16 bytes in fp32, one load; 24 in fp64, three loads of 8 bytes. Columns and
-/// values lie together, so that what a warp reads of a row is one stretch of memory. fp16 and bf16 come as fp32.
+/// values lie together, so that what a warp reads of a row is contiguous. fp16 and bf16 come as fp32.
 template <class T>
 struct alignas(sizeof(T) == 4 ? 16 : 8) entry_pair {
   std::int32_t col[2];

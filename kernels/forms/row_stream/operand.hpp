@@ -21,12 +21,12 @@ struct row_stream_operand {
   /// [num_pieces + 1], every row in one of them at least, those without entries at the end; the last names no piece,
   /// only the end of the one before it
   const forms::row_piece* pieces;
-  /// [pieces[num_pieces].first_pair + 1]: one more than there are, for a piece that begins at the end is looked at;
+  /// [pieces[num_pieces].first_pair + 1]: one more than there are, since a piece that begins at the end reads it;
   /// padding has column 0, value 0
   const forms::entry_pair<S>* pairs;
   const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
-  /// [num_partials][partials_ld(n)], aligned to 16 bytes: nothing has to lie there before the product, nothing of it
-  /// is read after; null if num_heavy = 0
+  /// [num_partials][partials_ld(n)], aligned to 16 bytes: need not be initialised, and is not read after the product;
+  /// null if num_heavy = 0
   S* workspace;
 };
 
@@ -41,7 +41,7 @@ constexpr std::int64_t partials_ld(std::int64_t n) {
   return (n + partials_grain<S> - 1) / partials_grain<S> * partials_grain<S>;
 }
 
-/// The operand that a stream is, on the host (for the emulated GPU) or the device.
+/// A stream as an operand, on the host (for the emulated GPU) or the device.
 template <class S, class Stream>
 row_stream_operand<S> operand_of(const Stream& stream, S* workspace) {
   return {.rows = stream.rows,
@@ -55,9 +55,9 @@ row_stream_operand<S> operand_of(const Stream& stream, S* workspace) {
           .workspace = workspace};
 }
 
-/// Pieces that a team takes one after the other, `most` at most, where `rounds` thread blocks would take one each: so
-/// many that a few thread blocks remain for each of the `places` that a GPU holds at once, since longer ones would
-/// leave the end uneven.
+/// How many pieces a team takes one after the other, at most `most`, where `rounds` thread blocks would take one each:
+/// as many as leave a few thread blocks for each of the `places` resident on the GPU at once; longer ones would
+/// unbalance the end.
 constexpr std::int64_t depth_for(std::int64_t rounds, std::int64_t places, std::int64_t most) {
   constexpr std::int64_t blocks_each = 4;
   return std::clamp<std::int64_t>(rounds / (blocks_each * std::max<std::int64_t>(1, places)), 1, most);

@@ -74,7 +74,7 @@ constexpr row_stream_options cut_for(std::int64_t rows, std::int64_t nnz, std::i
 template <number T, index I>
 row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream_options& options = {});
 
-/// Throws error{invalid_argument | size_overflow} for what no stream can be made of.
+/// Throws error{invalid_argument | size_overflow} for a matrix that no stream can hold.
 void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_options& options);
 
 /// A stream on a GPU; device_compact.hpp says the same of its matrices.

@@ -9,13 +9,13 @@
 #include "converters/formats/device_grid.cuh"
 #include "kernels/forms/row_stream/layout.hpp"
 
-/// What the device does to CSR to make it a stream of row pieces (row_stream_device.cu puts it together).
+/// The kernels that make a stream of row pieces from CSR (row_stream_steps.cu starts them).
 ///
 /// Row order: each row gets a key, 0 for heavy rows, then the classes of length, longest first; a stable sort does the
-/// rest. Sums of pairs and of heavy rows' pieces in that order say where each begins. Entries: a thread block owns the
-/// next `tile` pairs of the stream, whatever pieces they belong to, so that neither long rows nor short ones leave
-/// threads idle; each thread finds its pair's piece by a search among those of the tile, in shared memory. A is read
-/// once, the pairs are written once.
+/// rest. Prefix sums of pairs and of heavy rows' pieces in that order give where each begins. Entries: a thread block
+/// owns the next `tile` pairs of the stream, whatever pieces they belong to, so that neither long rows nor short ones
+/// leave threads idle; each thread finds its pair's piece by a search among those of the tile, in shared memory. A is
+/// read once, the pairs are written once.
 namespace bcsc::forms::steps {
 
 using converters::steps::count_while;

@@ -41,7 +41,7 @@ ordered_rows order_rows(int device, const row_stream_job& job) {
   ordered_rows out;
   out.rows = core::device_buffer<std::int32_t>(device, 2 * rows);
   out.begin = core::device_buffer<std::uint64_t>(device, rows + 2);
-  // The number of heavy rows comes behind the sums: all that the host has to know lies together.
+  // The number of heavy rows follows the sums, so that one copy brings the host all it needs.
   auto* const num_heavy = reinterpret_cast<unsigned long long*>(out.begin.data()) + rows + 1;
   core::gpu::fill_zero(num_heavy, sizeof *num_heavy);
   if (rows > 0) {
