@@ -111,7 +111,7 @@ def arrow(_, rows, width, half_width):
 
 
 def bordered_blocks(rng, blocks, size, border, degree):
-    """Square blocks along the diagonal, and a border that links them: `degree` entries a row in each."""
+    """Square blocks along the diagonal, and a border that links them: `degree` entries per row in each."""
     inner = blocks * size
     i = every_row(inner, degree)
     j = i // size * size + rng.randint(size, size=len(i))

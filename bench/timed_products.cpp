@@ -21,7 +21,7 @@
 ///
 ///     plan TYPE N LAYOUT COMPUTE   fp32|fp64|fp16|bf16, row|col (of B and C), full|tf32; answers "ready KERNEL HASH",
 ///                                  HASH being that of the bits of C's first 16 MiB
-///     time                         one sample; answers with microseconds a product
+///     time                         one sample; answers with microseconds per product
 namespace {
 
 using namespace bcsc;

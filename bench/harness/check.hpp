@@ -36,7 +36,7 @@ struct accuracy {
 template <number T>
 class expectation {
  public:
-  /// A and B on the host. O(nnz * cols), parallel; holds 24 (fp64) or 12 (the others) bytes an entry.
+  /// A and B on the host. O(nnz * cols), parallel; holds 24 (fp64) or 12 (the others) bytes per entry.
   expectation(const csr_view<T, std::int32_t>& a, dense_view<const T> b);
 
   /// Compares every entry of `c` (rows x cols, on the host, any layout and leading dimension), which may err by

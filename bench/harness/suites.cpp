@@ -32,7 +32,7 @@ constexpr suite_matrix dnn_matrices[] = {
 constexpr std::int64_t dnn_cols[] = {32, 64, 128, 256, 512, 1024, 2048}, dnn_quick_cols[] = {32, 128};
 
 /// The first four are those that the thesis names; it shows more without naming them, for which the others are here.
-/// Rows and non-zeros a row are those of the matrix, as the collection publishes them, to a few per cent.
+/// Rows and non-zeros per row are those of the matrix, as the collection publishes them, to a few per cent.
 constexpr suite_matrix iterative_matrices[] = {
     {"offshore", "electromagnetics", "blocks:259789,1,1,8,seed=1"},
     {"SiO", "quantum chemistry", "blocks:33401,1,1,19,seed=1"},

@@ -73,7 +73,7 @@ compact_bcsc_matrix<T, I> download(const device_compact<T, I>& a);
 /// Method: the entries of a row block lie together in CSR, so each block is sorted by itself, in shared memory, as keys
 /// (column, row) of 32 bits; blocks too heavy for that are sorted together in global memory. Reads A once, writes the
 /// result once, and the non-empty columns twice, because their number is known only at the end. Temporary memory: 5 or
-/// 6 bytes a non-zero; about 40 more for the non-zeros of blocks above 16384.
+/// 6 bytes per non-zero; about 40 more for the non-zeros of blocks above 16384.
 /// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <element T, index I>
 device_compact<T, I> to_compact_on_device(int device, const csr_view<T, I>& a, std::int64_t m_block,

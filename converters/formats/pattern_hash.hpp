@@ -37,7 +37,7 @@ struct pattern_hash {
   }
 };
 
-/// What is hashed: the shape, then the index arrays of CSR, one after the other, two numbers a word. They lie on the
+/// What is hashed: the shape, then the index arrays of CSR, one after the other, two numbers per word. They lie on the
 /// host or on a device.
 template <index I>
 struct csr_pattern {

@@ -20,7 +20,7 @@ struct advise_options {
   /// The cost of re-reading a byte of B from the cache, relative to a byte from memory: caches are faster, not free. 0
   /// .. 1.
   double cache_cost = 0.25;
-  bool narrow_columns = true;  ///< two bytes a column where there are at most 65536, as in plans on a GPU
+  bool narrow_columns = true;  ///< two bytes per column where there are at most 65536, as in plans on a GPU
   std::span<const std::int64_t> m_blocks = {};  ///< 1 .. 65536 each; empty: 1, 4, 8, 16, 32, 64, 128, 256
   bool try_orders = true;  ///< also try order_rows_by_similarity and boundaries on the matrix; else only count
 };

@@ -345,7 +345,7 @@ typedef struct bcsc_chebyshev_options {
 
 typedef struct bcsc_amg_options {
   size_t size;
-  int64_t block; /* unknowns a node; 0: 1, with coordinates `dimensions` */
+  int64_t block; /* unknowns per node; 0: 1, with coordinates `dimensions` */
   /* What A maps to nearly 0, on the host: either the rigid-body modes of nodes in these places, row-major, rows /
      dimensions x dimensions, or the columns of near_nullspace, row-major, rows x num_near_nullspace. Null both: a
      constant for each unknown of a node. */

@@ -138,7 +138,7 @@ cg_result solve_cg(const linear_operator<T>& a, const std::type_identity_t<linea
 }
 
 /// Conjugate gradients for a symmetric positive definite A and k right-hand sides at once: each column has its own
-/// scalars, all columns share one SpMM an iteration. A converged column is no longer updated.
+/// scalars, all columns share one SpMM per iteration. A converged column is no longer updated.
 /// B, X: A.rows x k, on the host (staged) or, with a CUDA context, on the device; any layout.
 /// b = 0 gives x = 0. Throws error{size_mismatch | invalid_argument | ...} for bad input, not for lack of convergence.
 /// Source: Hestenes and Stiefel 1952; true-residual restart as in van der Vorst and Ye 2000.

@@ -24,7 +24,8 @@
 ///   is correct but slow: the 32 additions of a warp hit 32 sectors.
 /// - Loads: the first piece while the previous kernel still ends; the next piece behind the entries of the current one;
 ///   `unroll` entries of a group at once.
-/// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A and 8 t a piece; B once;
+/// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes per value: (4 + s) t an entry of A and 8 t a piece; B
+/// once;
 ///   N s an entry through L2 to C; C written once before, and once from L2 as far as it stays there.
 /// - Preconditions: those of product_args with C of a.cols x n and B of a.rows x n, and of row_stream_operand, whose
 ///   workspace is not used. Not deterministic: the additions to an element of C come in any order. The error bound

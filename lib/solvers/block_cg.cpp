@@ -16,7 +16,7 @@ namespace {
 template <value T>
 constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// Of a vector's squared length: if the others leave less than this, it is rounding.
+/// Of a vector's squared length: if the others leave less than this share, it is rounding.
 template <value T>
 constexpr double dependent = std::max(1e-13, 256 * epsilon<T> * epsilon<T>);
 /// A pivot below this leaves vectors that are not orthogonal enough: they are made so once more.

@@ -437,7 +437,7 @@ TEST(cost_terms, of_a_config_that_tells_how_it_takes_pieces_hold_what_is_left_em
 }
 
 TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {
-  // A band of 33 entries a row: blocks of h rows read h + 32 rows of B.
+  // A band of 33 entries per row: blocks of h rows read h + 32 rows of B.
   plan::product_shape band{.rows = 10000, .inner = 10000, .nnz = 330000, .cols = 64};
   for (const std::int64_t height : {1, 2, 4, 8, 16, 32, 64}) {
     band.read_by_height.push_back({height, (height + 32) * band.rows / height});

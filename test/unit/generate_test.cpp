@@ -219,8 +219,8 @@ TEST(elasticity, knows_where_its_nodes_are) {
   EXPECT_THROW((void)generate::node_coordinates("elasticity:4,3"), bcsc::error);
 }
 
-/// The energy of `dof` unknowns a node, by the 2x2x2 Gauss rule: that of the summed displacements, in Lamé's form, and
-/// for two bodies each one's own resistance.
+/// The energy of `dof` unknowns per node, by the 2x2x2 Gauss rule: that of the summed displacements, in Lamé's form,
+/// and for two bodies each one's own resistance.
 Eigen::MatrixXd gauss_element_of(int dof) {
   const double lambda = 3.0 * 5 / 26, mu = 2.0 * 5 / 26;
   Eigen::MatrixXd k = Eigen::MatrixXd::Zero(8 * dof, 8 * dof);

@@ -114,7 +114,7 @@ device_mma_tiles<T> upload(int device, const mma_tiles_matrix<T>& a) {
 ///
 /// Method: a stable radix sort of the columns by row block and the parts that they reach, sums of groups and tiles,
 /// then a warp for each group. Reads A once, writes the MMA tiles once, and waits twice for sizes. Temporary memory: 6
-/// bytes a column; 28 more, and what the sort takes, where row blocks have more than 8 rows. Throws
+/// bytes per column; 28 more, and what the sort takes, where row blocks have more than 8 rows. Throws
 /// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <number T>
 device_mma_tiles<T> to_mma_tiles_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
