@@ -29,7 +29,7 @@
 
 /// What an iteration of conjugate gradients takes, fp64, no preconditioner: solve_cg() with one and with several
 /// right-hand sides, beside cuSPARSE and cuBLAS in CUDA graphs, or Eigen. Iterations are counted, not solves: the time
-/// of a longer run less that of a shorter one, over the iterations between them, so that set-up counts for nobody.
+/// of a longer run less that of a shorter one, over the iterations between them, so that set-up counts for neither.
 namespace {
 
 using namespace bcsc;
@@ -147,7 +147,7 @@ rival on_cpu(bench::place& here, const csr_view<double, std::int32_t>& a, const 
 }
 #endif
 
-/// Nobody, where the library is not in this build.
+/// None where the library is not in this build.
 std::optional<rival> rival_on(bench::place& here, const bench::placed_csr<double>& a, const own_solver& ours,
                               const options& wanted) {
 #if BCSC_BENCH_WITH_CUSPARSE

@@ -96,7 +96,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// Up to five names that somebody who wrote `name` may have meant.
+/// Up to five names that `name` may have been meant to be.
 std::string alike(std::string_view name) {
   constexpr std::size_t longest_name = 100, most = 5, far = 3;
   if (name.size() > longest_name) return {};

@@ -158,7 +158,7 @@ file_lock::file_lock(const fs::path& path, const std::function<void()>& idle)
     : path_(path), file_(take_lock(path, idle)) {}
 
 file_lock::~file_lock() {
-  // Removed while it is held: whoever waits for it will notice.
+  // Removed while it is held: a process that waits for it will notice.
   std::error_code ignored;
   fs::remove(path_, ignored);
 }

@@ -13,7 +13,7 @@
 ///   .sha256    what sha256sum prints, written at the first fetch
 ///   .part      the bytes of an unfinished download
 ///   .resume    what the server said about them
-///   .lock      held by the process that downloads; gone when nobody does
+/// .lock held by the process that downloads; absent otherwise
 namespace bcsc::suitesparse {
 
 /// What is known about a partial download. Written before its first byte, so that it never describes other bytes.

@@ -41,7 +41,7 @@ class stage {
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   /// `bytes` of memory of the stage, readable by the host until the next fetch. Waits for what was started.
   virtual const void* fetch(const void* from, std::int64_t bytes) = 0;
-  /// Makes every value a NaN, fp32 and fp64 alike, so that an element nobody wrote is found.
+  /// Makes every value a NaN, fp32 and fp64 alike, so that an element that was never written is found.
   virtual void poison(void* to, std::int64_t bytes) = 0;
   /// Waits for what was started; throws error{cuda_error} if it failed.
   virtual void wait() = 0;

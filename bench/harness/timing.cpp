@@ -204,7 +204,7 @@ double quick_seconds(stage& where, const launch& work, double best_so_far, doubl
   where.seconds(work, 1);
   double best = where.seconds(work, 1);
   const auto is_slow = [&] { return best > give_up * best_so_far; };
-  // A single run is now and then several times too long, when the host is late in starting it.
+  // A single run is occasionally several times too long, when the host is late in starting it.
   if (is_slow()) best = std::min(best, where.seconds(work, 1));
   if (is_slow()) return best;
   // Short work is repeated, or launch overhead and the clock's resolution would decide.

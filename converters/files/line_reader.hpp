@@ -36,7 +36,7 @@ class line_reader {
   /// Whether that line was ended by the end of the content rather than by LF.
   bool unterminated() const { return unterminated_; }
   bool cut() const { return cut_; }
-  /// What has been read from the source but not returned. Whoever takes it must not call next() again.
+  /// What has been read from the source but not returned. After taking it, next() must not be called again.
   std::string_view rest() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
  private:

@@ -71,7 +71,7 @@ std::int64_t count_where(int device, std::int64_t n, Predicate holds, const char
 }
 
 /// CUB and Thrust check the runtime's last error after their launches, and would take an earlier one for theirs. An
-/// error that makes the device unusable stays all the same.
+/// error that makes the device unusable stays nevertheless.
 inline void forget_earlier_error() { (void)cudaGetLastError(); }
 
 /// Runs a CUB algorithm twice: the first call only asks for the size of its temporary memory.

@@ -29,7 +29,7 @@ struct row_range {
 /// Whether the stored triangle is the lower one. Refuses entries in both triangles, and a non-zero skew diagonal.
 template <element T, index I>
 bool is_lower(const csr_view<T, I>& a, symmetry_kind kind) {
-  // Columns ascend: a row's first entry tells of the lower triangle, its last of the upper one.
+  // Columns ascend: a row's first entry decides for the lower triangle, its last for the upper one.
   const auto below = [&](std::int64_t i) {
     return !row_range(a, i).empty() && a.col_ind[at(row_range(a, i).first)] < i;
   };

@@ -52,11 +52,11 @@ struct expert_plan_options {
   std::string kernel = {};   ///< force a kernel by name, or an algorithm ("tiled"); empty: the plan chooses
   std::int64_t m_block = 0;  ///< force the height of the row blocks; 0: the plan chooses
   row_blocks boundaries = row_blocks::uniform;
-  /// Store the rows in the order that order_rows_by_similarity finds, unless that does not improve the reuse; C comes
-  /// out in A's order all the same. Found on the host, and kept by update_values.
+  /// Store the rows in the order that order_rows_by_similarity finds, unless that does not improve the reuse; C still
+  /// comes out in A's order. Found on the host, and kept by update_values.
   bool reorder_rows = false;
   /// How a column-major B is read. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are
-  /// none on the CPU or for 64-bit indices; transposed() packs. The workspace has room for a packed B all the same.
+  /// none on the CPU or for 64-bit indices; transposed() packs. The workspace still has room for a packed B.
   col_major_b reading = col_major_b::as_predicted;
 };
 
@@ -222,7 +222,7 @@ class spmm_plan {
   /// of run() in progress (on the CPU: for their products), and calls that begin meanwhile wait for it. On a GPU it
   /// waits for all work submitted to the device before, since only then can the old values be freed; it must not be
   /// called while a stream of the device is being captured. A captured graph holds the arrays that were the plan's when
-  /// it was captured: replayed after this it reads freed memory, so capture it anew. Plans from sharing() and
+  /// it was captured: replayed after this it reads freed memory, so capture it again. Plans from sharing() and
   /// transposed() keep the old values until they are given new ones themselves. Throws error{pattern_mismatch}, which
   /// leaves the old values, and what the constructor throws.
   void update_values(const csr_view<T, std::int32_t>& a);

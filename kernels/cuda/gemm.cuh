@@ -20,7 +20,7 @@
 ///   there is replaced. Otherwise it writes A * B into the workspace, as sums, and alpha, beta and the former C come in
 ///   with the look.
 /// - A value that is not finite is multiplied once more, from the stored entries alone and in their order: zeros that
-///   nobody stored have met what is not finite in B. Where it came from stored entries, or from a sum past the type's
+///   are not stored have met non-finite values of B. Where it came from stored entries, or from a sum past the type's
 ///   range, the second product is not finite either.
 /// - Loads: everything after the kernel before has ended. B and A are read only where a sum is not finite.
 /// - Bytes, s a value: the library's; C read once if beta is 0 and written where it is replaced; otherwise the sums

@@ -7,7 +7,7 @@
 
 /// Naive SpMM over BCSC.
 ///
-/// Who owns what: a thread block owns a tile of C of m_tile rows x `threads` columns; each thread owns one column of it
+/// Ownership: a thread block owns a tile of C of m_tile rows x `threads` columns; each thread owns one column of it
 ///   and walks all non-zeros of the row block in series. No thread needs another: there is no barrier.
 /// What is loaded when: for each non-empty column its element of B, once, coalesced over the threads; for each non-zero
 ///   its row and value, the same for all threads (one broadcast load). The sums lie in shared memory, sums[m][thread]:

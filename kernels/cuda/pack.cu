@@ -5,11 +5,11 @@
 
 /// Column-major to row-major, and back.
 ///
-/// Who owns what: a warp owns tiles of 32 rows and as many columns as 32 to 64 bytes of a row hold (4 where it has no
+/// Ownership: a warp owns tiles of 32 rows and as many columns as 32 to 64 bytes of a row hold (4 where it has no
 ///   more). The warps of a thread block stand side by side along a row, as far as it goes, and the thread blocks follow
 ///   each other along rows, too: what a row has of a line of 128 bytes is touched at about the same time.
 /// What is loaded when: a whole tile is asked for, a value of each of its columns a thread, before the first goes to
-///   shared memory that is the warp's own, so that nobody waits for another warp; then written the other way round.
+///   shared memory that is the warp's own, so that no warp waits for another; then written the other way round.
 ///   Along the columns a warp touches 32 neighbours; along the rows whole sectors of 32 bytes. Wider tiles, and those
 ///   that a thread block shares, were slower (docs/history, 35).
 /// Bytes moved: rows * cols values read once, and written once; row-major also the zeros behind them.

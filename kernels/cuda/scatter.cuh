@@ -13,9 +13,9 @@
 
 /// C = alpha * A' * B + beta * C from the row stream of A: B has a row for each row of A, C one for each column of A.
 ///
-/// - Ownership: nobody owns any of C. A *team* of groups x lanes threads of one warp takes a piece of a row m of A: its
-///   lanes hold alpha * B[m, :] in registers, `items` columns each; its groups take the piece's entries (k, a) in turn,
-///   two neighbours at a time, and add a * alpha * B[m, :] to C[k, :]. No barrier, no shuffle, no multiplication
+/// - Ownership: no thread owns any of C. A *team* of groups x lanes threads of one warp takes a piece of a row m of A:
+///   its lanes hold alpha * B[m, :] in registers, `items` columns each; its groups take the piece's entries (k, a) in
+///   turn, two neighbours at a time, and add a * alpha * B[m, :] to C[k, :]. No barrier, no shuffle, no multiplication
 ///   without an entry of A.
 /// - scale_kernel makes C beta * C before, or 0 without reading it; where beta is 1 it is not started.
 /// - Additions to C are reductions in L2, which return nothing, so that no thread waits for one. In fp32 four
@@ -24,17 +24,16 @@
 ///   is correct but slow: the 32 additions of a warp hit 32 sectors.
 /// - Loads: the first piece while the previous kernel still ends; the next piece behind the entries of the current one;
 ///   `unroll` entries of a group at once.
-/// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes per value: (4 + s) t an entry of A and 8 t a piece; B
-/// once;
-///   N s an entry through L2 to C; C written once before, and once from L2 as far as it stays there.
+/// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes per value: (4 + s) t per entry of A and 8 t per piece; B
+///   once; N s per entry through L2 to C; C written once before, and once from L2 as far as it stays there.
 /// - Preconditions: those of product_args with C of a.cols x n and B of a.rows x n, and of row_stream_operand, whose
 ///   workspace is not used. Not deterministic: the additions to an element of C come in any order. The error bound
 ///   holds for all orders: a term has two multiplications behind it and meets at most as many additions as there are
 ///   terms.
 namespace bcsc::kernels::cuda {
 
-/// c[0 .. Values) += a * b[0 .. Values), whoever else adds there. Neighbours at once need sm_90 and an address aligned
-/// to all of them.
+/// c[0 .. Values) += a * b[0 .. Values), with other threads adding there. Neighbours at once need sm_90 and an address
+/// aligned to all of them.
 template <int Values, class T>
 __device__ void add_vector(T* c, T a, const T* b) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

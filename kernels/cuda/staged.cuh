@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
   }
   wait_for_copies();
   if constexpr (WarpsK > 1) {
-    __syncthreads();  // nobody reads a stage any more
+    __syncthreads();  // no warp reads a stage any more
     add_up_warps<shape, WarpsK>(sums, reinterpret_cast<scalar_of<T>*>(stages), warp);
   }
   asm volatile("" ::: "memory");  // no value is kept from above

@@ -7,7 +7,7 @@
 
 /// Warp-centric SpMM over BCSC.
 ///
-/// Who owns what: a thread block owns a tile of C of m_tile x n_tile; its *logical warps* of 8, 16 or 32 lanes take
+/// Ownership: a thread block owns a tile of C of m_tile x n_tile; its *logical warps* of 8, 16 or 32 lanes take
 ///   whole non-empty columns of the row block in turn. The tile is summed up in shared memory, by atomic additions, for
 ///   two logical warps may meet in one row.
 /// What is loaded when: the lengths of 32 columns at a time, from which each warp sums up where they begin; for a

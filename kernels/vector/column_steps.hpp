@@ -11,7 +11,7 @@ namespace bcsc::kernels::vector {
 /// NaN and Inf minus themselves are NaN.
 constexpr bool is_finite(double value) { return value - value == 0; }
 
-/// After the residual was computed anew: the next direction is z alone.
+/// After the residual was recomputed: the next direction is z alone.
 constexpr void restart_column(const column_scalars& s, std::int64_t j, double rr, double rz) {
   s.rr[j] = rr;
   s.rz[j] = rz;

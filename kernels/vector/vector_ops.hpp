@@ -36,12 +36,12 @@ struct column_scalars {
   double* limit = nullptr;  ///< a column rests once r.r <= limit
   column_state* state = nullptr;
 
-  // What a host that looks only now and then reads afterwards; all null: nothing is noted.
-  double* min_curvature = nullptr;    ///< the least |p.Ap| / p.p so far
+  // Records for a host that checks only occasionally; all null: nothing is recorded.
+  double* min_curvature = nullptr;  ///< the least |p.Ap| / p.p so far
   double* max_curvature = nullptr;  ///< the largest
-  std::int32_t* taken = nullptr;        ///< iterations in which the column was active
-  std::int32_t* logged = nullptr;       ///< iterations noted in the log, active or not
-  double* log = nullptr;                ///< [log_rows x log_cols] r.r after each iteration, a ring
+  std::int32_t* taken = nullptr;    ///< iterations in which the column was active
+  std::int32_t* logged = nullptr;   ///< iterations noted in the log, active or not
+  double* log = nullptr;            ///< [log_rows x log_cols] r.r after each iteration, a ring
   std::int32_t log_rows = 0, log_cols = 0;
 
   bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()

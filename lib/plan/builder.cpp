@@ -238,8 +238,8 @@ class builder {
   }
   bool made_on_device() const { return how_.facts.kernel.index_bits == 32; }
 
-  /// Checks a device CSR; false if its only fault is the order of its rows or a duplicate, which the host mends (or
-  /// names what else is wrong).
+  /// Checks a device CSR; false if its only fault is the order of its rows or a duplicate, which the host repairs (or
+  /// it names what else is wrong).
   template <class I>
   bool in_order_on_device(const csr_view<T, I>& given) const {
     if (how_.options.check == trust::trusted) return true;

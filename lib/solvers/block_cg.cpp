@@ -24,7 +24,7 @@ constexpr double again_below = 1e-6;
 /// p'Ap below this share of the largest seen is 0 as far as T can tell.
 template <value T>
 constexpr double no_curvature = 64 * epsilon<T>;
-/// Iterations without gain until a singular block begins anew.
+/// Iterations without gain after which a singular block is restarted.
 constexpr std::int64_t patience_if_singular = 20;
 
 }  // namespace

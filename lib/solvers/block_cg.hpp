@@ -45,12 +45,12 @@ class block_cg {
 
   /// W = B - A X and its norms, exactly.
   void compute_residual();
-  /// Q, C and P anew from W, of the open columns. False if there are none.
+  /// Recomputes Q, C and P from W, for the open columns. False if there are none.
   bool begin_block(bool by_schedule);
   /// Q and M Q orthonormal from the first `cols` vectors of W: W = Q times what is returned. Fewer columns than given
   /// where they depend on each other; empty where a value is not finite.
   std::optional<coefficients> orthonormalise(std::int64_t cols);
-  /// One iteration; false if the block has to begin anew.
+  /// One iteration; false if the block has to be restarted.
   bool advance();
   /// Drops the directions to which no open column contributes.
   void shrink();

@@ -81,7 +81,7 @@ struct column_course {
 double largest_residual(std::span<const column_course> columns);
 /// Notes the true residuals just computed. A column below its limit has converged, whatever came before.
 void judge_residuals(std::span<column_course> columns);
-/// Notes that open columns start anew from their true residuals: one whose recurrence had arrived (not `by_schedule`)
+/// Notes that open columns restart from their true residuals: one whose recurrence had converged (not `by_schedule`)
 /// and that has gained too little by it too often has stagnated, and so has one that is lost. `share`: of the residual,
 /// until the next true one.
 void count_restart(std::span<column_course> columns, bool by_schedule, double share);

@@ -11,7 +11,7 @@ namespace bcsc::solvers {
 
 namespace {
 
-/// Iterations after which A X, A P, B X and B P are multiplied anew: sums of sums collect rounding.
+/// Iterations after which A X, A P, B X and B P are recomputed: sums of sums collect rounding.
 constexpr std::int64_t refresh_period = 40;
 /// Iterations without progress after which the iteration has stagnated; a better residual or Ritz value is progress ...
 constexpr std::int64_t patience = 80;
@@ -94,7 +94,8 @@ void lobpcg_iteration<T>::start_at_solution() {
   stop(residual <= tolerance_ ? lobpcg_stop::converged : lobpcg_stop::stagnated);
 }
 
-// --- Products anew --------------------------------------------------------------------------------------------------
+// --- Recomputed products
+// --------------------------------------------------------------------------------------------------
 
 template <value T>
 void lobpcg_iteration<T>::refresh() {

@@ -91,7 +91,7 @@ class simultaneous_cg {
   /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
   void judge_residuals();
   /// Restarts the columns whose true residual is still too large, each along a fresh direction. One whose recurrence
-  /// had arrived (not `by_schedule`) and that has gained too little by it too often has stagnated and stops.
+  /// had converged (not `by_schedule`) and that has gained too little by it too often has stagnated and stops.
   void restart_open_columns(bool by_schedule);
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);

@@ -12,7 +12,7 @@
 
 namespace bcsc::tuning {
 
-/// B, C and a workspace where the context computes, for products that are timed and whose results nobody reads. B holds
+/// B, C and a workspace where the context computes, for products that are timed and whose results are not read. B holds
 /// seeded numbers in -0.5 .. 0.5 that repeat themselves, so that it is filled as fast as memory is written.
 template <number T>
 class trial_operands {

@@ -161,7 +161,7 @@ class trials {
     return true;
   }
 
-  /// By a plan that stores A anew. False where that cannot be: what does not fit the memory is no candidate.
+  /// By a plan that stores A again. False where that is impossible: what does not fit the memory is no candidate.
   bool make(const std::string& name, plan_options how) {
     how.expert.kernel = name;
     const auto begin = clock::now();

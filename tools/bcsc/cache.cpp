@@ -32,7 +32,7 @@ void show(const tuning_cache& cache, output& out) {
   out.line("{} in {}", counted(entries.size()), cache.file());
 }
 
-/// From one cache into another, where what is there stays unless it is renewed.
+/// From one cache into another, whose entries stay unless they are renewed.
 void merge(const tuning_cache& from, const tuning_cache& into, output& out) {
   const auto entries = from.entries();
   if (entries.empty()) {

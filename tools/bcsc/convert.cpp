@@ -222,8 +222,8 @@ container_metadata chosen_words(const convert_options& options, const loaded_any
 
 int run_convert(const convert_options& options, output& out) {
   const file_format to = begin_output(options.out, options.to, out);
-  // Values that nobody will see are read as fp32, which takes half of the memory; others as fp64, to be narrowed by the
-  // policy for what is beyond a type's range.
+  // Values that will not be written are read as fp32, which takes half of the memory; others as fp64, to be narrowed by
+  // the policy for what is beyond a type's range.
   const bool has_values = options.type != value_type::pattern && options.field != field_choice::pattern;
   loaded_any loaded = load_any(options.source, out, has_values ? value_type::fp64 : value_type::fp32);
   const matrix_facts facts{loaded.a.rows(), loaded.a.cols(), loaded.a.view().num_values(), loaded.a.element()};

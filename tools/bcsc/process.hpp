@@ -13,8 +13,8 @@ int interrupted() noexcept;
 /// The exit code of a process that a signal has ended.
 constexpr int exit_code_of(int signal) { return 128 + signal; }
 
-/// While one lives, a signal is only noted, and the process goes on: for work that looks at interrupted() now and then,
-/// ends by itself and leaves nothing half-done behind. Elsewhere a signal ends the process at once.
+/// While one lives, a signal is only noted, and the process goes on: for work that checks interrupted() from time to
+/// time, ends by itself and leaves nothing half-done behind. Elsewhere a signal ends the process at once.
 class ends_by_itself {
  public:
   ends_by_itself() noexcept;

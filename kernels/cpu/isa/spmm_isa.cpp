@@ -2,7 +2,7 @@
 // that instruction set's namespace; no function of the standard library is called, since an inline one could be linked
 // from the copy for a better machine.
 //
-// Who owns what   C is cut into tiles of n_tile columns, and the row blocks of each tile into pieces of equal work (as
+// Ownership       C is cut into tiles of n_tile columns, and the row blocks of each tile into pieces of equal work (as
 //                 many non-zeros), some for each thread, which helps the others when it is done: whole entries of C,
 //                 summed in the order of storage, so the result depends neither on the number of threads nor on chance.
 // rows, blocks    for one row or block after the other, in passes of as many vector registers as there are: the

@@ -3,8 +3,8 @@
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/mma_instructions.cuh"
 
-/// A piece of two rows of B times a tile of A, for each value type and accuracy: what the tensor cores get of both, and
-/// who adds up their sums.
+/// A piece of two rows of B times a tile of A, for each value type and accuracy: what the tensor cores are given of
+/// both, and what is summed outside of them.
 namespace bcsc::kernels::cuda {
 
 /// The fragments of a piece of two rows of B (left, one for each step) and of a tile of A (right), and their product.

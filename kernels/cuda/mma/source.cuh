@@ -134,7 +134,7 @@ struct mma_source {
       const int n = p * Shape::piece + i * width;
       const int left = Whole ? width : last + 1 - n;
       const int present = left < 0 ? 0 : left < width ? left : width;
-      if constexpr (width * size < 4) {  // nothing so small is copied without a register; nobody else reads it
+      if constexpr (width * size < 4) {  // nothing so small is copied without a register; no other thread reads it
         to_shared[i].bits = present > 0 ? load_global(&row[n].bits) : std::uint16_t{0};
       } else {
         copy_async<width * size>(to_shared + i * width, present > 0 ? row + n : b - own_col, present * size);

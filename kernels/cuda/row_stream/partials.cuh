@@ -16,7 +16,7 @@ inline constexpr int adding_warps = 8;
 
 /// C of the heavy rows, from the partial sums of their pieces.
 ///
-/// Who owns what: a warp owns Lanes x Values columns of one heavy row, a *part*. Its slices of Lanes threads add up
+/// Ownership: a warp owns Lanes x Values columns of one heavy row, a *part*. Its slices of Lanes threads add up
 ///   an even share of its pieces, four loads in flight at once, and their sums are added pairwise by shuffles. Few rows
 ///   have many pieces, most have two to four: those of more than a warp adds up soon are left to all warps of its
 ///   thread block, which take them one after the other. Where there are few parts, a thread block has one.

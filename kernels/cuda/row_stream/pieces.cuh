@@ -85,7 +85,7 @@ struct fetched_pairs {
 };
 
 /// The pairs from `base` on. Behind the end of the piece its last pair is read again, so that no branch separates the
-/// loads; whoever multiplies leaves it out.
+/// loads; the multiplication leaves it out.
 template <int Count, int Groups, class S>
 __device__ fetched_pairs<S, Count> fetch_pairs(const forms::entry_pair<S>* pairs, unsigned first, int num_pairs,
                                                int base) {

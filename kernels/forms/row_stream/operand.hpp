@@ -10,8 +10,8 @@
 /// (kernels/forms/row_stream/row_stream.hpp makes it and says why it is cut and ordered so).
 namespace bcsc::kernels {
 
-/// S: scalar_of the product's values. Values of 16 bits are widened, so that a pair is one 16-byte load all the same,
-/// and needs no instruction before it is multiplied.
+/// S: scalar_of the product's values. Values of 16 bits are widened, so that a pair is still one 16-byte load, and
+/// needs no instruction before it is multiplied.
 template <class S>
 struct row_stream_operand {
   std::int64_t rows, cols;
