@@ -8,7 +8,7 @@ namespace bcsc::solvers {
 /// A generalised inverse of a small dense matrix.
 struct dense_inverse {
   std::vector<double> entries;  ///< [n][n], row-major, symmetric to the last bit
-  double min_pivot = 1;    ///< of the factorisation, relative to the diagonal entry; negative: indefinite
+  double min_pivot = 1;         ///< of the factorisation, relative to the diagonal entry; negative: indefinite
   std::int64_t rank = 0;
 };
 

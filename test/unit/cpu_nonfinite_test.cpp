@@ -1,5 +1,5 @@
-// Every config of the CPU kernels, on every instruction set this machine has, and the reference, with rows of B that are
-// NaN, infinite, near overflow or denormal: only stored entries of A take part.
+// Every config of the CPU kernels, on every instruction set this machine has, and the reference, with rows of B that
+// are NaN, infinite, near overflow or denormal: only stored entries of A take part.
 #include <gtest/gtest.h>
 
 #include <algorithm>
