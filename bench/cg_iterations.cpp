@@ -174,8 +174,11 @@ json measure(bench::place& here, const bench::loaded_matrix& m, const options& w
   told["ours"] = timed(alone);
   told["kernel"] = one.facts().kernel.name;
   told["product"] = timed(product);
-  const double vectors = alone.median - product.median;
-  told["vector_bandwidth"] = vector_bytes_a_row * static_cast<double>(a.rows()) / vectors;
+  const auto vector_bandwidth = [&](const bench::time_statistics& iteration, const bench::time_statistics& of_it,
+                                    std::int64_t rhs) {
+    return vector_bytes_a_row * static_cast<double>(a.rows() * rhs) / (iteration.median - of_it.median);
+  };
+  told["vector_bandwidth"] = vector_bandwidth(alone, product, 1);
   if (const auto other = rival_on(here, placed, one, wanted)) {
     told["rival"] = other->name;
     told["rival_seconds"] = timed(other->seconds);
@@ -185,18 +188,22 @@ json measure(bench::place& here, const bench::loaded_matrix& m, const options& w
   const bench::time_statistics together =
       seconds_an_iteration(wanted, [&](std::int64_t iterations) { return several.run(iterations); });
   told["rhs"] = wanted.rhs;
+  const bench::time_statistics their_product = several.product_seconds(wanted.samples);
   told["together"] = timed(together);
+  told["together_product"] = timed(their_product);
+  told["together_vector_bandwidth"] = vector_bandwidth(together, their_product, wanted.rhs);
   told["share"] = together.median / static_cast<double>(wanted.rhs) / alone.median;
   return told;
 }
 
 void print(const json& p, double copy_bandwidth) {
   const auto us = [&](const char* what) { return 1e6 * p[what]["median"].get<double>(); };
-  fmt::print("{:<30.30} {:>9} {:>9.1f} {:>9.1f} {:>6.0f} % | {:>9} {:>6} | {:>10.1f} {:>6.2f}\n",
+  fmt::print("{:<30.30} {:>9} {:>9.1f} {:>9.1f} {:>6.0f} % | {:>9} {:>6} | {:>10.1f} {:>9.1f} {:>6.0f} % {:>6.2f}\n",
              p["name"].get<std::string>(), p["rows"].get<std::int64_t>(), us("ours"), us("product"),
              100 * p["vector_bandwidth"].get<double>() / copy_bandwidth,
              p.contains("rival") ? fmt::format("{:.1f}", us("rival_seconds")) : "-",
              p.contains("rival") ? fmt::format("{:.2f}", p["ratio"].get<double>()) : "-", us("together"),
+             us("together_product"), 100 * p["together_vector_bandwidth"].get<double>() / copy_bandwidth,
              p["share"].get<double>());
   std::fflush(stdout);
 }
@@ -208,8 +215,8 @@ int run(const options& wanted) {
   document["points"] = json::array();
   fmt::print("{}; {}; copies {:.2f} TB/s (read and written); fp64, no preconditioner; us an iteration\n",
              here.machine.context, here.machine.git_hash, 1e-12 * here.machine.copy_bandwidth);
-  fmt::print("{:<30} {:>9} {:>9} {:>9} {:>8} | {:>9} {:>6} | {:>10} {:>6}\n", "matrix", "rows", "ours", "product",
-             "vectors", "rival", "ratio", fmt::format("k = {}", wanted.rhs), "share");
+  fmt::print("{:<30} {:>9} {:>9} {:>9} {:>8} | {:>9} {:>6} | {:>10} {:>9} {:>8} {:>6}\n", "matrix", "rows", "ours",
+             "product", "vectors", "rival", "ratio", fmt::format("k = {}", wanted.rhs), "product", "vectors", "share");
   double log_sum = 0;
   int num_compared = 0;
   for (const bench::input& from : bench::expand_inputs(wanted.matrices)) {

@@ -13,7 +13,8 @@ Jacobi's preconditioner, each solver from a random start until every residual is
 estimates it; the two take turns, and each one's best of --repeats counts, without plan, file or set-up of Jacobi. A rival
 may have the block to itself or bcsc's guards as well, whichever is faster; guards need not converge in bcsc's, while a
 rival waits for them. `true` is the largest residual of its 8 pairs, computed here. Exit status 1 if a row of the first
-two is not in order, or --at-least is not reached in the geometric mean of the third. Needs SciPy, and CuPy for --cupy.
+two is not in order, or --at-least is not reached in the geometric mean of the third. `poisson` needs the standard library
+only, the others SciPy, and CuPy for --cupy.
 """
 
 import argparse
@@ -28,11 +29,6 @@ import sys
 import tempfile
 import time
 import warnings
-
-import numpy
-import scipy.io
-import scipy.sparse
-import scipy.sparse.linalg
 
 REAL = pathlib.Path(os.environ.get("BCSC_MATRICES", "no BCSC_MATRICES"))
 SIDE, PAIRS = 64, 8
@@ -51,7 +47,7 @@ def eigs(given, source, *arguments):
 
 
 def relative_error(found, wanted):
-    return float(numpy.max(numpy.abs(numpy.asarray(found) / numpy.asarray(wanted) - 1)))
+    return max(abs(one / other - 1) for one, other in zip(found, wanted, strict=True))
 
 
 def print_table(title, rows):
@@ -96,12 +92,18 @@ def real_matrices(given):
 
 
 def symmetric(path):
+    import scipy.io
+    import scipy.sparse
+
     a = scipy.sparse.csr_matrix(scipy.io.mmread(path)).astype(float)
     a.sum_duplicates()
     return a
 
 
 def real(given):
+    import numpy
+    import scipy.sparse.linalg
+
     rows = []
     for path in real_matrices(given):
         a = symmetric(path)
@@ -130,7 +132,9 @@ def real(given):
 def rival_of(given):
     """Its name, arrays, lobpcg, csr_matrix, LinearOperator, and what waits for it."""
     if not given.cupy:
-        linalg = scipy.sparse.linalg
+        import numpy
+        import scipy
+        import scipy.sparse.linalg as linalg
         return f"scipy {scipy.__version__}", numpy, linalg.lobpcg, scipy.sparse.csr_matrix, linalg.LinearOperator, lambda: None
     import cupy
     import cupyx.scipy.sparse
@@ -141,6 +145,8 @@ def rival_of(given):
 
 def rival_run(given, a, norm, block):
     """Seconds, and the largest residual of the 8 pairs."""
+    import numpy
+
     _, arrays, lobpcg, csr, operator, wait = rival_of(given)
     on_it = csr(a)
     inverse = arrays.asarray(1 / a.diagonal())[:, None]

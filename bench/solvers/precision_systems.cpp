@@ -27,10 +27,10 @@ csr_matrix<double> every_entry(std::int64_t rows, std::int64_t cols, const auto&
 
 }  // namespace
 
-dense_matrix<double> random_signs(std::int64_t n, std::uint64_t seed) {
+dense_matrix<double> random_signs(std::int64_t n, std::uint64_t seed, std::int64_t k) {
   std::mt19937_64 bits(seed);
-  dense_matrix<double> y(n, 1);
-  std::generate_n(y.data(), n, [&] { return (bits() & 1) != 0 ? 1.0 : -1.0; });
+  dense_matrix<double> y(n, k);
+  std::generate_n(y.data(), n * k, [&] { return (bits() & 1) != 0 ? 1.0 : -1.0; });
   return y;
 }
 
@@ -46,14 +46,14 @@ support_vectors::support_vectors(const dense_matrix<double>& points)
     : x_(every_entry(points.rows(), points.cols(), [&](auto i, auto j) { return points(i, j); })),
       x_transposed_(every_entry(points.cols(), points.rows(), [&](auto i, auto j) { return points(j, i); })) {}
 
-linear_operator<double> support_vectors::exact(const context& ctx) const {
+linear_operator<double> support_vectors::exact(const context& ctx, std::int64_t k) const {
   return shifted(
-      gram<double>(spmm_plan<double>(ctx, x_transposed_, {.cols = 1}), spmm_plan<double>(ctx, x_, {.cols = 1})), 1.0);
+      gram<double>(spmm_plan<double>(ctx, x_transposed_, {.cols = k}), spmm_plan<double>(ctx, x_, {.cols = k})), 1.0);
 }
 
-rounded_product support_vectors::multiplied_in(const context& ctx, cg_inner precision) const {
-  const rounded_product first = bench::multiplied_in(ctx, x_transposed_, precision),
-                        second = bench::multiplied_in(ctx, x_, precision);
+rounded_product support_vectors::multiplied_in(const context& ctx, cg_inner precision, std::int64_t k) const {
+  const rounded_product first = bench::multiplied_in(ctx, x_transposed_, precision, k),
+                        second = bench::multiplied_in(ctx, x_, precision, k);
   return {shifted(gram(first.by, second.by), 1.0), first.how};
 }
 

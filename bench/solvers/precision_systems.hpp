@@ -14,8 +14,8 @@
 /// The systems that less precision is tried on; drawn from fixed seeds.
 namespace bcsc::bench {
 
-/// n x 1 of -1 and 1.
-dense_matrix<double> random_signs(std::int64_t n, std::uint64_t seed);
+/// n x k of -1 and 1.
+dense_matrix<double> random_signs(std::int64_t n, std::uint64_t seed, std::int64_t k = 1);
 
 /// Points of a least-squares support vector machine: each feature `offset` and noise of deviation 1.
 dense_matrix<double> random_points(std::int64_t points, std::int64_t features, double offset);
@@ -25,9 +25,10 @@ class support_vectors {
  public:
   explicit support_vectors(const dense_matrix<double>& points);
 
-  linear_operator<double> exact(const context& ctx) const;
+  /// For k vectors at once.
+  linear_operator<double> exact(const context& ctx, std::int64_t k) const;
   /// X, X' and the vectors that they multiply in `precision`.
-  rounded_product multiplied_in(const context& ctx, cg_inner precision) const;
+  rounded_product multiplied_in(const context& ctx, cg_inner precision, std::int64_t k) const;
 
  private:
   csr_matrix<double> x_, x_transposed_;

@@ -55,11 +55,12 @@ def scientific(value):
 
 def print_variants(run):
     system = run["system"]
-    print(f"\n## X (X'v) + v, X {system['points']} x {system['features']}, to {system['tolerance']:g}\n")
+    columns = "" if system.get("rhs", 1) == 1 else f", {system['rhs']} right-hand sides"
+    print(f"\n## X (X'v) + v, X {system['points']} x {system['features']}{columns}, to {system['tolerance']:g}\n")
     of_fp64 = run["variants"][0]["iterations"]
-    print_table(["inner", "beta", "correction", "iterations", "/ fp64", "products", "recurrence", "true", "outcome"],
+    print_table(["inner", "beta", "correction", "iterations", "/ fp64", "products", "ms", "recurrence", "true", "outcome"],
                 [[v["precision"], v["beta"], v["correction"], v["iterations"], f"{v['iterations'] / of_fp64:.2f}",
-                  v["products"], scientific(v["recurrence_residual"]), scientific(v["true_residual"]), v["reason"]]
+                  v["products"], f"{1e3 * v['seconds']:.2f}", scientific(v["recurrence_residual"]), scientific(v["true_residual"]), v["reason"]]
                  for v in run["variants"]])
     print_how(run["variants"])
 

@@ -34,15 +34,15 @@ std::pair<float, float> split(float x) {
 /// TF32 on a CPU, from products in fp32 of operands that TF32 holds: each such product is exact.
 class emulated_tf32 {
  public:
-  emulated_tf32(const context& ctx, const csr_matrix<double>& a, bool by_three) {
+  emulated_tf32(const context& ctx, const csr_matrix<double>& a, bool by_three, std::int64_t k) {
     std::vector<float> high, low;
     for (const double value : a.values()) {
       const auto [first, second] = split(static_cast<float>(value));
       high.push_back(first);
       if (by_three) low.push_back(second);
     }
-    high_ = std::make_shared<const spmm_plan<float>>(plan_of(ctx, a, high, {.cols = 1}));
-    if (by_three) low_ = std::make_shared<const spmm_plan<float>>(plan_of(ctx, a, low, {.cols = 1}));
+    high_ = std::make_shared<const spmm_plan<float>>(plan_of(ctx, a, high, {.cols = k}));
+    if (by_three) low_ = std::make_shared<const spmm_plan<float>>(plan_of(ctx, a, low, {.cols = k}));
   }
 
   void operator()(scalar<float> alpha, dense_view<const float> x, scalar<float> beta, dense_view<float> y,
@@ -96,11 +96,11 @@ csr_matrix<double> rounded_values(const csr_matrix<double>& a, cg_inner precisio
       v.rows, v.cols, {v.row_ptr.begin(), v.row_ptr.end()}, {v.col_ind.begin(), v.col_ind.end()}, std::move(values)};
 }
 
-rounded_product multiplied_in(const context& ctx, const csr_matrix<double>& a, cg_inner precision) {
+rounded_product multiplied_in(const context& ctx, const csr_matrix<double>& a, cg_inner precision, std::int64_t k) {
   const bool in_tf32 = precision == cg_inner::tf32 || precision == cg_inner::tf32x3;
   if (in_tf32 && ctx.kind() == backend::cpu) {
     const bool by_three = precision == cg_inner::tf32x3;
-    emulated_tf32 product(ctx, a, by_three);
+    emulated_tf32 product(ctx, a, by_three, k);
     const std::string how =
         fmt::format("{} emulated: A and v {} TF32, products and sums in fp32 ({})", by_three ? "3xTF32" : "TF32",
                     by_three ? "split into two parts of" : "rounded to", product.kernel());
@@ -110,8 +110,9 @@ rounded_product multiplied_in(const context& ctx, const csr_matrix<double>& a, c
   for (const double value : a.values()) {
     values.push_back(precision == cg_inner::bf16 ? static_cast<float>(bfloat16(value)) : static_cast<float>(value));
   }
-  plan_options wanted{.cols = 1};
-  if (in_tf32) wanted.expert.kernel = "mma";
+  plan_options wanted{.cols = k};
+  // Left to itself, a plan has no tensor core multiply a single vector, nor split what it multiplies.
+  if (precision == cg_inner::tf32x3 || (precision == cg_inner::tf32 && k == 1)) wanted.expert.kernel = "mma";
   if (precision == cg_inner::tf32) wanted.compute = compute_class::tf32;
   spmm_plan<float> plan = plan_of(ctx, a, values, wanted);
   const kernel_info& kernel = plan.facts().kernel;

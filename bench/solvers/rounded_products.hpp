@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "bcsc/cg.hpp"
@@ -19,9 +20,10 @@ struct rounded_product {
   linear_operator<float> by;
   std::string how;  ///< what was really rounded, and whether it is an emulation
 };
-/// A v in `precision`, which is not as_given. A CPU's TF32: A and v rounded to TF32 (tf32x3: split into two such parts,
-/// three products), multiplied and added in fp32; only the order of a tensor core's sums is not emulated.
-rounded_product multiplied_in(const context& ctx, const csr_matrix<double>& a, cg_inner precision);
+/// A v in `precision`, which is not as_given, for k vectors at once. A CPU's TF32: A and v rounded to TF32 (tf32x3:
+/// split into two such parts, three products), multiplied and added in fp32; only the order of a tensor core's sums is
+/// not emulated.
+rounded_product multiplied_in(const context& ctx, const csr_matrix<double>& a, cg_inner precision, std::int64_t k = 1);
 
 /// "3xtf32" for tf32x3, "fp64" for as_given: the field's names.
 std::string name_of(cg_inner precision);

@@ -8,7 +8,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "converters/formats/parallel.hpp"
 #include "core/buffer.hpp"
+#include "core/checked.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
@@ -92,13 +94,17 @@ void check_options(const cg_options& options) {
 /// Of a matrix on the host.
 template <value T, index I>
 std::vector<T> diagonal_of(const csr_view<T, I>& a) {
-  std::vector<T> diagonal(static_cast<std::size_t>(a.rows), T{0});
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    for (I at = a.row_ptr[i]; at < a.row_ptr[i + 1]; ++at) {
-      const auto entry = static_cast<std::size_t>(at);
-      if (static_cast<std::size_t>(a.col_ind[entry]) == i) diagonal[i] += a.values[entry];
+  std::vector<T> diagonal(core::at(a.rows), T{0});
+  const auto cuts = converters::even_segment_cuts(a.row_ptr, a.rows);
+  converters::for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      T sum{0};
+      for (auto at = core::at(a.row_ptr[core::at(i)]); at < core::at(a.row_ptr[core::at(i + 1)]); ++at) {
+        if (static_cast<std::int64_t>(a.col_ind[at]) == i) sum += a.values[at];
+      }
+      diagonal[core::at(i)] = sum;
     }
-  }
+  });
   return diagonal;
 }
 

@@ -11,6 +11,10 @@ namespace bcsc::solvers {
 namespace vector = kernels::vector;
 using core::at;
 
+/// A correction that can be the last one aims at this share of the tolerance: fp32's residual is not quite the true
+/// one.
+constexpr double end_share = 0.5;
+
 refined_cg::refined_cg(const linear_operator<double>& exact, const cg_parts<float>& inner, vector::shape shape,
                        const cg_options& options)
     : exact_(exact),
@@ -98,18 +102,19 @@ void refined_cg::scale(const context_array<double>& v, const std::vector<double>
 bool refined_cg::correct() {
   // Residuals of length 1, so that fp32 holds them whatever they have come down to.
   std::vector<double> shrink(columns_.size(), 0.0), grow(columns_.size(), 0.0);
-  double largest = 0;
+  double largest = 0, least_left = 1;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     if (!columns_[j].is_open()) continue;
     grow[j] = std::sqrt(columns_[j].rr);
     shrink[j] = 1 / grow[j];
     largest = std::max(largest, columns_[j].true_residual);
+    least_left = std::min(least_left, options_.tolerance / columns_[j].true_residual);
   }
   scale(r_, shrink);
   started(block_operations_of<float>(exact_.where().kind()).convert(env_, all(r_), all(narrow_r_)), "convert");
 
   cg_options inner = options_;
-  inner.tolerance = options_.correction.when;
+  inner.tolerance = std::max(options_.correction.when, end_share * least_left);
   inner.correction = {};
   inner.use_initial_guess = false;
   inner.max_iterations = options_.max_iterations - result_.iterations;

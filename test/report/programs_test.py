@@ -1,7 +1,7 @@
 """The measuring programs of bench/ on the CPU, on small matrices: what they measure is complete and right (how long it
 takes is not judged), and without a GPU they say that they are skipped.
 
-    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS PRECISIONS
+    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS PRECISIONS SOLVE_TIMES
 """
 import importlib.util
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "precisions"]
+NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "precisions", "solve_times"]
 PROGRAMS = dict(zip(NAMES, map(os.path.abspath, sys.argv[1:])))
 PRECISIONS_SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "solvers" / "precisions.py"
 NOT_MET, SKIPPED = 3, 77
@@ -111,8 +111,49 @@ class Programs(unittest.TestCase):
         for point in run["points"]:
             self.assertEqual(point["rhs"], 3)
             self.assertAlmostEqual(point["share"] * 3 * point["ours"]["median"], point["together"]["median"])
+            self.assertGreater(point["together_product"]["median"], 0)
             if "rival" in point:
                 self.assertAlmostEqual(point["ratio"] * point["ours"]["median"], point["rival_seconds"]["median"])
+
+    def test_solve_times_has_every_way_once(self):
+        _, run = self.call("solve_times", "--device", "cpu", "--rhs", "3", "--repeats", "2", "--shares", "0.01,1e-4",
+                           "elasticity:4,3,3", "uniform:20,10,0.5,seed=1")
+        point, = run["points"]
+        self.assertEqual(point["near_nullspace"], "rigid-body modes")
+        corrections = [f"jacobi, {kind}:{share}" for kind in ("reliable", "refine") for share in ("0.01", "0.0001")]
+        self.assertEqual([(s["name"], s["rhs"]) for s in point["solves"]],
+                         [("jacobi", 1), *((name, 1) for name in corrections), ("jacobi", 3), ("jacobi, block", 3), ("amg", 1),
+                          ("amg in fp32", 1), ("amg", 3)])
+        for s in point["solves"]:
+            self.assertEqual(s["reason"], "converged", s)
+            self.assertLessEqual(s["true_residual"], 1e-10)
+            self.assertEqual((len(s["runs"]), min(s["runs"])), (2, s["seconds"]))
+        self.assertEqual([(s["name"], s["rhs"]) for s in point["setups"]], [("amg", 1), ("amg in fp32", 1), ("amg", 3)])
+        solves = {(s["name"], s["rhs"]): s for s in point["solves"]}
+        self.assertLess(solves["jacobi, block", 3]["iterations"], solves["jacobi", 3]["iterations"])
+        seconds = {key: s["seconds"] for key, s in solves.items()}
+        self.assertAlmostEqual(point["ratios"]["jacobi over its refine in fp32"],
+                               seconds["jacobi", 1] / min(seconds[name, 1] for name in corrections[2:]))
+        self.assertAlmostEqual(point["ratios"]["amg of all right-hand sides over one's"],
+                               seconds["amg", 3] / seconds["amg", 1])
+        self.assertIn("not square", run["left_out"][0])
+
+    def test_solve_times_keeps_its_time_and_tells_of_no_convergence(self):
+        _, run = self.call("solve_times", "stencil5:9,7", "--device", "cpu", "--seconds", "0", "--only", "fp64,amg")
+        self.assertEqual(len(run["left_out"]), 4)
+        self.assertEqual(run["points"][0]["solves"], [])
+        # 1e-17 lies below what fp64 allows.
+        _, run = self.call("solve_times", "stencil5:9,7", "--device", "cpu", "--tolerance", "1e-17", "--only", "fp64",
+                           status=(NOT_MET,))
+        self.assertEqual(run["points"][0]["solves"][0]["reason"], "stagnated")
+
+    def test_precisions_of_several_right_hand_sides(self):
+        _, run = self.call("precisions", "--device", "cpu", "--only", "variants", "--points", "60", "--features", "20",
+                           "--rhs", "3", "--repeats", "2")
+        self.assertEqual((run["system"]["rhs"], run["system"]["repeats"]), (3, 2))
+        self.assertEqual(len(run["variants"]), 38)
+        for v in run["variants"]:
+            self.assertEqual(v["reason"] == "converged", v["true_residual"] <= 1e-10, v)
 
     def test_precisions_has_every_variant_once(self):
         # Few points far from 0: Q's rounding error in bf16 is beyond its smallest eigenvalue, which is 1.
@@ -188,7 +229,7 @@ class Programs(unittest.TestCase):
             self.assertEqual("TF32" in v["how"], "tf32" in v["precision"], v)
 
     def test_on_a_gpu_they_measure_and_without_one_they_are_skipped(self):
-        for name in ("edges", "accuracy", "cold_product", "cg_iterations"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "solve_times"):
             with self.subTest(name):
                 done, run = self.call(name, "stencil5:9,7", status=(0, NOT_MET, SKIPPED))
                 if done.returncode == SKIPPED:
@@ -209,7 +250,7 @@ class Programs(unittest.TestCase):
                 self.assertRegex(text.lower(), r"examples:\n  " + name)
 
     def test_a_bad_matrix_is_an_error_that_names_it(self):
-        for name in ("edges", "accuracy", "cold_product", "cg_iterations"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "solve_times"):
             with self.subTest(name):
                 done, _ = self.call(name, "no_such:1", "--device", "cpu", status=(1,))
                 self.assertIn("no_such", done.stderr)

@@ -146,6 +146,20 @@ TEST(cg_precision, notices_that_it_is_led_away) {
   EXPECT_NEAR(s.result.true_residual[0], exact.relative, 4 * exact.rounding);
 }
 
+/// The last correction aims at the tolerance, not at its share of what is left.
+TEST(cg_precision, a_correction_ends_where_the_solve_does) {
+  const sparse_case a = laplace(17, 12);
+  const auto b = random_table<double>(a.rows, 1, values::real, 9);
+  cg_options options;
+  options.tolerance = 1e-6;
+  options.inner = cg_inner::fp32;
+  options.correction = cg_correction::refine(1e-5);
+  const auto s = solve(place::cpu_two_threads, context::cpu(2), a, b, options);
+  EXPECT_EQ(s.result.reason, cg_stop::converged);
+  EXPECT_EQ(s.result.num_replacements, 1);
+  EXPECT_GT(true_residual(a, b, s.x, 0).relative, options.tolerance / 10);
+}
+
 TEST(cg_precision, refuses_values_that_fp32_cannot_hold) {
   sparse_case a = tridiagonal(20, 3);
   for (triplet& e : a.entries) e.value *= 1e100;
