@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +48,7 @@ struct options {
   std::string device = "cuda", out = "efforts.json";
   std::vector<std::string> matrices, types = {"fp32"};
   std::vector<std::int64_t> cols = {8, 32, 128, 512};
-  int rounds = 11;
+  int rounds = 11, repetitions = 3;
   double max_seconds = 1e9, max_products = 1e18;
   bool rivals = true;
 };
@@ -93,6 +95,23 @@ struct outcome {
   std::string product;  ///< the contender that it chose
   double make_seconds = 0;
   plan_facts facts;
+};
+
+/// A file for a tuning cache, removed with the object.
+class temporary_cache {
+ public:
+  temporary_cache()
+      : file_(std::filesystem::temp_directory_path() / fmt::format("bcsc-efforts-{}.txt", std::random_device()())) {}
+  ~temporary_cache() {
+    std::error_code ignored;
+    for (const char* const ending : {"", ".lock"}) std::filesystem::remove(file_.string() + ending, ignored);
+  }
+  temporary_cache(const temporary_cache&) = delete;
+  temporary_cache& operator=(const temporary_cache&) = delete;
+  std::string file() const { return file_.string(); }
+
+ private:
+  std::filesystem::path file_;
 };
 
 /// Over all cases.
@@ -150,7 +169,43 @@ class effort_matrix {
     return judged(n, all, outcomes, std::move(swept), total, name);
   }
 
+  /// What it costs to make the plan for n columns, from A on the host and from where it lies: predicted, by a cache
+  /// that remembers the choice, and with that kernel asked for by name. Medians.
+  json remembering(std::int64_t n) const {
+    json told{{"cols", n}, {"type", to_string(value_type_of<T>)}};
+    told["host"] = remembering(n, a_);
+    if (where_.space() == memory_space::device) told["device"] = remembering(n, placed_.view());
+    return told;
+  }
+
  private:
+  json remembering(std::int64_t n, const csr_view<T, std::int32_t>& a) const {
+    const temporary_cache cache;
+    const auto make = [&](effort kind, std::string kernel) {
+      return tuned_plan(here_.ctx, a,
+                        {.plan = {.cols = n, .check = trust::trusted, .expert = {.kernel = std::move(kernel)}},
+                         .effort = kind,
+                         .cache = cache.file()});
+    };
+    const auto median = [&](const auto& made) {
+      std::vector<double> seconds;
+      for (int i = 0; i < wanted_.repetitions; ++i) {
+        const double begin = now();
+        made();
+        seconds.push_back(now() - begin);
+      }
+      std::ranges::sort(seconds);
+      return bench::quantile(seconds, 0.5);
+    };
+    make(effort::check, "");
+    const plan_facts facts = make(effort::check, "").facts();
+    return {{"kernel", facts.kernel.name},
+            {"remembered", facts.trials.empty() && facts.reason.starts_with("remembered")},
+            {"predict_seconds", median([&] { make(effort::predict, ""); })},
+            {"remembered_seconds", median([&] { make(effort::check, ""); })},
+            {"by_name_seconds", median([&] { make(effort::predict, facts.kernel.name); })}};
+  }
+
   template <class Enter>
   outcome choose(effort kind, dense_view<const T> b, dense_view<T> c, const Enter& enter) const {
     const double begin = now();
@@ -357,9 +412,10 @@ int run(const options& wanted) {
       here.machine.context, here.machine.git_hash, "matrix", "N", "best");
   results.for_each_matrix(wanted.matrices, seed, wanted.max_seconds, [&](const bench::loaded_matrix& m) {
     json found = bench::to_json(bench::facts_of(m));
-    found["cases"] = json::array();
+    found["cases"] = found["remembering"] = json::array();
     results.for_each_type(m, wanted.types, [&]<class T>(const csr_matrix<T>& a) {
       effort_matrix<T> matrix(here, others.get(), a, wanted);
+      found["remembering"].push_back(matrix.remembering(wanted.cols.front()));
       for (const std::int64_t n : wanted.cols) {
         if (results.seconds() > wanted.max_seconds) continue;
         if (static_cast<double>(a.nnz()) * static_cast<double>(n) > wanted.max_products) continue;
