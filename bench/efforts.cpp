@@ -42,7 +42,6 @@ constexpr std::size_t num_configs = 3, num_rivals = 3;
 
 /// A product that took this long is not run once more before each of its samples.
 constexpr double long_seconds = 5e-3;
-constexpr double sample_seconds = 3e-4;
 
 struct options {
   std::string device = "cuda", out = "efforts.json";
