@@ -1,10 +1,11 @@
 """The measuring programs of bench/ on the CPU, on small matrices: what they measure is complete and right (how long it
 takes is not judged), and without a GPU they say that they are skipped.
 
-    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS PRECISIONS SOLVE_TIMES
+    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS EFFORTS PRECISIONS SOLVE_TIMES
 """
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "precisions", "solve_times"]
+NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "efforts", "precisions", "solve_times"]
 PROGRAMS = dict(zip(NAMES, map(os.path.abspath, sys.argv[1:])))
 PRECISIONS_SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "solvers" / "precisions.py"
 NOT_MET, SKIPPED = 3, 77
@@ -155,6 +156,49 @@ class Programs(unittest.TestCase):
         for v in run["variants"]:
             self.assertEqual(v["reason"] == "converged", v["true_residual"] <= 1e-10, v)
 
+    def test_efforts_are_held_against_the_best_that_was_timed_with_them(self):
+        _, run = self.call("efforts", "--device", "cpu", "--cols", "1,8", "--rounds", "3", "--type", "fp32,fp64",
+                           "stencil5:9,7", "uniform:60,50,0.5,seed=1")
+        timings = ("warm", "single", "cold")
+        ratios = {effort: [] for effort in ("predict", "check", "search")}
+        for matrix in run["matrices"]:
+            self.assertEqual([(c["cols"], c["type"]) for c in matrix["cases"]],
+                             [(n, t) for t in ("fp32", "fp64") for n in (1, 8)])
+            for case in matrix["cases"]:
+                self.assertEqual(case["failures"], [])
+                self.assertEqual(len({p["name"] for p in case["products"]}), len(case["products"]))
+                self.assertEqual({len(p[t]["seconds"]) for p in case["products"] for t in timings}, {3})
+                medians = {p["name"]: {t: p[t]["median"] for t in timings} for p in case["products"]}
+                ours = {p["name"] for p in case["products"] if p["ours"]}
+                best = min(medians[name]["warm"] for name in ours)
+                self.assertEqual(medians[case["best"]]["warm"], best)
+                # The quickest configs take part.
+                self.assertLessEqual(set(sorted(case["swept"], key=case["swept"].get)[:1]), ours)
+                self.assertEqual([e["effort"] for e in case["efforts"]], list(ratios))
+                for one in case["efforts"]:
+                    chosen = medians[one["product"]]
+                    self.assertIn(one["product"], ours)
+                    self.assertAlmostEqual(one["over_best"], chosen["warm"] / best)
+                    ratios[one["effort"]].append(one["over_best"])
+                    self.assertEqual(one["tried"] == 0, one["effort"] == "predict" or one["trial_seconds"] == 0)
+                    for t in timings:
+                        rivals = [medians[p["name"]][t] for p in case["products"] if not p["ours"]]
+                        self.assertEqual(f"{t}_ratio" in one, rivals != [])
+                        if rivals:
+                            self.assertAlmostEqual(one[f"{t}_ratio"], min(rivals) / chosen[t])
+            for how in matrix["remembering"]:
+                self.assertEqual(set(how), {"cols", "type", "host"})  # on a CPU A lies on the host
+                self.assertTrue(how["host"]["remembered"])
+        for effort, found in ratios.items():
+            total = run["summary"][effort]
+            self.assertEqual((total["cases"], total["worst"]), (8, max(found)))
+            self.assertAlmostEqual(total["within_10_percent"], sum(r <= 1.1 for r in found) / 8)
+            self.assertAlmostEqual(total["over_best"] ** 8, math.prod(found))
+
+    def test_efforts_begins_nothing_after_its_limit(self):
+        done, run = self.call("efforts", "stencil5:9,7", "--device", "cpu", "--limit", "0")
+        self.assertEqual(run["left_out"], ["stencil5:9,7: the time is over"])
+
     def test_precisions_has_every_variant_once(self):
         # Few points far from 0: Q's rounding error in bf16 is beyond its smallest eigenvalue, which is 1.
         _, run = self.call("precisions", "--device", "cpu", "--points", "96", "--features", "24", "--offset", "3", "--order",
@@ -229,7 +273,7 @@ class Programs(unittest.TestCase):
             self.assertEqual("TF32" in v["how"], "tf32" in v["precision"], v)
 
     def test_on_a_gpu_they_measure_and_without_one_they_are_skipped(self):
-        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "solve_times"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "efforts", "solve_times"):
             with self.subTest(name):
                 done, run = self.call(name, "stencil5:9,7", status=(0, NOT_MET, SKIPPED))
                 if done.returncode == SKIPPED:
@@ -250,7 +294,7 @@ class Programs(unittest.TestCase):
                 self.assertRegex(text.lower(), r"examples:\n  " + name)
 
     def test_a_bad_matrix_is_an_error_that_names_it(self):
-        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "solve_times"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "efforts", "solve_times"):
             with self.subTest(name):
                 done, _ = self.call(name, "no_such:1", "--device", "cpu", status=(1,))
                 self.assertIn("no_such", done.stderr)

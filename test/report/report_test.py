@@ -21,6 +21,7 @@ import accuracy  # noqa: E402
 import chart  # noqa: E402
 import cpu  # noqa: E402
 import dense  # noqa: E402
+import efforts  # noqa: E402
 import fitted  # noqa: E402
 import pages  # noqa: E402
 import promises  # noqa: E402
@@ -432,6 +433,32 @@ class Promises(unittest.TestCase):
         self.assertIn("| row-major, N = 8 | 1 of 1 | 1.50 | 1.50 |", text)
         self.assertIn("2 of 2 left the same bits", text)
         self.assertIn("in 1 the plan takes another kernel, 1.25 times as long at worst", text)
+
+
+class Efforts(unittest.TestCase):
+    def case(self, over, gain, timed):
+        def effort(name):
+            return {"effort": name, "product": "a", "trial_seconds": timed, "trial_setup_seconds": 2 * timed,
+                    "tried": 0 if name == "predict" else 3, "over_best": over, "warm_ratio": gain}
+        return {"cols": 8, "type": "fp32", "efforts": [effort(name) for name in ("predict", "check")]}
+
+    def run_of(self):
+        def how(seconds):
+            return {"remembered": True, "predict_seconds": 0.001, "by_name_seconds": 0.0045, "remembered_seconds": seconds}
+        return {"main_rival": "cusparse", "matrices": [
+            {"name": "old", "cases": [self.case(1.0, 2.0, 0.002)], "remembering": [{"host": how(0.005)}]},
+            {"name": "new", "cases": [self.case(1.21, 0.95, 0.006), self.case(1.0, 0.5, 0.004)],
+             "remembering": [{"host": how(0.0015) | {"remembered": False}}]}]}
+
+    def test_kinds_of_matrices_have_lines_of_their_own(self):
+        over, warm, remembered = efforts.tables(self.run_of(), lambda matrix: "seen" if matrix == "old" else "fresh")
+        self.assertIn("| `predict`, fresh | 2 | 1.100 | 50.0 % | 1.21 (new, N = 8 fp32) | – | – |", over)
+        self.assertIn("| `check`, seen and fresh | 3 | 1.066 | 66.7 % | 1.21 (new, N = 8 fp32) | 4.0, 6.0 | 8.0 |", over)
+        self.assertNotIn("`search`", over)  # not in the file
+        self.assertTrue(warm.startswith("Against the fastest cusparse, back to back:"))
+        self.assertIn("| `check`, seen | 1 | 2.00 | 100.0 % | 100.0 % | 2.00 (old, N = 8 fp32) |", warm)
+        self.assertIn("| `check`, fresh | 2 | 0.69 | 0.0 % | 50.0 % | 0.50 (new, N = 8 fp32) |", warm)
+        self.assertIn("| A on the host | 1 | 4.00, 4.00 | 0.0 % | 0.50, 0.50 | 100.0 % |", remembered)
 
 
 class Peers(unittest.TestCase):
