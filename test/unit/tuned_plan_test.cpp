@@ -162,7 +162,7 @@ TEST_F(tuned, stays_within_what_the_plan_was_asked_for) {
 }
 
 TEST_F(tuned, takes_every_form_and_type) {
-  script_.others = {{"columns-m8-n64", 0.5e-5}};
+  script_.others = {{"columns-m32-n64", 0.5e-5}};
   const auto all = [&]<class T>(T) {
     const auto csr = csr_of<T>(case_);
     const auto wide = csr_of<T, std::int64_t>(case_);
@@ -245,15 +245,15 @@ TEST_F(tuned, remembers) {
 TEST_F(tuned, a_check_does_not_stand_for_a_search) {
   plan(a_.view(), options(effort::check, cache()));
   script_.num_made = 0;
-  script_.others = {{"columns-m8-n64", 0.5e-5}};
-  EXPECT_EQ(plan(a_.view(), options(effort::search, cache())).facts().kernel.name, "columns-m8-n64");
+  script_.others = {{"columns-m32-n64", 0.5e-5}};
+  EXPECT_EQ(plan(a_.view(), options(effort::search, cache())).facts().kernel.name, "columns-m32-n64");
   EXPECT_GT(script_.num_made, 0);
   script_.num_made = 0;
-  EXPECT_EQ(plan(a_.view(), options(effort::check, cache())).facts().kernel.name, "columns-m8-n64");
+  EXPECT_EQ(plan(a_.view(), options(effort::check, cache())).facts().kernel.name, "columns-m32-n64");
   EXPECT_EQ(script_.num_made, 0);
   const auto list = tune(ctx_, a_.view(), {.plan = {.cols = 9}, .repetitions = 1, .cache_file = cache()});
   ASSERT_EQ(list.size(), 1u) << "tune() looks in the same cache";
-  EXPECT_EQ(list[0].kernel, "columns-m8-n64");
+  EXPECT_EQ(list[0].kernel, "columns-m32-n64");
 }
 
 TEST_F(tuned, does_not_believe_a_cache_that_names_what_may_not_be_taken) {
