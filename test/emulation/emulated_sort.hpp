@@ -10,7 +10,7 @@
 
 namespace bcsc::converters::steps {
 
-/// Replaces the device's sort (device_convert.cu) by one on the host.
+/// Replaces the device's sort (device_steps.cu) by one on the host.
 template <index I>
 sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, core::device_buffer<I> payload,
                            std::int64_t key_range) {

@@ -1,4 +1,4 @@
-// Every row of one algorithm's table (the build says which) on the emulated GPU: exact on small integers, for what
+// Every config of one algorithm's table (the build says which) on the emulated GPU: exact on small integers, for what
 // kernels meet: heights and boundaries of row blocks, permuted rows, narrow columns, layouts, alignments, scalars; with
 // threads in several orders and grids too small for all tiles.
 #include <gtest/gtest.h>
