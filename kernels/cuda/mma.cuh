@@ -141,7 +141,7 @@ struct implementation<tables::mma> {
   static constexpr auto instance() {
     constexpr tables::mma_config config = tables::mma::configs[Index];
     return &mma_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k, config.ahead,
-                       config.staged, config.products(), config.min_blocks(), Loaded>;
+                       config.staged, config.products(), config.min_blocks, Loaded>;
   }
   /// The instance with the widest loads of B that its alignment allows.
   template <class T, int Index, int Width = tables::mma::configs[Index].columns_of_lane()>

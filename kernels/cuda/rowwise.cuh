@@ -52,17 +52,22 @@
 namespace bcsc::kernels::cuda {
 
 /// The numbers of one instance, and what follows from them. Width: values of B that one load brings.
-template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Blocks, int Width>
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Width>
 struct rowwise_shape {
-  static constexpr tables::rowwise_config config{Lanes, Items, Groups, Unroll, Warps, 1, value_type_of<T>, Blocks};
+  static constexpr tables::rowwise_config config{.lanes = Lanes,
+                                                 .items = Items,
+                                                 .groups = Groups,
+                                                 .unroll = Unroll,
+                                                 .warps = Warps,
+                                                 .depth = 1,
+                                                 .type = value_type_of<T>};
   static constexpr int items = Items;
   static constexpr int threads = config.block_threads();
   static constexpr int team = config.team_threads();
   static constexpr int teams = config.teams();
   static constexpr int n_tile = config.tile_cols();
-  static constexpr int words = words_for<T, Items>;  // registers of a lane's part of a row of B
-  static constexpr int vectors = Items / Width;      // loads a lane takes of a row of B
-  static constexpr int resident_blocks = config.blocks_by_registers();
+  static constexpr int words = words_for<T, Items>;                   // registers of a lane's part of a row of B
+  static constexpr int vectors = Items / Width;                       // loads a lane takes of a row of B
   static constexpr int group_pairs = Unroll / 2;                      // pairs of entries of a group at a step
   static constexpr int step = group_pairs * Groups;                   // and of the team
   static constexpr int kept = Items > Groups ? Items / Groups : 1;    // sums a lane is left with by reduce()
@@ -81,11 +86,10 @@ struct rowwise_grid : stream_grid {
   bool staged;    // C goes through shared memory
 };
 
-template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int Blocks, int Width>
-__global__ void __launch_bounds__(Warps * 32,
-                                  rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Blocks, Width>::resident_blocks)
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width>
+__global__ void __launch_bounds__(Warps * 32, MinBlocks)
     rowwise_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ rowwise_grid grid) {
-  using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Blocks, Width>;
+  using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
   using S = scalar_of<T>;
   constexpr int group_pairs = shape::group_pairs;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -169,14 +173,13 @@ struct implementation<tables::rowwise> {
       if (wanted < Width) return launch_width<Index, Width / 2>(args, env, wanted);
     }
     constexpr tables::rowwise_config config = tables::rowwise::configs[Index];
-    using shape =
-        rowwise_shape<T, config.lanes, config.items, config.groups, config.unroll, config.warps, config.blocks, Width>;
+    using shape = rowwise_shape<T, config.lanes, config.items, config.groups, config.unroll, config.warps, Width>;
 
     constexpr int sector = sizeof(T) == 2 ? 16 : 8;
     const std::int64_t max_width = args.b_col_stride == 1 ? config.tile_cols() : config.strided_cols();
     const stream_grid cut =
         cut_stream(args.a.num_pieces, args.n, max_width, std::min<std::int64_t>(max_width, sector), args.batch.count,
-                   {shape::teams, config.depth, shape::resident_blocks}, env.num_multiprocessors);
+                   {shape::teams, config.depth, config.resident_blocks()}, env.num_multiprocessors);
 
     // The pieces of heavy rows come first: a team that took several of them would be the last to end.
     const bool spread = args.a.num_heavy > 0 && cut.depth > 1;
@@ -196,7 +199,7 @@ struct implementation<tables::rowwise> {
                             staged};
     return start(begins::while_previous_ends,
                  &rowwise_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps,
-                                 config.blocks, Width>,
+                                 config.resident_blocks(), Width>,
                  grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), staged ? config.shared_bytes() : 0,
                  env.stream, args, grid);
   }

@@ -121,7 +121,7 @@ struct implementation<tables::staged> {
       const int started =
           start(begins::while_previous_ends,
                 &staged_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k,
-                               config.depth, config.stages, config.products(), config.blocks>,
+                               config.depth, config.stages, config.products(), config.min_blocks>,
                 dim3(static_cast<unsigned>(spmm.a.num_items), static_cast<unsigned>(count),
                      static_cast<unsigned>(spmm.batch.count)),
                 dim3(config.block_threads()), config.shared_bytes(), env.stream, spmm, slab, copied_at_once(spmm));

@@ -32,7 +32,13 @@ namespace bcsc::kernels::cuda {
 /// The numbers of one instance, and what follows from them.
 template <class T, int ThreadsX, int ThreadsY, int ItemsX, int ItemsY, int KTile, int Stages>
 struct tiled_shape {
-  static constexpr tables::tiled_config config{ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages, value_type_of<T>};
+  static constexpr tables::tiled_config config{.threads_x = ThreadsX,
+                                               .threads_y = ThreadsY,
+                                               .items_x = ItemsX,
+                                               .items_y = ItemsY,
+                                               .k_tile = KTile,
+                                               .stages = Stages,
+                                               .type = value_type_of<T>};
   static constexpr int threads = config.block_threads();
   static constexpr int m_tile = config.tile_rows();
   static constexpr int n_tile = config.tile_cols();
@@ -204,9 +210,8 @@ __device__ void load_fragment(T (&fragment)[Items], const T* line, int thread) {
   }
 }
 
-template <class T, int ThreadsX, int ThreadsY, int ItemsX, int ItemsY, int KTile, int Stages>
-__global__ void __launch_bounds__(
-    ThreadsX* ThreadsY, tiled_shape<T, ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages>::config.blocks_by_registers())
+template <class T, int ThreadsX, int ThreadsY, int ItemsX, int ItemsY, int KTile, int Stages, int MinBlocks>
+__global__ void __launch_bounds__(ThreadsX* ThreadsY, MinBlocks)
     tiled_kernel(const __grid_constant__ spmm_args<T, std::int32_t> args, const __grid_constant__ tile_grid grid) {
   using I = std::int32_t;
   using shape = tiled_shape<T, ThreadsX, ThreadsY, ItemsX, ItemsY, KTile, Stages>;
@@ -309,7 +314,7 @@ struct implementation<tables::tiled> {
     const auto& spmm = *static_cast<const spmm_args<T, std::int32_t>*>(args);
     const tile_grid grid = cut<config.tile_rows(), config.tile_cols()>(spmm);
     return start(&tiled_kernel<T, config.threads_x, config.threads_y, config.items_x, config.items_y, config.k_tile,
-                               config.stages>,
+                               config.stages, config.resident_blocks()>,
                  grid.num_tiles, config.block_threads(), config.shared_bytes(), env.stream, spmm, grid);
   }
 };

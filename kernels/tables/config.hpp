@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,28 @@ inline constexpr std::array<value_type, 2> narrow_types{value_type::fp16, value_
 constexpr bool is_narrow(value_type type) { return type == value_type::fp16 || type == value_type::bf16; }
 /// Bytes of a sum of products.
 constexpr int bytes_of_sum(value_type type) { return is_narrow(type) ? 4 : static_cast<int>(size_of(type)); }
+
+/// Thread blocks that a multiprocessor is to hold: the compiler keeps a thread's registers down to what that leaves.
+struct min_blocks_by_size {
+  int of_4_bytes = 1;  ///< for values of 4 or 2 bytes
+  int of_8_bytes = 1;
+
+  constexpr int of(value_type type) const { return size_of(type) == 8 ? of_8_bytes : of_4_bytes; }
+  constexpr bool valid() const { return of_4_bytes >= 1 && of_4_bytes <= 32 && of_8_bytes >= 1 && of_8_bytes <= 32; }
+};
+
+/// As many as fit by registers(), a config's estimate: for grids of configs that nobody has tuned.
+template <class Config>
+constexpr int blocks_by_registers(Config config, value_type type) {
+  config.type = type;
+  const int allocated = (config.registers() + 7) / 8 * 8;
+  return std::clamp(65536 / (allocated * config.block_threads()), 1, 2048 / config.block_threads());
+}
+template <class Config>
+constexpr Config with_blocks_by_registers(Config config) {
+  config.min_blocks = {blocks_by_registers(config, value_type::fp32), blocks_by_registers(config, value_type::fp64)};
+  return config;
+}
 
 /// The values that a config's numbers may take.
 constexpr bool power_of_two_up_to(int value, int most) {

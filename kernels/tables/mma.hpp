@@ -11,16 +11,16 @@
 namespace bcsc::kernels::tables {
 
 struct mma_config {
-  value_type type;
-  accuracy keeps;
-  int parts;       ///< 8-row parts of a row block: 1, 2, 4 or 8
-  int slab;        ///< columns of C that a warp owns
-  int warps_m;     ///< warps of a thread block along the row blocks,
-  int warps_n;     ///< along the slabs,
-  int warps_k;     ///< and along the groups of columns of one row block: these add their sums up
-  int ahead;       ///< groups whose rows of B are under way while one is multiplied
-  bool staged;     ///< through shared memory (cp.async), or straight to registers
-  int blocks = 0;  ///< a multiprocessor is to hold, of fewer registers than registers() says; 0: as many as that gives
+  value_type type = value_type::fp32;
+  accuracy keeps = accuracy::full;
+  int parts;            ///< 8-row parts of a row block: 1, 2, 4 or 8
+  int slab;             ///< columns of C that a warp owns
+  int warps_m;          ///< warps of a thread block along the row blocks,
+  int warps_n = 1;      ///< along the slabs,
+  int warps_k = 1;      ///< and along the groups of columns of one row block: these add their sums up
+  int ahead;            ///< groups whose rows of B are under way while one is multiplied
+  bool staged = false;  ///< through shared memory (cp.async), or straight to registers
+  int min_blocks = 1;   ///< a multiprocessor is to hold: the compiler keeps registers down to what that leaves
 
   /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab is too narrow for that.
   constexpr int columns_of_lane() const {
@@ -54,23 +54,7 @@ struct mma_config {
   }
   constexpr std::int64_t shared_bytes() const { return warps() * stage_bytes() + sum_bytes(); }
 
-  /// Registers of a thread: sums; B under way and split; A under way and split; addresses and the rest.
-  constexpr int registers() const {
-    const int size = static_cast<int>(size_of(type));
-    const int sums = tile_rows() * slab / 32 * bytes_of_sum(type) / 4;
-    const int b = staged ? 8 : slab * size / 16 * ahead;
-    const int a = 2 * parts * size / 4 * (staged ? 1 : ahead) + (products() == 3 ? 4 * parts : 0);
-    const int rest = products() == 3 ? 56 : 50;
-    return sums + b + a + rest;
-  }
-  /// Thread blocks that fit a multiprocessor by their registers.
-  constexpr int blocks_by_registers() const {
-    const int rounded = (registers() + 7) / 8 * 8;
-    const int fit = 65536 / (rounded * block_threads());
-    return fit < 32 ? fit : 32;
-  }
-  /// What the compiler is held to.
-  constexpr int min_blocks() const { return blocks > blocks_by_registers() ? blocks : blocks_by_registers(); }
+  constexpr int resident_blocks() const { return min_blocks; }
   std::string label() const {
     const auto number = [](int n) { return std::to_string(n); };
     std::string name = type == value_type::fp64   ? "mma-f64"
@@ -87,73 +71,72 @@ struct mma_config {
     return (type == value_type::fp32 || keeps == accuracy::full) && slab % 16 == 0 && columns_of_lane() % 2 == 0 &&
            (parts == 1 || parts == 2 || parts == 4 || parts == 8) && slab >= columns_of_piece() &&
            slab % columns_of_piece() == 0 && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
-           ahead >= 1 && ahead <= 4 && registers() <= 255 && blocks_by_registers() >= 1 &&
-           shared_bytes() <= max_shared_bytes;
+           ahead >= 1 && ahead <= 4 && min_blocks >= 1 && min_blocks <= 32 && shared_bytes() <= max_shared_bytes;
   }
 };
 
-namespace mma_configs {
-
-inline constexpr auto fp32 = value_type::fp32, fp64 = value_type::fp64;
-inline constexpr auto full = accuracy::full, tf32 = accuracy::tf32;
-
-}  // namespace mma_configs
-
 consteval auto mma_table() {
-  using namespace mma_configs;
+  constexpr auto fp64 = value_type::fp64;
+  constexpr auto tf32 = accuracy::tf32;
   if constexpr (built_space == space::few) {
-    return std::array<mma_config, 4>{{{fp32, full, 2, 32, 2, 1, 2, 1, false},
-                                      {fp32, full, 4, 64, 2, 1, 1, 2, true},
-                                      {fp32, tf32, 1, 128, 2, 2, 1, 1, false},
-                                      {fp64, full, 2, 32, 2, 1, 1, 1, false}}};
+    return std::array<mma_config, 4>{{
+        {.parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 1, .min_blocks = 5},
+        {.parts = 4, .slab = 64, .warps_m = 2, .ahead = 2, .staged = true, .min_blocks = 6},
+        {.keeps = tf32, .parts = 1, .slab = 128, .warps_m = 2, .warps_n = 2, .ahead = 1, .min_blocks = 4},
+        {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 9},
+    }};
   } else {
-    return std::array<mma_config, 18>{{//           parts slab m  n  k  ahead
-                                       // N up to 32: many warps, A's bytes count, so low parts
-                                       {fp32, full, 1, 32, 4, 1, 1, 2, false},
-                                       {fp32, full, 2, 32, 4, 1, 1, 2, false},
-                                       {fp32, full, 4, 32, 2, 1, 2, 2, false},
-                                       // 64 columns: B's slab stays in L2 where 128 would not
-                                       {fp32, full, 1, 64, 4, 1, 1, 2, false},
-                                       {fp32, full, 2, 64, 4, 1, 1, 1, false},
-                                       {fp32, full, 4, 64, 4, 1, 1, 1, false},
-                                       // 128 columns
-                                       {fp32, full, 1, 128, 4, 1, 1, 1, false},
-                                       {fp32, full, 2, 128, 1, 1, 1, 1, false},
-                                       // one product
-                                       {fp32, tf32, 2, 32, 2, 1, 2, 2, false},
-                                       {fp32, tf32, 2, 64, 4, 1, 1, 1, false, 5},
-                                       {fp32, tf32, 4, 64, 4, 1, 1, 1, false},
-                                       {fp32, tf32, 2, 128, 4, 1, 1, 1, false},
-                                       // fp64
-                                       {fp64, full, 1, 32, 4, 1, 1, 2, false},
-                                       {fp64, full, 2, 32, 2, 1, 2, 1, false},
-                                       {fp64, full, 2, 32, 4, 1, 1, 1, false},
-                                       {fp64, full, 2, 64, 4, 1, 1, 1, false},
-                                       {fp64, full, 4, 32, 2, 1, 1, 1, false},
-                                       {fp64, full, 4, 64, 2, 1, 1, 2, true}}};
+    return std::array<mma_config, 18>{{
+        // N up to 32: many warps, A's bytes count, so low parts
+        {.parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 5},
+        {.parts = 2, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},
+        {.parts = 4, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 3},
+        // 64 columns: B's slab stays in L2 where 128 would not
+        {.parts = 1, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 4},
+        {.parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 4},
+        {.parts = 4, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
+        // 128 columns
+        {.parts = 1, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 4},
+        {.parts = 2, .slab = 128, .warps_m = 1, .ahead = 1, .min_blocks = 12},
+        // one product
+        {.keeps = tf32, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 5},
+        {.keeps = tf32, .parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 5},
+        {.keeps = tf32, .parts = 4, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
+        {.keeps = tf32, .parts = 2, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 3},
+        // fp64
+        {.type = fp64, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},
+        {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 1, .min_blocks = 4},
+        {.type = fp64, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 4},
+        {.type = fp64, .parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
+        {.type = fp64, .parts = 4, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 6},
+        {.type = fp64, .parts = 4, .slab = 64, .warps_m = 2, .ahead = 2, .staged = true, .min_blocks = 4},
+    }};
   }
 }
 
 /// Of fp16, and the same of bf16.
 consteval auto narrow_mma_table(value_type type) {
-  using mma_configs::full;
   if constexpr (built_space == space::few) {
-    return std::array<mma_config, 4>{{{type, full, 2, 32, 2, 1, 2, 1, false},
-                                      {type, full, 1, 128, 2, 2, 1, 2, false},
-                                      {type, full, 4, 64, 2, 1, 1, 2, true},
-                                      {type, full, 2, 32, 2, 1, 1, 1, true}}};
+    return std::array<mma_config, 4>{{
+        {.type = type, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 1, .min_blocks = 7},
+        {.type = type, .parts = 1, .slab = 128, .warps_m = 2, .warps_n = 2, .ahead = 2, .min_blocks = 4},
+        {.type = type, .parts = 4, .slab = 64, .warps_m = 2, .ahead = 2, .staged = true, .min_blocks = 8},
+        {.type = type, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .staged = true, .min_blocks = 12},
+    }};
   } else {
-    return std::array<mma_config, 10>{{//          parts slab m  n  k  ahead
-                                       {type, full, 1, 32, 4, 1, 1, 2, false},
-                                       {type, full, 2, 32, 4, 1, 1, 2, false},
-                                       {type, full, 2, 32, 2, 1, 2, 2, false},
-                                       {type, full, 4, 32, 2, 1, 2, 2, false},
-                                       {type, full, 1, 64, 4, 1, 1, 2, false},
-                                       {type, full, 4, 64, 4, 1, 1, 2, false},
-                                       {type, full, 1, 128, 4, 1, 1, 2, false},
-                                       {type, full, 2, 128, 4, 1, 1, 1, false},
-                                       {type, full, 2, 128, 2, 1, 1, 3, true},
-                                       {type, full, 2, 128, 1, 4, 1, 1, false}}};  // four slabs share A
+    return std::array<mma_config, 10>{{
+        {.type = type, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 7},
+        {.type = type, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 6},
+        {.type = type, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 6},
+        {.type = type, .parts = 4, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 4},
+        {.type = type, .parts = 1, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 5},
+        {.type = type, .parts = 4, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 3},
+        {.type = type, .parts = 1, .slab = 128, .warps_m = 4, .ahead = 2, .min_blocks = 4},
+        {.type = type, .parts = 2, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 3},
+        {.type = type, .parts = 2, .slab = 128, .warps_m = 2, .ahead = 3, .staged = true, .min_blocks = 8},
+        // four slabs share A
+        {.type = type, .parts = 2, .slab = 128, .warps_m = 1, .warps_n = 4, .ahead = 1, .min_blocks = 3},
+    }};
   }
 }
 

@@ -10,10 +10,10 @@
 namespace bcsc::kernels::tables {
 
 struct naive_config {
-  int m_tile;      ///< rows of C in the thread's private buffer
-  int threads;     ///< = n_tile
-  int index_bits;  ///< 64: for matrices whose sizes or non-zeros do not fit 32 bits
-  value_type type;
+  int m_tile;           ///< rows of C in the thread's private buffer
+  int threads;          ///< = n_tile
+  int index_bits = 32;  ///< 64: for matrices whose sizes or non-zeros do not fit 32 bits
+  value_type type = {};
 
   constexpr std::int64_t shared_bytes() const { return std::int64_t{m_tile} * threads * size_of(type); }
   constexpr int tile_rows() const { return m_tile; }
@@ -33,27 +33,33 @@ struct naive_config {
 
 consteval auto naive_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<naive_config, 3>{{{8, 32, 32, {}}, {16, 128, 32, {}}, {8, 64, 64, {}}}};
+    return std::array<naive_config, 3>{{
+        {.m_tile = 8, .threads = 32},
+        {.m_tile = 16, .threads = 128},
+        {.m_tile = 8, .threads = 64, .index_bits = 64},
+    }};
   } else if constexpr (built_space == space::tuned) {
     // The best eight lose nothing to all 38 on the 80 products measured.
-    return std::array<naive_config, 10>{{{8, 8, 32, {}},
-                                         {8, 16, 32, {}},
-                                         {8, 32, 32, {}},
-                                         {8, 64, 32, {}},
-                                         {8, 128, 32, {}},
-                                         {8, 256, 32, {}},
-                                         {16, 32, 32, {}},
-                                         {16, 128, 32, {}},
-                                         {8, 32, 64, {}},
-                                         {8, 128, 64, {}}}};
+    return std::array<naive_config, 10>{{
+        {.m_tile = 8, .threads = 8},
+        {.m_tile = 8, .threads = 16},
+        {.m_tile = 8, .threads = 32},
+        {.m_tile = 8, .threads = 64},
+        {.m_tile = 8, .threads = 128},
+        {.m_tile = 8, .threads = 256},
+        {.m_tile = 16, .threads = 32},
+        {.m_tile = 16, .threads = 128},
+        {.m_tile = 8, .threads = 32, .index_bits = 64},
+        {.m_tile = 8, .threads = 128, .index_bits = 64},
+    }};
   } else {
     std::array<naive_config, 6 * 6 + 2> all{};
     std::size_t at = 0;
     for (int m : {8, 16, 32, 64, 128, 256}) {
-      for (int t : {8, 16, 32, 64, 128, 256}) all[at++] = {m, t, 32, {}};
+      for (int t : {8, 16, 32, 64, 128, 256}) all[at++] = {.m_tile = m, .threads = t};
     }
-    all[at++] = {8, 32, 64, {}};
-    all[at++] = {8, 128, 64, {}};
+    all[at++] = {.m_tile = 8, .threads = 32, .index_bits = 64};
+    all[at++] = {.m_tile = 8, .threads = 128, .index_bits = 64};
     return all;
   }
 }

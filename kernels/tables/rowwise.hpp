@@ -12,14 +12,15 @@
 namespace bcsc::kernels::tables {
 
 struct rowwise_config {
-  int lanes;   ///< across N
-  int items;   ///< columns of C a lane owns
-  int groups;  ///< of a team: where `lanes` alone leave too few bytes under way, or rows are long
-  int unroll;  ///< entries of a group under way
-  int warps;   ///< of a thread block; they share nothing but L1
-  int depth;   ///< the most pieces a team takes one after the other, the next one's entries fetched meanwhile
-  value_type type;
-  int blocks = 0;  ///< that a multiprocessor holds at least, of fewer registers each; half as many of 8-byte values
+  int lanes;      ///< across N
+  int items;      ///< columns of C a lane owns
+  int groups;     ///< of a team: where `lanes` alone leave too few bytes under way, or rows are long
+  int unroll;     ///< entries of a group under way
+  int warps = 4;  ///< of a thread block; they share nothing but L1
+  int depth;      ///< the most pieces a team takes one after the other, the next one's entries fetched meanwhile
+  min_blocks_by_size min_blocks = {};
+  bool squeezed = false;  ///< min_blocks leaves fewer registers than a thread would take; the label says so
+  value_type type = {};
 
   constexpr int tile_rows() const { return 1; }
   constexpr int tile_cols() const { return lanes * items; }
@@ -46,92 +47,86 @@ struct rowwise_config {
     const int size = static_cast<int>(size_of(type)) / 4;
     return items * (unroll + 1) * size + unroll * (2 * size + 1) + 28 + 8 * size;
   }
-  /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
-  constexpr int blocks_by_registers() const {
-    const int allocated = (registers() + 7) / 8 * 8;
-    const int fit = 65536 / (allocated * block_threads());
-    const int most = 2048 / block_threads();
-    const int least = size_of(type) > 4 ? blocks / 2 : blocks;
-    return std::max({1, least, std::min(fit, most)});
-  }
+  constexpr int resident_blocks() const { return min_blocks.of(type); }
   std::string label() const {
     return "rowwise-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
            std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth) +
-           (blocks > 0 ? "-b" + std::to_string(blocks) : "");
+           (squeezed ? "-b" + std::to_string(min_blocks.of_4_bytes) : "");
   }
   constexpr bool valid() const {
     // Groups halve what they have until each lane is left with its share.
     const bool shared_out = groups == 1 ? items >= 1 && items <= 16 : power_of_two_up_to(items, 16);
     return power_of_two_up_to(lanes, 32) && shared_out && power_of_two_up_to(groups, 32) &&
            power_of_two_up_to(unroll, 16) && unroll >= 2 && power_of_two_up_to(warps, 32) && team_threads() <= 32 &&
-           depth >= 1 && registers() <= 255 && shared_bytes() <= max_shared_bytes;
+           depth >= 1 && min_blocks.valid() && registers() <= 255 && shared_bytes() <= max_shared_bytes;
   }
 };
 
 consteval auto rowwise_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<rowwise_config, 6>{{{1, 1, 8, 2, 4, 4, {}},
-                                          {2, 4, 4, 2, 4, 4, {}},
-                                          {8, 4, 4, 4, 4, 4, {}, 6},
-                                          {32, 8, 1, 4, 4, 2, {}},
-                                          {16, 1, 2, 4, 4, 1, {}},
-                                          {8, 3, 1, 4, 4, 2, {}}}};
+    return std::array<rowwise_config, 6>{{
+        {.lanes = 1, .items = 1, .groups = 8, .unroll = 2, .depth = 4, .min_blocks = {10, 8}},
+        {.lanes = 2, .items = 4, .groups = 4, .unroll = 2, .depth = 4, .min_blocks = {9, 6}},
+        {.lanes = 8, .items = 4, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {8, 5}, .squeezed = true},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 4, .depth = 2, .min_blocks = {5, 3}},
+        {.lanes = 16, .items = 1, .groups = 2, .unroll = 4, .depth = 1, .min_blocks = {9, 6}},
+        {.lanes = 8, .items = 3, .groups = 1, .unroll = 4, .depth = 2, .min_blocks = {8, 5}},
+    }};
   } else if constexpr (built_space == space::tuned) {
     return std::array<rowwise_config, 44>{{
-        // lanes, items, groups, unroll, warps, depth, type, blocks
         // N = 1: rows of a few entries, short, medium, long ones
-        {1, 1, 1, 4, 4, 4, {}},
-        {1, 1, 4, 4, 4, 4, {}},
-        {1, 1, 8, 4, 4, 4, {}},
-        {1, 1, 32, 4, 4, 2, {}},
+        {.lanes = 1, .items = 1, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
+        {.lanes = 1, .items = 1, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
+        {.lanes = 1, .items = 1, .groups = 8, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
+        {.lanes = 1, .items = 1, .groups = 32, .unroll = 4, .depth = 2, .min_blocks = {9, 6}},
         // N = 2 .. 4: short, graphs, networks, long
-        {1, 4, 4, 2, 4, 8, {}},
-        {1, 4, 4, 4, 4, 4, {}, 10},
-        {1, 4, 8, 2, 4, 4, {}, 12},
-        {1, 4, 32, 2, 4, 2, {}},
+        {.lanes = 1, .items = 4, .groups = 4, .unroll = 2, .depth = 8, .min_blocks = {9, 6}},
+        {.lanes = 1, .items = 4, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
+        {.lanes = 1, .items = 4, .groups = 8, .unroll = 2, .depth = 4, .min_blocks = {12, 6}, .squeezed = true},
+        {.lanes = 1, .items = 4, .groups = 32, .unroll = 2, .depth = 2, .min_blocks = {9, 6}},
         // N = 8: short, short, graphs, long
-        {2, 4, 1, 8, 4, 4, {}},
-        {2, 4, 4, 2, 4, 8, {}},
-        {2, 4, 2, 4, 4, 4, {}, 10},
-        {2, 4, 16, 4, 4, 2, {}},
+        {.lanes = 2, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {5, 3}},
+        {.lanes = 2, .items = 4, .groups = 4, .unroll = 2, .depth = 8, .min_blocks = {9, 6}},
+        {.lanes = 2, .items = 4, .groups = 2, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
+        {.lanes = 2, .items = 4, .groups = 16, .unroll = 4, .depth = 2, .min_blocks = {7, 4}},
         // N = 16: short, stencils and graphs, long
-        {4, 4, 1, 8, 4, 4, {}},
-        {4, 4, 1, 4, 4, 4, {}, 10},
-        {4, 4, 8, 4, 4, 2, {}},
+        {.lanes = 4, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {5, 3}},
+        {.lanes = 4, .items = 4, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
+        {.lanes = 4, .items = 4, .groups = 8, .unroll = 4, .depth = 2, .min_blocks = {7, 4}},
         // N = 32: short, graphs, networks, networks, meshes, stencils
-        {8, 4, 1, 8, 4, 4, {}},
-        {8, 4, 1, 8, 4, 4, {}, 8},
-        {8, 4, 4, 4, 4, 4, {}},
-        {8, 4, 4, 8, 4, 1, {}},
-        {4, 8, 1, 4, 4, 8, {}},
-        {4, 8, 1, 2, 4, 8, {}, 9},
+        {.lanes = 8, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {5, 3}},
+        {.lanes = 8, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
+        {.lanes = 8, .items = 4, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {7, 4}},
+        {.lanes = 8, .items = 4, .groups = 4, .unroll = 8, .depth = 1, .min_blocks = {5, 3}},
+        {.lanes = 4, .items = 8, .groups = 1, .unroll = 4, .depth = 8, .min_blocks = {5, 3}},
+        {.lanes = 4, .items = 8, .groups = 1, .unroll = 2, .depth = 8, .min_blocks = {9, 4}, .squeezed = true},
         // odd N, where loads of B are of one value: many lanes side by side, and tiles a little above 32, 64, 128, 256
-        {8, 1, 4, 4, 4, 4, {}},
-        {16, 2, 1, 8, 4, 4, {}, 8},
-        {16, 3, 1, 8, 4, 4, {}, 6},
-        {32, 2, 1, 8, 4, 4, {}, 8},
-        {32, 3, 1, 4, 4, 4, {}, 8},
-        {32, 5, 1, 4, 4, 4, {}, 6},
-        {32, 9, 1, 2, 4, 4, {}, 6},
+        {.lanes = 8, .items = 1, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
+        {.lanes = 16, .items = 2, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
+        {.lanes = 16, .items = 3, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {6, 3}, .squeezed = true},
+        {.lanes = 32, .items = 2, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
+        {.lanes = 32, .items = 3, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {8, 5}, .squeezed = true},
+        {.lanes = 32, .items = 5, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {6, 4}, .squeezed = true},
+        {.lanes = 32, .items = 9, .groups = 1, .unroll = 2, .depth = 4, .min_blocks = {6, 4}, .squeezed = true},
         // N = 64: graphs, any, stencils, long
-        {16, 4, 1, 8, 4, 4, {}, 8},
-        {8, 8, 1, 4, 4, 8, {}, 6},
-        {8, 8, 1, 2, 4, 8, {}, 9},
-        {8, 8, 4, 4, 4, 2, {}},
+        {.lanes = 16, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
+        {.lanes = 8, .items = 8, .groups = 1, .unroll = 4, .depth = 8, .min_blocks = {6, 3}, .squeezed = true},
+        {.lanes = 8, .items = 8, .groups = 1, .unroll = 2, .depth = 8, .min_blocks = {9, 4}, .squeezed = true},
+        {.lanes = 8, .items = 8, .groups = 4, .unroll = 4, .depth = 2, .min_blocks = {5, 3}},
         // N = 128: stencils, networks, neighbours that share an L1, meshes, stencils, few and long
-        {32, 4, 1, 4, 4, 4, {}, 10},
-        {32, 4, 1, 8, 4, 4, {}, 8},
-        {32, 4, 1, 8, 8, 2, {}},
-        {16, 8, 1, 4, 4, 8, {}, 6},
-        {16, 8, 1, 2, 4, 8, {}, 9},
-        {16, 8, 1, 8, 4, 2, {}},
-        {16, 8, 2, 4, 4, 2, {}},
+        {.lanes = 32, .items = 4, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
+        {.lanes = 32, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
+        {.lanes = 32, .items = 4, .groups = 1, .unroll = 8, .warps = 8, .depth = 2, .min_blocks = {2, 1}},
+        {.lanes = 16, .items = 8, .groups = 1, .unroll = 4, .depth = 8, .min_blocks = {6, 3}, .squeezed = true},
+        {.lanes = 16, .items = 8, .groups = 1, .unroll = 2, .depth = 8, .min_blocks = {9, 4}, .squeezed = true},
+        {.lanes = 16, .items = 8, .groups = 1, .unroll = 8, .depth = 2, .min_blocks = {3, 2}},
+        {.lanes = 16, .items = 8, .groups = 2, .unroll = 4, .depth = 2, .min_blocks = {5, 3}},
         // N >= 256: any, neighbours that share an L1, long, stencils
-        {32, 8, 1, 4, 4, 4, {}, 6},
-        {32, 8, 1, 4, 16, 2, {}},
-        {32, 8, 1, 8, 4, 2, {}},
-        {32, 8, 1, 2, 4, 4, {}, 9},
-        {32, 16, 1, 2, 4, 4, {}},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {6, 3}, .squeezed = true},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 4, .warps = 16, .depth = 2, .min_blocks = {1, 1}},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 8, .depth = 2, .min_blocks = {3, 2}},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 2, .depth = 4, .min_blocks = {9, 4}, .squeezed = true},
+        {.lanes = 32, .items = 16, .groups = 1, .unroll = 2, .depth = 4, .min_blocks = {5, 3}},
     }};
   } else {
     std::array<rowwise_config, 9 * 4 * 4 * 2> all{};
@@ -140,7 +135,10 @@ consteval auto rowwise_configs() {
     for (const auto& [lanes, items] : shapes) {
       for (int groups : {1, 2, 4, 16}) {
         for (int unroll : {2, 4, 8, 16}) {
-          for (int warps : {4, 16}) all[at++] = {lanes, items, groups, unroll, warps, 4, {}};
+          for (int warps : {4, 16}) {
+            all[at++] = with_blocks_by_registers(rowwise_config{
+                .lanes = lanes, .items = items, .groups = groups, .unroll = unroll, .warps = warps, .depth = 4});
+          }
         }
       }
     }
@@ -151,28 +149,31 @@ consteval auto rowwise_configs() {
 /// Of fp16 and bf16: 8 columns a lane, where a load takes 16 bytes.
 consteval auto rowwise_narrow_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<rowwise_config, 4>{
-        {{1, 2, 8, 2, 4, 4, {}}, {2, 8, 4, 4, 4, 4, {}}, {16, 8, 1, 4, 4, 2, {}}, {8, 4, 2, 4, 4, 2, {}}}};
+    return std::array<rowwise_config, 4>{{
+        {.lanes = 1, .items = 2, .groups = 8, .unroll = 2, .depth = 4, .min_blocks = {9}},
+        {.lanes = 2, .items = 8, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {6}},
+        {.lanes = 16, .items = 8, .groups = 1, .unroll = 4, .depth = 2, .min_blocks = {6}},
+        {.lanes = 8, .items = 4, .groups = 2, .unroll = 4, .depth = 2, .min_blocks = {8}},
+    }};
   } else {
     return std::array<rowwise_config, 11>{{
-        // lanes, items, groups, unroll, warps, depth
         // N = 1, 2: rows of a few entries, short, long ones; up to 8
-        {1, 2, 1, 4, 4, 4, {}},
-        {1, 2, 4, 4, 4, 4, {}},
-        {1, 2, 8, 4, 4, 4, {}},
-        {1, 8, 8, 4, 4, 4, {}},
+        {.lanes = 1, .items = 2, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {8}},
+        {.lanes = 1, .items = 2, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {8}},
+        {.lanes = 1, .items = 2, .groups = 8, .unroll = 4, .depth = 4, .min_blocks = {8}},
+        {.lanes = 1, .items = 8, .groups = 8, .unroll = 4, .depth = 4, .min_blocks = {6}},
         // N = 16: long
-        {2, 8, 16, 4, 4, 2, {}},
+        {.lanes = 2, .items = 8, .groups = 16, .unroll = 4, .depth = 2, .min_blocks = {6}},
         // N = 32: short, long
-        {4, 8, 2, 8, 4, 4, {}},
-        {4, 8, 8, 4, 4, 2, {}},
+        {.lanes = 4, .items = 8, .groups = 2, .unroll = 8, .depth = 4, .min_blocks = {4}},
+        {.lanes = 4, .items = 8, .groups = 8, .unroll = 4, .depth = 2, .min_blocks = {6}},
         // N = 64
-        {8, 8, 1, 8, 4, 4, {}},
+        {.lanes = 8, .items = 8, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {4}},
         // N = 128
-        {16, 8, 1, 8, 4, 4, {}},
-        {16, 8, 2, 8, 4, 2, {}},
+        {.lanes = 16, .items = 8, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {4}},
+        {.lanes = 16, .items = 8, .groups = 2, .unroll = 8, .depth = 2, .min_blocks = {4}},
         // N >= 256
-        {32, 8, 1, 8, 4, 4, {}},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {4}},
     }};
   }
 }

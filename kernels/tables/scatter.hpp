@@ -21,7 +21,7 @@ struct scatter_config {
   int unroll;  ///< entries of a group fetched at once
   int warps;   ///< of a thread block; they share nothing
   int depth;   ///< the most pieces a team takes one after the other
-  value_type type;
+  value_type type = {};
 
   constexpr int tile_rows() const { return 1; }
   constexpr int tile_cols() const { return lanes * items; }
@@ -45,32 +45,35 @@ struct scatter_config {
 
 consteval auto scatter_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<scatter_config, 4>{
-        {{1, 1, 8, 2, 4, 4, {}}, {2, 4, 4, 2, 4, 4, {}}, {8, 4, 4, 4, 4, 1, {}}, {32, 4, 1, 4, 4, 2, {}}}};
+    return std::array<scatter_config, 4>{{
+        {.lanes = 1, .items = 1, .groups = 8, .unroll = 2, .warps = 4, .depth = 4},
+        {.lanes = 2, .items = 4, .groups = 4, .unroll = 2, .warps = 4, .depth = 4},
+        {.lanes = 8, .items = 4, .groups = 4, .unroll = 4, .warps = 4, .depth = 1},
+        {.lanes = 32, .items = 4, .groups = 1, .unroll = 4, .warps = 4, .depth = 2},
+    }};
   } else {
     return std::array<scatter_config, 14>{{
-        // lanes, items, groups, unroll, warps, depth
         // N = 1: short rows, long ones
-        {1, 1, 4, 2, 4, 4, {}},
-        {1, 1, 32, 2, 4, 2, {}},
+        {.lanes = 1, .items = 1, .groups = 4, .unroll = 2, .warps = 4, .depth = 4},
+        {.lanes = 1, .items = 1, .groups = 32, .unroll = 2, .warps = 4, .depth = 2},
         // N = 2 .. 4
-        {1, 4, 4, 2, 4, 4, {}},
-        {1, 4, 32, 2, 4, 2, {}},
+        {.lanes = 1, .items = 4, .groups = 4, .unroll = 2, .warps = 4, .depth = 4},
+        {.lanes = 1, .items = 4, .groups = 32, .unroll = 2, .warps = 4, .depth = 2},
         // N = 8
-        {2, 4, 4, 2, 4, 4, {}},
-        {2, 4, 16, 2, 4, 2, {}},
+        {.lanes = 2, .items = 4, .groups = 4, .unroll = 2, .warps = 4, .depth = 4},
+        {.lanes = 2, .items = 4, .groups = 16, .unroll = 2, .warps = 4, .depth = 2},
         // N = 16
-        {4, 4, 4, 2, 4, 4, {}},
-        {4, 4, 8, 4, 4, 2, {}},
+        {.lanes = 4, .items = 4, .groups = 4, .unroll = 2, .warps = 4, .depth = 4},
+        {.lanes = 4, .items = 4, .groups = 8, .unroll = 4, .warps = 4, .depth = 2},
         // N = 32: short, long
-        {8, 4, 2, 4, 4, 4, {}},
-        {8, 4, 4, 8, 4, 2, {}},
+        {.lanes = 8, .items = 4, .groups = 2, .unroll = 4, .warps = 4, .depth = 4},
+        {.lanes = 8, .items = 4, .groups = 4, .unroll = 8, .warps = 4, .depth = 2},
         // N = 64
-        {16, 4, 1, 4, 4, 4, {}},
-        {16, 4, 2, 8, 4, 2, {}},
+        {.lanes = 16, .items = 4, .groups = 1, .unroll = 4, .warps = 4, .depth = 4},
+        {.lanes = 16, .items = 4, .groups = 2, .unroll = 8, .warps = 4, .depth = 2},
         // N >= 128
-        {32, 4, 1, 4, 4, 4, {}},
-        {32, 8, 1, 4, 4, 2, {}},
+        {.lanes = 32, .items = 4, .groups = 1, .unroll = 4, .warps = 4, .depth = 4},
+        {.lanes = 32, .items = 8, .groups = 1, .unroll = 4, .warps = 4, .depth = 2},
     }};
   }
 }

@@ -11,16 +11,16 @@
 namespace bcsc::kernels::tables {
 
 struct staged_config {
-  value_type type;
-  accuracy keeps;
-  int parts;    ///< 8-row parts of a row block: 8 or 16
-  int slab;     ///< columns of C that a thread block owns
-  int warps_m;  ///< warps of a thread block that share the parts,
-  int warps_n;  ///< the columns,
-  int warps_k;  ///< and the groups of a stage: these add their sums up at the end
-  int depth;    ///< groups of columns in a stage
-  int stages;   ///< of which one is multiplied while the others are on their way
-  int blocks;   ///< a multiprocessor is to hold
+  value_type type = value_type::fp32;
+  accuracy keeps = accuracy::full;
+  int parts;           ///< 8-row parts of a row block: 8 or 16
+  int slab;            ///< columns of C that a thread block owns
+  int warps_m;         ///< warps of a thread block that share the parts,
+  int warps_n = 1;     ///< the columns,
+  int warps_k = 1;     ///< and the groups of a stage: these add their sums up at the end
+  int depth;           ///< groups of columns in a stage
+  int stages;          ///< of which one is multiplied while the others are on their way
+  int min_blocks = 1;  ///< a multiprocessor is to hold: the compiler keeps registers down to what that leaves
 
   constexpr int size() const { return static_cast<int>(size_of(type)); }
   /// Groups that one step multiplies: products of fp16 and bf16 take two groups, and two of them are summed from zero.
@@ -40,7 +40,7 @@ struct staged_config {
   /// Of the error bound (kernel_info::bound): each of the products that the unit adds up from zero, 8 or 32 with what
   /// it has added before, loses what lies below the largest.
   constexpr int more_terms() const { return products() == 3 ? 16 : is_narrow(type) ? 66 : 3; }
-  constexpr int blocks_by_registers() const { return blocks; }
+  constexpr int resident_blocks() const { return min_blocks; }
 
   /// Of 16 bytes in a row of B, and as many of them as threads copy side by side: of eight rows or more, which differ
   /// in where they begin in shared memory.
@@ -74,45 +74,52 @@ struct staged_config {
            parts % warps_m == 0 && slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 16 &&
            depth % (groups_of_step() * warps_k) == 0 && stages >= 2 && stages <= 8 && chunks() % copied_chunks() == 0 &&
            block_threads() % copied_chunks() == 0 && 8 * depth % (block_threads() / copied_chunks()) == 0 &&
-           blocks >= 1 && shared_bytes() <= max_shared_bytes;
+           min_blocks >= 1 && shared_bytes() <= max_shared_bytes;
   }
 };
 
-namespace staged_configs {
-
-inline constexpr auto fp32 = value_type::fp32;
-inline constexpr auto full = accuracy::full, tf32 = accuracy::tf32;
-
-}  // namespace staged_configs
-
 consteval auto staged_table() {
-  using namespace staged_configs;
+  constexpr auto tf32 = accuracy::tf32;
   if constexpr (built_space == space::few) {
-    return std::array<staged_config, 2>{
-        {{fp32, full, 16, 64, 2, 1, 2, 2, 3, 1}, {fp32, tf32, 8, 128, 2, 2, 1, 4, 2, 1}}};
+    return std::array<staged_config, 2>{{
+        {.parts = 16, .slab = 64, .warps_m = 2, .warps_k = 2, .depth = 2, .stages = 3, .min_blocks = 1},
+        {.keeps = tf32, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 2, .min_blocks = 1},
+    }};
   } else {
-    return std::array<staged_config, 7>{{//          parts slab  m  n  k  depth stages blocks
-                                         {fp32, full, 16, 128, 2, 2, 1, 4, 3, 2},
-                                         {fp32, full, 16, 64, 2, 1, 4, 8, 4, 1},
-                                         {fp32, full, 8, 64, 1, 1, 4, 8, 3, 2},
-                                         {fp32, tf32, 16, 128, 2, 2, 1, 4, 3, 2},
-                                         {fp32, tf32, 16, 64, 2, 1, 4, 8, 4, 1},
-                                         {fp32, tf32, 8, 64, 1, 1, 4, 8, 3, 2},
-                                         {fp32, tf32, 8, 128, 2, 2, 1, 2, 4, 3}}};
+    return std::array<staged_config, 7>{{
+        {.parts = 16, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 2},
+        {.parts = 16, .slab = 64, .warps_m = 2, .warps_k = 4, .depth = 8, .stages = 4, .min_blocks = 1},
+        {.parts = 8, .slab = 64, .warps_m = 1, .warps_k = 4, .depth = 8, .stages = 3, .min_blocks = 2},
+        {.keeps = tf32, .parts = 16, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 2},
+        {.keeps = tf32, .parts = 16, .slab = 64, .warps_m = 2, .warps_k = 4, .depth = 8, .stages = 4, .min_blocks = 1},
+        {.keeps = tf32, .parts = 8, .slab = 64, .warps_m = 1, .warps_k = 4, .depth = 8, .stages = 3, .min_blocks = 2},
+        {.keeps = tf32, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 2, .stages = 4, .min_blocks = 3},
+    }};
   }
 }
 
 /// Of fp16, and the same of bf16.
 consteval auto narrow_staged_table(value_type type) {
-  using staged_configs::full;
   if constexpr (built_space == space::few) {
-    return std::array<staged_config, 2>{
-        {{type, full, 16, 64, 4, 1, 1, 4, 3, 1}, {type, full, 8, 128, 1, 2, 2, 8, 2, 1}}};
+    return std::array<staged_config, 2>{{
+        {.type = type, .parts = 16, .slab = 64, .warps_m = 4, .depth = 4, .stages = 3, .min_blocks = 1},
+        {.type = type,
+         .parts = 8,
+         .slab = 128,
+         .warps_m = 1,
+         .warps_n = 2,
+         .warps_k = 2,
+         .depth = 8,
+         .stages = 2,
+         .min_blocks = 1},
+    }};
   } else {
-    return std::array<staged_config, 4>{{{type, full, 16, 128, 2, 2, 1, 8, 3, 2},
-                                         {type, full, 16, 64, 2, 1, 4, 16, 4, 1},
-                                         {type, full, 8, 64, 1, 1, 4, 16, 3, 2},
-                                         {type, full, 8, 128, 2, 2, 1, 4, 4, 3}}};
+    return std::array<staged_config, 4>{{
+        {.type = type, .parts = 16, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 8, .stages = 3, .min_blocks = 2},
+        {.type = type, .parts = 16, .slab = 64, .warps_m = 2, .warps_k = 4, .depth = 16, .stages = 4, .min_blocks = 1},
+        {.type = type, .parts = 8, .slab = 64, .warps_m = 1, .warps_k = 4, .depth = 16, .stages = 3, .min_blocks = 2},
+        {.type = type, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 4, .min_blocks = 3},
+    }};
   }
 }
 

@@ -16,7 +16,8 @@ struct tiled_config {
   int items_x, items_y;
   int k_tile;
   int stages;  ///< shared-memory buffers: 2 loads the next group while this one is multiplied
-  value_type type;
+  min_blocks_by_size min_blocks = {};
+  value_type type = {};
 
   constexpr int tile_rows() const { return threads_y * items_y; }
   constexpr int tile_cols() const { return threads_x * items_x; }
@@ -32,11 +33,7 @@ struct tiled_config {
     const int size = static_cast<int>(size_of(type));
     return (items_x * items_y + items_x + items_y) * size / 4 + 24 + 4 * size;
   }
-  /// Thread blocks that fit a multiprocessor by their registers; the compiler is held to it.
-  constexpr int blocks_by_registers() const {
-    const int blocks = 65536 / (registers() * block_threads());
-    return blocks < 32 ? blocks : 32;
-  }
+  constexpr int resident_blocks() const { return min_blocks.of(type); }
   std::string label() const {
     return "tiled-m" + std::to_string(tile_rows()) + "-n" + std::to_string(tile_cols()) + "-k" +
            std::to_string(k_tile) + "-x" + std::to_string(threads_x) + "-y" + std::to_string(threads_y) +
@@ -45,30 +42,40 @@ struct tiled_config {
   constexpr bool valid() const {
     return block_threads() >= 32 && block_threads() % 32 == 0 && block_threads() <= 1024 && items_x >= 1 &&
            items_y >= 1 && k_tile >= 8 && k_tile % 8 == 0 && (stages == 1 || stages == 2) && registers() <= 255 &&
-           blocks_by_registers() >= 1 && shared_bytes() <= max_shared_bytes;
+           min_blocks.valid() && shared_bytes() <= max_shared_bytes;
   }
 };
 
 consteval auto tiled_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<tiled_config, 4>{
-        {{8, 16, 1, 1, 32, 1, {}}, {16, 8, 4, 4, 16, 1, {}}, {16, 16, 4, 8, 16, 1, {}}, {32, 2, 4, 4, 16, 2, {}}}};
+    return std::array<tiled_config, 4>{{
+        {.threads_x = 8, .threads_y = 16, .items_x = 1, .items_y = 1, .k_tile = 32, .stages = 1, .min_blocks = {11, 8}},
+        {.threads_x = 16, .threads_y = 8, .items_x = 4, .items_y = 4, .k_tile = 16, .stages = 1, .min_blocks = {8, 4}},
+        {.threads_x = 16, .threads_y = 16, .items_x = 4, .items_y = 8, .k_tile = 16, .stages = 1, .min_blocks = {3, 1}},
+        {.threads_x = 32, .threads_y = 2, .items_x = 4, .items_y = 4, .k_tile = 16, .stages = 2, .min_blocks = {16, 9}},
+    }};
   } else if constexpr (built_space == space::tuned) {
     return std::array<tiled_config, 12>{{
-        // x, y, items x, items y, k, stages. Low tiles, and small thread blocks that hide the latency of the gather.
+        // Low tiles, and small thread blocks that hide the latency of the gather.
         // The best twelve lose 0.2 % to the 56 measured (docs/history, 30)
-        {8, 4, 4, 1, 16, 2, {}},
-        {8, 8, 1, 1, 32, 2, {}},
-        {32, 2, 4, 4, 32, 1, {}},
-        {8, 4, 4, 2, 16, 1, {}},
-        {16, 16, 4, 4, 32, 1, {}},
-        {32, 2, 4, 4, 16, 1, {}},
-        {32, 2, 4, 2, 16, 2, {}},
-        {8, 8, 1, 2, 32, 1, {}},
-        {16, 8, 8, 4, 32, 1, {}},
-        {32, 2, 8, 4, 16, 1, {}},
-        {8, 4, 1, 1, 16, 1, {}},
-        {32, 4, 4, 2, 16, 2, {}},
+        {.threads_x = 8, .threads_y = 4, .items_x = 4, .items_y = 1, .k_tile = 16, .stages = 2, .min_blocks = {32, 27}},
+        {.threads_x = 8, .threads_y = 8, .items_x = 1, .items_y = 1, .k_tile = 32, .stages = 2, .min_blocks = {23, 16}},
+        {.threads_x = 32, .threads_y = 2, .items_x = 4, .items_y = 4, .k_tile = 32, .stages = 1, .min_blocks = {16, 9}},
+        {.threads_x = 8, .threads_y = 4, .items_x = 4, .items_y = 2, .k_tile = 16, .stages = 1, .min_blocks = {32, 24}},
+        {.threads_x = 16, .threads_y = 16, .items_x = 4, .items_y = 4, .k_tile = 32, .stages = 1, .min_blocks = {4, 2}},
+        {.threads_x = 32, .threads_y = 2, .items_x = 4, .items_y = 4, .k_tile = 16, .stages = 1, .min_blocks = {16, 9}},
+        {.threads_x = 32,
+         .threads_y = 2,
+         .items_x = 4,
+         .items_y = 2,
+         .k_tile = 16,
+         .stages = 2,
+         .min_blocks = {18, 12}},
+        {.threads_x = 8, .threads_y = 8, .items_x = 1, .items_y = 2, .k_tile = 32, .stages = 1, .min_blocks = {22, 15}},
+        {.threads_x = 16, .threads_y = 8, .items_x = 8, .items_y = 4, .k_tile = 32, .stages = 1, .min_blocks = {6, 3}},
+        {.threads_x = 32, .threads_y = 2, .items_x = 8, .items_y = 4, .k_tile = 16, .stages = 1, .min_blocks = {12, 7}},
+        {.threads_x = 8, .threads_y = 4, .items_x = 1, .items_y = 1, .k_tile = 16, .stages = 1, .min_blocks = {32, 32}},
+        {.threads_x = 32, .threads_y = 4, .items_x = 4, .items_y = 2, .k_tile = 16, .stages = 2, .min_blocks = {9, 6}},
     }};
   } else {
     std::array<tiled_config, 3 * 3 * 5 * 5 * 3 * 2> all{};
@@ -78,7 +85,10 @@ consteval auto tiled_configs() {
         for (int ix : {1, 2, 4, 8, 16}) {
           for (int iy : {1, 2, 4, 8, 16}) {
             for (int k : {8, 16, 32}) {
-              for (int stages : {1, 2}) all[at++] = {x, y, ix, iy, k, stages, {}};
+              for (int stages : {1, 2}) {
+                all[at++] = with_blocks_by_registers(tiled_config{
+                    .threads_x = x, .threads_y = y, .items_x = ix, .items_y = iy, .k_tile = k, .stages = stages});
+              }
             }
           }
         }

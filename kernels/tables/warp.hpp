@@ -16,7 +16,7 @@ struct warp_config {
   int n_tile;  ///< columns of C in the tile; a lane strides over n_tile / lanes of them
   int warps;   ///< logical warps of a thread block
   int lanes;   ///< threads of a logical warp: 8, 16 or 32
-  value_type type;
+  value_type type = {};
 
   constexpr std::int64_t shared_bytes() const { return std::int64_t{m_tile} * n_tile * size_of(type); }
   constexpr int tile_rows() const { return m_tile; }
@@ -38,28 +38,34 @@ struct warp_config {
 
 consteval auto warp_configs() {
   if constexpr (built_space == space::few) {
-    return std::array<warp_config, 3>{{{16, 8, 16, 8, {}}, {32, 16, 16, 16, {}}, {64, 64, 8, 32, {}}}};
+    return std::array<warp_config, 3>{{
+        {.m_tile = 16, .n_tile = 8, .warps = 16, .lanes = 8},
+        {.m_tile = 32, .n_tile = 16, .warps = 16, .lanes = 16},
+        {.m_tile = 64, .n_tile = 64, .warps = 8, .lanes = 32},
+    }};
   } else if constexpr (built_space == space::tuned) {
     // The best twelve lose 0.1 % to the twenty measured.
-    return std::array<warp_config, 12>{{{16, 8, 16, 8, {}},
-                                        {64, 8, 16, 8, {}},
-                                        {16, 8, 32, 8, {}},
-                                        {64, 8, 32, 8, {}},
-                                        {32, 16, 16, 16, {}},
-                                        {64, 32, 16, 16, {}},
-                                        {32, 32, 8, 32, {}},
-                                        {32, 64, 8, 32, {}},
-                                        {32, 128, 8, 32, {}},
-                                        {64, 128, 8, 32, {}},
-                                        {128, 32, 16, 32, {}},
-                                        {256, 32, 16, 32, {}}}};
+    return std::array<warp_config, 12>{{
+        {.m_tile = 16, .n_tile = 8, .warps = 16, .lanes = 8},
+        {.m_tile = 64, .n_tile = 8, .warps = 16, .lanes = 8},
+        {.m_tile = 16, .n_tile = 8, .warps = 32, .lanes = 8},
+        {.m_tile = 64, .n_tile = 8, .warps = 32, .lanes = 8},
+        {.m_tile = 32, .n_tile = 16, .warps = 16, .lanes = 16},
+        {.m_tile = 64, .n_tile = 32, .warps = 16, .lanes = 16},
+        {.m_tile = 32, .n_tile = 32, .warps = 8, .lanes = 32},
+        {.m_tile = 32, .n_tile = 64, .warps = 8, .lanes = 32},
+        {.m_tile = 32, .n_tile = 128, .warps = 8, .lanes = 32},
+        {.m_tile = 64, .n_tile = 128, .warps = 8, .lanes = 32},
+        {.m_tile = 128, .n_tile = 32, .warps = 16, .lanes = 32},
+        {.m_tile = 256, .n_tile = 32, .warps = 16, .lanes = 32},
+    }};
   } else {
     std::array<warp_config, 8 * 5 * 4 * 3> all{};
     std::size_t at = 0;
     for (int m : {4, 8, 16, 32, 64, 128, 256, 512}) {
       for (int n : {8, 16, 32, 64, 128}) {
         for (int w : {4, 8, 16, 32}) {
-          for (int l : {8, 16, 32}) all[at++] = {m, n, w, l, {}};
+          for (int l : {8, 16, 32}) all[at++] = {.m_tile = m, .n_tile = n, .warps = w, .lanes = l};
         }
       }
     }

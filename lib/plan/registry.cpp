@@ -57,7 +57,7 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
       entry.info.bound.more_terms = config.more_terms();
     }
-    if constexpr (requires { config.blocks_by_registers(); }) entry.info.resident_blocks = config.blocks_by_registers();
+    if constexpr (requires { config.resident_blocks(); }) entry.info.resident_blocks = config.resident_blocks();
     if constexpr (requires { config.teams() + config.depth; }) {
       entry.info.teams = config.teams();
       entry.info.depth = config.depth;

@@ -16,8 +16,15 @@ struct mma_shape {
   static constexpr int ahead = Ahead;
   static constexpr int products = Products;
   static constexpr auto keeps = Products == 1 && sizeof(T) == 4 ? tables::accuracy::tf32 : tables::accuracy::full;
-  static constexpr tables::mma_config config{value_type_of<T>, keeps,  Parts, Slab,       WarpsM,
-                                             WarpsN,           WarpsK, Ahead, Staged != 0};
+  static constexpr tables::mma_config config{.type = value_type_of<T>,
+                                             .keeps = keeps,
+                                             .parts = Parts,
+                                             .slab = Slab,
+                                             .warps_m = WarpsM,
+                                             .warps_n = WarpsN,
+                                             .warps_k = WarpsK,
+                                             .ahead = Ahead,
+                                             .staged = Staged != 0};
 
   static constexpr int vector = config.columns_of_lane();  // neighbouring ones
   static constexpr int words = words_for<T, vector>;

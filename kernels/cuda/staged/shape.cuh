@@ -14,8 +14,15 @@ namespace bcsc::kernels::cuda {
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Depth, int Stages, int Products>
 struct staged_shape {
   static constexpr auto keeps = Products == 1 && sizeof(T) == 4 ? tables::accuracy::tf32 : tables::accuracy::full;
-  static constexpr tables::staged_config config{value_type_of<T>, keeps,  Parts, Slab,   WarpsM,
-                                                WarpsN,           WarpsK, Depth, Stages, 1};
+  static constexpr tables::staged_config config{.type = value_type_of<T>,
+                                                .keeps = keeps,
+                                                .parts = Parts,
+                                                .slab = Slab,
+                                                .warps_m = WarpsM,
+                                                .warps_n = WarpsN,
+                                                .warps_k = WarpsK,
+                                                .depth = Depth,
+                                                .stages = Stages};
   static constexpr int products = Products;
 
   // Of the thread block.
