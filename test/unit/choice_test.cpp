@@ -319,7 +319,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
   block_statistics half_s = s;
   half_s.nnzc /= 2;
   for (const plan::registered_kernel& k : plan::registry()) {
-    if (k.info.algorithm != "rowwise" || k.info.type != p.type || k.measured == nullptr) continue;
+    if (k.info.algorithm != "rowwise" || k.info.type != p.type || k.measured.costs == nullptr) continue;
     const double seconds = plan::predict(p, k, s);
     EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
     EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
