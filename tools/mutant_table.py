@@ -316,6 +316,8 @@ MUTANTS = [
     Mutant("cpu-slices-listed-anew", CPU_SLICES,
            "if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.c, rows), result);", "",
            ("row_slices_test",)),
+    Mutant("cpu-slices-pad-short-rows", ROW_SLICES, "const std::size_t num_alone = num_better_alone(a, others);",
+           "const std::size_t num_alone = 0;", ("row_slices_test",)),
     Mutant("cpu-slices-lose-gaps", ROW_SLICES, "step += next[at(lane)]++;", "step += next[at(lane)];",
            ("row_slices_test",)),
 
