@@ -363,7 +363,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> files, to_learn, algorithms;
   std::string out, device = "cuda";
   unsigned seed = 1;
-  bool tell = false;
+  bool tell = false, as_it_is = false;
   app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
@@ -376,6 +376,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
+  app.add_flag("--as-it-is", as_it_is, "On a CPU: judges the costs that the library has, and fits nothing");
   CLI11_PARSE(app, argc, argv);
   try {
     const backend where = device == "cpu" ? backend::cpu : backend::cuda;
@@ -404,7 +405,8 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
-    family_table families = where == backend::cpu ? learn_families(cases, half) : family_table{};
+    family_table families = where == backend::cpu && !as_it_is ? learn_families(cases, half) : family_table{};
+    if (where == backend::cpu && as_it_is) keep_the_others(families);
     fitted known = where == backend::cpu ? fitted{} : learn(cases, half);
     fitted measured_cases_in_place = learn(cases_in_place, half);
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());

@@ -80,6 +80,7 @@ CPU_SHARES = "kernels/cpu/isa/shares.hpp"
 CPU_SLICES = "kernels/cpu/isa/slices.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
+COST_TERMS = "lib/plan/cost_terms.hpp"
 BUILDER = "lib/plan/builder.cpp"
 EXECUTOR = "lib/plan/executor.cpp"
 EXECUTOR_HPP = "lib/plan/executor.hpp"
@@ -316,6 +317,10 @@ MUTANTS = [
     Mutant("cpu-slices-listed-anew", CPU_SLICES,
            "if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.c, rows), result);", "",
            ("row_slices_test",)),
+    Mutant("cpu-choice-ignores-cut-lines", COST_TERMS, "constexpr double lines_of_a_meeting = 4;",
+           "constexpr double lines_of_a_meeting = 0;", ("choice_test",)),
+    Mutant("cpu-slices-pad-short-rows", ROW_SLICES, "const std::size_t num_alone = num_better_alone(a, others);",
+           "const std::size_t num_alone = 0;", ("row_slices_test",)),
     Mutant("cpu-slices-lose-gaps", ROW_SLICES, "step += next[at(lane)]++;", "step += next[at(lane)];",
            ("row_slices_test",)),
 

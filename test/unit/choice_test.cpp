@@ -319,7 +319,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
   block_statistics half_s = s;
   half_s.nnzc /= 2;
   for (const plan::registered_kernel& k : plan::registry()) {
-    if (k.info.algorithm != "rowwise" || k.info.type != p.type || k.measured.costs == nullptr) continue;
+    if (k.info.algorithm != "rowwise" || k.info.type != p.type || !k.measured) continue;
     const double seconds = plan::predict(p, k, s);
     EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
     EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
@@ -457,6 +457,19 @@ TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {
   EXPECT_EQ(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 0, .cols = 1}, 4, 100), 0);
   EXPECT_EQ(plan::fetched_rows({.rows = 0, .inner = 0, .nnz = 0, .cols = 1}, 4, 100), 0);
   EXPECT_LE(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 20, .cols = 1}, 4, 1), 20);
+}
+
+TEST(cpu_cost_terms, passes_that_meet_within_a_line_cost_more) {
+  const auto products = [](std::int64_t cols, int n_tile) {
+    const plan::product_shape p{.rows = 1000, .inner = 1000, .nnz = 5000, .cols = cols};
+    const kernel_info rows{.m_tile = 1, .n_tile = n_tile};
+    const block_statistics s{.m_block = 1, .num_row_blocks = 1000, .nnzc = 5000};
+    return plan::cpu_cost_terms_of(p, rows, s)[static_cast<std::size_t>(plan::cpu_cost_term::products)];
+  };
+  EXPECT_GT(products(100, 64), products(100, 128));
+  EXPECT_GT(products(100, 32), products(100, 64));
+  EXPECT_EQ(products(96, 32), products(96, 128)) << "rows of whole lines";
+  EXPECT_EQ(products(12, 4), products(12, 16)) << "rows within a line";
 }
 
 /// What a plan takes on a CPU with the caches of the machine that its choice was measured on.

@@ -159,6 +159,18 @@ TEST(row_slices, pad_little_where_rows_are_uneven) {
   EXPECT_LT(std::ssize(slices.values) * 100, slices.nnz * 105) << "lanes without an entry";
 }
 
+TEST(row_slices, pad_little_where_some_rows_are_much_longer) {
+  const sparse_case c = rows_of_lengths("some_longer", 2000, 5000,
+                                        [](std::int64_t i) { return i % 20 == 0 ? 16 + i / 20 % 13 * 16 : 4; });
+  sparse_case far = c;  // no two entries on one diagonal but by chance
+  for (triplet& e : far.entries) e.col = (e.col * 4909 + e.row * 31) % far.cols;
+  std::ranges::sort(far.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+  const auto csr = csr_of<float>(far);
+  const auto slices = to_row_slices(csr.view());
+  EXPECT_GT(std::ranges::count(slices.slices, slice_rows::one, &row_slice::rows), 50);
+  EXPECT_LT(std::ssize(slices.values) * 100, slices.nnz * 110) << "lanes without an entry";
+}
+
 TEST(row_slices, do_not_depend_on_the_threads) {
   const auto csr =
       csr_of<double>(rows_of_lengths("uneven", 60000, 500, [](std::int64_t i) { return i % 97 == 0 ? 300 : i % 11; }));

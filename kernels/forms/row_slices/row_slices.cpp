@@ -22,20 +22,31 @@ using core::at;
 /// of two vectors and a mask. A listed slice costs some more, since its rows lie apart in C.
 constexpr std::int64_t diagonal_cost = 3, listed_cost = 8;
 
+/// From so many bytes of A on, which a cache hardly keeps, its bytes count as much: a diagonal's are those of half as
+/// many entries as there are lanes and more, 6 of fp64 and 9 of fp32, and it has to serve five lanes of eight.
+constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
+template <class T>
+constexpr std::int64_t streamed_diagonal_cost = sizeof(T) == 8 ? 5 : 6;
+
+/// What the sum of its lanes costs a row that is a slice by itself, in steps.
+constexpr std::int64_t alone_cost = 2;
+
 /// The slices of a window, as if it were alone.
 template <class T>
 class window_builder {
  public:
   static constexpr int lanes = slice_lanes<T>;
+  static constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
 
   template <class I>
-  window_builder(const csr_view<T, I>& a, std::int64_t first, std::int64_t last) {
+  window_builder(const csr_view<T, I>& a, std::int64_t first, std::int64_t last)
+      : streamed_(a.nnz() * entry_bytes >= streamed_bytes) {
     std::vector<std::int32_t> others, alone;
     for (std::int64_t row = first; row < last; row += lanes) {
       const std::int64_t end = std::min(row + lanes, last);
       take_neighbours(a, row, end);
       const steps found = find_steps();
-      if (found.cost() <= num_entries_ + listed_cost) {
+      if (cost_of(found) <= num_entries_ + listed_cost) {
         append({.first_row = static_cast<std::int32_t>(row), .rows = slice_rows::neighbours}, found);
       } else {
         for (std::int64_t r = row; r < end; ++r) {
@@ -47,7 +58,9 @@ class window_builder {
       }
     }
     std::ranges::stable_sort(others, std::ranges::greater{}, [&](std::int32_t row) { return length(a, row); });
-    for (std::size_t i = 0; i < others.size(); i += lanes) {
+    const std::size_t num_alone = num_better_alone(a, others);
+    alone.insert(alone.end(), others.begin(), others.begin() + static_cast<std::ptrdiff_t>(num_alone));
+    for (std::size_t i = num_alone; i < others.size(); i += lanes) {
       const std::size_t count = std::min<std::size_t>(lanes, others.size() - i);
       take_rows(a, std::span(others).subspan(i, count));
       const auto at_listed = static_cast<std::int32_t>(made_.listed.size());
@@ -68,14 +81,32 @@ class window_builder {
   struct steps {
     std::vector<std::int32_t> diagonals;  ///< columns of lane 0, ascending
     std::int64_t num_gathers = 0;
-    std::int64_t cost() const {
-      return diagonal_cost * static_cast<std::int64_t>(diagonals.size()) + lanes * num_gathers;
-    }
   };
+  std::int64_t cost_of(const steps& found) const {
+    const std::int64_t of_diagonal = streamed_ ? streamed_diagonal_cost<T> : diagonal_cost;
+    return of_diagonal * static_cast<std::int64_t>(found.diagonals.size()) + lanes * found.num_gathers;
+  }
 
   template <class I>
   static std::int64_t length(const csr_view<T, I>& a, std::int64_t row) {
     return std::int64_t{a.row_ptr[at(row + 1)]} - std::int64_t{a.row_ptr[at(row)]};
+  }
+
+  /// How many of `rows`, the longest first, take fewer steps one by one: all lanes have a share of such a row, while a
+  /// slice of several rows has as many steps as the longest of them has entries.
+  template <class I>
+  static std::size_t num_better_alone(const csr_view<T, I>& a, const std::vector<std::int32_t>& rows) {
+    std::vector<std::int64_t> together(rows.size() + lanes);  // [i]: the steps of the rows from i on
+    for (std::size_t i = rows.size(); i-- > 0;) together[i] = length(a, rows[i]) + together[i + lanes];
+    std::int64_t one_by_one = 0, least = together[0];
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      one_by_one += core::ceil_div(length(a, rows[i]), std::int64_t{lanes}) + alone_cost;
+      if (one_by_one + together[i + 1] >= least) continue;
+      least = one_by_one + together[i + 1];
+      best = i + 1;
+    }
+    return best;
   }
 
   template <class I>
@@ -104,8 +135,8 @@ class window_builder {
     for (std::size_t lane = 0; lane < rows.size(); ++lane) take(a, static_cast<int>(lane), rows[lane]);
   }
 
-  /// The diagonals that at least half of the lanes have an entry on, of those that the first, the middle and the last
-  /// lane know; the others' entries are gathered.
+  /// The diagonals that at least half of the lanes have an entry on, five eighths where A is streamed, of those that
+  /// the first, the middle and the last lane know; the others' entries are gathered.
   steps find_steps() const {
     std::vector<std::int32_t> known;
     for (const int lane : {0, lanes / 2, lanes - 1}) {
@@ -117,9 +148,10 @@ class window_builder {
     for_each_entry(known, [&](int, const entry&, std::size_t diagonal) {
       if (diagonal < known.size()) ++on[diagonal];
     });
+    const std::int64_t least_lanes = streamed_ ? lanes * 5 / 8 : lanes / 2;
     steps found;
     for (std::size_t d = 0; d < known.size(); ++d) {
-      if (2 * on[d] >= lanes) found.diagonals.push_back(known[d]);
+      if (on[d] >= least_lanes) found.diagonals.push_back(known[d]);
     }
     std::array<std::int64_t, at(lanes)> left{};
     for_each_entry(found.diagonals, [&](int lane, const entry&, std::size_t diagonal) {
@@ -208,6 +240,7 @@ class window_builder {
     made_.slices.push_back(slice);
   }
 
+  bool streamed_;  ///< A comes from memory
   row_slices<T> made_;
   std::array<std::vector<entry>, at(lanes)> lane_;
   std::uint16_t present_ = 0;
