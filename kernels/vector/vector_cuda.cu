@@ -11,9 +11,8 @@
 // neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the
 // rows of its block's chunk, several at a time: what they read is under way before the first of them is written.
 // Sums: each thread its rows, then a tree over the block's rows in shared memory, one partial per chunk and column; a
-// second kernel gives each column a thread block that adds the partials and does the column's scalar step. For a few
-// columns the last thread block to arrive does so, and there is no second kernel. No sum is atomic, so the order is
-// fixed. Every pass reads and writes each operand once.
+// second kernel gives each column a thread block that adds the partials and does the column's scalar step. No atomics,
+// so the order is fixed. Every pass reads and writes each operand once.
 
 namespace bcsc::kernels::vector {
 
@@ -119,11 +118,11 @@ __device__ void store_partials(shape s, std::int64_t j, double first, double sec
   __syncthreads();  // before the next tile writes `sums`
 }
 
-/// The column's two sums from their partials, by a whole thread block; only its first thread gets them.
+/// The column's two sums from their partials, a thread block a column; only thread 0 gets them.
 __device__ void sum_partials(shape s, std::int64_t chunks, std::int64_t j, const double* partials, double& first,
                              double& second) {
   __shared__ double sums[2][block_threads];
-  const unsigned here = threadIdx.y * blockDim.x + threadIdx.x;
+  const unsigned here = threadIdx.x;
   first = second = 0;
 #pragma unroll 4
   for (std::int64_t c = here; c < chunks; c += block_threads) {
@@ -137,40 +136,6 @@ __device__ void sum_partials(shape s, std::int64_t chunks, std::int64_t j, const
     if (here >= half) continue;
     sums[0][here] = first += sums[0][here + half];
     sums[1][here] = second += sums[1][here + half];
-  }
-}
-
-/// Whether a pass does the columns' scalar steps itself: where one thread block has little to add up, and all its
-/// threads.
-constexpr bool finishes_itself(shape s, const column_scalars& scalars) {
-  return scalars.arrived != nullptr && (s.k == 1 || s.k == 2 || s.k == 4);
-}
-constexpr bool finishes_itself(shape, const double*) { return false; }
-
-/// Whether this thread block is the last one to come here, so that it sees what all others have written before. The
-/// count is left as it was found, at 0.
-__device__ bool arrives_last(unsigned* arrived) {
-  __shared__ bool is_last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0) {
-    is_last = atomicAdd(arrived, 1u) == gridDim.x - 1;
-    if (is_last) atomicAdd(arrived, 0u - gridDim.x);
-  }
-  __syncthreads();
-  __threadfence();
-  return is_last;
-}
-
-/// The columns' scalar steps behind a pass, if it does them itself: `Step` is called as the kernels below call it.
-template <void (*Step)(const column_scalars&, std::int64_t, double, double)>
-__device__ void finish_columns(shape s, const double* partials, const column_scalars& scalars) {
-  if (!finishes_itself(s, scalars) || !arrives_last(scalars.arrived)) return;
-  for (std::int64_t j = 0; j < s.k; ++j) {
-    double first, second;
-    sum_partials(s, gridDim.x, j, partials, first, second);
-    if (threadIdx.x == 0 && threadIdx.y == 0) Step(scalars, j, first, second);
-    __syncthreads();  // before the next column's sums
   }
 }
 
@@ -223,8 +188,7 @@ __global__ void abs_sum_kernel(shape s, const T* u, double* partials) {
 }
 
 template <class T>
-__global__ void residual_kernel(shape s, const T* b, const T* q, const T* inverse_diagonal, T* r, double* partials,
-                                column_scalars scalars) {
+__global__ void residual_kernel(shape s, const T* b, const T* q, const T* inverse_diagonal, T* r, double* partials) {
   overlap_neighbours();
   struct row {
     T b, q, weight;
@@ -248,7 +212,6 @@ __global__ void residual_kernel(shape s, const T* b, const T* q, const T* invers
     }
     store_partials(s, j, rr, rz, partials);
   });
-  finish_columns<restart_column>(s, partials, scalars);
 }
 
 template <class T>
@@ -273,11 +236,8 @@ __global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal,
   });
 }
 
-/// Bounded, as turn_kernel is, to the registers of the pass alone: those of finish_columns() would leave fewer threads
-/// to read.
 template <class T>
-__global__ void __launch_bounds__(block_threads, 8)
-    step_length_kernel(shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
+__global__ void step_length_kernel(shape s, const T* p, const T* q, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     double pq = 0, pp = 0;
@@ -290,7 +250,6 @@ __global__ void __launch_bounds__(block_threads, 8)
     }
     store_partials(s, column, pq, pp, partials);
   });
-  finish_columns<choose_step>(s, partials, scalars);
 }
 
 template <class T>
@@ -322,13 +281,10 @@ __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_di
     }
     store_partials(s, j, rr, rz, partials);
   });
-  finish_columns<judge_step>(s, partials, scalars);
 }
 
 template <class T>
-__global__ void __launch_bounds__(block_threads, 6)
-    turn_kernel(shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal, double* partials,
-                column_scalars scalars) {
+__global__ void turn_kernel(shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
     double rz = 0, qz = 0;
@@ -344,7 +300,6 @@ __global__ void __launch_bounds__(block_threads, 6)
     }
     store_partials(s, column, rz, qz, partials);
   });
-  finish_columns<turn_column>(s, partials, scalars);
 }
 
 template <class T>
@@ -407,14 +362,13 @@ int over_elements(const launch_env& env, void (*pass)(shape, Params...), shape s
   return core::start(core::begins::while_previous_ends, pass, t.grid, t.block, 0, env.stream, s, args...);
 }
 
-/// Starts a pass over the elements and, behind it, the columns' step unless the pass does it: a thread block for each
-/// column adds its partials.
+/// Starts a pass over the elements and, behind it, the columns' step: a thread block for each column adds its partials.
 template <class... Params, class Result, class... Args>
 int over_elements_then_columns(const launch_env& env, void (*pass)(shape, Params...),
                                void (*finish)(shape, std::int64_t, const double*, Result), shape s,
                                const double* partials, const Result& result, const Args&... args) {
   const int status = over_elements(env, pass, s, args...);
-  if (status != cudaSuccess || finishes_itself(s, result)) return status;
+  if (status != cudaSuccess) return status;
   return core::start(core::begins::while_previous_ends, finish, dim3(static_cast<unsigned>(s.k)), dim3(block_threads),
                      0, env.stream, s, num_blocks(s), partials, result);
 }
@@ -450,7 +404,7 @@ int residual(const launch_env& env, shape s, const T* b, const T* q, const T* in
              column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
   return over_elements_then_columns(env, residual_kernel<T>, finish_residual, s, partials, scalars, b, q,
-                                    inverse_diagonal, r, partials, scalars);
+                                    inverse_diagonal, r, partials);
 }
 
 template <class T>
@@ -463,7 +417,7 @@ template <class T>
 int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
   return over_elements_then_columns(env, step_length_kernel<T>, finish_step_length, s, partials, scalars, p, q,
-                                    partials, scalars);
+                                    partials);
 }
 
 template <class T>
@@ -479,7 +433,7 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
          double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
   return over_elements_then_columns(env, turn_kernel<T>, finish_turn, s, partials, scalars, r, q, z, inverse_diagonal,
-                                    partials, scalars);
+                                    partials);
 }
 
 template <class T>

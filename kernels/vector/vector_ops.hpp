@@ -44,10 +44,6 @@ struct column_scalars {
   double* log = nullptr;            ///< [log_rows x log_cols] r.r after each iteration, a ring
   std::int32_t log_rows = 0, log_cols = 0;
 
-  /// On a GPU: 0 before and after each operation. With it, a pass over a few columns does their scalar steps itself,
-  /// and takes one kernel instead of two; operations that share it follow one another. Null: never.
-  unsigned* arrived = nullptr;
-
   bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()
   bool polak_ribiere = false;  ///< beta = z.(r - r_old) / rz_old, at least 0; only with turns_apart
 };

@@ -29,7 +29,7 @@ constexpr double no_curvature = 64.0 * static_cast<double>(std::numeric_limits<T
 iteration_report::iteration_report(const context& ctx, std::int64_t log_rows, std::int64_t k)
     : log_rows_(log_rows),
       k_(k),
-      here_(sizeof(double) * core::at((log_rows + 1) * k) + sizeof(std::int32_t) * core::at(3 * k + 1)),
+      here_(sizeof(double) * core::at((log_rows + 1) * k) + sizeof(std::int32_t) * core::at(3 * k)),
       there_(ctx, std::ssize(here_)) {}
 
 void iteration_report::place(vector::column_scalars& scalars) const {
@@ -42,7 +42,6 @@ void iteration_report::place(vector::column_scalars& scalars) const {
   scalars.state = reinterpret_cast<vector::column_state*>(ints);
   scalars.taken = ints + k_;
   scalars.logged = ints + 2 * k_;
-  scalars.arrived = reinterpret_cast<unsigned*>(ints + 3 * k_);  // the host writes nothing but its 0
 }
 
 std::span<double> iteration_report::doubles() const {

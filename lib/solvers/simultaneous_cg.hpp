@@ -24,8 +24,7 @@ struct column_record {
 };
 
 /// What the device records for the host's next check, in one array so that one copy fetches it:
-/// [log_rows x k r.r after each iteration][k r.r now][k states][k iterations taken][k iterations logged]
-/// [thread blocks arrived, 0 here].
+/// [log_rows x k r.r after each iteration][k r.r now][k states][k iterations taken][k iterations logged].
 class iteration_report {
  public:
   iteration_report(const context& ctx, std::int64_t log_rows, std::int64_t k);

@@ -26,7 +26,6 @@ struct iteration {
   std::vector<double> partials, doubles, log;
   std::vector<column_state> states;
   std::vector<std::int32_t> counts;
-  unsigned arrived = 0;
   ops::column_scalars scalars;
 
   iteration(const ops::operations<T>& by, std::int64_t n, std::int64_t k) : run(by), shape{n, k} {
@@ -103,38 +102,26 @@ void expect_close(const std::vector<Number>& got, const std::vector<Number>& wan
 
 class vector_ops_emulated : public testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {
  protected:
-  /// What the emulated GPU makes of `wanted`'s iterations; `apart`: the columns' scalar steps by kernels of their own.
-  template <class T>
-  void expect_same(const iteration<T>& wanted, bool jacobi, int way, bool apart) {
-    SCOPED_TRACE(apart ? "steps apart" : "steps by the last thread block");
-    const double tolerance = std::is_same_v<T, float> ? 1e-4 : 1e-11;
-    iteration<T> got(ops::on_cuda<T>(), wanted.shape.n, wanted.shape.k);
-    if (!apart) got.scalars.arrived = &got.arrived;
-    got.go(jacobi, way > 0, way == 2, way == 3);
-    expect_close(got.x, wanted.x, tolerance, "x");
-    expect_close(got.r, wanted.r, tolerance, "r");
-    expect_close(got.p, wanted.p, tolerance, "p");
-    expect_close(got.doubles, wanted.doubles, tolerance, "scalars");
-    expect_close(got.log, wanted.log, tolerance, "log");
-    EXPECT_EQ(got.states, wanted.states);
-    EXPECT_EQ(got.counts, wanted.counts);
-    EXPECT_EQ(got.arrived, 0U);
-    if (HasFailure()) FAIL() << emulation::report();
-  }
-
   template <class T>
   void check() {
     const auto [n, k] = GetParam();
+    const double tolerance = std::is_same_v<T, float> ? 1e-4 : 1e-11;
     std::uint64_t turn = 0;
     for (const bool jacobi : {false, true}) {
       for (const int way : {0, 1, 2, 3}) {
         emulation::current_settings() = {.order = static_cast<emulation::run_order>(turn % 3), .seed = turn};
         SCOPED_TRACE("turn " + std::to_string(turn++));
-        iteration<T> wanted(ops::on_cpu<T>(), n, k);
+        iteration<T> got(ops::on_cuda<T>(), n, k), wanted(ops::on_cpu<T>(), n, k);
+        got.go(jacobi, way > 0, way == 2, way == 3);
         wanted.go(jacobi, way > 0, way == 2, way == 3);
-        expect_same(wanted, jacobi, way, true);
-        expect_same(wanted, jacobi, way, false);
-        if (HasFatalFailure()) return;
+        expect_close(got.x, wanted.x, tolerance, "x");
+        expect_close(got.r, wanted.r, tolerance, "r");
+        expect_close(got.p, wanted.p, tolerance, "p");
+        expect_close(got.doubles, wanted.doubles, tolerance, "scalars");
+        expect_close(got.log, wanted.log, tolerance, "log");
+        EXPECT_EQ(got.states, wanted.states);
+        EXPECT_EQ(got.counts, wanted.counts);
+        if (HasFailure()) FAIL() << emulation::report();
       }
     }
     emulation::current_settings() = {};
@@ -146,7 +133,7 @@ TEST_P(vector_ops_emulated, are_the_cpus_in_float) { check<float>(); }
 
 INSTANTIATE_TEST_SUITE_P(shapes, vector_ops_emulated,
                          testing::Values(std::pair{1, 1}, std::pair{5, 3}, std::pair{257, 1}, std::pair{300, 8},
-                                         std::pair{70, 33}, std::pair{20, 300}, std::pair{3000, 2}, std::pair{500, 4}),
+                                         std::pair{70, 33}, std::pair{20, 300}, std::pair{3000, 2}),
                          [](const auto& info) {
                            return std::to_string(info.param.first) + "x" + std::to_string(info.param.second);
                          });
