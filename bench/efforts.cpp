@@ -222,13 +222,14 @@ class effort_matrix {
     return found;
   }
 
-  /// The quickest of all configs. Returns every config's quick time.
+  /// The quickest of the configs that a plan may take: none that rounds the values. Returns every config's quick time.
   template <class Enter>
   json enter_configs(dense_view<const T> b, dense_view<T> c, const Enter& enter) {
     std::vector<std::pair<double, std::string>> ranking;
     double best = std::numeric_limits<double>::infinity();
     for (const auto& configs : own_.configs_by_algorithm(false)) {
       for (const kernel_info& config : configs) {
+        if (config.rounds_values) continue;
         try {
           const double seconds = bench::quick_seconds(where_, own_.config(config.name, b, c), best, 3.0);
           best = std::min(best, seconds);
