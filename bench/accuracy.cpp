@@ -13,6 +13,7 @@
 #include "bench/harness/json.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/stage.hpp"
 
 /// How far products are from a reference in higher precision (fp64; long double for fp64), and how close to the
@@ -229,9 +230,8 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"How far products are from a reference in higher precision, by precision and algorithm"};
   options wanted;
-  app.add_option("MATRIX", wanted.matrices, "Files, folders, manifests, names of the catalogue, specifications")
-      ->required();
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  bench::add_matrices(app, wanted.matrices);
+  bench::add_device(app, wanted.device);
   app.add_option("--type", wanted.types, "Value types (all that are multiplied)")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -25,6 +25,7 @@
 #endif
 #if BCSC_BENCH_WITH_CUSPARSE
 #include "bench/baselines/cublas_cg.hpp"
+#include "bench/harness/program_options.hpp"
 #endif
 
 /// What an iteration of conjugate gradients takes, fp64, no preconditioner: solve_cg() with one and with several
@@ -247,9 +248,8 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"What an iteration of conjugate gradients takes, beside cuSPARSE with cuBLAS, or Eigen"};
   options wanted;
-  app.add_option("MATRIX", wanted.matrices, "Files, folders, manifests, names of the catalogue, specifications")
-      ->required();
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  bench::add_matrices(app, wanted.matrices);
+  bench::add_device(app, wanted.device);
   app.add_option("--rhs", wanted.rhs, "Right-hand sides that are solved at once")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

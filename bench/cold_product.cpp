@@ -14,6 +14,7 @@
 #include "bench/harness/inputs.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -214,9 +215,8 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"One product with a cold cache, its time and its bytes by the models, beside the roof of memory"};
   options wanted;
-  app.add_option("MATRIX", wanted.matrices, "Files, folders, manifests, names of the catalogue, specifications")
-      ->required();
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  bench::add_matrices(app, wanted.matrices);
+  bench::add_device(app, wanted.device);
   app.add_option("--cols", wanted.cols, "N")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--kernel", wanted.kernel, "A config or an algorithm instead of the plan's choice");
   app.add_option("--samples", wanted.samples, "Cold products timed; 0: bytes are counted, nothing is timed")

@@ -28,6 +28,7 @@
 #include "bench/harness/machine.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -443,21 +444,13 @@ bool measure_all(const context& ctx, const options& o) {
 int main(int argc, char** argv) {
   CLI::App app{"The plan beside Eigen and MKL on the CPU, row-major"};
   options o;
-  app.add_option("MATRIX", o.matrices, "Files, folders, manifests, names of the catalogue, specifications")->required();
+  bench::add_matrices(app, o.matrices);
   app.add_option("--mkl", o.mkl, "libmkl_rt, to compare with MKL");
   app.add_option("--threads", o.threads, "Of everybody; 0: all CPUs")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--cols", o.cols, "Values of N")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--types", o.types, "Value types")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"fp32", "fp64"}))
-      ->capture_default_str();
+  bench::add_list(app, "--cols", o.cols, "Values of N", CLI::PositiveNumber);
+  bench::add_list(app, "--types", o.types, "Value types", CLI::IsMember({"fp32", "fp64"}));
   app.add_option("--min-nnz,--least-nnz", o.min_nnz, "Passes over files in a folder with so few non-zeros")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

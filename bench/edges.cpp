@@ -19,6 +19,7 @@
 #include "bench/harness/json.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -408,34 +409,14 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"Where a product might suddenly take longer: odd N, misaligned operands, deterministic plans"};
   options wanted;
-  app.add_option("MATRIX", wanted.matrices, "Files, folders, manifests, names of the catalogue, specifications")
-      ->required();
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
-  app.add_option("--part", wanted.parts, "odd: N one by one; misaligned; same: deterministic plans")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"odd", "misaligned", "same"}))
-      ->capture_default_str();
-  app.add_option("--type", wanted.types, "Value types")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
-      ->capture_default_str();
-  app.add_option("--layout", wanted.layouts, "Of B and C")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"row", "col"}))
-      ->capture_default_str();
-  app.add_option("--cols", wanted.cols, "N, of the part odd: neighbours are compared")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--other-cols", wanted.other_cols, "N, of the other parts")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  bench::add_matrices(app, wanted.matrices);
+  bench::add_device(app, wanted.device);
+  bench::add_list(app, "--part", wanted.parts, "odd: N one by one; misaligned; same: deterministic plans",
+                  CLI::IsMember({"odd", "misaligned", "same"}));
+  bench::add_list(app, "--type", wanted.types, "Value types", CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}));
+  bench::add_list(app, "--layout", wanted.layouts, "Of B and C", CLI::IsMember({"row", "col"}));
+  bench::add_list(app, "--cols", wanted.cols, "N, of the part odd: neighbours are compared", CLI::PositiveNumber);
+  bench::add_list(app, "--other-cols", wanted.other_cols, "N, of the other parts", CLI::PositiveNumber);
   app.add_option("--seconds", wanted.seconds, "Aimed at for the samples of one product")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -20,7 +19,9 @@
 #include "bench/harness/json.hpp"
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/report.hpp"
+#include "bench/harness/results.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
 
@@ -37,10 +38,10 @@ constexpr std::uint64_t seed = 1;
 
 constexpr effort all_efforts[] = {effort::predict, effort::check, effort::search};
 
-/// Of the configs and of the rivals so many of the quickest take part in the second pass.
+/// How many of the fastest configs and of the fastest rivals enter the second pass.
 constexpr std::size_t num_configs = 3, num_rivals = 3;
 
-/// A product that took this long is not run once more before each of its samples.
+/// From this time on a product is not warmed up again before each of its samples.
 constexpr double long_seconds = 5e-3;
 
 struct options {
@@ -52,8 +53,6 @@ struct options {
   bool rivals = true;
 };
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 /// A product that takes part in the second pass.
 struct contender {
   std::string name;
@@ -64,8 +63,8 @@ struct contender {
   bench::per_setting<bench::time_statistics> times = {};
 };
 
-/// A sample each, there and back, so that a clock that drifts favours nobody. A sample of short products comes after
-/// one that is not timed, since the others have used the cache.
+/// One sample of each per round, in alternating order so that a drifting clock favours none. Short products are warmed
+/// up before each sample, since the others have used the cache.
 void take_turns(bench::stage& where, std::vector<contender>& all, int rounds) {
   const auto launches_of = [](const contender& c, bench::setting in) {
     return in != bench::setting::warm ? std::int64_t{1} : bench::plan_samples(in, c.estimate, 0, {}).launches;
@@ -115,9 +114,8 @@ class temporary_cache {
 
 /// Over all cases.
 struct tally {
-  std::vector<double> over_best;
-  std::string worst;
-  bench::per_setting<std::vector<double>> over_rival;  ///< rival's time over ours
+  std::vector<bench::named_ratio> best_over_chosen;
+  bench::per_setting<std::vector<bench::named_ratio>> rival_over_chosen;
 };
 
 template <number T>
@@ -189,9 +187,9 @@ class effort_matrix {
     const auto median = [&](const auto& made) {
       std::vector<double> seconds;
       for (int i = 0; i < wanted_.repetitions; ++i) {
-        const double begin = now();
+        const auto begin = std::chrono::steady_clock::now();
         made();
-        seconds.push_back(now() - begin);
+        seconds.push_back(bench::seconds_since(begin));
       }
       std::ranges::sort(seconds);
       return bench::quantile(seconds, 0.5);
@@ -207,11 +205,11 @@ class effort_matrix {
 
   template <class Enter>
   outcome choose(effort kind, dense_view<const T> b, dense_view<T> c, const Enter& enter) const {
-    const double begin = now();
+    const auto begin = std::chrono::steady_clock::now();
     auto plan = std::make_shared<const spmm_plan<T>>(
         tuned_plan(here_.ctx, placed_.view(),
                    {.plan = {.cols = b.cols, .check = trust::trusted}, .effort = kind, .cache = "off"}));
-    outcome found{.kind = kind, .make_seconds = now() - begin, .facts = plan->facts()};
+    outcome found{.kind = kind, .make_seconds = bench::seconds_since(begin), .facts = plan->facts()};
     found.product = found.facts.kernel.name + (found.facts.reordered ? " (reordered)" : "");
     enter(contender{
         .name = found.product,
@@ -269,7 +267,7 @@ class effort_matrix {
     for (auto& [seconds, it] : ranking) enter(std::move(it));
   }
 
-  /// Of ours, or of the rivals, the fastest in this timing; null without any.
+  /// The fastest of our products, or of the rivals, in this timing; null if there is none.
   static const contender* fastest(const std::vector<contender>& all, bool ours, bench::setting in) {
     const contender* best = nullptr;
     for (const contender& c : all) {
@@ -307,17 +305,15 @@ class effort_matrix {
       if (chosen != all.end()) {
         const double ratio = chosen->times[bench::setting::warm].median / best->times[bench::setting::warm].median;
         one["over_best"] = ratio;
-        if (total[i].over_best.empty() || ratio > *std::ranges::max_element(total[i].over_best)) {
-          total[i].worst = fmt::format("{}, N = {}", name, n);
-        }
-        total[i].over_best.push_back(ratio);
+        const std::string where = fmt::format("{}, N = {}", name, n);
+        total[i].best_over_chosen.push_back({1 / ratio, where});
         line += fmt::format(" {:>7.3f}", ratio);
         for (const bench::setting in : bench::all_settings) {
           const contender* const rival = fastest(all, false, in);
           if (rival == nullptr) continue;
           const double gain = rival->times[in].median / chosen->times[in].median;
           one[fmt::format("{}_ratio", to_string(in))] = gain;
-          total[i].over_rival[in].push_back(gain);
+          total[i].rival_over_chosen[in].push_back({gain, where});
           line += fmt::format(" {:>5.2f}", gain);
         }
       }
@@ -339,35 +335,32 @@ class effort_matrix {
   const options& wanted_;
 };
 
-template <class Keep>
-double share_of(const std::vector<double>& values, const Keep& keep) {
-  return static_cast<double>(std::ranges::count_if(values, keep)) / static_cast<double>(values.size());
-}
-double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double x : values) sum += std::log(x);
-  return std::exp(sum / static_cast<double>(values.size()));
+double share_of_at_least(double ratio, const std::vector<bench::named_ratio>& ratios) {
+  const auto kept = std::ranges::count_if(ratios, [&](const bench::named_ratio& r) { return r.ratio >= ratio; });
+  return static_cast<double>(kept) / static_cast<double>(ratios.size());
 }
 
 json summary_of(const std::vector<tally>& total) {
   json summary = json::object();
   for (std::size_t i = 0; i < total.size(); ++i) {
     const tally& t = total[i];
-    if (t.over_best.empty()) continue;
+    if (t.best_over_chosen.empty()) continue;
+    const bench::ratio_summary of_best = bench::summarise_ratios(t.best_over_chosen);
     json& one = summary[std::string(to_string(all_efforts[i]))];
-    one = {{"cases", t.over_best.size()},
-           {"over_best", geometric_mean(t.over_best)},
-           {"within_10_percent", share_of(t.over_best, [](double x) { return x <= 1.1; })},
-           {"worst", *std::ranges::max_element(t.over_best)},
-           {"worst_case", t.worst}};
+    one = {{"cases", of_best.num_cases},
+           {"over_best", 1 / of_best.geometric_mean},
+           {"within_10_percent", share_of_at_least(1 / 1.1, t.best_over_chosen)},
+           {"worst", 1 / of_best.worst},
+           {"worst_case", of_best.worst_case}};
     for (const bench::setting in : bench::all_settings) {
-      const auto& gains = t.over_rival[in];
-      if (gains.empty()) continue;
-      one[std::string(to_string(in))] = {{"cases", gains.size()},
-                                         {"geometric_mean", geometric_mean(gains)},
-                                         {"at_least_0.97", share_of(gains, [](double x) { return x >= 0.97; })},
-                                         {"at_least_0.9", share_of(gains, [](double x) { return x >= 0.9; })},
-                                         {"worst", *std::ranges::min_element(gains)}};
+      const auto& ratios = t.rival_over_chosen[in];
+      if (ratios.empty()) continue;
+      const bench::ratio_summary against = bench::summarise_ratios(ratios);
+      one[std::string(to_string(in))] = {{"cases", against.num_cases},
+                                         {"geometric_mean", against.geometric_mean},
+                                         {"at_least_0.97", share_of_at_least(0.97, ratios)},
+                                         {"at_least_0.9", share_of_at_least(0.9, ratios)},
+                                         {"worst", against.worst}};
     }
   }
   return summary;
@@ -436,19 +429,10 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"What the choice of a kernel costs: each effort's plan beside the best config and the best rival"};
   options wanted;
-  app.add_option("MATRIX", wanted.matrices, "Files, folders, manifests, names of the catalogue, specifications")
-      ->required();
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
-  app.add_option("--cols", wanted.cols, "Values of N")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--type", wanted.types, "Value types")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}))
-      ->capture_default_str();
+  bench::add_matrices(app, wanted.matrices);
+  bench::add_device(app, wanted.device);
+  bench::add_list(app, "--cols", wanted.cols, "Values of N", CLI::PositiveNumber);
+  bench::add_list(app, "--type", wanted.types, "Value types", CLI::IsMember({"fp32", "fp64", "fp16", "bf16"}));
   app.add_option("--rounds", wanted.rounds, "Samples of each product in each timing")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

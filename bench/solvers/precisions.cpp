@@ -16,6 +16,7 @@
 #include "bcsc/spmm.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/solvers/precision_systems.hpp"
 #include "bench/solvers/recurrence_alone.hpp"
 #include "bench/solvers/rounded_products.hpp"
@@ -285,7 +286,7 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"Conjugate gradients in less precision: which variant gets where"};
   options wanted;
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  bench::add_device(app, wanted.device);
   app.add_option("--only", wanted.parts, "These parts, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(all_parts))

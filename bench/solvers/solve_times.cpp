@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,15 +19,15 @@
 #include "bench/harness/check.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/results.hpp"
 #include "bench/harness/stage.hpp"
 
 /// Time to solution of conjugate gradients: Jacobi's preconditioner in fp64 and with products or whole iterations in
 /// fp32, several right-hand sides side by side and in one search space, smoothed aggregation in fp64 and in fp32. Each
-/// solve runs a few times in one process, its operands where the context computes, and the fastest run counts: no file,
-/// no plan, no loading of kernels. What is made once, plan and hierarchy, is timed apart, and the number of solves from
-/// which on it has paid is told.
+/// solve runs several times in one process, with its operands where the context computes, and the fastest run counts.
+/// Plans and hierarchies are timed separately, and the break-even number of solves is printed.
 namespace {
 
 using namespace bcsc;
@@ -89,12 +90,16 @@ class solves_of {
  private:
   cg_options how() const { return {.tolerance = wanted_.tolerance, .max_iterations = 100000}; }
 
+  /// True, and told, if the time is over.
+  bool is_too_late_for(const std::string& solve) {
+    if (results_.seconds() <= wanted_.max_seconds) return false;
+    results_.leave_out(fmt::format("{}, {}: the time is over", name_, solve));
+    return true;
+  }
+
   /// The fastest of the runs, as an object of the results; none where the time is over.
   void add(const recipe& one) {
-    if (results_.seconds() > wanted_.max_seconds) {
-      results_.leave_out(fmt::format("{}, {}: the time is over", name_, one.name));
-      return;
-    }
+    if (is_too_late_for(one.name)) return;
     const dense_view<const double> b(b_.data(), a_.rows(), one.rhs);
     const dense_view<double> x(x_.data(), a_.rows(), one.rhs);
     cg_result r;
@@ -122,7 +127,7 @@ class solves_of {
   }
 
   void by_jacobi() {
-    // A view of the host: plans are made anew in each solve, which counts their time for none.
+    // Each solve makes its plans from this host view again, and its seconds do not count that.
     const auto with = [this](cg_inner inner, cg_correction correction, cg_method method = cg_method::simultaneous) {
       return [this, inner, correction, method](const auto& b, const auto& x) {
         cg_options given = how();
@@ -154,10 +159,7 @@ class solves_of {
 
   void by_amg(std::int64_t rhs, bool single_precision) {
     const std::string name = single_precision ? "amg in fp32" : "amg";
-    if (results_.seconds() > wanted_.max_seconds) {
-      results_.leave_out(fmt::format("{}, {}: the time is over", name_, name));
-      return;
-    }
+    if (is_too_late_for(name)) return;
     const amg_preconditioner<double> amg(
         here_.ctx, a_,
         {.block = block_, .near_nullspace = modes_.view(), .single_precision = single_precision, .cols = rhs});
@@ -174,20 +176,25 @@ class solves_of {
          [&](const auto& b, const auto& x) { return solve_cg<double>(plan, amg.as_operator(), b, x, how()); }});
   }
 
-  /// The seconds of the fastest solve whose name begins so, if it has converged.
-  std::optional<double> fastest(std::string_view name, std::int64_t rhs) const {
+  /// The seconds of the fastest of these solves that has converged, if one has.
+  std::optional<double> fastest(std::int64_t rhs, const std::function<bool(std::string_view)>& is_one) const {
     std::optional<double> best;
     for (const json& one : solves_) {
-      if (!one["name"].get<std::string>().starts_with(name) || one["rhs"] != rhs || one["reason"] != "converged")
-        continue;
+      if (one["rhs"] != rhs || one["reason"] != "converged" || !is_one(one["name"].get<std::string>())) continue;
       best = std::min(best.value_or(HUGE_VAL), one["seconds"].get<double>());
     }
     return best;
   }
+  std::optional<double> named(std::string_view name, std::int64_t rhs = 1) const {
+    return fastest(rhs, [&](std::string_view is) { return is == name; });
+  }
+  std::optional<double> begun_with(std::string_view start) const {
+    return fastest(1, [&](std::string_view is) { return is.starts_with(start); });
+  }
 
   void summarise() {
-    const auto jacobi = exactly("jacobi"), amg = exactly("amg"), amg32 = exactly("amg in fp32");
-    const auto reliable = fastest("jacobi, reliable", 1), refine = fastest("jacobi, refine", 1);
+    const auto jacobi = named("jacobi"), amg = named("amg"), amg32 = named("amg in fp32");
+    const auto reliable = begun_with("jacobi, reliable"), refine = begun_with("jacobi, refine");
     json ratios;
     const auto ratio = [&](const char* what, std::optional<double> of, std::optional<double> over) {
       if (!of || !over) return;
@@ -197,14 +204,14 @@ class solves_of {
     ratio("jacobi over its reliable in fp32", jacobi, reliable);
     ratio("jacobi over its refine in fp32", jacobi, refine);
     if (wanted_.rhs > 1) {
-      const auto together = exactly("jacobi", wanted_.rhs);
+      const auto together = named("jacobi", wanted_.rhs);
       ratio("jacobi of all right-hand sides over one's", together, jacobi);
-      ratio("jacobi of all right-hand sides over block", together, exactly("jacobi, block", wanted_.rhs));
+      ratio("jacobi of all right-hand sides over block", together, named("jacobi, block", wanted_.rhs));
     }
     ratio("jacobi over amg", jacobi, amg);
     ratio("jacobi over amg in fp32", jacobi, amg32);
     ratio("amg over amg in fp32", amg, amg32);
-    ratio("amg of all right-hand sides over one's", wanted_.rhs > 1 ? exactly("amg", wanted_.rhs) : std::nullopt, amg);
+    ratio("amg of all right-hand sides over one's", wanted_.rhs > 1 ? named("amg", wanted_.rhs) : std::nullopt, amg);
     if (jacobi && amg && *amg < *jacobi) {
       const double setup = setups_.front()["seconds"].get<double>();
       told_["break_even"] = std::ceil(setup / (*jacobi - *amg));
@@ -214,14 +221,6 @@ class solves_of {
     told_["ratios"] = std::move(ratios);
     told_["setups"] = std::move(setups_);
     told_["solves"] = std::move(solves_);
-  }
-
-  std::optional<double> exactly(std::string_view name, std::int64_t rhs = 1) const {
-    for (const json& one : solves_) {
-      if (one["name"] != name || one["rhs"] != rhs || one["reason"] != "converged") continue;
-      return one["seconds"].get<double>();
-    }
-    return std::nullopt;
   }
 
   bench::place& here_;
@@ -266,14 +265,9 @@ int run(const options& wanted) {
 int main(int argc, char** argv) {
   CLI::App app{"Time to solution of conjugate gradients: Jacobi and smoothed aggregation, fp64 and fp32"};
   options wanted;
-  app.add_option("MATRIX", wanted.matrices, "Files, folders, manifests, names of the catalogue, specifications")
-      ->required();
-  app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
-  app.add_option("--only", wanted.parts, "These parts, separated by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(all_parts))
-      ->capture_default_str();
+  bench::add_matrices(app, wanted.matrices);
+  bench::add_device(app, wanted.device);
+  bench::add_list(app, "--only", wanted.parts, "These parts, separated by commas", CLI::IsMember(all_parts));
   app.add_option("--rhs", wanted.rhs, "Right-hand sides, where they are several")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -281,11 +275,8 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--tolerance", wanted.tolerance, "On the true relative residual")->capture_default_str();
-  app.add_option("--shares", wanted.shares, "Of reliable and refine, separated by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1e-7, 0.99))
-      ->capture_default_str();
+  bench::add_list(app, "--shares", wanted.shares, "Of reliable and refine, separated by commas",
+                  CLI::Range(1e-7, 0.99));
   app.add_option("--seconds", wanted.max_seconds, "Begin no solve after this time");
   app.add_option("--out", wanted.out, "JSON");
   app.footer(

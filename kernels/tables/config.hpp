@@ -41,7 +41,7 @@ constexpr bool is_narrow(value_type type) { return type == value_type::fp16 || t
 /// Bytes of a sum of products.
 constexpr int bytes_of_sum(value_type type) { return is_narrow(type) ? 4 : static_cast<int>(size_of(type)); }
 
-/// Thread blocks that a multiprocessor is to hold: the compiler keeps a thread's registers down to what that leaves.
+/// Minimum resident thread blocks per multiprocessor, the second argument of __launch_bounds__: it caps registers.
 struct min_blocks_by_size {
   int of_4_bytes = 1;  ///< for values of 4 or 2 bytes
   int of_8_bytes = 1;

@@ -20,7 +20,7 @@ struct mma_config {
   int warps_k = 1;      ///< and along the groups of columns of one row block: these add their sums up
   int ahead;            ///< groups whose rows of B are under way while one is multiplied
   bool staged = false;  ///< through shared memory (cp.async), or straight to registers
-  int min_blocks = 1;   ///< a multiprocessor is to hold: the compiler keeps registers down to what that leaves
+  int min_blocks = 1;   ///< minimum resident thread blocks, as in __launch_bounds__
 
   /// Neighbouring columns of B that a lane loads: 16 bytes, or fewer where the slab is too narrow for that.
   constexpr int columns_of_lane() const {

@@ -20,7 +20,7 @@ struct staged_config {
   int warps_k = 1;     ///< and the groups of a stage: these add their sums up at the end
   int depth;           ///< groups of columns in a stage
   int stages;          ///< of which one is multiplied while the others are on their way
-  int min_blocks = 1;  ///< a multiprocessor is to hold: the compiler keeps registers down to what that leaves
+  int min_blocks = 1;  ///< minimum resident thread blocks, as in __launch_bounds__
 
   constexpr int size() const { return static_cast<int>(size_of(type)); }
   /// Groups that one step multiplies: products of fp16 and bf16 take two groups, and two of them are summed from zero.

@@ -318,12 +318,15 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
   half_of_it.nnz /= 2;
   block_statistics half_s = s;
   half_s.nnzc /= 2;
+  int judged = 0;
   for (const plan::registered_kernel& k : plan::registry()) {
     if (k.info.algorithm != "rowwise" || k.info.type != p.type || !k.measured) continue;
     const double seconds = plan::predict(p, k, s);
+    ++judged;
     EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
     EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
   }
+  EXPECT_TRUE(judged > 0 || kernel_table().size() < 100) << "only kernel_space=small has no costs";
   // For smaller sizes no index is wider than it needs to be, unless asked for by name.
   p.nnz = 1000000;
   p.index_bits = 32;

@@ -22,13 +22,14 @@ using core::at;
 /// of two vectors and a mask. A listed slice costs some more, since its rows lie apart in C.
 constexpr std::int64_t diagonal_cost = 3, listed_cost = 8;
 
-/// From so many bytes of A on, which a cache hardly keeps, its bytes count as much: a diagonal's are those of half as
-/// many entries as there are lanes and more, 6 of fp64 and 9 of fp32, and it has to serve five lanes of eight.
+/// From this size on A is streamed from memory, and its bytes count as much as its instructions. By bytes alone a
+/// diagonal costs 6 gathered entries in fp64 and 9 in fp32; these are the means with diagonal_cost (docs/history, 65).
+/// Such a diagonal has to serve five lanes of eight.
 constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
 template <class T>
 constexpr std::int64_t streamed_diagonal_cost = sizeof(T) == 8 ? 5 : 6;
 
-/// What the sum of its lanes costs a row that is a slice by itself, in steps.
+/// Steps that a row pays for the sum over its lanes where it is a slice by itself.
 constexpr std::int64_t alone_cost = 2;
 
 /// The slices of a window, as if it were alone.
