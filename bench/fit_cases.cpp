@@ -53,6 +53,15 @@ int multiprocessors_of(const json& document) {
   return std::stoi(found[1]);
 }
 
+/// The vector instructions of the CPU that the document was measured on: "cpu: 2 threads, avx512".
+core::cpu_isa isa_of(const json& document) {
+  const auto machine = document.at("machine").get<std::string>();
+  for (const core::cpu_isa isa : {core::cpu_isa::avx512, core::cpu_isa::avx2, core::cpu_isa::baseline}) {
+    if (machine.ends_with(core::to_string(isa))) return isa;
+  }
+  core::fail(errc::invalid_argument, "\"machine\": \"{}\" does not say which vector instructions", machine);
+}
+
 /// Adds another measurement of `known`. Other load on a machine only ever adds to a time, so the least one counts;
 /// documents of kernels that have since been replaced by slower ones therefore have to go.
 void add_times(measured_case& known, const measured_case& again) {
@@ -109,12 +118,15 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
       known[{config.info.type, config.info.name}] = &config;
     }
   }
-  std::map<std::tuple<std::string, value_type, std::int64_t>, measured_case> cases;
+  using cpu = std::tuple<core::cpu_isa, std::int64_t, std::int64_t, std::int64_t>;  // told apart by their caches
+  std::map<std::tuple<std::string, value_type, std::int64_t, cpu>, measured_case> cases;
   for (const json& document : documents) {
     if (document.value("in_place", false) != (b == operand::in_place)) continue;
     const int multiprocessors = where == backend::cuda ? multiprocessors_of(document) : 0;
     core::cpu_caches caches;
+    core::cpu_isa isa{};
     if (where == backend::cpu) {
+      isa = isa_of(document);
       const json& c = document.at("cpu_caches");
       caches = {c.at("l1"), c.at("l2"), c.at("l3")};
     }
@@ -127,8 +139,12 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
         by_height[b.m_block] = b;
       }
       for (const json& c : m.at("cases")) {
-        measured_case one{
-            .matrix = m.at("name"), .cols = c.at("cols"), .type = type_of(c.at("type")), .shape = {}, .timings = {}};
+        measured_case one{.matrix = m.at("name"),
+                          .cols = c.at("cols"),
+                          .type = type_of(c.at("type")),
+                          .isa = isa,
+                          .shape = {},
+                          .timings = {}};
         const auto value_bytes = static_cast<std::int64_t>(size_of(one.type));
         one.shape = {m.at("rows"),
                      m.at("cols"),
@@ -154,6 +170,7 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
           const kernel_info& kernel = config->second->info;
           const int tile_cols = b == operand::in_place ? kernel.strided_cols : kernel.n_tile;
           if (tile_cols == 0) continue;  // it could when that was measured
+          if (where == backend::cpu && plan::takes_a_detour(kernel, one.cols, kernel.m_tile)) continue;
           one.timings.push_back(
               {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }
@@ -164,7 +181,8 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
           one.rival = std::min(one.rival, us.get<double>());
         }
-        const auto [place, is_new] = cases.try_emplace({one.matrix, one.type, one.cols}, one);
+        const auto [place, is_new] =
+            cases.try_emplace({one.matrix, one.type, one.cols, {isa, caches.l1, caches.l2, caches.l3}}, one);
         if (!is_new) add_times(place->second, one);
       }
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bcsc/registry.hpp"
+#include "core/context_state.hpp"
 #include "lib/plan/cost_terms.hpp"
 
 /// What config_times has measured, as fit_choice fits to it.
@@ -26,6 +27,7 @@ struct measured_case {
   std::string matrix;
   std::int64_t cols;
   value_type type;
+  core::cpu_isa isa;  ///< of a CPU
   plan::product_shape shape;
   std::vector<timing> timings;
   double fastest = 0;                                      ///< us

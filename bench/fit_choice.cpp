@@ -27,8 +27,7 @@
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
 /// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp, or with --device cpu
-/// lib/plan/cpu_costs.hpp. Configs of a value type that none of the files holds keep the costs that they have, and so
-/// do a CPU's families.
+/// lib/plan/cpu_costs.hpp. On a GPU configs of a value type that none of the files holds keep the costs that they have.
 ///
 /// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
 /// slower the config is relative to the fastest: by how much a config loses that would not be chosen does not matter.
@@ -115,39 +114,55 @@ cost_table fit(const std::vector<measured_case>& cases, const std::set<std::stri
   return costs;
 }
 
+/// How far `us_of` is off for each of `configs` of the case's type, as plan::measured_case has it; `timed_as` says
+/// which timing is a config's, or null.
+template <class Config>
+std::string residuals_in(const measured_case& c, const std::vector<Config>& configs,
+                         const std::function<const timing*(const Config&)>& timed_as,
+                         const std::function<double(const Config&, const timing&)>& us_of) {
+  std::string residuals;
+  for (const Config& config : configs) {
+    if (config.type != c.type) continue;
+    const timing* const timed = timed_as(config);
+    residuals += timed == nullptr ? plan::no_residual : plan::residual_of(timed->us / us_of(config, *timed));
+  }
+  return residuals;
+}
+
+/// The timing that `is_it` holds for, or null.
+template <class IsIt>
+const timing* find_timing(const measured_case& c, const IsIt& is_it) {
+  const auto found = std::ranges::find_if(c.timings, is_it);
+  return found == c.timings.end() ? nullptr : &*found;
+}
+
 /// The costs with the least times, and how far they are off in the cases that they are fitted to.
 fitted learn(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
   fitted known;
   for (const auto& [config, us] : fit(cases, matrices)) {
     known.configs.push_back({config.first, known.texts.emplace_back(config.second), 0, us});
   }
-  const auto each_inside = [&](const auto& body) {
-    for (const measured_case& c : cases) {
-      if (!matrices.contains(c.matrix)) continue;
-      std::map<std::string_view, const timing*> by_name;
-      for (const timing& t : c.timings) by_name[t.config->name] = &t;
-      body(c, by_name);
-    }
+  const auto timed_in = [](const measured_case& c) {
+    return [&c](const plan::measured_config& config) {
+      return find_timing(c, [&](const timing& t) { return t.config->name == config.name; });
+    };
   };
-  each_inside([&](const measured_case& c, const auto& by_name) {
+  for (const measured_case& c : cases) {
+    if (!matrices.contains(c.matrix)) continue;
     for (plan::measured_config& config : known.configs) {
-      const auto timed = by_name.find(config.name);
-      if (config.type != c.type || timed == by_name.end()) continue;
-      config.min_us = config.min_us > 0 ? std::min(config.min_us, timed->second->us) : timed->second->us;
+      const timing* const timed = config.type == c.type ? timed_in(c)(config) : nullptr;
+      if (timed == nullptr) continue;
+      config.min_us = config.min_us > 0 ? std::min(config.min_us, timed->us) : timed->us;
     }
-  });
-  each_inside([&](const measured_case& c, const auto& by_name) {
-    std::string& residuals = known.texts.emplace_back();
-    for (const plan::measured_config& config : known.configs) {
-      if (config.type != c.type) continue;
-      const auto timed = by_name.find(config.name);
-      residuals += timed == by_name.end()
-                       ? plan::no_residual
-                       : plan::residual_of(timed->second->us /
-                                           plan::us_by_terms(config.min_us, config.us, timed->second->terms));
-    }
+  }
+  for (const measured_case& c : cases) {
+    if (!matrices.contains(c.matrix)) continue;
+    const std::string& residuals = known.texts.emplace_back(residuals_in<plan::measured_config>(
+        c, known.configs, timed_in(c), [](const plan::measured_config& config, const timing& t) {
+          return plan::us_by_terms(config.min_us, config.us, t.terms);
+        }));
     known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
-  });
+  }
   return known;
 }
 
@@ -162,19 +177,76 @@ struct family_costs {
   double min_us = unknown;  ///< none of its configs ever took less
   plan::cost_terms us{};
 };
-using family_table = std::map<config_key, family_costs>;
 
-/// What a CPU's families cost.
-family_table learn_families(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
-  family_table known;
-  for (const auto& [key, us] : fit(cases, matrices)) known[key].us = us;
+/// What lib/plan/cpu_costs.hpp holds of one kind of CPU.
+struct fitted_on_cpu {
+  std::map<config_key, family_costs> families;
+  std::vector<plan::cpu_config> configs;  ///< by type, algorithm, height and width
+  std::vector<plan::measured_case> cases;
+  std::deque<std::string> texts;  ///< that the cases point to
+
+  double us_of(value_type type, const kernel_info& config, std::int64_t cols, const plan::cost_terms& terms) const {
+    const auto family = families.find(cost_key(type, config, cols));
+    return family == families.end() ? unknown : plan::us_by_terms(family->second.min_us, family->second.us, terms);
+  }
+};
+
+/// What a CPU's families cost, and how far that is off for each config.
+fitted_on_cpu learn_on_cpu(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
+  fitted_on_cpu known;
+  for (const auto& [key, us] : fit(cases, matrices)) known.families[key].us = us;
+  std::set<std::tuple<value_type, std::string_view, int, int>> configs;
   for (const measured_case& c : cases) {
     if (!matrices.contains(c.matrix)) continue;
     for (const timing& t : c.timings) {
-      const auto family = known.find(cost_key(c.type, *t.config, c.cols));
-      if (family != known.end()) family->second.min_us = std::min(family->second.min_us, t.us);
+      const auto family = known.families.find(cost_key(c.type, *t.config, c.cols));
+      if (family == known.families.end()) continue;
+      family->second.min_us = std::min(family->second.min_us, t.us);
+      configs.emplace(c.type, t.config->algorithm, t.config->m_tile, t.config->n_tile);
     }
   }
+  for (const auto& [type, algorithm, m_tile, n_tile] : configs) {
+    known.configs.push_back({type, algorithm, m_tile, n_tile});
+  }
+  for (const measured_case& c : cases) {
+    if (!matrices.contains(c.matrix)) continue;
+    const std::string& residuals = known.texts.emplace_back(residuals_in<plan::cpu_config>(
+        c, known.configs,
+        [&](const plan::cpu_config& config) {
+          return find_timing(c, [&](const timing& t) {
+            return t.config->algorithm == config.algorithm && t.config->m_tile == config.m_tile &&
+                   t.config->n_tile == config.n_tile;
+          });
+        },
+        [&](const plan::cpu_config&, const timing& t) { return known.us_of(c.type, *t.config, c.cols, t.terms); }));
+    known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
+  }
+  return known;
+}
+
+using fitted_on_cpus = std::map<core::cpu_isa, fitted_on_cpu>;
+
+/// What the library has.
+fitted_on_cpus built_in_on_cpus() {
+  fitted_on_cpus known;
+  for (const plan::cpu_measurements& of : plan::measured_on_cpus) {
+    fitted_on_cpu& here = known[of.isa];
+    for (const plan::cpu_family& family : of.families) {
+      here.families[{value_type::fp32, fmt::format("{}-m{}", family.algorithm, family.m_tile)}] = {family.min_us,
+                                                                                                   family.us};
+    }
+    here.configs.assign(of.configs.begin(), of.configs.end());
+    here.cases.assign(of.cases.begin(), of.cases.end());
+  }
+  return known;
+}
+
+/// Of the CPUs that no case is from what is built in stays.
+fitted_on_cpus learn_on_cpus(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
+  std::map<core::cpu_isa, std::vector<measured_case>> by_isa;
+  for (const measured_case& c : cases) by_isa[c.isa].push_back(c);
+  fitted_on_cpus known = built_in_on_cpus();
+  for (const auto& [isa, some] : by_isa) known[isa] = learn_on_cpu(some, matrices);
   return known;
 }
 
@@ -199,12 +271,13 @@ predictor by_config(const fitted& known) {
   };
 }
 
-predictor by_family(const family_table& costs) {
-  return [&costs](const measured_case& c) {
-    return [&costs, &c](const timing& t) {
-      const auto family = costs.find(cost_key(c.type, *t.config, c.cols));
-      if (family == costs.end()) return unknown;
-      return plan::us_by_terms(family->second.min_us, family->second.us, t.terms);
+predictor by_family(const fitted_on_cpus& of_cpus) {
+  return [&of_cpus](const measured_case& c) {
+    const fitted_on_cpu& known = of_cpus.at(c.isa);
+    const plan::neighbours near(known.cases, c.type, c.shape);
+    return [&known, &c, near](const timing& t) {
+      const auto place = plan::place_of(*t.config, c.cols, known.configs);
+      return known.us_of(c.type, *t.config, c.cols, t.terms) * (place ? near.factor(*place) : 1);
     };
   };
 }
@@ -265,14 +338,6 @@ void keep_the_others(fitted& known, std::span<const plan::measured_config> confi
   std::ranges::copy_if(cases, std::back_inserter(known.cases), is_left);
 }
 
-/// Keeps what is known of the families that nothing was fitted to.
-void keep_the_others(family_table& known) {
-  for (const plan::cpu_family& family : plan::cpu_families) {
-    known.try_emplace({value_type::fp32, fmt::format("{}-m{}", family.algorithm, family.m_tile)},
-                      family_costs{family.min_us, family.us});
-  }
-}
-
 /// "Made by", in lines that clang-format leaves as they are.
 std::string origin(const std::set<value_type>& of, const std::vector<std::string>& files, unsigned seed) {
   std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
@@ -307,6 +372,15 @@ std::string quoted(std::string_view text) {
   return '"' + inside + '"';
 }
 
+std::string cases_array(const std::string& name, const std::vector<plan::measured_case>& cases) {
+  std::string text = fmt::format("inline constexpr measured_case {}[] = {{\n", name);
+  for (const plan::measured_case& c : cases) {
+    text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
+                        quoted(c.residuals));
+  }
+  return text + "};\n";
+}
+
 /// As two arrays of these names.
 std::string arrays(const fitted& known, const std::string& configs, const std::string& cases) {
   std::string text = fmt::format("inline constexpr measured_config {}[] = {{\n", configs);
@@ -314,12 +388,7 @@ std::string arrays(const fitted& known, const std::string& configs, const std::s
     text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(config.type), config.name,
                         config.min_us, fmt::join(config.us, ", "));
   }
-  text += fmt::format("}};\n\ninline constexpr measured_case {}[] = {{\n", cases);
-  for (const plan::measured_case& c : known.cases) {
-    text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
-                        quoted(c.residuals));
-  }
-  return text + "};\n";
+  return text + "};\n\n" + cases_array(cases, known.cases);
 }
 
 std::string header(const std::string& needs, const std::string& made_by, const std::string& content) {
@@ -346,14 +415,26 @@ std::string gpu_header(const fitted& row_major, const fitted& in_place, const st
                     arrays(in_place, "measured_in_place", "measured_cases_in_place"));
 }
 
-std::string cpu_header(const family_table& families, const std::string& made_by) {
-  std::string text = "inline constexpr cpu_family cpu_families[] = {\n";
-  for (const auto& [key, costs] : families) {
-    const std::size_t dash = key.second.find("-m");
-    text += fmt::format("    {{\"{}\", {}, {:.4g}, {{{:.4g}}}}},\n", key.second.substr(0, dash),
-                        key.second.substr(dash + 2), costs.min_us, fmt::join(costs.us, ", "));
+std::string cpu_header(const fitted_on_cpus& of_cpus, const std::string& made_by) {
+  std::string text, all;
+  for (const auto& [isa, known] : of_cpus) {
+    const std::string_view name = core::to_string(isa);
+    text += fmt::format("inline constexpr cpu_family families_{}[] = {{\n", name);
+    for (const auto& [key, costs] : known.families) {
+      const std::size_t dash = key.second.find("-m");
+      text += fmt::format("    {{\"{}\", {}, {:.4g}, {{{:.4g}}}}},\n", key.second.substr(0, dash),
+                          key.second.substr(dash + 2), costs.min_us, fmt::join(costs.us, ", "));
+    }
+    text += fmt::format("}};\n\ninline constexpr cpu_config configs_{}[] = {{\n", name);
+    for (const plan::cpu_config& config : known.configs) {
+      text += fmt::format("    {{value_type::{}, \"{}\", {}, {}}},\n", to_string(config.type), config.algorithm,
+                          config.m_tile, config.n_tile);
+    }
+    text += fmt::format("}};\n\n{}\n", cases_array(fmt::format("cases_{}", name), known.cases));
+    all += fmt::format("    {{core::cpu_isa::{0}, families_{0}, configs_{0}, cases_{0}}},\n", name);
   }
-  return header("cost_terms", made_by, text + "};\n");
+  return header("neighbours", made_by,
+                fmt::format("{}inline constexpr cpu_measurements measured_on_cpus[] = {{\n{}}};\n", text, all));
 }
 
 }  // namespace
@@ -405,8 +486,8 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
-    family_table families = where == backend::cpu && !as_it_is ? learn_families(cases, half) : family_table{};
-    if (where == backend::cpu && as_it_is) keep_the_others(families);
+    fitted_on_cpus on_cpus;
+    if (where == backend::cpu) on_cpus = as_it_is ? built_in_on_cpus() : learn_on_cpus(cases, half);
     fitted known = where == backend::cpu ? fitted{} : learn(cases, half);
     fitted measured_cases_in_place = learn(cases_in_place, half);
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
@@ -417,15 +498,14 @@ int main(int argc, char** argv) {
         print(type, "the other half", judge(some, fit, half, false, type, tell));
       }
     };
-    tell_of("row-major", cases, where == backend::cpu ? by_family(families) : by_config(known));
+    tell_of("row-major", cases, where == backend::cpu ? by_family(on_cpus) : by_config(known));
     if (where == backend::cuda) tell_of("column-major, in place", cases_in_place, by_config(measured_cases_in_place));
     if (out.empty()) return 0;
     std::set<value_type> of;
     for (const measured_case& c : cases) of.insert(c.type);
     const std::string made_by = origin(of, files, seed);
     if (where == backend::cpu) {
-      keep_the_others(families);
-      fmt::print("written: {}\n", bench::write_text(cpu_header(families, made_by), out).string());
+      fmt::print("written: {}\n", bench::write_text(cpu_header(on_cpus, made_by), out).string());
       return 0;
     }
     keep_the_others(known, plan::measured_costs, plan::measured_cases);

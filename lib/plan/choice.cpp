@@ -55,12 +55,11 @@ double predict_cpu(const problem& p, const registered_kernel& kernel, const bloc
   const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
   const cpu_family& costs = p.cols == 1 ? *kernel.cpu_costs_of_vector : *kernel.cpu_costs;
   const double us = us_by_terms(costs.min_us, costs.us, terms);
-  // `rows` and `blocks` handle heights they are not made for as `columns` does, in narrow tiles; `slices` are unpacked
-  // where there is more than one column.
-  const bool unpacks = kernel.info.algorithm == "slices" && p.cols > 1;
-  const bool detour = unpacks || (kernel.info.algorithm != "columns" && s.m_block != kernel.info.m_tile);
   // Tiles that hold all N columns do the same work; the narrowest wins the tie.
-  return (detour ? 2e-6 : 1e-6) * us * (1 + 1e-6 * kernel.info.n_tile);
+  const double seconds = 1e-6 * us * (1 + 1e-6 * kernel.info.n_tile);
+  if (takes_a_detour(kernel.info, p.cols, s.m_block)) return 2 * seconds;
+  const auto place = place_of(kernel.info, p.cols, measured_on_this_cpu().configs);
+  return place ? seconds * p.near.factor(*place) : seconds;
 }
 
 /// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
@@ -120,8 +119,10 @@ auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
 
 /// `p` with its nearest measured products.
 problem with_experience(problem p) {
-  if (p.where != backend::cuda) return p;
-  p.near = neighbours(measured_cases, p.type, shape_of(p));
+  const std::span<const measured_case> known =
+      p.where == backend::cpu ? measured_on_this_cpu().cases : std::span<const measured_case>(measured_cases);
+  p.near = neighbours(known, p.type, shape_of(p));
+  if (p.where == backend::cpu) return p;
   if (p.b_is_col_major) p.near_in_place = neighbours(measured_cases_in_place, p.type, shape_of(p));
   return p;
 }

@@ -208,6 +208,13 @@ struct slices_of_b {
   }
 };
 
+/// Whether a CPU config computes another way than its costs say: `rows` and `blocks` handle heights that they are not
+/// made for as `columns` does, in narrow tiles; `slices` are unpacked where there is more than one column.
+inline bool takes_a_detour(const kernel_info& kernel, std::int64_t cols, std::int64_t m_block) {
+  const bool unpacks = kernel.algorithm == "slices" && cols > 1;
+  return unpacks || (kernel.algorithm != "columns" && m_block != kernel.m_tile);
+}
+
 inline cost_terms cpu_cost_terms_of(const product_shape& p, const kernel_info& kernel, const block_statistics& s) {
   const auto thousands = [](auto n) { return 1e-3 * static_cast<double>(n); };
   const auto value_bytes = static_cast<double>(p.value_bytes), n = static_cast<double>(p.cols);

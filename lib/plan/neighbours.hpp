@@ -5,10 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "bcsc/registry.hpp"
 #include "bcsc/types.hpp"
+#include "core/context_state.hpp"
 #include "lib/plan/cost_terms.hpp"
 
 /// From measurements to a prediction: a linear model of a config's time, corrected by its residuals for the measured
@@ -22,6 +25,27 @@ struct measured_config {
   double min_us;  ///< it never took less
   cost_terms us;  ///< the cost of each term
 };
+
+/// A CPU's config that has been timed; its costs are its family's.
+struct cpu_config {
+  value_type type;
+  std::string_view algorithm;
+  int m_tile, n_tile;
+};
+
+/// Where the residuals of `kernel` stand among those of its type; nothing if it was not timed. Tiles that hold all
+/// columns do the same work: the first of `configs` that does stands for all.
+inline std::optional<std::size_t> place_of(const kernel_info& kernel, std::int64_t cols,
+                                           std::span<const cpu_config> configs) {
+  std::size_t place = 0;
+  for (const cpu_config& config : configs) {
+    if (config.type != kernel.type) continue;
+    const bool same_work = config.n_tile == kernel.n_tile || (config.n_tile >= cols && kernel.n_tile >= cols);
+    if (same_work && config.m_tile == kernel.m_tile && config.algorithm == kernel.algorithm) return place;
+    ++place;
+  }
+  return std::nullopt;
+}
 
 /// Where a product lies among others: logarithms to base 2, each scaled by its weight in the distance of two products.
 using features = std::array<float, 7>;
@@ -45,6 +69,14 @@ struct measured_case {
   value_type type;
   features at;
   std::string_view residuals;
+};
+
+/// What has been measured on CPUs with one kind of vector instructions.
+struct cpu_measurements {
+  core::cpu_isa isa;
+  std::span<const cpu_family> families;
+  std::span<const cpu_config> configs;
+  std::span<const measured_case> cases;
 };
 
 /// The ratio of the measured time to the model's, as one printable character, from 1/e to e in steps of 2 %; and its

@@ -27,9 +27,10 @@ measurement find_measured(const kernel_info& kernel, std::span<const measured_co
 }
 
 const cpu_family* find_family(std::string_view algorithm, int m_tile) {
+  const std::span<const cpu_family> families = measured_on_this_cpu().families;
   const auto found = std::ranges::find_if(
-      cpu_families, [&](const cpu_family& f) { return f.algorithm == algorithm && f.m_tile == m_tile; });
-  return found != std::end(cpu_families) ? &*found : nullptr;
+      families, [&](const cpu_family& f) { return f.algorithm == algorithm && f.m_tile == m_tile; });
+  return found != families.end() ? &*found : nullptr;
 }
 
 template <class Algorithm, class Launcher>
@@ -122,6 +123,12 @@ std::vector<kernel_info> infos_of(const std::vector<registered_kernel>& list) {
 }
 
 }  // namespace
+
+const cpu_measurements& measured_on_this_cpu() {
+  const core::cpu_isa isa = std::max(core::best_cpu_isa(), core::cpu_isa::avx2);
+  static const cpu_measurements& here = *std::ranges::find(measured_on_cpus, isa, &cpu_measurements::isa);
+  return here;
+}
 
 bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel) {
   return kernel.info.where == other.info.where && kernel.info.type == other.info.type && kernel.form == other.form &&

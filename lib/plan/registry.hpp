@@ -26,6 +26,9 @@ struct registered_kernel {
   const cpu_family* cpu_costs_of_vector = nullptr;  ///< at N = 1
 };
 
+/// Those for the instructions of this CPU; for AVX2's where there are narrower ones, which have not been measured.
+const cpu_measurements& measured_on_this_cpu();
+
 /// All tables of kernels that compute C = alpha * A * B + beta * C, concatenated.
 const std::vector<registered_kernel>& registry();
 

@@ -17,6 +17,7 @@
 #include "bcsc/plan.hpp"
 #include "bcsc/tune.hpp"
 #include "kernels/forms/compact/locality.hpp"
+#include "lib/plan/cpu_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
@@ -500,6 +501,48 @@ TEST(choice, every_cpu_config_has_measured_costs) {
     EXPECT_EQ(k.cpu_costs != nullptr, k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
     EXPECT_EQ(k.cpu_costs_of_vector != nullptr, k.info.where == backend::cpu) << k.info.name;
   }
+}
+
+TEST(choice, every_case_measured_on_a_cpu_has_a_residual_of_each_config) {
+  for (const plan::cpu_measurements& of : plan::measured_on_cpus) {
+    EXPECT_GT(of.families.size(), 0u);
+    EXPECT_GT(of.cases.size(), 0u);
+    for (const plan::measured_case& c : of.cases) {
+      ASSERT_EQ(std::ssize(c.residuals), std::ranges::count(of.configs, c.type, &plan::cpu_config::type));
+    }
+  }
+}
+
+TEST(choice, on_a_cpu_tiles_that_hold_all_columns_are_one) {
+  constexpr plan::cpu_config timed[] = {{value_type::fp32, "rows", 1, 32},
+                                        {value_type::fp64, "rows", 1, 32},
+                                        {value_type::fp32, "rows", 1, 128},
+                                        {value_type::fp32, "rows", 1, 512},
+                                        {value_type::fp32, "blocks", 4, 512}};
+  const auto place = [&](const char* algorithm, int m_tile, int n_tile, std::int64_t cols) {
+    kernel_info kernel{.m_tile = m_tile, .n_tile = n_tile};
+    kernel.algorithm = algorithm;
+    kernel.type = value_type::fp32;
+    return plan::place_of(kernel, cols, timed);
+  };
+  EXPECT_EQ(place("rows", 1, 128, 100), 1u);
+  EXPECT_EQ(place("rows", 1, 512, 100), 1u) << "holds them all, as 128 does";
+  EXPECT_EQ(place("rows", 1, 512, 129), 2u);
+  EXPECT_EQ(place("rows", 1, 32, 100), 0u);
+  EXPECT_EQ(place("blocks", 4, 512, 8), 3u);
+  EXPECT_EQ(place("blocks", 3, 512, 8), std::nullopt);
+  EXPECT_EQ(place("columns", 1, 32, 8), std::nullopt);
+}
+
+TEST(choice, on_a_cpu_remembers_what_the_costs_got_wrong) {
+  const plan::product_shape shape{
+      .rows = 100, .inner = 100, .nnz = 500, .cols = 32, .shared_nnzc = 400, .longest_row = 7};
+  const std::string residuals{plan::residual_of(1.0), plan::residual_of(0.5)};
+  const plan::measured_case seen{value_type::fp32, plan::features_of(shape), residuals};
+  const plan::neighbours near(std::span(&seen, 1), value_type::fp32, shape);
+  EXPECT_NEAR(near.factor(0), 1, 1e-6);
+  EXPECT_NEAR(near.factor(1), 0.5, 0.02);
+  EXPECT_EQ(plan::neighbours(std::span(&seen, 1), value_type::fp64, shape).factor(1), 1) << "another type";
 }
 
 TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {

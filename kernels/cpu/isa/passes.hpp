@@ -62,19 +62,28 @@ struct pass_list {
   }
 };
 
+/// How many of the rows [first, end) are done between two passes: where rows are short several, or starting a pass
+/// takes longer than its sums; where they are long one, since the next pass reads A and the pages of B again.
+template <class T, class I>
+int64_t rows_between_passes(const job<T, I>& work, int64_t first, int64_t end) {
+  constexpr int64_t entries = 8, max_rows = 64;
+  const int64_t present = static_cast<int64_t>(work.a.brow_ptr[end]) - work.a.brow_ptr[first];
+  return least(ceil_div(entries * (end - first), present > 0 ? present : 1), max_rows);
+}
+
 /// A share of a tile: the row blocks [block, end), the columns [from, to) of a contiguous C, for m_block = 1.
 template <class T, class I>
 void share_of_contiguous(const job<T, I>& work, int64_t block, int64_t end, int64_t from, int64_t to) {
   constexpr int most = widest_pass(1);
   const pass_list<most, T> passes(from, to);
-  const int64_t step = passes.count == 1 ? end - block : 1;
+  const int64_t step = passes.count == 1 ? end - block : rows_between_passes(work, block, end);
   for (; block < end; block += step) {
+    const int64_t group_end = least(block + step, end);
     passes.for_each([&](int64_t column, int64_t columns) {
       with_pass<most, T, whole_passes<I>>(columns, [&](auto pass, auto edge) {
         work.far
-            ? rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, block + step, column, columns)
-            : rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, block + step, column,
-                                                                             columns);
+            ? rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, group_end, column, columns)
+            : rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, group_end, column, columns);
       });
     });
   }
