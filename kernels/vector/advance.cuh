@@ -31,6 +31,7 @@
 namespace bcsc::kernels::vector {
 
 constexpr int advance_warps = advance_threads / 32;
+static_assert(max_advance_cols <= advance_warps);
 
 /// A column's sums of one thread block, in a round.
 struct posted_sums {
@@ -91,7 +92,7 @@ struct own_column {
 
 /// In shared memory.
 struct advance_shared {
-  own_column columns[max_advance_cols];  ///< thread j's
+  own_column columns[max_advance_cols];  ///< column j is that of the first lane of warp j
   double staged[2][advance_threads];
   double of_warps[2][2][advance_warps];  ///< [of the block, of the grid][first, second]
   double alpha[max_advance_cols], beta[max_advance_cols];
@@ -120,25 +121,32 @@ struct column_groups {
   __device__ unsigned member() const { return threadIdx.x % size; }
 };
 
-/// Adds up what the threads of each column's group have; thread j < k gets column j's.
-__device__ inline two_sums add_groups(const column_groups& groups, double (*of_warps)[advance_warps], two_sums mine) {
-  const unsigned t = threadIdx.x;
+/// Of the warp's first `Lanes`, a power of two; the first lane gets it.
+template <unsigned Lanes>
+__device__ two_sums add_lanes(two_sums mine) {
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    mine.add(
-        {__shfl_down_sync(0xffffffffu, mine.first, distance), __shfl_down_sync(0xffffffffu, mine.second, distance)});
+  for (unsigned distance = Lanes / 2; distance > 0; distance /= 2) {
+    const double first = __shfl_down_sync(0xffffffffu, mine.first, distance);
+    const double second = __shfl_down_sync(0xffffffffu, mine.second, distance);
+    mine.add({first, second});
   }
-  if (t % 32 == 0) {
-    of_warps[0][t / 32] = mine.first;
-    of_warps[1][t / 32] = mine.second;
+  return mine;
+}
+
+/// Adds up what the threads of each column's group have; the first lane of warp j < k gets column j's.
+__device__ inline two_sums add_groups(const column_groups& groups, double (*of_warps)[advance_warps],
+                                      const two_sums& mine) {
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = groups.size / 32;
+  const two_sums of_warp = add_lanes<32>(mine);
+  if (lane == 0) {
+    of_warps[0][warp] = of_warp.first;
+    of_warps[1][warp] = of_warp.second;
   }
   __syncthreads();
-  two_sums total;
-  if (t < groups.k) {
-    const unsigned warps = groups.size / 32;
-    for (unsigned w = t * warps; w < (t + 1) * warps; ++w) total.add({of_warps[0][w], of_warps[1][w]});
-  }
-  return total;
+  if (warp >= groups.k) return {};
+  two_sums sums;
+  if (lane < warps) sums = {of_warps[0][warp * warps + lane], of_warps[1][warp * warps + lane]};
+  return add_lanes<advance_warps>(sums);
 }
 
 /// The sums of thread blocks member, member + size, ... as they come in, `AtOnce` looked at together.
@@ -172,7 +180,8 @@ __device__ inline two_sums gather(const column_groups& groups, const posted_sums
   return sum;
 }
 
-/// Adds up the sums of all threads of the grid, `mine` being of column threadIdx.x % k; thread j < k gets column j's.
+/// Adds up the sums of all threads of the grid, `mine` being of column threadIdx.x % k; the first lane of warp j < k
+/// gets column j's.
 template <unsigned AtOnce>
 __device__ two_sums add_all(advance_shared& shared, const column_groups& groups, posted_sums* posts,
                             std::uint32_t round, const two_sums& mine) {
@@ -180,21 +189,21 @@ __device__ two_sums add_all(advance_shared& shared, const column_groups& groups,
   shared.staged[0][t] = mine.first;
   shared.staged[1][t] = mine.second;
   __syncthreads();
-  two_sums sum;
+  two_sums sums;
   if (groups.column() < k) {
     for (unsigned at = groups.member() * k + groups.column(); at < advance_threads / k * k; at += groups.size * k) {
-      sum.add({shared.staged[0][at], shared.staged[1][at]});
+      sums.add({shared.staged[0][at], shared.staged[1][at]});
     }
   }
-  const two_sums of_block = add_groups(groups, shared.of_warps[0], sum);
-  if (t < k) {
-    posted_sums& to = posts[t * gridDim.x + blockIdx.x];
-    core::post(&to.first, sealed(of_block.first, round));
-    core::post(&to.second, sealed(of_block.second, round));
+  sums = add_groups(groups, shared.of_warps[0], sums);
+  if (t % 32 == 0 && t / 32 < k) {
+    posted_sums& to = posts[t / 32 * gridDim.x + blockIdx.x];
+    core::post(&to.first, sealed(sums.first, round));
+    core::post(&to.second, sealed(sums.second, round));
   }
-  sum = {};
-  if (groups.column() < k) sum = gather<AtOnce>(groups, posts + groups.column() * gridDim.x, round);
-  return add_groups(groups, shared.of_warps[1], sum);
+  sums = {};
+  if (groups.column() < k) sums = gather<AtOnce>(groups, posts + groups.column() * gridDim.x, round);
+  return add_groups(groups, shared.of_warps[1], sums);
 }
 
 /// Where a thread finds its rows: its n-th lies n * step rows and n * step * k elements behind the pointers.
@@ -229,7 +238,7 @@ __device__ void stream_rows(unsigned first, unsigned count, const Read& read, co
 }
 
 /// `Kept`: the rows of a thread that stay in registers; with `Streams` it may have more. k is 1 to max_advance_cols,
-/// and a block has fewer than 2^31 elements.
+/// and a block has fewer than 2^31 elements: no device's memory holds five vectors of more for each multiprocessor.
 template <class T, unsigned Kept, bool Streams>
 __global__ void __launch_bounds__(advance_threads)
     advance_kernel(shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, advance_posts posts,
@@ -237,6 +246,8 @@ __global__ void __launch_bounds__(advance_threads)
   constexpr unsigned looked_at = 2;  // no more than there are registers for
   const unsigned t = threadIdx.x, k = static_cast<unsigned>(s.k), j = t % k;
   const column_groups groups(k);
+  const unsigned own = t / 32;  // the column whose scalars are this thread's
+  const bool owns = t % 32 == 0 && own < k;
   auto& shared = *core::dynamic_shared<advance_shared>();
   const auto rows = [&] {
     const unsigned step = advance_threads / k;
@@ -267,7 +278,7 @@ __global__ void __launch_bounds__(advance_threads)
     weight[n] = rows.weight(n);
   });
   const auto round = static_cast<std::uint32_t>(*posts.round + 1);
-  if (t < k) shared.columns[t].read(scalars, t);
+  if (owns) shared.columns[own].read(scalars, own);
 
   two_sums sums;  // p.q and p.p
   const auto add_step = [&](T along, T product) {
@@ -287,11 +298,11 @@ __global__ void __launch_bounds__(advance_threads)
         [&](unsigned, const row& old) { add_step(old.p, old.q); });
   }
   sums = add_all<looked_at>(shared, groups, posts.of_step, round, sums);
-  if (t < k) {
-    own_column column = shared.columns[t];
+  if (owns) {
+    own_column column = shared.columns[own];
     choose_step(column.scalars(), 0, sums.first, sums.second);
-    shared.alpha[t] = column.alpha;
-    shared.columns[t] = column;
+    shared.alpha[own] = column.alpha;
+    shared.columns[own] = column;
   }
   __syncthreads();
 
@@ -322,12 +333,12 @@ __global__ void __launch_bounds__(advance_threads)
     }
   }
   sums = add_all<looked_at>(shared, groups, posts.of_residual, round, sums);
-  if (t < k) {
-    own_column column = shared.columns[t];
+  if (owns) {
+    own_column column = shared.columns[own];
     judge_step(column.scalars(), 0, sums.first, sums.second);
-    shared.beta[t] = column.beta;
-    shared.turns[t] = column.state == column_state::active;
-    shared.columns[t] = column;
+    shared.beta[own] = column.beta;
+    shared.turns[own] = column.state == column_state::active;
+    shared.columns[own] = column;
   }
   __syncthreads();
 
@@ -356,9 +367,9 @@ __global__ void __launch_bounds__(advance_threads)
 
   // All blocks have read the scalars and the round's number: what they have posted since was made of them.
   if (blockIdx.x != 0) return;
-  if (t < k) {
-    shared.columns[t].write(scalars, t);
-    log_step(scalars, t);
+  if (owns) {
+    shared.columns[own].write(scalars, own);
+    log_step(scalars, own);
   }
   if (t == 0) *posts.round = round;
 }
