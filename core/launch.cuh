@@ -23,13 +23,11 @@ enum class begins {
                         ///< where all code is for sm_90 or later, else as above
 };
 
-/// Starts `kernel(args...)` on `grid` thread blocks of `block` threads. Neither allocates nor synchronises, and is
-/// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so an
-/// error that others left for cudaGetLastError is neither taken for ours nor cleared; our own is cleared there, since
-/// the caller has it.
+namespace detail {
+
 template <class... Params, class... Args>
-int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
-          const Args&... args) {
+int start(begins when, bool together, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes,
+          CUstream_st* stream, const Args&... args) {
   cudaError_t error = cudaSuccess;
   if (shared_bytes > default_shared_bytes) {
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
@@ -40,15 +38,46 @@ int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::in
     config.blockDim = block;
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     config.stream = stream;
-    cudaLaunchAttribute overlap{};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &overlap;
-    config.numAttrs = when == begins::while_previous_ends && min_arch >= 900 ? 1 : 0;
+    cudaLaunchAttribute attributes[2]{};
+    config.attrs = attributes;
+    if (when == begins::while_previous_ends && min_arch >= 900) {
+      attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (together) {
+      attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
+      attributes[config.numAttrs++].val.cooperative = 1;
+    }
     error = cudaLaunchKernelEx(&config, kernel, args...);
   }
   if (error != cudaSuccess) (void)cudaGetLastError();
   return static_cast<int>(error);
+}
+
+}  // namespace detail
+
+/// Starts `kernel(args...)` on `grid` thread blocks of `block` threads. Neither allocates nor synchronises, and is
+/// legal while `stream` is captured. Returns the launch's own error: cudaLaunchKernelEx reports it directly, so an
+/// error that others left for cudaGetLastError is neither taken for ours nor cleared; our own is cleared there, since
+/// the caller has it.
+template <class... Params, class... Args>
+int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
+          const Args&... args) {
+  return detail::start(when, false, kernel, grid, block, shared_bytes, stream, args...);
+}
+
+/// The same, all thread blocks at once, so that they may wait for each other: an error if they do not fit.
+template <class... Params, class... Args>
+int start_together(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes,
+                   CUstream_st* stream, const Args&... args) {
+  return detail::start(when, true, kernel, grid, block, shared_bytes, stream, args...);
+}
+
+/// Whether the current device can do that.
+inline bool can_start_together() {
+  int device = 0, can = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&can, cudaDevAttrCooperativeLaunch, device) == cudaSuccess && can != 0;
 }
 
 template <class... Params, class... Args>

@@ -37,6 +37,7 @@ EMULATED_STAGED = ("emulated_staged_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
+EMULATED_VECTOR = ("emulated_vector_ops_test",)
 
 LINES = "converters/files/matrix_market_lines.hpp"
 HEADER = "converters/files/matrix_market_header.cpp"
@@ -102,6 +103,7 @@ DENSE_PENCIL = "lib/solvers/dense_pencil.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
+ADVANCE = "kernels/vector/advance.cuh"
 NAIVE = "kernels/cuda/naive.cuh"
 WARP = "kernels/cuda/warp.cuh"
 TILED = "kernels/cuda/tiled.cuh"
@@ -407,6 +409,9 @@ MUTANTS = [
            CG),
     Mutant("cg-direction-factor", STEPS, "s.beta[j] = rz / s.rz[j];", "s.beta[j] = s.rz[j] / rz;", CG),
     Mutant("cg-indefinite", STEPS, "if (pq <= 0 || rz < 0) {", "if (pq < -1e300 || rz < 0) {", CG),
+    Mutant("cg-restart-direction", "lib/solvers/simultaneous_cg.cpp",
+           "upload(targets, env_.stream);\n  turn();\n  set_direction();", "upload(targets, env_.stream);\n  turn();",
+           CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
            "static_cast<double>(r[at]) + alpha *", VECTOR),
     Mutant("cg-direction-sign", VECTOR_CPU, "z + scalars.beta[j] *", "z - scalars.beta[j] *", VECTOR),
@@ -524,6 +529,16 @@ MUTANTS = [
            EMULATED_GPU),
     Mutant("emulated-early-copies", EMULATOR, "  if (present > 0) gpu().check_early(from,",
            "  if (present > 16) gpu().check_early(from,", EMULATED_GPU),
+    # --- an iteration in one kernel ---
+    Mutant("advance-old-round", ADVANCE, "static_cast<std::uint32_t>(*posts.round + 1);",
+           "static_cast<std::uint32_t>(*posts.round);", EMULATED_VECTOR),
+    Mutant("advance-staged", ADVANCE, "  shared.staged[1][t] = mine.second;\n  __syncthreads();\n",
+           "  shared.staged[1][t] = mine.second;\n", EMULATED_VECTOR),
+    Mutant("advance-all-write", ADVANCE, "  if (blockIdx.x != 0) return;\n", "", EMULATED_VECTOR),
+    Mutant("advance-arrived-turns", ADVANCE, "shared.turns[own] = column.state == column_state::active;",
+           "shared.turns[own] = true;", EMULATED_VECTOR),
+    Mutant("advance-left-over", ADVANCE, "t / k < step ? min(", "true ? min(", EMULATED_VECTOR),
+    Mutant("advance-apart", VECTOR_CUDA, "return core::start_together(", "return core::start(", EMULATED_VECTOR),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
            "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CHECKS),

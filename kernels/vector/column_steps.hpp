@@ -43,6 +43,11 @@ constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq, d
   }
 }
 
+/// Notes r.r for a host that looks later.
+constexpr void log_step(const column_scalars& s, std::int64_t j) {
+  if (s.log != nullptr) s.log[s.logged[j]++ % s.log_rows * s.log_cols + j] = s.rr[j];
+}
+
 /// Whether the column has arrived, and how much of the direction it keeps if not.
 constexpr void judge_step(const column_scalars& s, std::int64_t j, double rr, double rz) {
   s.beta[j] = 0;
@@ -57,7 +62,7 @@ constexpr void judge_step(const column_scalars& s, std::int64_t j, double rr, do
     s.rr[j] = rr;
     if (!s.turns_apart) s.rz[j] = rz;
   }
-  if (s.log != nullptr) s.log[s.logged[j]++ % s.log_rows * s.log_cols + j] = s.rr[j];
+  log_step(s, j);
 }
 
 /// The share of the direction that is kept, once z is there: Fletcher and Reeves, or Polak and Ribiere, whose

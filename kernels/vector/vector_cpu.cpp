@@ -225,6 +225,14 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
 }
 
 template <class T>
+int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
+            column_scalars scalars) {
+  step_length(env, s, p, q, partials, scalars);
+  step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
+  return direction(env, s, r, inverse_diagonal, p, scalars);
+}
+
+template <class T>
 int clear_inactive(const launch_env& env, shape s, T* x, column_scalars scalars) {
   for_each_chunk(env, s, [=](std::int64_t, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
@@ -250,6 +258,7 @@ const operations<T>& on_cpu() {
       .step_length = &step_length<T>,
       .step = &step<T>,
       .turn = &turn<T>,
+      .advance = &advance<T>,
       .clear_inactive = &clear_inactive<T>,
   };
   return table;

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/launch.cuh"
-#include "core/overlap.cuh"
+#include "kernels/vector/advance.cuh"
 #include "kernels/vector/column_steps.hpp"
+#include "kernels/vector/passes.cuh"
 #include "kernels/vector/vector_ops.hpp"
 
 // A thread block is a tile of `lanes` columns (all k, up to 256) by 256 / lanes rows, so that its threads lie on
@@ -38,13 +39,6 @@ tiling tile(shape s) {
   const std::int64_t lanes = (s.k + tiles - 1) / tiles;
   return {dim3(static_cast<unsigned>(num_blocks(s)), static_cast<unsigned>(std::min(tiles, max_grid_y))),
           dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(block_threads / lanes))};
-}
-
-/// The kernel behind this one may be scheduled, and this one goes on when all before it is done: what a launch takes
-/// lies under the end of its predecessor.
-__device__ void overlap_neighbours() {
-  core::let_next_begin();
-  core::wait_for_previous();
 }
 
 /// Runs visit(i, j) on this thread's elements of column j of this block's chunk.
@@ -85,12 +79,6 @@ __device__ void for_each_tile(shape s, const Visit& visit_tile) {
        first += static_cast<std::int64_t>(gridDim.y) * blockDim.x) {
     visit_tile(first + threadIdx.x);
   }
-}
-
-/// Of row i in D^-1; 1 without a preconditioner.
-template <class T>
-__device__ T weight_of(const T* inverse_diagonal, std::int64_t i) {
-  return inverse_diagonal != nullptr ? inverse_diagonal[i] : T{1};
 }
 
 /// Adds `first` and `second` over the rows of the block's tile and stores them as this chunk's partials of column j,
@@ -436,6 +424,34 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
                                     partials);
 }
 
+/// In one kernel.
+template <class T>
+int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
+                     double* partials, column_scalars scalars) {
+  const std::int64_t blocks = num_advance_blocks(s, env.num_multiprocessors), step = advance_threads / s.k;
+  double* const posted = partials + num_partials(s);
+  auto* const sums = reinterpret_cast<posted_sums*>(posted + 2);
+  const advance_posts posts{reinterpret_cast<std::uint64_t*>(posted), sums, sums + blocks * s.k};
+  // Few registers where that is enough, so that the next product's blocks find room beside these.
+  const auto kernel =
+      advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 6, true>;
+  return core::start_together(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(blocks)),
+                              dim3(advance_threads), sizeof(advance_shared), env.stream, s, q, inverse_diagonal, x, r,
+                              p, posts, scalars);
+}
+
+template <class T>
+int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
+            column_scalars scalars) {
+  if (s.k == 0) return cudaSuccess;
+  if (s.k <= max_advance_cols && core::can_start_together()) {
+    return advance_together(env, s, q, inverse_diagonal, x, r, p, partials, scalars);
+  }
+  int status = step_length(env, s, p, q, partials, scalars);
+  if (status == cudaSuccess) status = step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
+  return status == cudaSuccess ? direction(env, s, r, inverse_diagonal, p, scalars) : status;
+}
+
 template <class T>
 int clear_inactive(const launch_env& env, shape s, T* x, column_scalars scalars) {
   if (empty(s)) return cudaSuccess;
@@ -456,6 +472,7 @@ const operations<T>& on_cuda() {
       .step_length = &step_length<T>,
       .step = &step<T>,
       .turn = &turn<T>,
+      .advance = &advance<T>,
       .clear_inactive = &clear_inactive<T>,
   };
   return table;

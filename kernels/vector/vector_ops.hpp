@@ -54,6 +54,30 @@ constexpr std::int64_t num_chunks(std::int64_t n) { return std::clamp<std::int64
 /// Doubles of workspace (`partials`) that an operation with a reduction needs.
 constexpr std::int64_t num_partials(shape s) { return 2 * num_chunks(s.n) * s.k; }
 
+/// advance() on a GPU: with more columns it is the separate operations, for whose many elements launches are nothing.
+constexpr std::int64_t max_advance_cols = 16;
+/// Threads of each of its thread blocks, of which there are no more than multiprocessors.
+constexpr int advance_threads = 512;
+constexpr std::int64_t max_advance_blocks = 256;
+
+/// Rows of each of so many of them, in whole cache lines.
+constexpr std::int64_t advance_height(std::int64_t n, std::int64_t blocks) {
+  return ((n + blocks - 1) / blocks + 31) / 32 * 32;
+}
+
+/// As many as have rows for all of their threads.
+constexpr std::int64_t num_advance_blocks(shape s, std::int64_t num_multiprocessors) {
+  const std::int64_t rows = advance_threads / s.k;
+  return std::clamp<std::int64_t>(std::min((s.n + rows - 1) / rows, num_multiprocessors), 1, max_advance_blocks);
+}
+
+/// Doubles of workspace that advance() needs: behind num_partials() of them a round's number in two, and four for the
+/// sums of each of two rounds, thread block and column.
+constexpr std::int64_t num_advance_partials(shape s) {
+  if (s.k == 0 || s.k > max_advance_cols) return num_partials(s);
+  return num_partials(s) + 2 + 8 * num_advance_blocks(s, max_advance_blocks) * s.k;
+}
+
 /// The operations of one backend. Pointers lie where it computes; `inverse_diagonal` is [n], or null for no
 /// preconditioner. CUDA operations are asynchronous on env.stream. None allocates. Each returns a cudaError_t
 /// (0: started); the CPU returns 0. env.threads 0 takes what OpenMP would take.
@@ -85,6 +109,11 @@ struct operations {
   /// that of the step. After a residual beta stays 0.
   int (*turn)(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
               double* partials, column_scalars scalars);
+  /// An iteration behind its product q = A p, without turns_apart: step_length(), step() and direction(), with
+  /// z = D^-1 r or r. On a GPU one kernel where k is small. `partials` is num_advance_partials() doubles that are zero
+  /// before the first of a shape's calls; in between other operations may use it.
+  int (*advance)(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
+                 double* partials, column_scalars scalars);
   /// x = 0 in every column that is not active.
   int (*clear_inactive)(const launch_env& env, shape s, T* x, column_scalars scalars);
 };

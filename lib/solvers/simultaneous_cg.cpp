@@ -71,7 +71,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       q_(parts.ctx(), b_.size()),
       z_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
-      partials_(parts.ctx(), vector::num_partials(shape)),
+      partials_(parts.ctx(), vector::num_advance_partials(shape)),
       scalar_block_(parts.ctx(), shape.k * 6),
       limits_there_(parts.ctx(), shape.k),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
@@ -111,6 +111,7 @@ void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_spac
     x_.clear(env_.stream);
   }
   p_.clear(env_.stream);
+  partials_.clear(env_.stream);
   measure_right_hand_sides();
   compute_residual(options_.use_initial_guess);
   judge_residuals();
@@ -273,6 +274,7 @@ void simultaneous_cg<T>::restart_open_columns(bool by_schedule) {
   if (!any(column_state::active)) return;
   if (has_targets) limits_there_.upload(targets, env_.stream);
   turn();
+  set_direction();
 }
 
 template <value T>
@@ -284,14 +286,24 @@ void simultaneous_cg<T>::replace_residual(bool by_schedule) {
 }
 
 template <value T>
-void simultaneous_cg<T>::submit_iteration() {
+void simultaneous_cg<T>::set_direction() {
   const T* const z = parts_.preconditioner != nullptr ? z_.data() : r_.data();
   started(ops_.direction(env_, shape_, z, jacobi_, p_.data(), scalars_), "direction");
+}
+
+template <value T>
+void simultaneous_cg<T>::submit_iteration() {
   multiply(parts_.inner, p_, q_);
+  if (!scalars_.turns_apart) {
+    started(ops_.advance(env_, shape_, q_.data(), jacobi_, x_.data(), r_.data(), p_.data(), partials_.data(), scalars_),
+            "advance");
+    return;
+  }
   started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
           "step");
   turn();
+  set_direction();
 }
 
 template <value T>

@@ -95,7 +95,9 @@ class simultaneous_cg {
   void restart_open_columns(bool by_schedule);
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);
-  /// p = z + beta p, q = A p, and a step along p in every active column.
+  /// p = z + beta p in every active column.
+  void set_direction();
+  /// q = A p, a step along p in every active column, and the next p.
   void submit_iteration();
   void submit_iterations(std::int64_t count);
   /// Iterations until the host's next check.

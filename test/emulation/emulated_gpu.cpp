@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <unordered_map>
 #include <vector>
@@ -163,7 +164,9 @@ class stack_memory {
 
 // --- A block --------------------------------------------------------------------------------------------------------
 
-enum class state { ready, in_barrier, in_warp, done };
+enum class state { ready, in_barrier, in_warp, awaiting_change, done };
+
+struct thread_block;
 
 struct pending_copy {
   void* to;
@@ -175,6 +178,7 @@ struct pending_copy {
 struct thread {
   context flow;
   thread_place place{};
+  thread_block* block = nullptr;
   state now = state::ready;
   // What it waits for.
   unsigned mask = 0;
@@ -184,7 +188,8 @@ struct thread {
   int detail = 0;
   bool orders_memory = false;
   source_line where;
-  bool has_waited = false;  ///< for the kernel before
+  std::uint64_t changes_seen = 0;  ///< by then, where it waits for one
+  bool has_waited = false;         ///< for the kernel before
   // Its asynchronous copies.
   std::vector<pending_copy> copies;  ///< in the order of their start
   int groups = 0;
@@ -343,6 +348,24 @@ struct written {
   bool atomic;
 };
 
+/// A block that runs: alone, or with all others of a grid that is launched together.
+struct thread_block {
+  stack_memory stacks;
+  std::vector<thread> threads;
+  std::vector<warp> warps;
+  std::size_t live = 0, in_barrier = 0;  ///< threads
+  std::uint64_t number = 0;              ///< in the grid
+  std::vector<std::byte> shared;
+  std::size_t shared_bytes = 0;
+  shared_watch watch;
+
+  std::byte* shared_begin() {
+    const auto address = reinterpret_cast<std::uintptr_t>(shared.data()) + guard_bytes;
+    return reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
+  }
+  std::size_t index_of(const thread& t) const { return static_cast<std::size_t>(&t - threads.data()); }
+};
+
 /// Whether it lies among the program's static objects, as constants and the emulation's static shared arrays do.
 bool is_static(const void* address) {
   const auto* at = static_cast<const char*>(address);
@@ -357,48 +380,35 @@ class machine {
   /// make their accesses known too.
   bool in_kernel = false;
 
-  bool run(const index3& grid, const index3& block, std::size_t shared_bytes, bool begins_early,
-           const std::function<void()>& kernel) {
-    if (!report.empty()) stacks_.forget_all_frames();
+  bool run(const launch_shape& shape, const std::function<void()>& kernel) {
+    if (!report.empty()) {
+      for (const auto& each : blocks_) each->stacks.forget_all_frames();
+    }
     report.clear();
     ranges_ = now.global_memory;
     std::ranges::sort(ranges_, std::less<>{}, &memory_range::begin);
     host_frame_ = __builtin_frame_address(0);
     watching_ = now.watch_memory;
-    begins_early_ = begins_early;
+    begins_early_ = shape.begins_early;
     someone_waited_ = false;
     kernel_ = &kernel;
     random_ = now.seed * 0x9e3779b97f4a7c15u | 1;
-    const std::size_t num_threads = std::size_t{block.x} * block.y * block.z;
-    threads_.resize(num_threads);
-    warps_.resize((num_threads + warp_lanes - 1) / warp_lanes);
-    shared_bytes_ = shared_bytes;
-    shared_.resize(shared_bytes + 2 * guard_bytes + 16);
-    for (std::size_t i = 0; i < guard_bytes; ++i) {
-      shared_begin()[shared_bytes_ + i] = canary(i);
-      *(shared_begin() - 1 - i) = canary(i);
-    }
 
-    const std::uint64_t num_blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-    std::vector<std::uint64_t> order;
-    if (now.order == run_order::random) {
-      order.resize(num_blocks);
-      std::iota(order.begin(), order.end(), std::uint64_t{0});
-      for (std::uint64_t i = num_blocks - 1; i > 0; --i) std::swap(order[i], order[draw() % (i + 1)]);
-    }
-    for (std::uint64_t i = 0; i < num_blocks && report.empty(); ++i) {
-      const std::uint64_t at = now.order == run_order::forward    ? i
-                               : now.order == run_order::backward ? num_blocks - 1 - i
-                                                                  : order[i];
-      const index3 where{static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
-                         static_cast<unsigned>(at / grid.x / grid.y)};
-      block_number_ = at;
-      run_block(where, grid, block);
+    const std::uint64_t num_blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+    const std::vector<std::uint64_t> order = block_order(num_blocks);
+    const std::uint64_t at_once = shape.together ? num_blocks : 1;
+    for (std::uint64_t i = 0; i < num_blocks && report.empty(); i += at_once) {
+      alive_ = 0;
+      for (; alive_ < at_once; ++alive_) {
+        if (blocks_.size() <= alive_) blocks_.push_back(std::make_unique<thread_block>());
+        begin_block(*blocks_[alive_], order.empty() ? i + alive_ : order[i + alive_], shape);
+      }
+      run_blocks();
     }
     if (begins_early_ && !someone_waited_)
       record("a kernel that begins while the one before it ends never waits for it");
     writes_.clear();
-    watch_.end();
+    for (const auto& each : blocks_) each->watch.end();
     watching_ = false;
     return report.empty();
   }
@@ -407,9 +417,9 @@ class machine {
 
   void note(const void* address, std::size_t bytes, access kind, const void* code) {
     code_ = static_cast<const char*>(code);
-    if (watch_.watches(address)) return note_shared(static_cast<const std::byte*>(address), bytes, kind);
+    if (block().watch.watches(address)) return note_shared(static_cast<const std::byte*>(address), bytes, kind);
     if (!watching_) return;
-    if (stacks_.holds(address) || is_static(address)) return;
+    if (block().stacks.holds(address) || is_static(address)) return;
     if (!ranges_.empty()) check_range(address, bytes, kind);
     check_early(address, bytes, kind);
     if (kind != access::read) note_global(address, bytes, kind);
@@ -436,8 +446,7 @@ class machine {
     give_up();
   }
 
-  unsigned char* shared() { return reinterpret_cast<unsigned char*>(shared_begin()); }
-  std::size_t shared_bytes() const { return shared_bytes_; }
+  unsigned char* shared() { return reinterpret_cast<unsigned char*>(block().shared_begin()); }
 
   void record(std::string what) {
     if (report.empty()) report = std::move(what);
@@ -480,15 +489,26 @@ class machine {
     if (now.order == run_order::random && draw() % 16 == 0) leave();
   }
 
+  void note_change() { ++changes_; }
+
+  void wait_for_change(source_line where) {
+    current_->where = where;
+    current_->name = "a wait for what others write";
+    current_->changes_seen = changes_;
+    stop(state::awaiting_change);
+    leave();
+  }
+
   /// The running thread's last act.
   [[noreturn]] void finish() {
     stop(state::done);
-    --live_;
+    --block().live;
     // Those that waited for this thread may be complete without it.
     complete_barrier();
+    std::vector<thread>& threads = block().threads;
     const std::size_t first = index_of(*current_) / warp_lanes * warp_lanes;
-    for (std::size_t i = first; i < std::min(threads_.size(), first + warp_lanes); ++i) {
-      if (threads_[i].now == state::in_warp) complete_warp(threads_[i]);
+    for (std::size_t i = first; i < std::min(threads.size(), first + warp_lanes); ++i) {
+      if (threads[i].now == state::in_warp) complete_warp(threads[i]);
     }
     leave();
     std::abort();
@@ -517,7 +537,7 @@ class machine {
   }
 
   void note_shared(const std::byte* address, std::size_t bytes, access kind) {
-    const shared_watch::hazard found = watch_.note(index_of(*current_), address, bytes, kind);
+    const shared_watch::hazard found = block().watch.note(index_of(*current_), address, bytes, kind);
     if (found.kind == shared_watch::hazard::none) return;
     record(describe(found, kind));
     give_up();
@@ -529,11 +549,11 @@ class machine {
              (t.name == nullptr ? " since its start" : std::string(" since ") + t.name + " at " + at_line(t.where));
     };
     std::string what = kind == access::read ? "a read" : kind == access::write ? "a write" : "an atomic operation";
-    what += " at byte " + std::to_string(found.offset) + " of " + std::to_string(shared_bytes_) +
+    what += " at byte " + std::to_string(found.offset) + " of " + std::to_string(current_->block->shared_bytes) +
             " of shared memory, by " + since(*current_);
     if (found.kind == shared_watch::hazard::outside) return "outside shared memory: " + what + code_place();
     return "race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
-           since(threads_[found.other]) + code_place();
+           since(current_->block->threads[found.other]) + code_place();
   }
 
   /// The last range that begins at `address` or before it.
@@ -587,7 +607,7 @@ class machine {
   /// separates.
   void note_global(const void* address, std::size_t bytes, access kind) {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
-    const written mine{block_number_, watch_.epoch(), index_of(*current_), kind == access::atomic};
+    const written mine{block().number, block().watch.epoch(), index_of(*current_), kind == access::atomic};
     for (std::uintptr_t at = first; at < first + bytes; at = (at / 4 + 1) * 4) {
       const auto [found, is_new] = writes_.try_emplace(at / 4, mine);
       if (is_new) continue;
@@ -604,31 +624,28 @@ class machine {
     }
   }
 
-  std::size_t index_of(const thread& t) const { return static_cast<std::size_t>(&t - threads_.data()); }
-
-  std::byte* shared_begin() {
-    const auto address = reinterpret_cast<std::uintptr_t>(shared_.data()) + guard_bytes;
-    return reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
-  }
+  /// The running thread's.
+  thread_block& block() { return *current_->block; }
+  static std::size_t index_of(const thread& t) { return t.block->index_of(t); }
 
   void stop(state why) {
     current_->now = why;
     const std::size_t i = index_of(*current_);
-    warp& mine = warps_[i / warp_lanes];
+    warp& mine = block().warps[i / warp_lanes];
     const std::uint32_t lane = 1u << i % warp_lanes;
     mine.ready &= ~lane;
     if (why == state::in_warp) mine.waiting |= lane;
     if (why == state::done) mine.done |= lane;
-    if (why == state::in_barrier) ++in_barrier_;
+    if (why == state::in_barrier) ++block().in_barrier;
   }
 
   void resume(thread& t) {
     const std::size_t i = index_of(t);
-    warp& its = warps_[i / warp_lanes];
+    warp& its = t.block->warps[i / warp_lanes];
     const std::uint32_t lane = 1u << i % warp_lanes;
     its.ready |= lane;
     its.waiting &= ~lane;
-    if (t.now == state::in_barrier) --in_barrier_;
+    if (t.now == state::in_barrier) --t.block->in_barrier;
     t.now = state::ready;
     t.mask = 0;
   }
@@ -646,7 +663,7 @@ class machine {
     running = next.place;
   }
 
-  /// Hands over to the next thread; to run_block() if there is none or a rule was broken.
+  /// Hands over to the next thread; to run_blocks() if there is none or a rule was broken.
   void leave() {
     thread& me = *current_;
     thread* next = report.empty() ? choose() : nullptr;
@@ -655,29 +672,60 @@ class machine {
     switch_to(me.flow, next != nullptr ? next->flow : scheduler_);
   }
 
-  void run_block(const index3& where, const index3& grid, const index3& block) {
-    std::byte* begin = shared_begin();
-    std::memset(begin, 0xff, shared_bytes_);  // NaN in every type
+  /// The blocks' numbers in the order in which they run; empty: as they are.
+  std::vector<std::uint64_t> block_order(std::uint64_t num_blocks) {
+    if (now.order == run_order::forward) return {};
+    std::vector<std::uint64_t> order(num_blocks);
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    if (now.order == run_order::backward) {
+      std::ranges::reverse(order);
+    } else {
+      for (std::uint64_t i = num_blocks - 1; i > 0; --i) std::swap(order[i], order[draw() % (i + 1)]);
+    }
+    return order;
+  }
 
-    if (now.watch_memory) watch_.begin(begin, shared_bytes_, threads_.size());
-    live_ = threads_.size();
-    in_barrier_ = 0;
-    for (warp& w : warps_) w = {};
-    if (threads_.size() % warp_lanes != 0) warps_.back().done = ~0u << threads_.size() % warp_lanes;  // no such lanes
-    for (std::size_t i = 0; i < threads_.size(); ++i) {
-      thread& t = threads_[i];
+  void begin_block(thread_block& b, std::uint64_t number, const launch_shape& shape) {
+    const index3 grid = shape.grid, block = shape.block;
+    const index3 where{static_cast<unsigned>(number % grid.x), static_cast<unsigned>(number / grid.x % grid.y),
+                       static_cast<unsigned>(number / grid.x / grid.y)};
+    b.number = number;
+    b.threads.resize(std::size_t{block.x} * block.y * block.z);
+    b.warps.resize((b.threads.size() + warp_lanes - 1) / warp_lanes);
+    b.shared_bytes = shape.shared_bytes;
+    b.shared.resize(shape.shared_bytes + 2 * guard_bytes + 16);
+    std::byte* const begin = b.shared_begin();
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      begin[b.shared_bytes + i] = canary(i);
+      *(begin - 1 - i) = canary(i);
+    }
+    std::memset(begin, 0xff, b.shared_bytes);  // NaN in every type
+
+    if (now.watch_memory) b.watch.begin(begin, b.shared_bytes, b.threads.size());
+    b.live = b.threads.size();
+    b.in_barrier = 0;
+    for (warp& w : b.warps) w = {};
+    if (b.live % warp_lanes != 0) b.warps.back().done = ~0u << b.live % warp_lanes;  // no such lanes
+    for (std::size_t i = 0; i < b.threads.size(); ++i) {
+      thread& t = b.threads[i];
       const auto n = static_cast<unsigned>(i);
       t.place = {{n % block.x, n / block.x % block.y, n / block.x / block.y}, where, block, grid, n % warp_lanes};
+      t.block = &b;
       t.has_waited = false;
       t.copies.clear();
       t.groups = 0;
       t.name = nullptr;
       t.now = state::done;
       resume(t);
-      stacks_.forget_frames(i);
-      prepare(t.flow, stacks_.of(i), &machine::enter);
+      b.stacks.forget_frames(i);
+      prepare(t.flow, b.stacks.of(i), &machine::enter);
     }
-    while (live_ > 0) {
+  }
+
+  /// Runs the blocks that are alive to their end.
+  void run_blocks() {
+    while (std::any_of(blocks_.begin(), blocks_.begin() + std::ptrdiff_t(alive_),
+                       [](const auto& each) { return each->live > 0; })) {
       thread* next = choose();
       if (next == nullptr) {
         report = deadlock();
@@ -687,15 +735,45 @@ class machine {
       switch_to(scheduler_, next->flow);
       if (!report.empty()) return;
     }
-    check_guards(begin, where);
+    for (std::size_t i = 0; i < alive_ && report.empty(); ++i) check_guards(*blocks_[i]);
   }
 
   thread* choose() {
-    const std::size_t num_warps = warps_.size();
+    thread* const next = choose_ready();
+    if (next != nullptr || !let_changes_be_seen()) return next;
+    return choose_ready();
+  }
+
+  /// Whether somebody has written since others began to wait for it; these look again.
+  bool let_changes_be_seen() {
+    bool any = false;
+    for (std::size_t b = 0; b < alive_; ++b) {
+      for (thread& t : blocks_[b]->threads) {
+        if (t.now != state::awaiting_change || t.changes_seen == changes_) continue;
+        resume(t);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  /// Of the blocks in the order in which they were begun, beginning with any if the order is random.
+  thread* choose_ready() {
+    const std::size_t first = now.order == run_order::random && alive_ > 1 ? draw() % alive_ : 0;
+    for (std::size_t i = 0; i < alive_; ++i) {
+      if (thread* next = choose_ready(*blocks_[(first + i) % alive_])) return next;
+    }
+    return nullptr;
+  }
+
+  thread* choose_ready(thread_block& in) {
+    const std::vector<warp>& warps = in.warps;
+    std::vector<thread>& threads = in.threads;
+    const std::size_t num_warps = warps.size();
     if (now.order == run_order::backward) {
       for (std::size_t w = num_warps; w-- > 0;) {
-        const std::uint32_t ready = warps_[w].ready;
-        if (ready != 0) return &threads_[w * warp_lanes + (warp_lanes - 1 - unsigned(std::countl_zero(ready)))];
+        const std::uint32_t ready = warps[w].ready;
+        if (ready != 0) return &threads[w * warp_lanes + (warp_lanes - 1 - unsigned(std::countl_zero(ready)))];
       }
       return nullptr;
     }
@@ -704,19 +782,20 @@ class machine {
     const std::size_t first = any ? draw() % num_warps : 0;
     for (std::size_t i = 0; i < num_warps; ++i) {
       const std::size_t w = first + i < num_warps ? first + i : first + i - num_warps;
-      const std::uint32_t ready = warps_[w].ready;
+      const std::uint32_t ready = warps[w].ready;
       if (ready == 0) continue;
       const unsigned turn = any ? static_cast<unsigned>(draw() % warp_lanes) : 0;
       const unsigned behind = static_cast<unsigned>(std::countr_zero(std::rotr(ready, static_cast<int>(turn))));
-      return &threads_[w * warp_lanes + (behind + turn) % warp_lanes];
+      return &threads[w * warp_lanes + (behind + turn) % warp_lanes];
     }
     return nullptr;
   }
 
   void complete_barrier() {
-    if (in_barrier_ == 0 || in_barrier_ != live_) return;
+    thread_block& b = block();
+    if (b.in_barrier == 0 || b.in_barrier != b.live) return;
     const thread* first = nullptr;
-    for (thread& t : threads_) {
+    for (thread& t : b.threads) {
       if (t.now != state::in_barrier) continue;
       if (first == nullptr) first = &t;
       if (!(t.where == first->where)) {
@@ -724,8 +803,8 @@ class machine {
         return;
       }
     }
-    watch_.join_block();
-    for (thread& t : threads_) {
+    b.watch.join_block();
+    for (thread& t : b.threads) {
       if (t.now == state::in_barrier) resume(t);
     }
   }
@@ -733,42 +812,49 @@ class machine {
   /// Performs the operation that `one` waits for, if all have come.
   void complete_warp(thread& one) {
     const std::size_t base = index_of(one) / warp_lanes * warp_lanes;
-    const warp& its = warps_[base / warp_lanes];
+    const warp& its = block().warps[base / warp_lanes];
+    std::vector<thread>& threads = block().threads;
     const unsigned lanes = one.mask & ~its.done;
     if ((lanes & ~its.waiting) != 0) return;
     std::array<void*, warp_lanes> operands{};
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) == 0) continue;
-      const thread& other = threads_[base + lane];
+      const thread& other = threads[base + lane];
       if (other.mask != one.mask) return;  // waits for others
       operands[lane] = other.operand;
     }
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) == 0) continue;
-      const thread& other = threads_[base + lane];
+      const thread& other = threads[base + lane];
       if (other.operation != one.operation || std::strcmp(other.name, one.name) != 0 || other.detail != one.detail) {
         return record("lanes of one mask disagree on what they do: " + describe(one) + ", " + describe(other));
       }
     }
     if (const char* broken = one.operation(operands.data(), lanes)) return record(describe(one) + ": " + broken);
-    if (one.orders_memory) watch_.join_lanes(base / warp_lanes, lanes);
+    if (one.orders_memory) block().watch.join_lanes(base / warp_lanes, lanes);
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-      if ((lanes >> lane & 1u) != 0) resume(threads_[base + lane]);
+      if ((lanes >> lane & 1u) != 0) resume(threads[base + lane]);
     }
   }
 
   std::string deadlock() const {
     std::string text = "deadlock: nobody can go on";
-    for (std::size_t i = 0; i < threads_.size();) {
+    for (std::size_t b = 0; b < alive_; ++b) text += who_waits(blocks_[b]->threads);
+    return text;
+  }
+
+  std::string who_waits(const std::vector<thread>& threads) const {
+    std::string text;
+    for (std::size_t i = 0; i < threads.size();) {
       const auto waits_for = [&](const thread& t) {
         if (t.now == state::done) return std::string("has returned");
         const std::string whole = describe(t);
         return "waits" + whole.substr(whole.find(" in ", place_name(t.place).size()));
       };
-      const std::string what = waits_for(threads_[i]);
+      const std::string what = waits_for(threads[i]);
       std::size_t last = i;
-      while (last + 1 < threads_.size() && waits_for(threads_[last + 1]) == what) ++last;
-      text += "\n  " + place_name(threads_[i].place);
+      while (last + 1 < threads.size() && waits_for(threads[last + 1]) == what) ++last;
+      text += "\n  " + place_name(threads[i].place);
       if (last > i) text += " and the " + std::to_string(last - i) + " after it";
       text += ": " + what;
       i = last + 1;
@@ -776,15 +862,17 @@ class machine {
     return text;
   }
 
-  void check_guards(std::byte* begin, const index3& where) {
+  void check_guards(thread_block& of) {
+    const std::byte* const begin = of.shared_begin();
+    const index3 where = of.threads.front().place.block;
     const auto broken = [&](const char* side, std::size_t distance) {
       char text[160];
       std::snprintf(text, sizeof(text), "block (%u, %u, %u) wrote %s its %zu bytes of shared memory, %zu bytes off",
-                    where.x, where.y, where.z, side, shared_bytes_, distance);
+                    where.x, where.y, where.z, side, of.shared_bytes, distance);
       report = text;
     };
     for (std::size_t i = 0; i < guard_bytes; ++i) {
-      if (begin[shared_bytes_ + i] != canary(i)) return broken("behind", i);
+      if (begin[of.shared_bytes + i] != canary(i)) return broken("behind", i);
     }
     for (std::size_t i = 0; i < guard_bytes; ++i) {
       if (*(begin - 1 - i) != canary(i)) return broken("before", i);
@@ -793,13 +881,11 @@ class machine {
 
   const std::function<void()>* kernel_ = nullptr;
   std::uint64_t random_ = 1;
-  stack_memory stacks_;
-  std::vector<thread> threads_;
-  std::vector<warp> warps_;
-  std::size_t live_ = 0, in_barrier_ = 0;  ///< threads
+  std::vector<std::unique_ptr<thread_block>> blocks_;  ///< the first `alive_` of them run
+  std::size_t alive_ = 0;
+  std::uint64_t changes_ = 0;  ///< that threads have made for others to see
   thread* current_ = nullptr;
   context scheduler_;
-  shared_watch watch_;
   bool watching_ = false;
   bool begins_early_ = false, someone_waited_ = false;
   const char* code_ = nullptr;        ///< that makes the access
@@ -807,9 +893,6 @@ class machine {
   const void* host_frame_ = nullptr;
   static constexpr std::size_t host_stack_bytes = 1 << 20;  ///< beyond that frame, for the callers of run()
   std::unordered_map<std::uintptr_t, written> writes_;      ///< to global memory, by the number of the word
-  std::uint64_t block_number_ = 0;
-  std::vector<std::byte> shared_;
-  std::size_t shared_bytes_ = 0;
 
   friend machine& gpu();
 };
@@ -818,7 +901,7 @@ machine one;
 machine& gpu() { return one; }
 
 void machine::enter() {
-  // The first one comes from run_block(), and so says which stack that is on.
+  // The first one comes from run_blocks(), and so says which stack that is on.
   arrive(nullptr, gpu().scheduler_.stack == nullptr ? &gpu().scheduler_ : nullptr);
   gpu().in_kernel = true;
   (*gpu().kernel_)();
@@ -831,10 +914,7 @@ void machine::enter() {
 settings& current_settings() { return gpu().now; }
 const std::string& report() { return gpu().report; }
 
-bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, bool begins_early,
-              const std::function<void()>& kernel) {
-  return gpu().run(grid, block, shared_bytes, begins_early, kernel);
-}
+bool run_grid(const launch_shape& shape, const std::function<void()>& kernel) { return gpu().run(shape, kernel); }
 
 unsigned char* shared_memory() { return gpu().shared(); }
 
@@ -871,6 +951,13 @@ void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const 
 void give_way() {
   const outside_kernel here;
   gpu().give_way();
+}
+
+void note_change() { gpu().note_change(); }
+
+void wait_for_change(source_line where) {
+  const outside_kernel here;
+  gpu().wait_for_change(where);
 }
 
 void note_access(const void* address, std::size_t bytes, access kind, const void* code) {

@@ -9,6 +9,7 @@
 
 #include "core/dynamic_shared.cuh"
 #include "core/launch.cuh"
+#include "core/posted.cuh"
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/mma_instructions.cuh"
 #include "kernels/cuda/pack.cu"
@@ -742,6 +743,66 @@ TEST(emulated_gpu, reads_operands_as_tensor_cores_do) {
   c[0] = 0;
   ASSERT_EQ(start(&half_kernel<false>, 1, 32, 0, nullptr, ha.data(), hb.data(), c.data()), cudaSuccess);
   EXPECT_EQ(c[0], 65504 * 0x1p-24f);
+}
+
+// --- Thread blocks that wait for each other -------------------------------------------------------------------------
+
+/// Each block posts a number and adds up those of all; `with` is what is there before.
+__global__ void exchange_kernel(core::two_words* posts, std::uint64_t with, unsigned* sums) {
+  auto* const number = dynamic_shared<unsigned>();
+  if (threadIdx.x == 0) *number = blockIdx.x + 1;
+  __syncthreads();
+  if (threadIdx.x == 31) core::post(&posts[blockIdx.x], {*number, with + 1});
+  if (threadIdx.x == 7) {
+    unsigned sum = 0;
+    for (unsigned block = 0; block < gridDim.x; ++block) {
+      core::two_words seen = core::look_at(&posts[block]);
+      for (; seen.second == with; seen = core::look_at(&posts[block])) core::look_again();
+      sum += static_cast<unsigned>(core::look_at(&posts[block]).first);
+    }
+    sums[blockIdx.x] = sum;
+  }
+}
+
+constexpr auto whenever = core::begins::after_previous;
+
+TEST(emulated_gpu, lets_blocks_wait_for_each_other) {
+  in_every_order([] {
+    std::vector<core::two_words> posts(5);
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      std::vector<unsigned> sums(5, 0);
+      ASSERT_EQ(core::start_together(whenever, &exchange_kernel, dim3(5), dim3(64), 4, nullptr, posts.data(), round,
+                                     sums.data()),
+                cudaSuccess)
+          << emulation::report();
+      EXPECT_EQ(sums, std::vector<unsigned>(5, 15));
+    }
+  });
+}
+
+TEST(emulated_gpu, finds_blocks_that_wait_for_one_that_may_never_begin) {
+  in_every_order([] {
+    std::vector<core::two_words> posts(5);
+    std::vector<unsigned> sums(5, 0);
+    EXPECT_EQ(start(&exchange_kernel, 5, 64, 4, nullptr, posts.data(), std::uint64_t{0}, sums.data()),
+              cudaErrorLaunchFailure);
+    EXPECT_NE(emulation::report().find("deadlock"), std::string::npos) << emulation::report();
+  });
+}
+
+TEST(emulated_gpu, refuses_more_blocks_than_fit_together) {
+  std::vector<core::two_words> posts(17);
+  std::vector<unsigned> sums(17, 0);
+  const auto launch = [&](unsigned blocks) {
+    return core::start_together(whenever, &exchange_kernel, dim3(blocks), dim3(64), 4, nullptr, posts.data(),
+                                std::uint64_t{0}, sums.data());
+  };
+  EXPECT_EQ(launch(17), cudaErrorCooperativeLaunchTooLarge);
+  EXPECT_TRUE(core::can_start_together());
+  emulation::current_settings() = {.can_launch_together = false};
+  EXPECT_FALSE(core::can_start_together());
+  EXPECT_NE(launch(2), cudaSuccess);
+  emulation::current_settings() = {};
 }
 
 // --- A kernel of the library that is in no table --------------------------------------------------------------------

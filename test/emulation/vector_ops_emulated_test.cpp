@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "kernels/vector/vector_cuda.cu"
 #include "test/support/oracle.hpp"
+#include "test/unit/advance_checks.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -137,6 +139,96 @@ INSTANTIATE_TEST_SUITE_P(shapes, vector_ops_emulated,
                          [](const auto& info) {
                            return std::to_string(info.param.first) + "x" + std::to_string(info.param.second);
                          });
+
+// --- An iteration in one kernel, whose thread blocks wait for each other --------------------------------------------
+
+/// The memory of the emulated GPU; a kernel that touches any other is in error.
+class emulated_place {
+ public:
+  template <class Number>
+  class array {
+   public:
+    explicit array(const std::vector<Number>& values) : values_(new std::vector<Number>(values)) {
+      if (values.empty()) return;
+      emulation::current_settings().global_memory.push_back({data(), values.size() * sizeof(Number), true});
+    }
+    ~array() {
+      if (values_ == nullptr) return;
+      std::erase_if(emulation::current_settings().global_memory,
+                    [&](const emulation::memory_range& range) { return range.begin == data(); });
+    }
+    array(array&&) = default;
+    Number* data() const { return values_->data(); }
+    const std::vector<Number>& values() const { return *values_; }
+
+   private:
+    std::unique_ptr<std::vector<Number>> values_;
+  };
+
+  template <class Number>
+  array<Number> send(const std::vector<Number>& values) {
+    return array<Number>(values);
+  }
+  template <class Number>
+  void fetch(const array<Number>& from, std::vector<Number>& values) {
+    values = from.values();
+  }
+};
+
+class advance_emulated : public testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {
+ protected:
+  /// On devices of one, two and four multiprocessors.
+  template <class T>
+  void check(bool together = true) {
+    const auto [n, k] = GetParam();
+    std::uint64_t turn = 0;
+    for (const int multiprocessors : {4, 2, 1}) {
+      emulation::current_settings() = {
+          .order = static_cast<emulation::run_order>(turn % 3), .seed = 3 + turn, .can_launch_together = together};
+      SCOPED_TRACE("turn " + std::to_string(turn++));
+      emulated_place place;
+      check_advance<T>(place, ops::on_cuda<T>(), {1, nullptr, multiprocessors}, n, k);
+      check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {1, nullptr, multiprocessors}, n, k);
+      if (HasFailure()) FAIL() << emulation::report();
+    }
+    emulation::current_settings() = {};
+  }
+};
+
+TEST_P(advance_emulated, is_an_iteration_in_double) { check<double>(); }
+TEST_P(advance_emulated, is_an_iteration_in_float) { check<float>(); }
+TEST_P(advance_emulated, is_one_where_blocks_cannot_wait_for_each_other) { check<double>(false); }
+
+INSTANTIATE_TEST_SUITE_P(shapes, advance_emulated,
+                         testing::Values(std::pair{0, 1}, std::pair{0, 3}, std::pair{1, 1}, std::pair{31, 1},
+                                         std::pair{257, 1}, std::pair{1500, 1}, std::pair{10000, 1}, std::pair{31, 2},
+                                         std::pair{257, 3}, std::pair{5000, 3}, std::pair{31, 16}, std::pair{1000, 16},
+                                         std::pair{31, 17}, std::pair{31, 300}),
+                         [](const auto& info) {
+                           return std::to_string(info.param.first) + "x" + std::to_string(info.param.second);
+                         });
+
+/// The sums repeat bit by bit, whatever the order in which thread blocks come.
+TEST(advance_emulated, repeats_in_every_order) {
+  std::vector<std::vector<double>> seen;
+  for (const std::uint64_t turn : {0, 1, 2, 5}) {
+    emulation::current_settings() = {.order = static_cast<emulation::run_order>(turn % 3), .seed = turn};
+    emulated_place place;
+    iterate<double> now(3000, 2);
+    test_random random(8);
+    for (auto* values : {&now.r, &now.p}) {
+      for (double& entry : *values) entry = random.real();
+    }
+    now.q = now.p;
+    now.rz = {400, 500};
+    advancing<double, emulated_place> steps(place, ops::on_cuda<double>(), {1, nullptr, 4}, now.n, now.k, {});
+    for (int step = 0; step < 3; ++step) steps.go_on(now);
+    now.p.insert(now.p.end(), now.rr.begin(), now.rr.end());
+    seen.push_back(now.p);
+    EXPECT_EQ(seen.back(), seen.front()) << emulation::report();
+  }
+  emulation::current_settings() = {};
+}
 
 }  // namespace
 }  // namespace bcsc::test

@@ -12,6 +12,7 @@
 #include "test/support/operands.hpp"
 #include "test/support/oracle.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/unit/advance_checks.hpp"
 
 namespace bcsc::test {
 
@@ -547,6 +548,29 @@ void check_clearing(const context& ctx, std::int64_t n, std::int64_t k) {
   }
 }
 
+/// Where a context computes.
+struct context_place {
+  const context& ctx;
+
+  template <class Number>
+  context_array<Number> send(const std::vector<Number>& values) {
+    context_array<Number> array(ctx, static_cast<std::int64_t>(values.size()));
+    array.upload(values);
+    return array;
+  }
+  template <class Number>
+  void fetch(const context_array<Number>& from, std::vector<Number>& values) {
+    from.download(values);
+  }
+};
+
+template <class T>
+void check_advancing(const context& ctx, std::int64_t n, std::int64_t k) {
+  context_place place{ctx};
+  check_advance<T>(place, operations_on<T>(ctx.kind()), {ctx.threads(), nullptr, ctx.device().num_multiprocessors}, n,
+                   k);
+}
+
 /// Runs one check in the case's type on the case's context; skips where there is no GPU for it.
 #define BCSC_RUN_CASE(check)                                         \
   const ops_case& c = GetParam();                                    \
@@ -562,6 +586,7 @@ TEST_P(vector_ops_test, direction) { BCSC_RUN_CASE(check_direction); }
 TEST_P(vector_ops_test, restart_ignores_old_direction) { BCSC_RUN_CASE(check_restart_ignores_old_direction); }
 TEST_P(vector_ops_test, step_length) { BCSC_RUN_CASE(check_step_length); }
 TEST_P(vector_ops_test, step) { BCSC_RUN_CASE(check_step); }
+TEST_P(vector_ops_test, advance) { BCSC_RUN_CASE(check_advancing); }
 TEST_P(vector_ops_test, turn) { BCSC_RUN_CASE(check_turn); }
 TEST_P(vector_ops_test, log) { BCSC_RUN_CASE(check_log); }
 TEST_P(vector_ops_test, packing) { BCSC_RUN_CASE(check_packing); }

@@ -28,7 +28,8 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// One block runs at a time, so its arrays need to exist only once. Dynamic ones: kernels/cuda/dynamic_shared.cuh.
+// One block runs at a time, so its arrays need to exist only once; in a cooperative launch, where that is not so, they
+// are dynamic (core/dynamic_shared.cuh).
 #define __shared__ static
 
 inline const bcsc::emulation::index3& threadIdx = bcsc::emulation::running.thread;
@@ -167,6 +168,7 @@ BCSC_NOT_WATCHED T change_atomically(T* at, const Change& change) {
   note_access(at, sizeof(T), access::atomic);
   const T old = *at;
   *at = change(old);
+  note_change();
   return old;
 }
 
@@ -390,18 +392,33 @@ enum cudaError_t {
   cudaErrorInvalidValue = 1,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorLaunchFailure = 719,
+  cudaErrorCooperativeLaunchTooLarge = 720,
 };
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
 
-enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+};
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
-  struct {
+  union {
+    int cooperative;
     int programmaticStreamSerializationAllowed;
   } val;
 };
+
+enum cudaDeviceAttr { cudaDevAttrCooperativeLaunch = 95 };
+inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = bcsc::emulation::current_settings().can_launch_together ? 1 : 0;
+  return cudaSuccess;
+}
 
 /// Kernels run one after the other here, whatever the attributes allow; those that might begin early have to keep the
 /// rules for that.
@@ -439,12 +456,21 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     return cudaErrorInvalidValue;
   }
   const std::tuple<std::remove_cv_t<Params>...> copy(args...);
-  const emulation::index3 blocks{min(grid.x, emulation::current_settings().largest_grid), grid.y, grid.z};
-  bool begins_early = false;
+  const emulation::settings& now = emulation::current_settings();
+  emulation::launch_shape shape{
+      {min(grid.x, now.largest_grid), grid.y, grid.z}, {block.x, block.y, block.z}, config->dynamicSmemBytes};
   for (unsigned i = 0; i < config->numAttrs; ++i) {
-    begins_early |= config->attrs[i].val.programmaticStreamSerializationAllowed != 0;
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) {
+      shape.together = attribute.val.cooperative != 0;
+    } else {
+      shape.begins_early = attribute.val.programmaticStreamSerializationAllowed != 0;
+    }
   }
-  const bool good = emulation::run_grid(blocks, {block.x, block.y, block.z}, config->dynamicSmemBytes, begins_early,
-                                        [&] { std::apply(kernel, copy); });
+  if (shape.together && !now.can_launch_together) return cudaErrorInvalidValue;
+  if (shape.together && std::uint64_t{shape.grid.x} * grid.y * grid.z > now.largest_together) {
+    return cudaErrorCooperativeLaunchTooLarge;
+  }
+  const bool good = emulation::run_grid(shape, [&] { std::apply(kernel, copy); });
   return good ? cudaSuccess : cudaErrorLaunchFailure;
 }

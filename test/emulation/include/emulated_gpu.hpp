@@ -19,7 +19,8 @@
 /// with core::start() or a table's launcher, and looks at results and report(). It is compiled with -fsanitize=thread
 /// where races and stray accesses are to be found, but linked without, with emulated_gpu.cpp and access_hooks.cpp (see
 /// test/emulation/meson.build).
-/// Kernels that wait for each other by spinning on memory are not supported: no other thread runs meanwhile.
+/// The blocks of a cooperative launch are alive together: their threads may wait for each other by looking at memory
+/// again and again, if they say wait_for_change() in between. They have dynamic shared memory only.
 namespace bcsc::emulation {
 
 /// A line of a kernel; as a default argument, current() is the caller's. What is needed of source_line, which
@@ -55,6 +56,8 @@ struct settings {
   run_order order = run_order::forward;  ///< of the threads of a block, and of the blocks
   std::uint64_t seed = 1;                ///< of the random order
   unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
+  bool can_launch_together = true;       ///< cudaDevAttrCooperativeLaunch
+  unsigned largest_together = 16;        ///< blocks of a cooperative launch
   bool watch_memory = true;              ///< finds races, where accesses are made known: see note_access()
   /// The global memory that exists; a kernel that touches any other is in error. Empty: unknown, all may be touched.
   std::vector<memory_range> global_memory = {};
@@ -79,10 +82,15 @@ struct thread_place {
 };
 extern thread_place running;
 
-/// Runs `kernel` in every thread of every block. False if a rule was broken: see report(). `begins_early`: the kernel
-/// begins while the one before it ends, and so must wait_for_previous().
-bool run_grid(const index3& grid, const index3& block, std::size_t shared_bytes, bool begins_early,
-              const std::function<void()>& kernel);
+struct launch_shape {
+  index3 grid, block;
+  std::size_t shared_bytes = 0;
+  bool begins_early = false;  ///< while the kernel before ends, and so must wait_for_previous()
+  bool together = false;      ///< all blocks are alive at once
+};
+
+/// Runs `kernel` in every thread of every block. False if a rule was broken: see report().
+bool run_grid(const launch_shape& shape, const std::function<void()>& kernel);
 
 /// From here on the running thread may touch what the kernel before may have written. In a kernel that begins early a
 /// thread that has not come here touches nothing in global memory but what is settled (memory_range; the launch's
@@ -113,6 +121,12 @@ void meet_in_warp(unsigned mask, warp_operation operation, void* operand, const 
 
 /// Lets others run, if the order is random.
 void give_way();
+
+/// The running thread has written what others may wait for.
+void note_change();
+/// The running thread has looked for what is not there yet. It looks again once all others wait as well and something
+/// has changed; if nothing has, this is a deadlock.
+void wait_for_change(source_line where);
 
 /// An access to memory by the running thread, from the instruction at `code` if that is known. Sources compiled with
 /// -fsanitize=thread report theirs by themselves (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by

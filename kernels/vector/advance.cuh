@@ -1,0 +1,377 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "core/dynamic_shared.cuh"
+#include "core/posted.cuh"
+#include "kernels/vector/column_steps.hpp"
+#include "kernels/vector/passes.cuh"
+#include "kernels/vector/vector_ops.hpp"
+
+// An iteration of conjugate gradients behind its product, in one kernel: launches and what small kernels wait for were
+// most of the time of small systems.
+//
+// - Thread blocks of 512 threads, at most one a multiprocessor, all resident (core::start_together). Each has a chunk
+// of
+//   rows; a thread keeps its column and walks down the rows of its chunk, so that no element of x, r, p or q is touched
+//   by two threads, and nothing but sums passes between blocks.
+// - p.q and p.p; x += alpha p and r -= alpha q; p = z + beta p: two rounds of sums between them. Each block posts its
+//   sums of a column and adds up those of all blocks in one order, so all of them find the same bits and each takes the
+//   columns' steps for itself; the first block writes the scalars down.
+// - No barrier, no fence, no atomic: a sum is posted as two words of 8 bytes, each half of it and the number of the
+//   round, and who reads a word knows by it whether it is there. A round is as long as a store and a load take; a
+//   barrier would be an atomic and a fence longer, and the sums would be read behind it. The number of the last round
+//   is in memory, since a graph's launches all have the same arguments.
+// - The first rows of a thread stay in registers from phase to phase (4 reads, 3 writes an element); the others are
+// read
+//   again (7 reads, 3 writes), each phase beginning where the one before has ended, whose lines are still in L2. x
+//   waits for the last phase, which has p as well.
+namespace bcsc::kernels::vector {
+
+constexpr int advance_warps = advance_threads / 32;
+static_assert(max_advance_cols <= advance_warps);
+
+/// A column's sums of one thread block, in a round.
+struct posted_sums {
+  core::two_words first, second;
+};
+
+/// What the thread blocks leave for each other, in the memory behind the partial sums of other operations.
+struct advance_posts {
+  std::uint64_t* round;      ///< the last one
+  posted_sums* of_step;      ///< [k x blocks] p.q and p.p
+  posted_sums* of_residual;  ///< [k x blocks] r.r and r.z
+};
+
+struct two_sums {
+  double first = 0, second = 0;
+
+  __device__ void add(const two_sums& other) {
+    first += other.first;
+    second += other.second;
+  }
+};
+
+/// A column's scalars in one thread's hands.
+struct own_column {
+  double rr, rz, alpha, beta, limit, min_curvature, max_curvature;
+  column_state state;
+  std::int32_t taken;
+
+  __device__ void read(const column_scalars& from, std::int64_t j) {
+    rr = from.rr[j];
+    rz = from.rz[j];
+    alpha = beta = 0;
+    limit = from.limit[j];
+    state = from.state[j];
+    min_curvature = from.min_curvature != nullptr ? from.min_curvature[j] : 0;
+    max_curvature = from.max_curvature != nullptr ? from.max_curvature[j] : 0;
+    taken = from.taken != nullptr ? from.taken[j] : 0;
+  }
+  /// As column 0 of itself; without the log.
+  __device__ column_scalars scalars() {
+    column_scalars s{&rr, &rz, &alpha, &beta, &limit, &state};
+    s.min_curvature = &min_curvature;
+    s.max_curvature = &max_curvature;
+    s.taken = &taken;
+    return s;
+  }
+  __device__ void write(const column_scalars& to, std::int64_t j) const {
+    to.rr[j] = rr;
+    to.rz[j] = rz;
+    to.alpha[j] = alpha;
+    to.beta[j] = beta;
+    to.state[j] = state;
+    if (to.min_curvature != nullptr) to.min_curvature[j] = min_curvature;
+    if (to.max_curvature != nullptr) to.max_curvature[j] = max_curvature;
+    if (to.taken != nullptr) to.taken[j] = taken;
+  }
+};
+
+/// In shared memory.
+struct advance_shared {
+  own_column columns[max_advance_cols];  ///< column j is that of the first lane of warp j
+  double staged[2][advance_threads];
+  double of_warps[2][2][advance_warps];  ///< [of the block, of the grid][first, second]
+  double alpha[max_advance_cols], beta[max_advance_cols];
+  bool turns[max_advance_cols];  ///< the column goes on, in a new direction
+};
+
+__device__ inline core::two_words sealed(double sum, std::uint32_t round) {
+  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(sum));
+  return {bits << 32 | round, (bits >> 32) << 32 | round};
+}
+__device__ inline bool is_of(const core::two_words& words, std::uint32_t round) {
+  return static_cast<std::uint32_t>(words.first) == round && static_cast<std::uint32_t>(words.second) == round;
+}
+__device__ inline double opened(const core::two_words& words) {
+  return __longlong_as_double(static_cast<long long>(words.first >> 32 | (words.second >> 32) << 32));
+}
+
+/// For sums the threads form a group for each column, whole warps of equal number; some may be left over.
+struct column_groups {
+  unsigned k, size;
+
+  __device__ explicit column_groups(unsigned num_cols) : k(num_cols), size(advance_threads) {
+    while (size > advance_threads / k) size /= 2;
+  }
+  __device__ unsigned column() const { return threadIdx.x / size; }
+  __device__ unsigned member() const { return threadIdx.x % size; }
+};
+
+/// Of the warp's first `Lanes`, a power of two; the first lane gets it.
+template <unsigned Lanes>
+__device__ two_sums add_lanes(two_sums mine) {
+#pragma unroll
+  for (unsigned distance = Lanes / 2; distance > 0; distance /= 2) {
+    const double first = __shfl_down_sync(0xffffffffu, mine.first, distance);
+    const double second = __shfl_down_sync(0xffffffffu, mine.second, distance);
+    mine.add({first, second});
+  }
+  return mine;
+}
+
+/// Adds up what the threads of each column's group have; the first lane of warp j < k gets column j's.
+__device__ inline two_sums add_groups(const column_groups& groups, double (*of_warps)[advance_warps],
+                                      const two_sums& mine) {
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = groups.size / 32;
+  const two_sums of_warp = add_lanes<32>(mine);
+  if (lane == 0) {
+    of_warps[0][warp] = of_warp.first;
+    of_warps[1][warp] = of_warp.second;
+  }
+  __syncthreads();
+  if (warp >= groups.k) return {};
+  two_sums sums;
+  if (lane < warps) sums = {of_warps[0][warp * warps + lane], of_warps[1][warp * warps + lane]};
+  return add_lanes<advance_warps>(sums);
+}
+
+/// The sums of thread blocks member, member + size, ... as they come in, `AtOnce` looked at together.
+template <unsigned AtOnce>
+__device__ inline two_sums gather(const column_groups& groups, const posted_sums* of_column, std::uint32_t round) {
+  two_sums sum;
+  for (unsigned first = groups.member(); first < gridDim.x; first += AtOnce * groups.size) {
+    posted_sums seen[AtOnce];
+    while (true) {
+      bool complete = true;
+#pragma unroll
+      for (unsigned u = 0; u < AtOnce; ++u) {
+        const unsigned block = first + u * groups.size;
+        if (block >= gridDim.x) break;
+        seen[u] = {core::look_at(&of_column[block].first), core::look_at(&of_column[block].second)};
+      }
+#pragma unroll
+      for (unsigned u = 0; u < AtOnce; ++u) {
+        if (first + u * groups.size >= gridDim.x) break;
+        complete = complete && is_of(seen[u].first, round) && is_of(seen[u].second, round);
+      }
+      if (complete) break;
+      core::look_again();
+    }
+#pragma unroll
+    for (unsigned u = 0; u < AtOnce; ++u) {
+      if (first + u * groups.size >= gridDim.x) break;
+      sum.add({opened(seen[u].first), opened(seen[u].second)});
+    }
+  }
+  return sum;
+}
+
+/// Adds up the sums of all threads of the grid, `mine` being of column threadIdx.x % k; the first lane of warp j < k
+/// gets column j's.
+template <unsigned AtOnce>
+__device__ two_sums add_all(advance_shared& shared, const column_groups& groups, posted_sums* posts,
+                            std::uint32_t round, const two_sums& mine) {
+  const unsigned t = threadIdx.x, k = groups.k;
+  shared.staged[0][t] = mine.first;
+  shared.staged[1][t] = mine.second;
+  __syncthreads();
+  two_sums sums;
+  if (groups.column() < k) {
+    for (unsigned at = groups.member() * k + groups.column(); at < advance_threads / k * k; at += groups.size * k) {
+      sums.add({shared.staged[0][at], shared.staged[1][at]});
+    }
+  }
+  sums = add_groups(groups, shared.of_warps[0], sums);
+  if (t % 32 == 0 && t / 32 < k) {
+    posted_sums& to = posts[t / 32 * gridDim.x + blockIdx.x];
+    core::post(&to.first, sealed(sums.first, round));
+    core::post(&to.second, sealed(sums.second, round));
+  }
+  sums = {};
+  if (groups.column() < k) sums = gather<AtOnce>(groups, posts + groups.column() * gridDim.x, round);
+  return add_groups(groups, shared.of_warps[1], sums);
+}
+
+/// Where a thread finds its rows: its n-th lies n * step rows and n * step * k elements behind the pointers.
+template <class T>
+struct own_rows {
+  const T *q, *inverse_diagonal;
+  T *x, *r, *p;
+  unsigned step, stride, count;
+
+  __device__ T weight(unsigned n) const { return weight_of(inverse_diagonal, n * step); }
+};
+
+/// Runs write(n, read(n)) for a thread's rows n from first on, several of them read before the first is written.
+template <bool Backwards, class Read, class Write>
+__device__ void stream_rows(unsigned first, unsigned count, const Read& read, const Write& write) {
+  constexpr unsigned at_once = 4;
+  if (first >= count) return;
+  const unsigned behind = first + (count - 1 - first) / at_once * at_once;
+#pragma unroll 1
+  for (unsigned done = 0; first + done <= behind; done += at_once) {
+    const unsigned n = Backwards ? behind - done : first + done;
+    decltype(read(n)) row[at_once];
+#pragma unroll
+    for (unsigned u = 0; u < at_once; ++u) {
+      if (n + u < count) row[u] = read(n + u);
+    }
+#pragma unroll
+    for (unsigned u = 0; u < at_once; ++u) {
+      if (n + u < count) write(n + u, row[u]);
+    }
+  }
+}
+
+/// `Kept`: the rows of a thread that stay in registers; with `Streams` it may have more. k is 1 to max_advance_cols,
+/// and a block has fewer than 2^31 elements: no device's memory holds five vectors of more for each multiprocessor.
+template <class T, unsigned Kept, bool Streams>
+__global__ void __launch_bounds__(advance_threads)
+    advance_kernel(shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, advance_posts posts,
+                   column_scalars scalars) {
+  constexpr unsigned looked_at = 2;  // no more than there are registers for
+  const unsigned t = threadIdx.x, k = static_cast<unsigned>(s.k), j = t % k;
+  const column_groups groups(k);
+  const unsigned own = t / 32;  // the column whose scalars are this thread's
+  const bool owns = t % 32 == 0 && own < k;
+  auto& shared = *core::dynamic_shared<advance_shared>();
+  const auto rows = [&] {
+    const unsigned step = advance_threads / k;
+    const std::int64_t height = advance_height(s.n, gridDim.x), first = blockIdx.x * height + t / k;
+    const std::int64_t last = t / k < step ? min((blockIdx.x + 1) * height, s.n) : 0;  // some threads may be left over
+    const auto count = first < last ? static_cast<unsigned>(last - first + step - 1) / step : 0u;
+    const std::int64_t at = first * k + j;
+    return own_rows<T>{q + at,   inverse_diagonal != nullptr ? inverse_diagonal + first : nullptr,
+                       x + at,   r + at,
+                       p + at,   step,
+                       step * k, count};
+  }();
+  overlap_neighbours();
+
+  // Runs visit(n, offset of the element) for the rows in registers.
+  const auto for_kept = [&](const auto& visit) {
+#pragma unroll
+    for (unsigned n = 0; n < Kept; ++n) {
+      if (n >= rows.count) break;
+      visit(n, n * rows.stride);
+    }
+  };
+  T p_kept[Kept], q_kept[Kept], r_kept[Kept], weight[Kept], x_kept[Kept];
+  for_kept([&](unsigned n, unsigned at) {
+    p_kept[n] = rows.p[at];
+    q_kept[n] = rows.q[at];
+    r_kept[n] = rows.r[at];
+    weight[n] = rows.weight(n);
+  });
+  const auto round = static_cast<std::uint32_t>(*posts.round + 1);
+  if (owns) shared.columns[own].read(scalars, own);
+
+  two_sums sums;  // p.q and p.p
+  const auto add_step = [&](T along, T product) {
+    sums.add({static_cast<double>(along) * static_cast<double>(product),
+              static_cast<double>(along) * static_cast<double>(along)});
+  };
+  for_kept([&](unsigned n, unsigned) { add_step(p_kept[n], q_kept[n]); });
+  if constexpr (Streams) {
+    struct row {
+      T p, q;
+    };
+    stream_rows<false>(
+        Kept, rows.count,
+        [&](unsigned n) {
+          return row{rows.p[n * rows.stride], rows.q[n * rows.stride]};
+        },
+        [&](unsigned, const row& old) { add_step(old.p, old.q); });
+  }
+  sums = add_all<looked_at>(shared, groups, posts.of_step, round, sums);
+  if (owns) {
+    own_column column = shared.columns[own];
+    choose_step(column.scalars(), 0, sums.first, sums.second);
+    shared.alpha[own] = column.alpha;
+    shared.columns[own] = column;
+  }
+  __syncthreads();
+
+  const double alpha = shared.alpha[j];
+  sums = {};         // r.r and r.z
+  if (alpha != 0) {  // the sums of a column that does not step are not looked at
+    const auto shorten = [&](unsigned at, T old, T product, T by) {
+      const T left = static_cast<T>(static_cast<double>(old) - alpha * static_cast<double>(product));
+      rows.r[at] = left;
+      const double square = static_cast<double>(left) * static_cast<double>(left);
+      sums.add({square, square * static_cast<double>(by)});
+      return left;
+    };
+    for_kept([&](unsigned n, unsigned at) {
+      r_kept[n] = shorten(at, r_kept[n], q_kept[n], weight[n]);
+      x_kept[n] = rows.x[at];
+    });
+    if constexpr (Streams) {
+      struct row {
+        T r, q, weight;
+      };
+      stream_rows<true>(
+          Kept, rows.count,
+          [&](unsigned n) {
+            return row{rows.r[n * rows.stride], rows.q[n * rows.stride], rows.weight(n)};
+          },
+          [&](unsigned n, const row& old) { shorten(n * rows.stride, old.r, old.q, old.weight); });
+    }
+  }
+  sums = add_all<looked_at>(shared, groups, posts.of_residual, round, sums);
+  if (owns) {
+    own_column column = shared.columns[own];
+    judge_step(column.scalars(), 0, sums.first, sums.second);
+    shared.beta[own] = column.beta;
+    shared.turns[own] = column.state == column_state::active;
+    shared.columns[own] = column;
+  }
+  __syncthreads();
+
+  if (alpha != 0) {
+    const double beta = shared.beta[j];
+    const bool turns = shared.turns[j];
+    const auto go_and_turn = [&](unsigned at, T old_x, T old_p, T left, T by) {
+      const double along = static_cast<double>(old_p), z = static_cast<double>(by) * static_cast<double>(left);
+      rows.x[at] = static_cast<T>(static_cast<double>(old_x) + alpha * along);
+      if (turns) rows.p[at] = static_cast<T>(beta != 0 ? z + beta * along : z);
+    };
+    for_kept([&](unsigned n, unsigned at) { go_and_turn(at, x_kept[n], p_kept[n], r_kept[n], weight[n]); });
+    if constexpr (Streams) {
+      struct row {
+        T x, p, r, weight;
+      };
+      stream_rows<false>(
+          Kept, rows.count,
+          [&](unsigned n) {
+            const unsigned at = n * rows.stride;
+            return row{rows.x[at], rows.p[at], rows.r[at], rows.weight(n)};
+          },
+          [&](unsigned n, const row& old) { go_and_turn(n * rows.stride, old.x, old.p, old.r, old.weight); });
+    }
+  }
+
+  // All blocks have read the scalars and the round's number: what they have posted since was made of them.
+  if (blockIdx.x != 0) return;
+  if (owns) {
+    shared.columns[own].write(scalars, own);
+    log_step(scalars, own);
+  }
+  if (t == 0) *posts.round = round;
+}
+
+}  // namespace bcsc::kernels::vector
