@@ -2,7 +2,7 @@
 
 #include <cuda_runtime.h>
 
-/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: a load that looks at its address.
+/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: loads that look at their address.
 namespace bcsc::kernels::cuda {
 
 template <class Word>
@@ -11,6 +11,11 @@ Word load_global(const Word* from, emulation::source_line where = emulation::sou
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }
   return *from;
+}
+
+template <class Word>
+Word load_streamed(const Word* from, emulation::source_line where = emulation::source_line::current()) {
+  return __ldg(from, where);
 }
 
 }  // namespace bcsc::kernels::cuda
