@@ -24,16 +24,17 @@
 /// - Loads in flight: `unroll` values of B a lane, all requested before the first is multiplied; behind them the words
 ///   and values of as many steps, of the next slice at the end of one. Slices lie in registers from the start.
 /// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. They pass L1 by, which holds B. Of
-/// B
-///   a value a lane: of neighbouring row blocks on a mesh neighbours.
+///   B a value a lane: of neighbouring row blocks on a mesh neighbours.
+/// - Diagonals, where a lane has a row block: 8 bytes for the whole step instead of a word a lane, the first lane's
+///   column and the lanes that have one. All loads of a step are predicated, so that no branch separates them.
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
 ///   column adds nothing.
 /// - fp16 and bf16: values of A lie as they are and become floats when they are multiplied; sums are fp32.
 /// - B and C may have any strides. Other columns than the first are products of their own, one after the other along
 ///   the grid; a batch lies along z.
-/// - Bytes, s a value, g rows of a row block: (4 + g s) for each word (32 times the longest lane of each slice), half a
-///   byte a row block for its slice, 4 where it is listed; B as gathered, C once, twice if beta is not 0.
-/// - Instructions of a warp for each step: 2 + g loads, g multiply-adds (of two instructions where g > 1), about 6 of
+/// - Bytes, s a value, g rows of a row block: (4 + g s) for each lane of a gather, (1/4 + g s) of a diagonal, absent
+///   entries included; 20 a slice, 4 a row block that is listed; B as gathered, C once, twice if beta is not 0.
+/// - Instructions of a warp for each step: 3 + g loads, g multiply-adds (of two instructions where g > 1), about 20 of
 ///   addresses and tests.
 /// - Preconditions: those of product_args and block_slices_operand, made for the config's rows and lanes (else
 ///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices and the config alone.
@@ -59,12 +60,15 @@ struct value_of_slice<T> {
 /// A slice as lanes hand it to each other.
 struct held_slice {
   int first_step, num_steps, first_block;
-  unsigned rows;  // forms::slice_rows, in the lower byte
+  unsigned rows;  // forms::slice_rows in the lower byte, the number of diagonals in the upper half
+  int first_diagonal;
 
-  /// That of slice `from`; null: none, without steps.
-  __device__ explicit held_slice(const forms::block_slice* from) {
-    const int4 some = from != nullptr ? __ldg(reinterpret_cast<const int4*>(from)) : make_int4(0, 0, 0, 0);
+  /// Slice `index`, unless it does not exist: then it has no steps.
+  template <class T>
+  __device__ held_slice(const block_slices_operand<T>& a, std::int64_t index, bool exists) {
+    const int4 some = exists ? __ldg(reinterpret_cast<const int4*>(a.slices + index)) : make_int4(0, 0, 0, 0);
     first_step = some.x, num_steps = some.y, first_block = some.z, rows = static_cast<unsigned>(some.w);
+    first_diagonal = exists && a.first_diagonal != nullptr ? __ldg(a.first_diagonal + index) : 0;
   }
   __device__ held_slice of_lane(int lane) const {
     held_slice other = *this;
@@ -72,40 +76,68 @@ struct held_slice {
     other.num_steps = __shfl_sync(0xffffffffu, num_steps, lane);
     other.first_block = __shfl_sync(0xffffffffu, first_block, lane);
     other.rows = __shfl_sync(0xffffffffu, rows, lane);
+    other.first_diagonal = __shfl_sync(0xffffffffu, first_diagonal, lane);
     return other;
   }
+  __device__ int num_diagonals() const { return static_cast<int>(rows >> 16); }
   __device__ bool is(forms::slice_rows kind) const { return (rows & 0xffu) == static_cast<unsigned>(kind); }
 };
 static_assert(sizeof(forms::block_slice) == sizeof(int4));
 
-/// A lane's part of `Count` steps; words past the end of the slice are 0.
-template <class T, int Rows, int Count>
+/// A lane's part of `Count` steps: what is past the end of the slice is 0. Diagonals: whether there may be any.
+template <class T, int Rows, int Count, bool Diagonals>
 struct fetched_steps {
   using stored = typename value_of_slice<T>::stored;
-  std::uint32_t word[Count];
-  stored value[Count][Rows];
+  std::uint32_t words[Count];  // of gathers
+  uint2 diagonals[Count];      // forms::slice_diagonal
+  stored values[Count][Rows];
 
+  /// The steps from number `from` of the slice on.
   __device__ void fetch(const block_slices_operand<T>& a, const held_slice& slice, int from, int lane) {
     constexpr int width = forms::block_slice_lanes;
+    const int num_diagonals = Diagonals ? slice.num_diagonals() : 0;
     const std::int64_t first = std::int64_t{slice.first_step} + from;
-    const std::uint32_t* const words = a.words + first * width + lane;
-    const auto* const values = reinterpret_cast<const stored*>(a.values) + first * (Rows * width) + lane;
+    const std::int64_t first_word = Diagonals ? first - slice.first_diagonal - num_diagonals : first;
+    const std::uint32_t* const at_word = a.words + first_word * width + lane;
+    const auto* const at_value = reinterpret_cast<const stored*>(a.values) + first * (Rows * width) + lane;
+    const auto* const at_diagonal = reinterpret_cast<const uint2*>(a.diagonals) + (slice.first_diagonal + from);
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
-      const bool exists = from + k < slice.num_steps;
-      word[k] = exists ? load_streamed(words + k * width) : 0;
+      const bool exists = from + k < slice.num_steps, on_diagonal = Diagonals && from + k < num_diagonals;
+      if constexpr (Diagonals) diagonals[k] = load_streamed_if(on_diagonal, at_diagonal + k);
+      words[k] = load_streamed_if(exists && !on_diagonal, at_word + k * width);
 #pragma unroll
       for (int r = 0; r < Rows; ++r) {
-        value[k][r] = exists ? load_streamed(values + (k * Rows + r) * width) : stored{0};
+        values[k][r] = load_streamed_if(exists, at_value + (k * Rows + r) * width);
       }
     }
   }
   /// Always true, but known only once the words have arrived (piece_cursor::has_entries_at_hand).
   __device__ bool has_arrived() const {
-    bool sound = true;  // a word without a row is 0
+    bool sound = true;  // a word without a row is 0, a diagonal without lanes has no column
 #pragma unroll
-    for (int k = 0; k < Count; ++k) sound &= forms::rows_of_word(word[k]) != 0 || word[k] == 0;
+    for (int k = 0; k < Count; ++k) {
+      sound &= forms::rows_of_word(words[k]) != 0 || words[k] == 0;
+      if constexpr (Diagonals) sound &= diagonals[k].y != 0 || diagonals[k].x == 0;
+    }
     return sound;
+  }
+  /// The word of step k, whatever it is.
+  __device__ std::uint32_t word(int k, int lane) const {
+    if constexpr (Diagonals) {
+      constexpr unsigned all_rows = (1u << Rows) - 1;
+      const std::uint32_t column = diagonals[k].x + static_cast<std::uint32_t>(lane * Rows);
+      return words[k] | ((diagonals[k].y >> lane & 1u) != 0 ? forms::slice_word(column, all_rows) : 0);
+    } else {
+      return words[k];
+    }
+  }
+  __device__ void forget() {
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      words[k] = 0;
+      if constexpr (Diagonals) diagonals[k] = make_uint2(0, 0);
+    }
   }
 };
 
@@ -147,10 +179,10 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     const std::int64_t first = at.chunk * Warps * (spread ? 1 : grid.depth) + warp;
     const std::int64_t own = first + lane * grid.stride;
     const bool exists = lane < grid.depth && own < args.a.num_slices;
-    held_slice held(exists ? args.a.slices + own : nullptr);
+    held_slice held(args.a, own, exists);
     const int rounds = __popc(__ballot_sync(0xffffffffu, exists));
     held_slice slice = held.of_lane(0);
-    fetched_steps<T, Rows, Unroll> ahead;
+    fetched_steps<T, Rows, Unroll, Lanes == 1> ahead;
     ahead.fetch(args.a, slice, 0, lane);
     if (!ahead.has_arrived()) return;  // never taken: it keeps the loads of A before the wait
     wait_for_previous();
@@ -160,20 +192,20 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     T* const c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride;
     if (by.alpha == S{0}) {  // then neither A nor B is read
       held.num_steps = slice.num_steps = 0;
-#pragma unroll
-      for (int k = 0; k < Unroll; ++k) ahead.word[k] = 0;
+      held.rows &= 0xffffu;  // no diagonals
+      ahead.forget();
     }
     S sums[Rows] = {};
     for (int round = 0, from = 0; round < rounds;) {
       const auto now = ahead;
+      std::uint32_t word[Unroll];
       S of_b[Unroll];
 #pragma unroll
       for (int k = 0; k < Unroll; ++k) {
-        of_b[k] = S{0};
-        if (now.word[k] == 0) continue;
+        word[k] = now.word(k, lane);
         const auto* const at_b = reinterpret_cast<const typename value_of_slice<T>::stored*>(
-            reinterpret_cast<const char*>(b) + forms::column_of_word(now.word[k]) * grid.ldb_bytes);
-        of_b[k] = value_of_slice<T>::widen(load_global(at_b));
+            reinterpret_cast<const char*>(b) + forms::column_of_word(word[k]) * grid.ldb_bytes);
+        of_b[k] = value_of_slice<T>::widen(load_global_if(word[k] != 0, at_b));
       }
       const bool ends = from + Unroll >= slice.num_steps;
       const held_slice next = ends ? held.of_lane(round + 1) : slice;
@@ -184,8 +216,8 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
           // Where there is one row, an absent entry is 0 times 0.
-          const bool has_row = Rows == 1 || (forms::rows_of_word(now.word[k]) >> r & 1u) != 0;
-          if (has_row) sums[r] += value_of_slice<T>::widen(now.value[k][r]) * of_b[k];
+          const bool has_row = Rows == 1 || (forms::rows_of_word(word[k]) >> r & 1u) != 0;
+          if (has_row) sums[r] += value_of_slice<T>::widen(now.values[k][r]) * of_b[k];
         }
       }
       if (!ends) continue;

@@ -8,6 +8,7 @@
 #include "kernels/forms/block_slices/block_slices_steps.cu"
 #include "test/emulation/emulated_device.hpp"
 #include "test/emulation/emulated_sort.hpp"
+#include "test/support/stripes.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/unit/same_on_device.hpp"
 
@@ -50,6 +51,7 @@ TEST_P(block_slices_emulated, are_equal_to_the_hosts) {
 std::vector<sparse_case> cases() {
   std::vector<sparse_case> all = battery(values::real);
   std::ranges::move(uneven_rows(), std::back_inserter(all));
+  std::ranges::move(stripes(), std::back_inserter(all));
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include "test/emulation/emulated_nonfinite.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/emulation/row_pieces.hpp"
+#include "test/support/stripes.hpp"
 #include "test/support/uneven_rows.hpp"
 
 namespace bcsc::test {
@@ -53,7 +54,8 @@ std::vector<dense_table<T>> run_batch(std::size_t index, const sparse_case& a, c
   const auto blocks =
       to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a), {.m_block = config.rows, .boundaries = boundaries});
   const auto slices = forms::to_block_slices(blocks.view(), config.lanes);
-  there.may_read(slices.slices), there.may_read(slices.words), there.may_read(slices.values);
+  there.may_read(slices.slices), there.may_read(slices.first_diagonal), there.may_read(slices.diagonals);
+  there.may_read(slices.words), there.may_read(slices.values);
   there.may_read(slices.listed), there.may_read(slices.block_row), there.may_read(row_of);
   return there.run_batch(launchers[index], kernels::operand_of<T>(slices, s.permuted ? row_of.data() : nullptr), 0,
                          s.multiprocessors);
@@ -85,6 +87,7 @@ TEST_P(every_config, is_exact_for_every_matrix) {
   all.push_back(rows_of_lengths("uneven", 700, 300, [](std::int64_t i) { return i % 97 == 5 ? 290 : i * i % 23; }));
   all.push_back(rows_of_lengths("one_long", 90, 2000, [](std::int64_t i) { return i == 44 ? 1999 : i % 3; }));
   all.push_back(rows_of_lengths("one_length", 401, 40, [](std::int64_t) { return 7; }));
+  std::ranges::move(stripes(), std::back_inserter(all));
   std::size_t k = GetParam() * 7919;
   for (const sparse_case& a : all) {
     if (a.rows == 0) continue;  // nothing is launched then
@@ -140,6 +143,13 @@ TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
         [&](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
           return run<T>(GetParam(), of, s, b, c0);
         });
+    for (const sparse_case& striped : stripes()) {
+      check_stored_entries_alone<T>(
+          striped, {}, GetParam() * 611953 + 11, [](std::size_t k) { return setting_of(k, 1); },
+          [&](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+            return run<T>(GetParam(), of, s, b, c0);
+          });
+    }
   });
 }
 

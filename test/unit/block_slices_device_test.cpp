@@ -6,6 +6,7 @@
 #include "bcsc/error.hpp"
 #include "kernels/forms/block_slices/block_slices.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/stripes.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/support/viewed.hpp"
 #include "test/unit/device_csr.hpp"
@@ -49,6 +50,7 @@ TEST_P(block_slices_device, are_equal_to_the_hosts) {
 std::vector<sparse_case> cases() {
   std::vector<sparse_case> all = battery(values::real);
   std::ranges::move(uneven_rows(), std::back_inserter(all));
+  std::ranges::move(stripes(), std::back_inserter(all));
   all.push_back(make_case("large", 20000, 30000, scatter(20000, 30000, 400000, 21), values::real, 22));
   return all;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "bcsc/convert.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/stripes.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/support/viewed.hpp"
@@ -39,7 +41,7 @@ entries_of_rows unpack(const block_slices<T>& a) {
   const auto at = [](auto i) { return static_cast<std::size_t>(i); };
   entries_of_rows rows(at(a.rows));
   std::vector<int> times_present(at(a.num_blocks));
-  std::int64_t step = 0;
+  std::int64_t step = 0, diagonal = 0;
   int last_kind = 0;  // of one, neighbours, listed
   for (std::int64_t s = 0; s < std::ssize(a.slices); ++s) {
     const block_slice& slice = a.slices[at(s)];
@@ -56,10 +58,25 @@ entries_of_rows unpack(const block_slices<T>& a) {
     for (int lane = 0; lane < blocks; ++lane) {
       if (block_of(lane) >= 0) ++times_present.at(at(block_of(lane)));
     }
+    if (!a.diagonals.empty()) {
+      EXPECT_EQ(a.first_diagonal.at(at(s)), diagonal) << "slice " << s;
+    }
+    EXPECT_TRUE(slice.num_diagonals == 0 || (kind == 1 && a.lanes == 1)) << "slice " << s;
+    std::int64_t last_diagonal = std::numeric_limits<std::int64_t>::min();
     for (std::int64_t k = 0; k < slice.num_steps; ++k, ++step) {
+      const bool on_diagonal = k < slice.num_diagonals;
+      const forms::slice_diagonal line = on_diagonal ? a.diagonals.at(at(diagonal++)) : forms::slice_diagonal{};
+      if (on_diagonal) {
+        EXPECT_GT(line.column, last_diagonal);
+        EXPECT_GE(std::popcount(line.lanes), 20);
+        last_diagonal = line.column;
+      }
       std::uint32_t any = 0;
       for (int lane = 0; lane < width; ++lane) {
-        const std::uint32_t word = a.words.at(at(step * width + lane));
+        const auto of_diagonal = [&] {
+          return (line.lanes >> lane & 1u) == 0 ? 0 : (1u << a.height) - 1 << 28 | (line.column + lane * a.height);
+        };
+        const std::uint32_t word = on_diagonal ? of_diagonal() : a.words.at(at((step - diagonal) * width + lane));
         const std::uint32_t present = word >> 28, column = word & 0x0fffffffu;
         any |= present;
         if (present == 0) {
@@ -88,7 +105,9 @@ entries_of_rows unpack(const block_slices<T>& a) {
       EXPECT_NE(any, 0u) << "a step for nothing";
     }
   }
-  EXPECT_EQ(std::ssize(a.words), step * width);
+  EXPECT_EQ(std::ssize(a.diagonals), diagonal);
+  EXPECT_EQ(std::ssize(a.first_diagonal), diagonal > 0 ? std::ssize(a.slices) + 1 : 0);
+  EXPECT_EQ(std::ssize(a.words), (step - diagonal) * width);
   EXPECT_EQ(std::ssize(a.values), step * width * a.height);
   EXPECT_EQ(std::ranges::count(times_present, 1), a.num_blocks) << "every row block is in one slice, empty ones too";
   for (auto& row : rows) std::ranges::sort(row);
@@ -130,6 +149,7 @@ TEST_P(block_slicing, holds_every_entry_once) {
 std::vector<sparse_case> cases() {
   std::vector<sparse_case> all = battery(values::small_integers);
   std::ranges::move(uneven_rows(), std::back_inserter(all));
+  std::ranges::move(stripes(), std::back_inserter(all));
   return all;
 }
 
@@ -157,6 +177,7 @@ TEST(block_slice_order, keeps_neighbours_that_are_about_equally_long) {
   ASSERT_EQ(a.slices.size(), 3u);
   for (const block_slice& slice : a.slices) EXPECT_EQ(slice.rows, slice_rows::neighbours);
   EXPECT_TRUE(a.listed.empty());
+  EXPECT_TRUE(a.diagonals.empty()) << "all rows have the same columns";
   EXPECT_EQ(a.num_steps(), 21);
 }
 
@@ -178,6 +199,43 @@ TEST(block_slice_order, gives_a_long_row_block_a_slice_of_its_own_and_puts_it_fi
   EXPECT_EQ(a.slices[0].num_steps, 3);
   lengths[33] = 64;
   EXPECT_EQ(sliced<float>(of_lengths(lengths, 70), 1, 2).num_alone, 0);
+}
+
+/// A band of blocks: row block b has columns b - 1, b, b + 1, each with all its rows.
+sparse_case block_band(std::int64_t blocks, std::int64_t height) {
+  sparse_case c{"band", blocks * height, blocks * height, {}};
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    const std::int64_t first = std::max<std::int64_t>(0, i / height - 1) * height;
+    for (std::int64_t j = first; j < std::min(c.cols, (i / height + 2) * height); ++j) c.entries.push_back({i, j, 1});
+  }
+  return c;
+}
+
+TEST(block_slice_diagonals, take_no_word_for_each_lane) {
+  for (const std::int64_t height : {1, 2, 3, 4}) {
+    const auto a = sliced<double>(block_band(64, height), height, 1);
+    ASSERT_EQ(a.slices.size(), 2u);
+    EXPECT_TRUE(a.words.empty());
+    ASSERT_EQ(std::ssize(a.diagonals), 6 * height);
+    EXPECT_EQ(a.diagonals[0], (forms::slice_diagonal{static_cast<std::int32_t>(-height), 0xfffffffeu}));
+    EXPECT_EQ(a.diagonals.back().lanes, 0x7fffffffu);
+  }
+  EXPECT_TRUE(sliced<double>(block_band(64, 1), 1, 2).diagonals.empty()) << "a row block has two lanes";
+}
+
+TEST(block_slice_diagonals, are_left_alone_where_they_save_nothing) {
+  // Two of three entries on diagonals of 20 lanes: more steps than the longest lane has.
+  sparse_case c{"half", 32, 400, {}};
+  for (std::int64_t i = 0; i < 32; ++i) {
+    c.entries.push_back({i, i < 20 ? i : 300 - 3 * i, 1});
+    c.entries.push_back({i, i < 12 ? 100 + 4 * i : 200 + i, 1});
+    std::ranges::sort(c.entries, {}, [](const triplet& e) { return std::pair(e.row, e.col); });
+  }
+  EXPECT_TRUE(sliced<double>(c, 1, 1).diagonals.empty());
+  EXPECT_TRUE(forms::diagonals_pay(2, 1, 3, 8));
+  EXPECT_FALSE(forms::diagonals_pay(2, 2, 3, 8));
+  EXPECT_TRUE(forms::diagonals_pay(2, 1, 2, 2)) << "of small values columns are most of the bytes";
+  EXPECT_FALSE(forms::diagonals_pay(0x10000, 0, 0x10000, 8)) << "16 bits count them";
 }
 
 TEST(block_slices_of, do_not_depend_on_the_number_of_threads) {

@@ -50,6 +50,8 @@ void expect_same(const forms::device_block_slices<T>& actual, const forms::block
   EXPECT_EQ(actual.lanes, wanted.lanes);
   EXPECT_EQ(actual.num_alone, wanted.num_alone);
   expect_same_bytes(actual.slices, wanted.slices, "slices");
+  expect_same_bytes(actual.first_diagonal, wanted.first_diagonal, "first_diagonal");
+  expect_same_bytes(actual.diagonals, wanted.diagonals, "diagonals");
   expect_same_bytes(actual.words, wanted.words, "words");
   expect_same_bytes(actual.values, wanted.values, "values");
   expect_same_bytes(actual.listed, wanted.listed, "listed");

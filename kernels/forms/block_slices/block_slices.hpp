@@ -14,6 +14,8 @@
 ///
 /// Neighbouring row blocks stay together where they are about equally long. The others are sorted by their number of
 /// columns within a window, so that the lanes of their slices end together. A long row block is a slice by itself.
+/// Where neighbours with a lane each have diagonals in common (stencils, meshes, bands) these need no column for each
+/// lane.
 namespace bcsc::forms {
 
 /// On the host. bytes() and what it holds: kernels/forms/block_slices/operand.hpp.
@@ -23,14 +25,19 @@ struct block_slices {
   int height = 1, lanes = 1;
   std::int64_t num_alone = 0;
   std::vector<block_slice> slices;
+  std::vector<std::int32_t> first_diagonal;
+  std::vector<slice_diagonal> diagonals;
   std::vector<std::uint32_t> words;
   std::vector<T> values;
   std::vector<std::int32_t> listed;
   std::vector<std::int32_t> block_row;
 
-  std::int64_t num_steps() const { return static_cast<std::int64_t>(words.size()) / block_slice_lanes; }
+  std::int64_t num_steps() const {
+    return static_cast<std::int64_t>(words.size()) / block_slice_lanes + static_cast<std::int64_t>(diagonals.size());
+  }
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(std::span(slices).size_bytes() + std::span(words).size_bytes() +
+    return static_cast<std::int64_t>(std::span(slices).size_bytes() + std::span(first_diagonal).size_bytes() +
+                                     std::span(diagonals).size_bytes() + std::span(words).size_bytes() +
                                      std::span(values).size_bytes() + std::span(listed).size_bytes() +
                                      std::span(block_row).size_bytes());
   }
@@ -52,14 +59,16 @@ struct device_block_slices {
   int height = 1, lanes = 1;
   std::int64_t num_alone = 0;
   core::device_buffer<block_slice> slices;
+  core::device_buffer<std::int32_t> first_diagonal;
+  core::device_buffer<slice_diagonal> diagonals;
   core::device_buffer<std::uint32_t> words;
   core::device_buffer<T> values;
   core::device_buffer<std::int32_t> listed;
   core::device_buffer<std::int32_t> block_row;
 
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(slices.bytes() + words.bytes() + values.bytes() + listed.bytes() +
-                                     block_row.bytes());
+    return static_cast<std::int64_t>(slices.bytes() + first_diagonal.bytes() + diagonals.bytes() + words.bytes() +
+                                     values.bytes() + listed.bytes() + block_row.bytes());
   }
 };
 
@@ -74,6 +83,8 @@ device_block_slices<T> upload(int device, const block_slices<T>& a) {
           a.lanes,
           a.num_alone,
           {device, std::span<const block_slice>(a.slices)},
+          {device, std::span<const std::int32_t>(a.first_diagonal)},
+          {device, std::span<const slice_diagonal>(a.diagonals)},
           {device, std::span<const std::uint32_t>(a.words)},
           {device, std::span<const T>(a.values)},
           {device, std::span<const std::int32_t>(a.listed)},
@@ -83,10 +94,11 @@ device_block_slices<T> upload(int device, const block_slices<T>& a) {
 /// The same slices, made on the GPU: bit-equal to the host's. `a` lies on the device, in uniform row blocks. As
 /// device_compact.hpp: work on the default stream, complete on return, error{no_device} in a build without CUDA.
 ///
-/// Method: a stable radix sort of the row blocks by how they are sliced, sums of steps, then a thread for each word.
-/// Reads A once, writes the slices once, and waits twice for sizes. Temporary memory: 24 bytes per row block and what
-/// the sort takes, and 4 bytes per column where row blocks have more than one row. Throws error{invalid_argument |
-/// wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
+/// Method: a stable radix sort of the row blocks by how they are sliced; a warp for each slice that may have diagonals
+/// merges its lanes' columns along them; sums of steps; then a thread for each word, and again a warp for each slice
+/// with diagonals. Reads A twice, writes the slices once, and waits twice for sizes. Temporary memory: 24 bytes per row
+/// block and what the sort takes, and 4 bytes per column where row blocks have more than one row. Throws
+/// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <number T>
 device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a, int lanes);
 

@@ -38,9 +38,11 @@ device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_
                              .height = job.height,
                              .lanes = lanes,
                              .num_alone = planned.num_alone};
-  out.words = device_buffer<std::uint32_t>(device, planned.num_steps * block_slice_lanes);
+  out.diagonals = device_buffer<slice_diagonal>(device, planned.num_diagonals);
+  out.words = device_buffer<std::uint32_t>(device, (planned.num_steps - planned.num_diagonals) * block_slice_lanes);
   out.values = device_buffer<T>(device, planned.num_steps * block_slice_lanes * job.height);
-  steps::fill_block_slices(device, job, planned, out.words.data(), out.values.data());
+  steps::fill_block_slices(device, job, planned, {out.diagonals.data(), out.words.data(), out.values.data()});
+  if (planned.num_diagonals > 0) out.first_diagonal = std::move(planned.first_diagonal);
   out.slices = std::move(planned.slices);
   out.listed = std::move(planned.listed);
   return out;

@@ -27,17 +27,26 @@ struct block_slices_job {
 
 /// The slices and the sizes, before the arrays that need them.
 struct planned_block_slices {
-  std::int64_t num_alone = 0, num_steps = 0;
-  core::device_buffer<block_slice> slices;       ///< finished
-  core::device_buffer<std::int32_t> listed;      ///< finished
-  core::device_buffer<std::int64_t> first_step;  ///< [num_slices + 1]
+  std::int64_t num_alone = 0, num_together = 0;  ///< slices of one row block, and of neighbours behind them
+  std::int64_t num_steps = 0, num_diagonals = 0;
+  core::device_buffer<block_slice> slices;           ///< finished
+  core::device_buffer<std::int32_t> listed;          ///< finished
+  core::device_buffer<std::int64_t> first_step;      ///< [num_slices + 1]
+  core::device_buffer<std::int32_t> first_diagonal;  ///< the same, finished
 };
 
-/// Waits, twice, for the sizes.
+/// Where the rest goes; device pointers.
+struct block_slices_arrays {
+  slice_diagonal* diagonals = nullptr;  ///< [num_diagonals]
+  std::uint32_t* words = nullptr;       ///< [num_steps - num_diagonals][32]
+  void* values = nullptr;               ///< [num_steps][height][32]
+};
+
+/// Waits for the sizes.
 planned_block_slices plan_block_slices(int device, const block_slices_job& job);
 
-/// Fills words [num_steps][32] and values [num_steps][height][32], and waits for that.
+/// Fills it all, and waits for that.
 void fill_block_slices(int device, const block_slices_job& job, const planned_block_slices& planned,
-                       std::uint32_t* words, void* values);
+                       const block_slices_arrays& to);
 
 }  // namespace bcsc::forms::steps

@@ -7,6 +7,8 @@ namespace bcsc::forms::steps {
 using converters::no_cuda;
 
 planned_block_slices plan_block_slices(int, const block_slices_job&) { no_cuda(); }
-void fill_block_slices(int, const block_slices_job&, const planned_block_slices&, std::uint32_t*, void*) { no_cuda(); }
+void fill_block_slices(int, const block_slices_job&, const planned_block_slices&, const block_slices_arrays&) {
+  no_cuda();
+}
 
 }  // namespace bcsc::forms::steps

@@ -18,11 +18,14 @@ struct block_slices_operand {
   std::int64_t num_slices;
   std::int64_t num_alone;            ///< slices of one row block, which come first
   const forms::block_slice* slices;  ///< [num_slices]
-  const std::uint32_t* words;        ///< [steps][32]
-  const T* values;                   ///< [steps][height][32]; 0 where the word has no such row
-  const std::int32_t* listed;        ///< row blocks of the listed slices, 32 / lanes for each; -1: none
-  const std::int32_t* block_row;     ///< [num_blocks + 1] the first row of each; null: multiples of height
-  const std::int32_t* row_of;        ///< the row of C that row m of A is; null: m
+  /// [num_slices + 1] where the diagonals of each begin; null: there are none
+  const std::int32_t* first_diagonal;
+  const forms::slice_diagonal* diagonals;
+  const std::uint32_t* words;     ///< [gathers][32]: a slice's begin at first_step - first_diagonal
+  const T* values;                ///< [steps][height][32]; 0 where the word has no such row
+  const std::int32_t* listed;     ///< row blocks of the listed slices, 32 / lanes for each; -1: none
+  const std::int32_t* block_row;  ///< [num_blocks + 1] the first row of each; null: multiples of height
+  const std::int32_t* row_of;     ///< the row of C that row m of A is; null: m
 };
 
 template <class T>
@@ -39,6 +42,8 @@ block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of) 
           .num_slices = static_cast<std::int64_t>(a.slices.size()),
           .num_alone = a.num_alone,
           .slices = a.slices.data(),
+          .first_diagonal = a.diagonals.size() > 0 ? a.first_diagonal.data() : nullptr,
+          .diagonals = a.diagonals.data(),
           .words = a.words.data(),
           .values = a.values.data(),
           .listed = a.listed.data(),

@@ -14,8 +14,13 @@ Word load_global(const Word* from, emulation::source_line where = emulation::sou
 }
 
 template <class Word>
-Word load_streamed(const Word* from, emulation::source_line where = emulation::source_line::current()) {
-  return __ldg(from, where);
+Word load_global_if(bool exists, const Word* from, emulation::source_line where = emulation::source_line::current()) {
+  return exists ? load_global(from, where) : Word{};
+}
+
+template <class Word>
+Word load_streamed_if(bool exists, const Word* from, emulation::source_line where = emulation::source_line::current()) {
+  return exists ? __ldg(from, where) : Word{};
 }
 
 }  // namespace bcsc::kernels::cuda
