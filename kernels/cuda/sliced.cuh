@@ -151,6 +151,16 @@ __device__ void add_lanes(S (&sums)[Rows]) {
   }
 }
 
+/// The row block whose sums this lane writes; -1: none. Asked for when a slice begins, since a list takes a load.
+template <int Blocks, class T>
+__device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice& slice, int lane) {
+  const bool alone = slice.is(forms::slice_rows::one), writes = lane < (alone ? 1 : Blocks);
+  const std::int64_t place = std::int64_t{slice.first_block} + lane;
+  int block = writes && place < a.num_blocks ? static_cast<int>(place) : -1;
+  if (writes && slice.is(forms::slice_rows::listed)) block = __ldg(a.listed + place);
+  return block;
+}
+
 /// The rows of row block `block` from the sums of the lane that writes them.
 template <class T, int Rows>
 __device__ void write_block(const block_slices_args<T>& args, std::int64_t block, T* c, const scalars<scalar_of<T>>& by,
@@ -169,7 +179,6 @@ template <class T, int Rows, int Lanes, int Unroll, int Warps, int MinBlocks>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
   using S = scalar_of<T>;
-  using forms::slice_rows;
   constexpr int blocks = forms::block_slice_lanes / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -184,6 +193,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     held_slice slice = held.of_lane(0);
     fetched_steps<T, Rows, Unroll, Lanes == 1> ahead;
     ahead.fetch(args.a, slice, 0, lane);
+    int block = block_of_lane<blocks>(args.a, slice, lane);
     if (!ahead.has_arrived()) return;  // never taken: it keeps the loads of A before the wait
     wait_for_previous();
     let_next_begin();
@@ -209,6 +219,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
       }
       const bool ends = from + Unroll >= slice.num_steps;
       const held_slice next = ends ? held.of_lane(round + 1) : slice;
+      const int next_block = ends ? block_of_lane<blocks>(args.a, next, lane) : block;
       from = ends ? 0 : from + Unroll;
       ahead.fetch(args.a, next, from, lane);
 #pragma unroll
@@ -221,20 +232,16 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
         }
       }
       if (!ends) continue;
-      const bool alone = slice.is(slice_rows::one);
-      if (alone) {
+      if (slice.is(forms::slice_rows::one)) {
         add_lanes<1>(sums);
       } else {
         add_lanes<blocks>(sums);
       }
-      const std::int64_t place = std::int64_t{slice.first_block} + lane % blocks;
-      std::int64_t block = alone ? slice.first_block : place;
-      const bool writes = lane < (alone ? 1 : blocks);
-      if (slice.is(slice_rows::listed) && writes) block = __ldg(args.a.listed + place);
-      if (writes && block >= 0 && block < args.a.num_blocks) write_block(args, block, c, by, sums);
+      if (block >= 0) write_block(args, block, c, by, sums);
 #pragma unroll
       for (int r = 0; r < Rows; ++r) sums[r] = S{0};
       slice = next;
+      block = next_block;
       ++round;
     }
   }
