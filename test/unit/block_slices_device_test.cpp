@@ -1,11 +1,14 @@
-// Block slices made on the GPU against the host's: bit for bit. In a build without CUDA, or on a machine without a
-// usable GPU, all but the refusals skip.
+// Block slices made on the GPU against the host's: bit for bit; and plans that store them. In a build without CUDA, or
+// on a machine without a usable GPU, all but the refusals skip.
 #include <gtest/gtest.h>
 
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
+#include "bcsc/plan.hpp"
+#include "bcsc/registry.hpp"
 #include "kernels/forms/block_slices/block_slices.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/operands.hpp"
 #include "test/support/stripes.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/support/viewed.hpp"
@@ -57,6 +60,45 @@ std::vector<sparse_case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(battery, block_slices_device, ::testing::ValuesIn(cases()),
                          [](const auto& c) { return "m" + c.param.name; });
+
+std::vector<kernel_info> sliced_configs() {
+  std::vector<kernel_info> some = kernel_table(backend::cuda, value_type::fp32);
+  std::erase_if(some, [](const kernel_info& k) { return k.algorithm != "sliced"; });
+  return some;
+}
+
+TEST(block_slices_plan, is_shared_by_configs_of_the_same_rows_and_lanes) {
+  const auto ctx = context_of(backend::cuda);
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const sparse_case a = case_named("power_law");
+  const auto csr = csr_of<float>(a);
+  const auto b = random_table<float>(a.cols, 1, values::real, 1);
+  for (const kernel_info& mine : sliced_configs()) {
+    const spmm_plan<float> plan(*ctx, csr, {.cols = 1, .expert = {.kernel = mine.name}});
+    EXPECT_EQ(plan.workspace_bytes(), 0u);
+    EXPECT_NE(plan.explain().find("block slices"), std::string::npos) << plan.explain();
+    EXPECT_FALSE(plan.transposed());
+    for (const kernel_info& other : sliced_configs()) {
+      const auto shared = plan.sharing(other.name);
+      ASSERT_EQ(shared.has_value(), other.m_tile == mine.m_tile && other.columns_at_once == mine.columns_at_once)
+          << mine.name << ", " << other.name;
+      if (!shared) continue;
+      operand<float> on_b(*ctx, b, {}), on_c(*ctx, a.rows, 1, {});
+      shared->run(1.0F, on_b.view(), 0.0F, on_c.view());
+      expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, {}), on_c.read(), other.name);
+    }
+  }
+}
+
+TEST(block_slices_plan, is_refused_for_more_columns_than_a_word_holds) {
+  const auto ctx = context_of(backend::cuda);
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const csr_matrix<float> wide(1, (std::int64_t{1} << 28) + 1, std::vector<std::int32_t>{0, 1},
+                               std::vector<std::int32_t>{7}, std::vector{2.0F});
+  EXPECT_EQ(code_of([&] { spmm_plan<float>(*ctx, wide, {.cols = 1, .expert = {.kernel = "sliced"}}); }),
+            errc::no_such_kernel);
+  EXPECT_NE((spmm_plan<float>(*ctx, wide, {.cols = 1}).facts().kernel.algorithm), "sliced");
+}
 
 TEST(block_slices_on_device, name_what_they_cannot_take) {
   const auto code = [](const compact_bcsc_view<float>& a, int lanes) {
