@@ -32,6 +32,7 @@ CATALOGUE = ("catalogue_test",)
 EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
 EMULATED_ROWWISE = ("emulated_rowwise_test",)
+EMULATED_SLICED = ("emulated_sliced_test",)
 EMULATED_MMA = ("emulated_mma_test",)
 EMULATED_STAGED = ("emulated_staged_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
@@ -111,6 +112,9 @@ TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
+SLICED = "kernels/cuda/sliced.cuh"
+BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
+BLOCK_SLICES_KERNELS = "kernels/forms/block_slices/block_slices_kernels.cuh"
 MMA = "kernels/cuda/mma.cuh"
 MMA_SOURCE = "kernels/cuda/mma/source.cuh"
 MMA_SUM = "kernels/cuda/mma/sum_pieces.cuh"
@@ -479,6 +483,19 @@ MUTANTS = [
     Mutant("staged-whole-slab", STAGED_COPIES, "width_ == Shape::vector && num_cols_ == Shape::block_slab",
            "width_ == Shape::vector", EMULATED_STAGED),
     # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
+    Mutant("early-sliced", SLICED, "before the wait\n    wait_for_previous();\n", "before the wait\n", EMULATED_SLICED),
+    Mutant("sliced-rows-without-entry", SLICED, "const bool has_row = Rows == 1 ||", "const bool has_row = true ||",
+           EMULATED_SLICED),
+    Mutant("sliced-lanes-off-the-diagonal", SLICED, "(diagonals[k].y >> lane & 1u) != 0 ?", "true ?", EMULATED_SLICED),
+    Mutant("sliced-half-the-lanes", SLICED, "distance >= Blocks", "distance > Blocks", EMULATED_SLICED),
+    Mutant("sliced-last-slice", BLOCK_SLICES, "return block < out_.num_blocks ? block : -1;", "return block;",
+           ("block_slices_test",)),
+    Mutant("sliced-unstable-windows", BLOCK_SLICES, "return length(b) > length(c);", "return length(b) < length(c);",
+           ("block_slices_test",)),
+    Mutant("sliced-device-steps", BLOCK_SLICES_KERNELS, "(longest + parts - 1) / parts", "longest / parts",
+           ("emulated_block_slices_test",)),
+    Mutant("sliced-part-of-a-column", BLOCK_SLICES_KERNELS, "here && entries_of(job, next) == job.height", "here",
+           ("emulated_block_slices_test",)),
     Mutant("early-rowwise", ROWWISE, "leads around it.\n    wait_for_previous();\n", "leads around it.\n", EMULATED_ROWWISE),
     Mutant("early-partials", PARTIALS,
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
@@ -520,8 +537,8 @@ MUTANTS = [
            "stored |= static_cast<std::uint32_t>(to[c] != Value{0}) << (c - first);", EMULATED_GEMM),
     Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",
            ("emulated_mma_tiles_test",)),
-    Mutant("choose-spreading-kernel", CHOICE_CPP, "options.expert.kernel.empty() ? k.info.stored_entries_only :",
-           "options.expert.kernel.empty() ? true :", ("nonfinite_test",), in_cuda_tables=True),
+    Mutant("choose-spreading-kernel", CHOICE_CPP, "const bool suits = k.info.stored_entries_only &&",
+           "const bool suits =", ("nonfinite_test",), in_cuda_tables=True),
     Mutant("emulated-own-wait", EMULATOR, "if (!watching_ || !begins_early_ || current_->has_waited) return;",
            "if (!watching_ || !begins_early_ || someone_waited_) return;", EMULATED_GPU),
     Mutant("emulated-lasting-loads", EMULATOR, "if (!watching_ || !begins_early_ || is_settled(address, bytes)) return;",

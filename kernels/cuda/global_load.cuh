@@ -5,8 +5,8 @@
 #include <concepts>
 #include <cstdint>
 
-/// Loads of what the kernel before may still write. test/emulation/include holds a header of this name with the same
-/// function for the emulated GPU.
+/// Loads of what the kernel before may still write, and of what passes L1 by. test/emulation/include holds a header of
+/// this name with the same functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
 /// A plain load from global memory of a number or a vector of them: for B and everything else but A. It is volatile, as
@@ -39,6 +39,61 @@ __device__ Word load_global(const Word* from) {
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(some.x), "=r"(some.y), "=r"(some.z), "=r"(some.w)
                  : "l"(address));
+  }
+  return some;
+}
+
+/// load_global() where `exists`, else 0: one predicated instruction, where a branch would cost as much as the load's
+/// address.
+template <class Word>
+__device__ Word load_global_if(bool exists, const Word* from) {
+  const auto address = __cvta_generic_to_global(from);
+  const unsigned asked = exists ? 1 : 0;
+  Word some{};
+  if constexpr (std::same_as<Word, float>) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.f32 %0, [%1];}"
+                 : "+f"(some)
+                 : "l"(address), "r"(asked));
+  } else if constexpr (std::same_as<Word, double>) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.f64 %0, [%1];}"
+                 : "+d"(some)
+                 : "l"(address), "r"(asked));
+  } else {
+    static_assert(std::same_as<Word, std::uint16_t>);
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u16 %0, [%1];}"
+                 : "+h"(some)
+                 : "l"(address), "r"(asked));
+  }
+  return some;
+}
+
+/// The same of A, if it is read once: by the non-coherent path, and not kept in L1, which is B's.
+template <class Word>
+__device__ Word load_streamed_if(bool exists, const Word* from) {
+  const auto address = __cvta_generic_to_global(from);
+  const unsigned asked = exists ? 1 : 0;
+  Word some{};
+  if constexpr (std::same_as<Word, float>) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.f32 %0, [%1];}"
+                 : "+f"(some)
+                 : "l"(address), "r"(asked));
+  } else if constexpr (std::same_as<Word, double>) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.f64 %0, [%1];}"
+                 : "+d"(some)
+                 : "l"(address), "r"(asked));
+  } else if constexpr (std::same_as<Word, std::uint16_t>) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1];}"
+                 : "+h"(some)
+                 : "l"(address), "r"(asked));
+  } else if constexpr (std::same_as<Word, uint2>) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];}"
+                 : "+r"(some.x), "+r"(some.y)
+                 : "l"(address), "r"(asked));
+  } else {
+    static_assert(std::same_as<Word, std::uint32_t>);
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u32 %0, [%1];}"
+                 : "+r"(some)
+                 : "l"(address), "r"(asked));
   }
   return some;
 }

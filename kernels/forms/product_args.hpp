@@ -13,6 +13,7 @@ namespace bcsc::kernels {
 enum class operand_form {
   compact,       ///< compact BCSC (bcsc_operand), of any m_block
   row_slices,    ///< rows side by side, on the CPU (kernels/forms/row_slices/operand.hpp)
+  block_slices,  ///< low row blocks side by side, on a GPU (kernels/forms/block_slices/operand.hpp)
   row_stream,    ///< a stream of pieces of rows (kernels/forms/row_stream/operand.hpp)
   mma_tiles,     ///< for the tensor cores (kernels/forms/mma_tiles/operand.hpp), of the config's own m_block
   staged_tiles,  ///< the same, in pieces for thread blocks rather than for warps
@@ -59,8 +60,8 @@ struct launch_env {
 
 /// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA
 /// kernels to row_stream_args<T> (kernels/forms/row_stream/operand.hpp), for those on the tensor cores to
-/// mma_tiles_args<T>, for the CPU's slices to row_slices_args<T>, for the dense product to dense_args<T>. Returns a
-/// cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
+/// mma_tiles_args<T>, for slices to row_slices_args<T> (CPU) or block_slices_args<T> (CUDA), for the dense product to
+/// dense_args<T>. Returns a cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
 using launch_fn = int (*)(const void* args, const launch_env& env);
 
 }  // namespace bcsc::kernels

@@ -62,6 +62,9 @@ void stored_matrix<T>::take(const csr_view<T, I>& csr, const storing& how) {
         return;
       }
       core::fail(errc::internal, "row slices hold fp32 and fp64, not {}", to_string(value_type_of<T>));
+    case kernels::operand_form::block_slices:
+      form_ = make_block_slices(csr, how);
+      return;
     case kernels::operand_form::row_stream:
       form_ = make_row_stream(csr, how);
       return;

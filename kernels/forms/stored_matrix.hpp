@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "converters/formats/pattern_hash.hpp"
+#include "kernels/forms/block_slices/stored.hpp"
 #include "kernels/forms/compact/stored.hpp"
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/mma_tiles/stored.hpp"
@@ -18,7 +19,8 @@ namespace bcsc::forms {
 template <class T, class... More>
 using stored_forms =
     std::variant<host_compact<T, std::int32_t>, host_compact<T, std::int64_t>, device_compact<T, std::int32_t>,
-                 device_compact<T, std::int64_t>, stored_row_stream<T>, stored_mma_tiles<T>, stored_dense<T>, More...>;
+                 device_compact<T, std::int64_t>, stored_block_slices<T>, stored_row_stream<T>, stored_mma_tiles<T>,
+                 stored_dense<T>, More...>;
 
 /// A as a plan holds it: in the form that its kernel reads, where the context computes.
 template <number T>

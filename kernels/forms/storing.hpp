@@ -35,7 +35,7 @@ struct storing {
   int index_bits = 32;  ///< that the kernel reads
   std::int64_t m_block = 1;
   std::int64_t cols = 1;                          ///< N that it is made for
-  int columns_at_once = 1;                        ///< entries that the kernel multiplies in one step
+  int columns_at_once = 1;                        ///< entries of a row block that the kernel multiplies in one step
   int tile_cols = 1;                              ///< of the kernel's tile
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same

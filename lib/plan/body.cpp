@@ -28,7 +28,9 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   };
   const bool same_groups =
       other.form != form::staged_tiles || max_groups(cols, other.info) == max_groups(how.options.cols, mine);
-  return other.form == how.kernel->form && same_height && same_width && same_pieces && same_groups;
+  // How a row block's columns are dealt out follows its lanes.
+  const bool same_lanes = other.form != form::block_slices || other.info.columns_at_once == mine.columns_at_once;
+  return other.form == how.kernel->form && same_lanes && same_height && same_width && same_pieces && same_groups;
 }
 
 template <number T>

@@ -9,6 +9,7 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "kernels/forms/block_slices/layout.hpp"
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 #include "lib/plan/cost_terms.hpp"
@@ -107,14 +108,26 @@ double misfit(const problem& p, const kernel_info& kernel, std::int64_t m_block)
          between(m_block > 0 ? m_block : 8, kernel.m_tile);
 }
 
-/// The smallest rank wins: the shortest time; without costs a row stream, then what takes several columns at once, then
-/// the tile that fits best, with more threads on a tie.
+/// The same among block slices: their bytes, and how far they are from about as many lanes as a GPU has places for,
+/// which counts for less.
+double misfit_of_slices(const problem& p, const prediction& one) {
+  constexpr double places = 132 * 1024, weight = 0.25;
+  const kernel_info& kernel = one.kernel->info;
+  const double word_bytes = 4 + static_cast<double>(kernel.m_tile) * static_cast<double>(size_of(p.type));
+  const double bytes = std::max(1.0, static_cast<double>(one.at->nnzc)) * word_bytes;
+  const double lanes = std::clamp(places / std::max(1.0, static_cast<double>(one.at->num_row_blocks)), 1.0, 8.0);
+  return std::log2(bytes) + weight * std::fabs(std::log2(kernel.columns_at_once / lanes));
+}
+
+/// The smallest rank wins: the shortest time; without costs a row stream, then of tiles what takes several columns at
+/// once, then what fits best, with more threads on a tie.
 auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
   using rank = std::tuple<bool, double, bool, bool, double, int>;
   if (has_costs(*one.kernel)) return rank(false, one.seconds, false, false, 0, 0);
   const kernel_info& kernel = one.kernel->info;
-  return rank(true, 0, one.kernel->form != kernels::operand_form::row_stream, kernel.columns_at_once == 1,
-              misfit(p, kernel, m_block), -kernel.threads);
+  const bool slices = one.kernel->form == kernels::operand_form::block_slices;
+  return rank(true, 0, one.kernel->form != kernels::operand_form::row_stream, !slices && kernel.columns_at_once == 1,
+              slices ? misfit_of_slices(p, one) : misfit(p, kernel, m_block), -kernel.threads);
 }
 
 /// `p` with its nearest measured products.
@@ -149,6 +162,7 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
 
 bool holds(const registered_kernel& kernel, const problem& p) {
   if (is_dense(kernel)) return p.index_bits == 32 && forms::dense_holds(p.rows, p.inner);
+  if (kernel.form == kernels::operand_form::block_slices && p.inner > forms::max_slice_columns) return false;
   return kernel.info.index_bits >= p.index_bits ||
          (kernel.form == kernels::operand_form::row_stream && forms::stream_holds(p.rows, p.inner, p.nnz));
 }
@@ -181,8 +195,9 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
     // Wider indices than needed only cost bytes: they are taken only when asked for by name.
     const bool fits = k.info.index_bits <= p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
-    const bool asked_for =
-        options.expert.kernel.empty() ? k.info.stored_entries_only : options.expert.kernel == k.info.algorithm;
+    // Block slices multiply one column at a time.
+    const bool suits = k.info.stored_entries_only && (k.form != kernels::operand_form::block_slices || p.cols == 1);
+    const bool asked_for = options.expert.kernel.empty() ? suits : options.expert.kernel == k.info.algorithm;
     if (options.expert.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
   }
   return chosen;

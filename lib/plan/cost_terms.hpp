@@ -12,6 +12,7 @@
 #include "bcsc/registry.hpp"
 #include "core/checked.hpp"
 #include "core/cpu_caches.hpp"
+#include "kernels/forms/block_slices/layout.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/operand.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
@@ -92,13 +93,21 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
 
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
   double heaviest = 0, most = 0, piece = 0, idle = 0;
+  constexpr double many_tiles = 1e6;  // among so many the last wave does not count
+  const auto few_tiles = static_cast<std::int64_t>(std::min(tiles, many_tiles));
+  // The longest row block in columns.
+  const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
+  const double longest = std::min(mean * s.skew, number(s.max_block_nnz));
   if (kernel.algorithm == "mma" || kernel.algorithm == "staged") {
-    const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
-    heaviest = std::min(mean * s.skew, number(s.max_block_nnz)) / forms::mma_tile_columns;
+    heaviest = longest / forms::mma_tile_columns;
     most = piece = number(
         kernel.algorithm == "mma"
             ? forms::max_groups_for(s.nnzc)
             : forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
+  } else if (kernel.algorithm == "sliced") {
+    const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
+    heaviest = most = std::max(shared / kernel.columns_at_once, longest / forms::block_slice_lanes);
+    idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
   } else {
     const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
@@ -106,9 +115,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     piece = number(cut.max_piece()) / kernel.columns_at_once;
     // The number of entries in heavy rows is not known. The estimate is too high where rows are long and none is cut;
     // without it there the choice is no better (docs/history, 49).
-    constexpr double many_tiles = 1e6;  // among so many the last wave does not count
-    idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.max_piece()),
-                      static_cast<std::int64_t>(std::min(tiles, many_tiles)));
+    idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.max_piece()), few_tiles);
   }
 
   cost_terms terms{};

@@ -18,6 +18,9 @@ std::string explain_form(const recipe& how) {
   switch (how.kernel->form) {
     case kernels::operand_form::row_slices:
       return "row slices (BCSC of m_block 1; rows side by side, and the diagonals that they have in common)";
+    case kernels::operand_form::block_slices:
+      return core::format(
+          "block slices (row blocks side by side, those of a window sorted by length), made from BCSC of {}", blocks);
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
     case kernels::operand_form::mma_tiles:

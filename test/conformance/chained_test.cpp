@@ -92,6 +92,11 @@ std::vector<chain> small_chains() {
   all.push_back({"staged_fp16_heavy", "staged", value_type::fp16, small_heavy, 16, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::plain, 1, 2});
   all.push_back({"rowwise_fp32_one_column", "rowwise", value_type::fp32, small, 1});
+  all.push_back({"sliced_fp32_one_column", "sliced", value_type::fp32, small, 1, layout::row_major, layout::row_major,
+                 col_major_b::as_predicted, factors::kept});
+  all.push_back({"sliced_fp64_heavy_batch", "sliced", value_type::fp64, small_heavy, 1, col, col,
+                 col_major_b::as_predicted, factors::on_device, 2});
+  all.push_back({"sliced_fp16_columns", "sliced", value_type::fp16, small, 3});
   all.push_back({"scatter_fp32", "scatter", value_type::fp32, small, 16, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::on_device, 1, 2});
   all.push_back({"scatter_fp64", "scatter", value_type::fp64, small, 5, layout::row_major, layout::row_major,

@@ -276,7 +276,7 @@ std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner
 
 TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   using names = std::set<std::string>;
-  const names all{"naive", "naive-i64", "rowwise", "staged", "tiled", "mma", "warp"};
+  const names all{"naive", "naive-i64", "rowwise", "sliced", "staged", "tiled", "mma", "warp"};
   const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
   constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
@@ -425,7 +425,7 @@ TEST(cost_terms, of_a_config_that_tells_how_it_takes_pieces_hold_what_is_left_em
   int with_idle = 0;
   for (const plan::registered_kernel& k : plan::registry()) {
     const bool tells = k.info.resident_blocks > 0 && k.info.teams > 0;
-    EXPECT_EQ(tells, k.info.algorithm == "rowwise") << k.info.name;
+    EXPECT_EQ(tells, k.info.algorithm == "rowwise" || k.info.algorithm == "sliced") << k.info.name;
     EXPECT_EQ(k.info.teams > 0, k.info.depth > 0) << k.info.name;
     if (k.info.where != backend::cuda) continue;
     // 40000 rows of three entries and 100 columns: many thread blocks, none of a heavy row.
@@ -438,6 +438,86 @@ TEST(cost_terms, of_a_config_that_tells_how_it_takes_pieces_hold_what_is_left_em
     with_idle += share > 0;
   }
   EXPECT_GT(with_idle, 0);
+}
+
+/// The config of block slices with so many rows and lanes of a row block, in fp32.
+const plan::registered_kernel* sliced_config(int rows, int lanes) {
+  for (const plan::registered_kernel& k : plan::registry()) {
+    const bool wanted = k.info.algorithm == "sliced" && k.info.type == value_type::fp32;
+    if (wanted && k.info.m_tile == rows && k.info.columns_at_once == lanes) return &k;
+  }
+  return nullptr;
+}
+
+TEST(cost_terms, of_block_slices_hold_the_longest_lane) {
+  const auto* k = sliced_config(1, 8);
+  ASSERT_NE(k, nullptr);
+  const auto chain_of = [&](std::int64_t longest) {
+    const plan::product_shape p{.rows = 1000, .inner = 100000, .nnz = 30000, .cols = 1};
+    const block_statistics s{.m_block = 1,
+                             .num_row_blocks = 1000,
+                             .nnzc = 30000,
+                             .max_block_nnz = longest,
+                             .skew = static_cast<double>(longest) / 30};
+    const plan::cost_terms terms = plan::cost_terms_of(p, k->info, 1, s);
+    EXPECT_EQ(terms[static_cast<std::size_t>(plan::cost_term::split)], 0);
+    return terms[static_cast<std::size_t>(plan::cost_term::chain)];
+  };
+  EXPECT_DOUBLE_EQ(chain_of(120), 15);  // 8 lanes
+  // More than four times the mean: a slice by itself, as is then all that shares one at most.
+  EXPECT_DOUBLE_EQ(chain_of(320), 15);
+  EXPECT_DOUBLE_EQ(chain_of(3200), 100);
+}
+
+TEST(choice, considers_block_slices_for_one_column_alone_unless_they_are_named) {
+  plan::problem p{.where = backend::cuda,
+                  .type = value_type::fp32,
+                  .rows = 1000,
+                  .inner = 1000,
+                  .nnz = 5000,
+                  .cols = 1,
+                  .max_shared_bytes = 1 << 20,
+                  .num_multiprocessors = 132};
+  const auto has_slices = [&](const plan_options& options) {
+    return std::ranges::any_of(plan::allowed(p, options), [](const auto* k) { return k->info.algorithm == "sliced"; });
+  };
+  const bool built = sliced_config(1, 8)->launch != nullptr;
+  EXPECT_EQ(has_slices({}), built);
+  EXPECT_FALSE(has_slices({.transposable = true})) << "no kernel multiplies by the transpose from them";
+  p.cols = 2;
+  EXPECT_FALSE(has_slices({}));
+  EXPECT_EQ(has_slices({.expert = {.kernel = "sliced"}}), built);
+  p.cols = 1;
+  p.inner = std::int64_t{1} << 28;
+  EXPECT_EQ(has_slices({}), built);
+  ++p.inner;
+  EXPECT_FALSE(has_slices({}));
+  EXPECT_FALSE(has_slices({.expert = {.kernel = "sliced"}}));
+}
+
+TEST(choice, takes_the_block_slices_with_the_fewest_bytes_by_name) {
+  std::vector<const plan::registered_kernel*> configs;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.algorithm == "sliced" && k.info.type == value_type::fp32) configs.push_back(&k);
+  }
+  const plan::problem p{
+      .where = backend::cuda, .type = value_type::fp32, .rows = 3000000, .inner = 3000000, .nnz = 240000000, .cols = 1};
+  const auto chosen = [&](std::int64_t nnzc_of_3, const plan::problem& of) {
+    const auto s = [&](std::int64_t height, std::int64_t nnzc) {
+      return block_statistics{.m_block = height, .num_row_blocks = of.rows / height, .nnzc = nnzc, .skew = 1};
+    };
+    const std::vector<block_statistics> statistics{s(1, of.nnz), s(2, of.nnz * 3 / 4), s(3, nnzc_of_3),
+                                                   s(4, of.nnz * 3 / 4)};
+    return plan::choose(of, {}, configs, statistics).kernel->info;
+  };
+  // Where configs have costs, by those.
+  if (std::ranges::any_of(configs, [](const auto* k) { return bool{k->measured}; })) GTEST_SKIP() << "measured";
+  EXPECT_EQ(chosen(p.nnz / 3, p).m_tile, 3);  // 16 bytes for three
+  EXPECT_EQ(chosen(p.nnz, p).m_tile, 1);
+  EXPECT_EQ(chosen(p.nnz, p).columns_at_once, 1);
+  plan::problem small = p;
+  small.rows = small.inner = 3000, small.nnz = 240000;
+  EXPECT_EQ(chosen(small.nnz, small).columns_at_once, 8);
 }
 
 TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bcsc/convert.hpp"
+#include "kernels/forms/block_slices/block_slices.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 #include "test/support/same_bytes.hpp"
@@ -37,6 +38,24 @@ void expect_same(const forms::device_mma_tiles<T>& actual, const forms::mma_tile
   expect_same_bytes(actual.tiles, wanted.tiles, "tiles");
   expect_same_bytes(actual.masks, wanted.masks, "masks");
   expect_same_bytes(actual.sums, wanted.sums, "sums");
+}
+
+template <class T>
+void expect_same(const forms::device_block_slices<T>& actual, const forms::block_slices<T>& wanted) {
+  EXPECT_EQ(actual.rows, wanted.rows);
+  EXPECT_EQ(actual.cols, wanted.cols);
+  EXPECT_EQ(actual.nnzc, wanted.nnzc);
+  EXPECT_EQ(actual.num_blocks, wanted.num_blocks);
+  EXPECT_EQ(actual.height, wanted.height);
+  EXPECT_EQ(actual.lanes, wanted.lanes);
+  EXPECT_EQ(actual.num_alone, wanted.num_alone);
+  expect_same_bytes(actual.slices, wanted.slices, "slices");
+  expect_same_bytes(actual.first_diagonal, wanted.first_diagonal, "first_diagonal");
+  expect_same_bytes(actual.diagonals, wanted.diagonals, "diagonals");
+  expect_same_bytes(actual.words, wanted.words, "words");
+  expect_same_bytes(actual.values, wanted.values, "values");
+  expect_same_bytes(actual.listed, wanted.listed, "listed");
+  expect_same_bytes(actual.block_row, wanted.block_row, "block_row");
 }
 
 template <class T>

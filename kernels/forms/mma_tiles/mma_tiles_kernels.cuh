@@ -31,16 +31,6 @@ __host__ __device__ inline unsigned gray_rank(unsigned parts) {
 }
 static_assert(max_mma_tile_parts <= 16);
 
-/// How many entries column j has, for the prefix sums that give where they begin.
-struct column_entries {
-  const void* col_count;
-  int index_bytes;
-  std::int64_t nnzc;
-  __host__ __device__ std::int32_t operator()(std::int64_t j) const {
-    return j < nnzc ? static_cast<std::int32_t>(small_at(col_count, index_bytes, j)) + 1 : 0;
-  }
-};
-
 /// Column j's parts and, unless null, its key and its number.
 struct column_parts_body {
   mma_tiles_job job;

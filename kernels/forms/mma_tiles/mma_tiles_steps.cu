@@ -1,12 +1,10 @@
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
-
 #include <cub/device/device_scan.cuh>
 #include <type_traits>
 #include <utility>
 
 #include "converters/formats/device_loops.cuh"
 #include "converters/formats/device_steps.hpp"
+#include "kernels/forms/device_sums.cuh"
 #include "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
 #include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
 
@@ -17,22 +15,6 @@ using converters::steps::sort_pairs;
 using converters::steps::with_cub;
 
 namespace {
-
-template <class Each>
-auto each_of(Each each) {
-  return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), each);
-}
-
-/// to[i] = the sum of each(k) for k < i, for i of [0, n].
-template <class Each, class X>
-void sum_before(int device, Each each, std::int64_t n, X* to, const char* what) {
-  with_cub(
-      device,
-      [&](void* temporary, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveSum(temporary, bytes, each_of(each), to, n + 1);
-      },
-      what);
-}
 
 /// Each column's parts; and the order of the columns, if it is not that of `job`.
 core::device_buffer<std::uint16_t> order_columns(int device, const mma_tiles_job& job, planned_mma_tiles& out) {

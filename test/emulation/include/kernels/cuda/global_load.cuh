@@ -2,7 +2,7 @@
 
 #include <cuda_runtime.h>
 
-/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: a load that looks at its address.
+/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: loads that look at their address.
 namespace bcsc::kernels::cuda {
 
 template <class Word>
@@ -11,6 +11,16 @@ Word load_global(const Word* from, emulation::source_line where = emulation::sou
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }
   return *from;
+}
+
+template <class Word>
+Word load_global_if(bool exists, const Word* from, emulation::source_line where = emulation::source_line::current()) {
+  return exists ? load_global(from, where) : Word{};
+}
+
+template <class Word>
+Word load_streamed_if(bool exists, const Word* from, emulation::source_line where = emulation::source_line::current()) {
+  return exists ? __ldg(from, where) : Word{};
 }
 
 }  // namespace bcsc::kernels::cuda

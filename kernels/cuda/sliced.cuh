@@ -1,0 +1,270 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "bcsc/elements.hpp"
+#include "kernels/cuda/global_load.cuh"
+#include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/narrow.cuh"
+#include "kernels/cuda/row_stream/pieces.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/forms/block_slices/operand.hpp"
+#include "kernels/tables/sliced.hpp"
+
+/// Products with one column: A in block slices (kernels/forms/block_slices/layout.hpp).
+///
+/// - Ownership: a warp owns a slice, 32 / lanes row blocks, or one long one; its lanes keep a sum for each row of their
+///   row block, and where several lanes have one row block add them up by shuffles, in a fixed order. A thread block's
+///   warps take `depth` slices each: neighbouring ones or, where there are long row blocks, slices a `depth`th of all
+///   apart, so that no warp has only long ones. No barrier, no shared memory, no atomic.
+/// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
+///   in flight writes A. Everything else after it.
+/// - Loads in flight: `unroll` values of B a lane, all requested before the first is multiplied; behind them the words
+///   and values of as many steps, of the next slice at the end of one. Slices lie in registers from the start.
+/// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. They pass L1 by, which holds B. Of
+///   B a value a lane: of neighbouring row blocks on a mesh neighbours.
+/// - Diagonals, where a lane has a row block: 8 bytes for the whole step instead of a word a lane, the first lane's
+///   column and the lanes that have one. All loads of a step are predicated, so that no branch separates them.
+/// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
+///   column adds nothing.
+/// - fp16 and bf16: values of A lie as they are and become floats when they are multiplied; sums are fp32.
+/// - B and C may have any strides. Other columns than the first are products of their own, one after the other along
+///   the grid; a batch lies along z.
+/// - Bytes, s a value, g rows of a row block: (4 + g s) for each lane of a gather, (1/4 + g s) of a diagonal, absent
+///   entries included; 20 a slice, 4 a row block that is listed; B as gathered, C once, twice if beta is not 0.
+/// - Instructions of a warp for each step: 3 + g loads, g multiply-adds (of two instructions where g > 1), about 20 of
+///   addresses and tests.
+/// - Preconditions: those of product_args and block_slices_operand, made for the config's rows and lanes (else
+///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices and the config alone.
+namespace bcsc::kernels::cuda {
+
+struct sliced_grid : stream_grid {
+  std::int64_t stride;  // slices from one of a warp to its next
+  std::uint64_t ldb_bytes;
+};
+
+/// A value of A as it lies in memory, and as it is multiplied.
+template <class T>
+struct value_of_slice {
+  using stored = T;
+  static __device__ T widen(stored value) { return value; }
+};
+template <narrow_number T>
+struct value_of_slice<T> {
+  using stored = std::uint16_t;
+  static __device__ float widen(stored bits) { return narrow_pair<T>::widen(bits).x; }
+};
+
+/// A slice as lanes hand it to each other.
+struct held_slice {
+  int first_step, num_steps, first_block;
+  unsigned rows;  // forms::slice_rows in the lower byte, the number of diagonals in the upper half
+  int first_diagonal;
+
+  /// Slice `index`, unless it does not exist: then it has no steps.
+  template <class T>
+  __device__ held_slice(const block_slices_operand<T>& a, std::int64_t index, bool exists) {
+    const int4 some = exists ? __ldg(reinterpret_cast<const int4*>(a.slices + index)) : make_int4(0, 0, 0, 0);
+    first_step = some.x, num_steps = some.y, first_block = some.z, rows = static_cast<unsigned>(some.w);
+    first_diagonal = exists && a.first_diagonal != nullptr ? __ldg(a.first_diagonal + index) : 0;
+  }
+  __device__ held_slice of_lane(int lane) const {
+    held_slice other = *this;
+    other.first_step = __shfl_sync(0xffffffffu, first_step, lane);
+    other.num_steps = __shfl_sync(0xffffffffu, num_steps, lane);
+    other.first_block = __shfl_sync(0xffffffffu, first_block, lane);
+    other.rows = __shfl_sync(0xffffffffu, rows, lane);
+    other.first_diagonal = __shfl_sync(0xffffffffu, first_diagonal, lane);
+    return other;
+  }
+  __device__ int num_diagonals() const { return static_cast<int>(rows >> 16); }
+  __device__ bool is(forms::slice_rows kind) const { return (rows & 0xffu) == static_cast<unsigned>(kind); }
+};
+static_assert(sizeof(forms::block_slice) == sizeof(int4));
+
+/// A lane's part of `Count` steps: what is past the end of the slice is 0. Diagonals: whether there may be any.
+template <class T, int Rows, int Count, bool Diagonals>
+struct fetched_steps {
+  using stored = typename value_of_slice<T>::stored;
+  std::uint32_t words[Count];  // of gathers
+  uint2 diagonals[Count];      // forms::slice_diagonal
+  stored values[Count][Rows];
+
+  /// The steps from number `from` of the slice on.
+  __device__ void fetch(const block_slices_operand<T>& a, const held_slice& slice, int from, int lane) {
+    constexpr int width = forms::block_slice_lanes;
+    const int num_diagonals = Diagonals ? slice.num_diagonals() : 0;
+    const std::int64_t first = std::int64_t{slice.first_step} + from;
+    const std::int64_t first_word = Diagonals ? first - slice.first_diagonal - num_diagonals : first;
+    const std::uint32_t* const at_word = a.words + first_word * width + lane;
+    const auto* const at_value = reinterpret_cast<const stored*>(a.values) + first * (Rows * width) + lane;
+    const auto* const at_diagonal = reinterpret_cast<const uint2*>(a.diagonals) + (slice.first_diagonal + from);
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      const bool exists = from + k < slice.num_steps, on_diagonal = Diagonals && from + k < num_diagonals;
+      if constexpr (Diagonals) diagonals[k] = load_streamed_if(on_diagonal, at_diagonal + k);
+      words[k] = load_streamed_if(exists && !on_diagonal, at_word + k * width);
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        values[k][r] = load_streamed_if(exists, at_value + (k * Rows + r) * width);
+      }
+    }
+  }
+  /// Always true, but known only once the words have arrived (piece_cursor::has_entries_at_hand).
+  __device__ bool has_arrived() const {
+    bool sound = true;  // a word without a row is 0, a diagonal without lanes has no column
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      sound &= forms::rows_of_word(words[k]) != 0 || words[k] == 0;
+      if constexpr (Diagonals) sound &= diagonals[k].y != 0 || diagonals[k].x == 0;
+    }
+    return sound;
+  }
+  /// The word of step k, whatever it is.
+  __device__ std::uint32_t word(int k, int lane) const {
+    if constexpr (Diagonals) {
+      constexpr unsigned all_rows = (1u << Rows) - 1;
+      const std::uint32_t column = diagonals[k].x + static_cast<std::uint32_t>(lane * Rows);
+      return words[k] | ((diagonals[k].y >> lane & 1u) != 0 ? forms::slice_word(column, all_rows) : 0);
+    } else {
+      return words[k];
+    }
+  }
+  __device__ void forget() {
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      words[k] = 0;
+      if constexpr (Diagonals) diagonals[k] = make_uint2(0, 0);
+    }
+  }
+};
+
+/// The sums of a row block's lanes, which are `blocks` apart, in each of them.
+template <int Blocks, class S, int Rows>
+__device__ void add_lanes(S (&sums)[Rows]) {
+#pragma unroll
+  for (int distance = forms::block_slice_lanes / 2; distance >= Blocks; distance /= 2) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) sums[r] += __shfl_xor_sync(0xffffffffu, sums[r], distance);
+  }
+}
+
+/// The row block whose sums this lane writes; -1: none. Asked for when a slice begins, since a list takes a load.
+template <int Blocks, class T>
+__device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice& slice, int lane) {
+  const bool alone = slice.is(forms::slice_rows::one), writes = lane < (alone ? 1 : Blocks);
+  const std::int64_t place = std::int64_t{slice.first_block} + lane;
+  int block = writes && place < a.num_blocks ? static_cast<int>(place) : -1;
+  if (writes && slice.is(forms::slice_rows::listed)) block = __ldg(a.listed + place);
+  return block;
+}
+
+/// The rows of row block `block` from the sums of the lane that writes them.
+template <class T, int Rows>
+__device__ void write_block(const block_slices_args<T>& args, std::int64_t block, T* c, const scalars<scalar_of<T>>& by,
+                            const scalar_of<T> (&sums)[Rows]) {
+  const std::int64_t first_row = args.a.block_row != nullptr ? args.a.block_row[block] : block * Rows;
+  const std::int64_t end_row = args.a.block_row != nullptr ? args.a.block_row[block + 1] : args.a.rows;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (first_row + r >= end_row) break;
+    const std::int64_t row = args.a.row_of != nullptr ? args.a.row_of[first_row + r] : first_row + r;
+    store(c + row * args.c_row_stride, by, sums[r]);
+  }
+}
+
+template <class T, int Rows, int Lanes, int Unroll, int Warps, int MinBlocks>
+__global__ void __launch_bounds__(Warps * 32, MinBlocks)
+    sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
+  using S = scalar_of<T>;
+  constexpr int blocks = forms::block_slice_lanes / Lanes;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
+    const stream_block at(grid, index, args.n);
+    const bool spread = grid.stride != Warps;
+    const std::int64_t first = at.chunk * Warps * (spread ? 1 : grid.depth) + warp;
+    const std::int64_t own = first + lane * grid.stride;
+    const bool exists = lane < grid.depth && own < args.a.num_slices;
+    held_slice held(args.a, own, exists);
+    const int rounds = __popc(__ballot_sync(0xffffffffu, exists));
+    held_slice slice = held.of_lane(0);
+    fetched_steps<T, Rows, Unroll, Lanes == 1> ahead;
+    ahead.fetch(args.a, slice, 0, lane);
+    int block = block_of_lane<blocks>(args.a, slice, lane);
+    if (!ahead.has_arrived()) return;  // never taken: it keeps the loads of A before the wait
+    wait_for_previous();
+    let_next_begin();
+    const scalars<S> by = read_scalars(args);
+    const T* const b = of_member_here(args.b, args.batch.b) + at.first_col * args.b_col_stride;
+    T* const c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride;
+    if (by.alpha == S{0}) {  // then neither A nor B is read
+      held.num_steps = slice.num_steps = 0;
+      held.rows &= 0xffffu;  // no diagonals
+      ahead.forget();
+    }
+    S sums[Rows] = {};
+    for (int round = 0, from = 0; round < rounds;) {
+      const auto now = ahead;
+      std::uint32_t word[Unroll];
+      S of_b[Unroll];
+#pragma unroll
+      for (int k = 0; k < Unroll; ++k) {
+        word[k] = now.word(k, lane);
+        const auto* const at_b = reinterpret_cast<const typename value_of_slice<T>::stored*>(
+            reinterpret_cast<const char*>(b) + forms::column_of_word(word[k]) * grid.ldb_bytes);
+        of_b[k] = value_of_slice<T>::widen(load_global_if(word[k] != 0, at_b));
+      }
+      const bool ends = from + Unroll >= slice.num_steps;
+      const held_slice next = ends ? held.of_lane(round + 1) : slice;
+      const int next_block = ends ? block_of_lane<blocks>(args.a, next, lane) : block;
+      from = ends ? 0 : from + Unroll;
+      ahead.fetch(args.a, next, from, lane);
+#pragma unroll
+      for (int k = 0; k < Unroll; ++k) {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          // Where there is one row, an absent entry is 0 times 0.
+          const bool has_row = Rows == 1 || (forms::rows_of_word(word[k]) >> r & 1u) != 0;
+          if (has_row) sums[r] += value_of_slice<T>::widen(now.values[k][r]) * of_b[k];
+        }
+      }
+      if (!ends) continue;
+      if (slice.is(forms::slice_rows::one)) {
+        add_lanes<1>(sums);
+      } else {
+        add_lanes<blocks>(sums);
+      }
+      if (block >= 0) write_block(args, block, c, by, sums);
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) sums[r] = S{0};
+      slice = next;
+      block = next_block;
+      ++round;
+    }
+  }
+}
+
+template <>
+struct implementation<tables::sliced> {
+  template <int Index>
+  static int launch(const void* args, const launch_env& env) {
+    constexpr tables::sliced_config config = tables::sliced::configs[Index];
+    using T = value_of<config.type>;
+    const auto& product = *static_cast<const block_slices_args<T>*>(args);
+    if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
+    const stream_grid cut = cut_stream(product.a.num_slices, product.n, 1, 1, product.batch.count,
+                                       {config.warps, config.depth, config.resident_blocks()}, env.num_multiprocessors);
+    // The slices of long row blocks come first: a warp that took several of them would be the last to end.
+    const bool spread = product.a.num_alone > 0 && cut.depth > 1;
+    const sliced_grid grid{cut, spread ? cut.num_chunks * config.warps : config.warps,
+                           static_cast<std::uint64_t>(product.ldb) * sizeof(T)};
+    return start(begins::while_previous_ends,
+                 &sliced_kernel<T, config.rows, config.lanes, config.unroll, config.warps, config.resident_blocks()>,
+                 grid_of(grid.num_blocks, product.batch), dim3(config.block_threads()), 0, env.stream, product, grid);
+  }
+};
+
+}  // namespace bcsc::kernels::cuda

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/buffer.hpp"
+#include "kernels/forms/block_slices/layout.hpp"
+
+/// The device's steps from compact BCSC to block slices, named without any CUDA header. Values are moved by their size
+/// alone.
+namespace bcsc::forms::steps {
+
+/// A compact BCSC matrix of low, uniform row blocks, and how it is sliced; device pointers.
+struct block_slices_job {
+  std::int64_t num_blocks = 0, nnzc = 0;
+  int height = 1;
+  int lanes = 1;
+  std::int64_t longest_shared = 0;
+  const std::int32_t* brow_ptr = nullptr;
+  const std::int32_t* col_ind = nullptr;  ///< or
+  const std::uint16_t* col_ind16 = nullptr;
+  const void* col_count = nullptr;
+  const void* row_in_block = nullptr;
+  int index_bytes = 1;  ///< 0, 1 or 2, of the two arrays of small indices
+  const void* values = nullptr;
+  int value_bytes = 4;  ///< 2, 4 or 8
+};
+
+/// The slices and the sizes, before the arrays that need them.
+struct planned_block_slices {
+  std::int64_t num_alone = 0, num_together = 0;  ///< slices of one row block, and of neighbours behind them
+  std::int64_t num_steps = 0, num_diagonals = 0;
+  core::device_buffer<block_slice> slices;           ///< finished
+  core::device_buffer<std::int32_t> listed;          ///< finished
+  core::device_buffer<std::int64_t> first_step;      ///< [num_slices + 1]
+  core::device_buffer<std::int32_t> first_diagonal;  ///< the same, finished
+};
+
+/// Where the rest goes; device pointers.
+struct block_slices_arrays {
+  slice_diagonal* diagonals = nullptr;  ///< [num_diagonals]
+  std::uint32_t* words = nullptr;       ///< [num_steps - num_diagonals][32]
+  void* values = nullptr;               ///< [num_steps][height][32]
+};
+
+/// Waits for the sizes.
+planned_block_slices plan_block_slices(int device, const block_slices_job& job);
+
+/// Fills it all, and waits for that.
+void fill_block_slices(int device, const block_slices_job& job, const planned_block_slices& planned,
+                       const block_slices_arrays& to);
+
+}  // namespace bcsc::forms::steps

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/forms/row_slices/layout.hpp"
+
+/// How row blocks that stand side by side lie in memory: what kernels/forms/block_slices/block_slices.hpp writes and
+/// the GPU's kernel for one column reads.
+namespace bcsc::forms {
+
+/// Lanes of a slice: a warp.
+inline constexpr int block_slice_lanes = 32;
+
+/// A lane's step names its column and which rows of the row block have an entry there, in one word: the column below,
+/// a bit for each row above. A word without a row is 0: the lane has no entry in that step.
+inline constexpr int slice_column_bits = 28;
+inline constexpr int max_slice_height = 32 - slice_column_bits;
+inline constexpr std::int64_t max_slice_columns = std::int64_t{1} << slice_column_bits;
+
+constexpr std::uint32_t slice_word(std::int64_t column, unsigned rows) {
+  return static_cast<std::uint32_t>(column) | rows << slice_column_bits;
+}
+constexpr std::uint32_t column_of_word(std::uint32_t word) { return word & ((1u << slice_column_bits) - 1); }
+constexpr std::uint32_t rows_of_word(std::uint32_t word) { return word >> slice_column_bits; }
+
+/// Steps that the lanes of a warp take together. First come the diagonals, if there are any, then the gathers, whose
+/// lanes have a word each; both have a value for each lane and row of its row block. Without diagonals a slice is as
+/// long as its longest lane, and column k of a row block belongs to lane `part * blocks + its place`, with part = k %
+/// lanes of a row block.
+struct alignas(16) block_slice {
+  std::int32_t first_step;   ///< times height * 32 in values
+  std::int32_t num_steps;    ///< of all lanes, diagonals and gathers
+  std::int32_t first_block;  ///< of one and neighbours; listed: where its row blocks begin in the list
+  slice_rows rows;           ///< one: the row block has all lanes
+  std::uint8_t reserved;
+  std::uint16_t num_diagonals;  ///< neighbours with a lane each
+  friend bool operator==(const block_slice&, const block_slice&) = default;
+};
+
+/// A step on which lane i has column `column` + i * height, and all rows, if bit i of `lanes` is set, else no entry.
+struct alignas(8) slice_diagonal {
+  std::int32_t column;  ///< negative where the first lanes have none
+  std::uint32_t lanes;
+  friend bool operator==(const slice_diagonal&, const slice_diagonal&) = default;
+};
+
+/// So many lanes are a diagonal: 20 of 32, as five eighths on a CPU where A is streamed (docs/history, 65).
+inline constexpr int least_lanes_of_diagonal = 20;
+
+/// Whether a slice takes fewer bytes with its diagonals; `value_bytes` of a lane at a step.
+constexpr bool diagonals_pay(std::int64_t diagonals, std::int64_t gathers, std::int64_t longest,
+                             std::int64_t value_bytes) {
+  constexpr std::int64_t of_diagonal = sizeof(slice_diagonal), of_words = block_slice_lanes * sizeof(std::uint32_t);
+  const std::int64_t of_values = block_slice_lanes * value_bytes;
+  return diagonals > 0 && diagonals <= 0xffff &&
+         diagonals * (of_values + of_diagonal) + gathers * (of_values + of_words) < longest * (of_values + of_words);
+}
+
+/// Row blocks of more columns than this have a slice each: they would be the longest of their slice by far.
+constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_blocks) {
+  constexpr std::int64_t least = 64;
+  const std::int64_t longest = 4 * (num_blocks > 0 ? nnzc / num_blocks : 0);
+  return longest > least ? longest : least;
+}
+
+/// Whether `count` neighbours with so many columns, `longest` of them in one, are a slice as they stand: where what is
+/// filled up costs no more than a sixteenth, and what a list of the row blocks would.
+constexpr bool stay_together(std::int64_t longest, std::int64_t count, std::int64_t columns) {
+  return 16 * (longest * count - columns) <= columns + 8 * count;
+}
+
+/// The others are sorted by length within so many row blocks: near each other, since such read nearby rows of B.
+inline constexpr std::int64_t slice_sort_window = 2048;
+
+}  // namespace bcsc::forms

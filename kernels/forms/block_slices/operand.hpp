@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/forms/block_slices/layout.hpp"
+#include "kernels/forms/product_args.hpp"
+
+namespace bcsc::kernels {
+
+/// A as the GPU's kernel for one column reads it. Every row block is in exactly one slice. Arrays are aligned to 16
+/// bytes.
+template <class T>
+struct block_slices_operand {
+  std::int64_t rows, cols;  ///< cols up to forms::max_slice_columns
+  std::int64_t num_blocks;
+  int height;  ///< rows of a row block, or of the highest
+  int lanes;   ///< of a row block that shares a slice: 1, 2, 4 or 8
+  std::int64_t num_slices;
+  std::int64_t num_alone;            ///< slices of one row block, which come first
+  const forms::block_slice* slices;  ///< [num_slices]
+  /// [num_slices + 1] where the diagonals of each begin; null: there are none
+  const std::int32_t* first_diagonal;
+  const forms::slice_diagonal* diagonals;
+  const std::uint32_t* words;     ///< [gathers][32]: a slice's begin at first_step - first_diagonal
+  const T* values;                ///< [steps][height][32]; 0 where the word has no such row
+  const std::int32_t* listed;     ///< row blocks of the listed slices, 32 / lanes for each; -1: none
+  const std::int32_t* block_row;  ///< [num_blocks + 1] the first row of each; null: multiples of height
+  const std::int32_t* row_of;     ///< the row of C that row m of A is; null: m
+};
+
+template <class T>
+using block_slices_args = product_args<T, block_slices_operand<T>>;
+
+/// Slices as an operand, on the host (for the emulated GPU) or the device.
+template <class T, class Slices>
+block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of) {
+  return {.rows = a.rows,
+          .cols = a.cols,
+          .num_blocks = a.num_blocks,
+          .height = a.height,
+          .lanes = a.lanes,
+          .num_slices = static_cast<std::int64_t>(a.slices.size()),
+          .num_alone = a.num_alone,
+          .slices = a.slices.data(),
+          .first_diagonal = a.diagonals.size() > 0 ? a.first_diagonal.data() : nullptr,
+          .diagonals = a.diagonals.data(),
+          .words = a.words.data(),
+          .values = a.values.data(),
+          .listed = a.listed.data(),
+          .block_row = a.block_row.size() > 0 ? a.block_row.data() : nullptr,
+          .row_of = row_of};
+}
+
+}  // namespace bcsc::kernels

@@ -1,0 +1,186 @@
+// Every config of the kernel for one column on the emulated GPU: exact on small integers for what it meets (empty, long
+// and ragged row blocks, layouts, alignments, scalars, more columns), with threads in several orders and grids too
+// small for all slices; the same bits in every order; what is not finite in B only where A has its column.
+#include "kernels/cuda/sliced.cuh"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "bcsc/convert.hpp"
+#include "kernels/forms/block_slices/block_slices.hpp"
+#include "test/emulation/emulated_launchers.hpp"
+#include "test/emulation/emulated_nonfinite.hpp"
+#include "test/emulation/emulated_product.hpp"
+#include "test/emulation/row_pieces.hpp"
+#include "test/support/stripes.hpp"
+#include "test/support/uneven_rows.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using table = kernels::tables::sliced;
+constexpr auto launchers = emulated_launchers<table>();
+
+struct setting : dense_setting {
+  bool own_heights = false, permuted = false;
+  int multiprocessors = 1;  ///< few: warps that take several slices
+};
+
+setting setting_of(std::size_t k, std::int64_t n) {
+  constexpr int multiprocessors[] = {0, 1, 132};
+  test_random random(2000 + k);
+  setting s{draw_dense(random, n, true)};
+  s.own_heights = random.below(4) == 0;
+  s.permuted = random.below(3) == 0;
+  s.multiprocessors = one_of(random, multiprocessors);
+  if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
+  return s;
+}
+
+std::string words(const setting& s) {
+  return words(static_cast<const dense_setting&>(s)) + (s.own_heights ? ", own heights" : "") +
+         (s.permuted ? ", permuted" : "") + ", multiprocessors " + std::to_string(s.multiprocessors);
+}
+
+template <class T>
+std::vector<dense_table<T>> run_batch(std::size_t index, const sparse_case& a, const setting& s,
+                                      const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0) {
+  SCOPED_TRACE(a.name + ", " + words(s));
+  const auto& config = table::configs[index];
+  emulated_product<T> there(s, b, c0);
+  const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
+  const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, config.rows) : std::vector<std::int64_t>{};
+  const auto blocks =
+      to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a), {.m_block = config.rows, .boundaries = boundaries});
+  const auto slices = forms::to_block_slices(blocks.view(), config.lanes);
+  there.may_read(slices.slices), there.may_read(slices.first_diagonal), there.may_read(slices.diagonals);
+  there.may_read(slices.words), there.may_read(slices.values);
+  there.may_read(slices.listed), there.may_read(slices.block_row), there.may_read(row_of);
+  return there.run_batch(launchers[index], kernels::operand_of<T>(slices, s.permuted ? row_of.data() : nullptr), 0,
+                         s.multiprocessors);
+}
+
+template <class T>
+dense_table<T> run(std::size_t index, const sparse_case& a, const setting& s, const dense_table<T>& b,
+                   const dense_table<T>& c0) {
+  return run_batch<T>(index, a, s, {b}, {c0}).front();
+}
+
+class every_config : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  template <class Body>
+  void with_type(const Body& body) const {
+    with_value_type(table::configs[GetParam()].type, body);
+  }
+  void run_and_check(const sparse_case& a, const setting& s, std::size_t seed) const {
+    with_type([&]<class T>() {
+      const integer_product<T> task(a, s, seed);
+      expect_exact<T>(task.wanted, run<T>(GetParam(), a, s, task.b, task.c0), a.name + ", " + words(s));
+    });
+  }
+};
+
+TEST_P(every_config, is_exact_for_every_matrix) {
+  std::vector<sparse_case> all = battery(values::small_integers);
+  // Long row blocks beside short ones, in slices of their own and in others.
+  all.push_back(rows_of_lengths("uneven", 700, 300, [](std::int64_t i) { return i % 97 == 5 ? 290 : i * i % 23; }));
+  all.push_back(rows_of_lengths("one_long", 90, 2000, [](std::int64_t i) { return i == 44 ? 1999 : i % 3; }));
+  all.push_back(rows_of_lengths("one_length", 401, 40, [](std::int64_t) { return 7; }));
+  std::ranges::move(stripes(), std::back_inserter(all));
+  std::size_t k = GetParam() * 7919;
+  for (const sparse_case& a : all) {
+    if (a.rows == 0) continue;  // nothing is launched then
+    for (int turn = 0; turn < 4; ++turn, ++k) {
+      run_and_check(a, setting_of(k, turn < 3 ? 1 : 3), k);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(every_config, multiplies_a_batch_in_one_launch) {
+  const sparse_case a = every_length(values::small_integers);
+  std::size_t k = GetParam() * 15485863;
+  for (const std::int64_t n : {1, 2}) {
+    for (int turn = 0; turn < 3; ++turn, ++k) {
+      setting s = setting_of(k, n);
+      test_random random(k + 1);
+      draw_batch(random, s);
+      SCOPED_TRACE(words(s));
+      with_type([&]<class T>() {
+        check_batch<T>(a, s, 3, k,
+                       [&](const auto& b, const auto& c0) { return run_batch<T>(GetParam(), a, s, b, c0); });
+      });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(every_config, gives_the_same_bits_in_every_order) {
+  sparse_case a = every_length(values::real);
+  setting s{};
+  s.alpha = 1.5;
+  s.beta = -0.25;
+  with_type([&]<class T>() {
+    const auto b = random_table<T>(a.cols, 1, values::real, 1);
+    const auto c0 = random_table<T>(a.rows, 1, values::real, 2);
+    const auto first = run<T>(GetParam(), a, s, b, c0);
+    expect_within_bound<T>(multiply<T>(a, false, s.alpha, b, s.beta, c0), first, words(s));
+    for (const auto order : {emulation::run_order::backward, emulation::run_order::random}) {
+      s.gpu = {order, 5, 2};
+      EXPECT_EQ(run<T>(GetParam(), a, s, b, c0).at, first.at) << words(s);
+    }
+  });
+}
+
+TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
+  sparse_case a = make_case("stored zeros", 75, 130, scatter(75, 130, 900, 21), values::real, 3);
+  for (std::size_t e = 0; e < a.entries.size(); e += 7) a.entries[e].value = 0;
+  with_type([&]<class T>() {
+    check_stored_entries_alone<T>(
+        a, {}, GetParam() * 611953,
+        [](std::size_t k) { return setting_of(k, 1 + static_cast<std::int64_t>(k % 4 / 3)); },
+        [&](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+          return run<T>(GetParam(), of, s, b, c0);
+        });
+    for (const sparse_case& striped : stripes()) {
+      check_stored_entries_alone<T>(
+          striped, {}, GetParam() * 611953 + 11, [](std::size_t k) { return setting_of(k, 1); },
+          [&](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+            return run<T>(GetParam(), of, s, b, c0);
+          });
+    }
+  });
+}
+
+TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
+  with_type([&]<class T>() {
+    check_odd_values_in_their_rows<T>({}, setting{},
+                                      [&](const sparse_case& of, const auto& b, const auto& c0, const auto& s) {
+                                        return run<T>(GetParam(), of, s, b, c0);
+                                      });
+  });
+}
+
+TEST(sliced_configs, refuse_row_blocks_of_another_height_or_other_lanes) {
+  kernels::block_slices_args<float> args{};
+  const auto& config = table::configs[0];
+  args.a.height = config.rows + 1;
+  args.a.lanes = config.lanes;
+  args.ldb = 1;
+  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  args.a.height = config.rows;
+  args.a.lanes = 2 * config.lanes;
+  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+}
+
+INSTANTIATE_TEST_SUITE_P(sliced, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
+                         [](const auto& info) {
+                           const auto& config = table::configs[info.param];
+                           std::string name = config.label() + "_" + std::string(to_string(config.type));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace bcsc::test
