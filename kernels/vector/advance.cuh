@@ -216,22 +216,21 @@ struct own_rows {
   __device__ T weight(unsigned n) const { return weight_of(inverse_diagonal, n * step); }
 };
 
-/// Runs write(n, read(n)) for a thread's rows n from first on, several of them read before the first is written.
-template <bool Backwards, class Read, class Write>
+/// Runs write(n, read(n)) for a thread's rows n from first on, `AtOnce` of them read before the first is written.
+template <unsigned AtOnce, bool Backwards, class Read, class Write>
 __device__ void stream_rows(unsigned first, unsigned count, const Read& read, const Write& write) {
-  constexpr unsigned at_once = 4;
   if (first >= count) return;
-  const unsigned behind = first + (count - 1 - first) / at_once * at_once;
+  const unsigned behind = first + (count - 1 - first) / AtOnce * AtOnce;
 #pragma unroll 1
-  for (unsigned done = 0; first + done <= behind; done += at_once) {
+  for (unsigned done = 0; first + done <= behind; done += AtOnce) {
     const unsigned n = Backwards ? behind - done : first + done;
-    decltype(read(n)) row[at_once];
+    decltype(read(n)) row[AtOnce];
 #pragma unroll
-    for (unsigned u = 0; u < at_once; ++u) {
+    for (unsigned u = 0; u < AtOnce; ++u) {
       if (n + u < count) row[u] = read(n + u);
     }
 #pragma unroll
-    for (unsigned u = 0; u < at_once; ++u) {
+    for (unsigned u = 0; u < AtOnce; ++u) {
       if (n + u < count) write(n + u, row[u]);
     }
   }
@@ -274,8 +273,6 @@ __global__ void __launch_bounds__(advance_threads)
   for_kept([&](unsigned n, unsigned at) {
     p_kept[n] = rows.p[at];
     q_kept[n] = rows.q[at];
-    r_kept[n] = rows.r[at];
-    weight[n] = rows.weight(n);
   });
   const auto round = static_cast<std::uint32_t>(*posts.round + 1);
   if (owns) shared.columns[own].read(scalars, own);
@@ -290,13 +287,17 @@ __global__ void __launch_bounds__(advance_threads)
     struct row {
       T p, q;
     };
-    stream_rows<false>(
+    stream_rows<8, false>(
         Kept, rows.count,
         [&](unsigned n) {
           return row{rows.p[n * rows.stride], rows.q[n * rows.stride]};
         },
         [&](unsigned, const row& old) { add_step(old.p, old.q); });
   }
+  for_kept([&](unsigned n, unsigned at) {  // arrives while the sums do
+    r_kept[n] = rows.r[at];
+    weight[n] = rows.weight(n);
+  });
   sums = add_all<looked_at>(shared, groups, posts.of_step, round, sums);
   if (owns) {
     own_column column = shared.columns[own];
@@ -316,21 +317,19 @@ __global__ void __launch_bounds__(advance_threads)
       sums.add({square, square * static_cast<double>(by)});
       return left;
     };
-    for_kept([&](unsigned n, unsigned at) {
-      r_kept[n] = shorten(at, r_kept[n], q_kept[n], weight[n]);
-      x_kept[n] = rows.x[at];
-    });
+    for_kept([&](unsigned n, unsigned at) { r_kept[n] = shorten(at, r_kept[n], q_kept[n], weight[n]); });
     if constexpr (Streams) {
       struct row {
         T r, q, weight;
       };
-      stream_rows<true>(
+      stream_rows<4, true>(
           Kept, rows.count,
           [&](unsigned n) {
             return row{rows.r[n * rows.stride], rows.q[n * rows.stride], rows.weight(n)};
           },
           [&](unsigned n, const row& old) { shorten(n * rows.stride, old.r, old.q, old.weight); });
     }
+    for_kept([&](unsigned n, unsigned at) { x_kept[n] = rows.x[at]; });
   }
   sums = add_all<looked_at>(shared, groups, posts.of_residual, round, sums);
   if (owns) {
@@ -355,7 +354,7 @@ __global__ void __launch_bounds__(advance_threads)
       struct row {
         T x, p, r, weight;
       };
-      stream_rows<false>(
+      stream_rows<6, false>(
           Kept, rows.count,
           [&](unsigned n) {
             const unsigned at = n * rows.stride;

@@ -457,8 +457,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   }
   const std::tuple<std::remove_cv_t<Params>...> copy(args...);
   const emulation::settings& now = emulation::current_settings();
-  emulation::launch_shape shape{
-      {min(grid.x, now.largest_grid), grid.y, grid.z}, {block.x, block.y, block.z}, config->dynamicSmemBytes};
+  emulation::launch_shape shape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, config->dynamicSmemBytes};
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config->attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative) {
@@ -467,6 +466,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
       shape.begins_early = attribute.val.programmaticStreamSerializationAllowed != 0;
     }
   }
+  if (!shape.together) shape.grid.x = min(grid.x, now.largest_grid);  // together, as many as can be
   if (shape.together && !now.can_launch_together) return cudaErrorInvalidValue;
   if (shape.together && std::uint64_t{shape.grid.x} * grid.y * grid.z > now.largest_together) {
     return cudaErrorCooperativeLaunchTooLarge;

@@ -55,10 +55,10 @@ struct memory_range {
 struct settings {
   run_order order = run_order::forward;  ///< of the threads of a block, and of the blocks
   std::uint64_t seed = 1;                ///< of the random order
-  unsigned largest_grid = 2147483647;    ///< cuts the x dimension of grids, so that kernels stride
-  bool can_launch_together = true;       ///< cudaDevAttrCooperativeLaunch
-  unsigned largest_together = 16;        ///< blocks of a cooperative launch
-  bool watch_memory = true;              ///< finds races, where accesses are made known: see note_access()
+  unsigned largest_grid = 2147483647;  ///< cuts the x dimension of grids, so that kernels stride; cooperative ones not
+  bool can_launch_together = true;     ///< cudaDevAttrCooperativeLaunch
+  unsigned largest_together = 16;      ///< blocks of a cooperative launch
+  bool watch_memory = true;            ///< finds races, where accesses are made known: see note_access()
   /// The global memory that exists; a kernel that touches any other is in error. Empty: unknown, all may be touched.
   std::vector<memory_range> global_memory = {};
 };
