@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/dynamic_shared.cuh"
+#include "core/launch.cuh"
 #include "core/posted.cuh"
 #include "kernels/vector/column_steps.hpp"
 #include "kernels/vector/passes.cuh"
@@ -14,9 +15,8 @@
 // most of the time of small systems.
 //
 // - Thread blocks of 512 threads, at most one a multiprocessor, all resident (core::start_together). Each has a chunk
-// of
-//   rows; a thread keeps its column and walks down the rows of its chunk, so that no element of x, r, p or q is touched
-//   by two threads, and nothing but sums passes between blocks.
+//   of rows; a thread keeps its column and walks down the rows of its chunk, so that no element of x, r, p or q is
+//   touched by two threads, and nothing but sums passes between blocks.
 // - p.q and p.p; x += alpha p and r -= alpha q; p = z + beta p: two rounds of sums between them. Each block posts its
 //   sums of a column and adds up those of all blocks in one order, so all of them find the same bits and each takes the
 //   columns' steps for itself; the first block writes the scalars down.
@@ -25,9 +25,8 @@
 //   barrier would be an atomic and a fence longer, and the sums would be read behind it. The number of the last round
 //   is in memory, since a graph's launches all have the same arguments.
 // - The first rows of a thread stay in registers from phase to phase (4 reads, 3 writes an element); the others are
-// read
-//   again (7 reads, 3 writes), each phase beginning where the one before has ended, whose lines are still in L2. x
-//   waits for the last phase, which has p as well.
+//   read again (7 reads, 3 writes), each phase beginning where the one before has ended, whose lines are still in L2.
+//   x waits for the last phase, which has p as well.
 namespace bcsc::kernels::vector {
 
 constexpr int advance_warps = advance_threads / 32;
@@ -371,6 +370,22 @@ __global__ void __launch_bounds__(advance_threads)
     log_step(scalars, own);
   }
   if (t == 0) *posts.round = round;
+}
+
+/// Starts it: an iteration in one kernel.
+template <class T>
+int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
+                     double* partials, column_scalars scalars) {
+  const std::int64_t blocks = num_advance_blocks(s, env.num_multiprocessors), step = advance_threads / s.k;
+  double* const posted = partials + num_partials(s);
+  auto* const sums = reinterpret_cast<posted_sums*>(posted + 2);
+  const advance_posts posts{reinterpret_cast<std::uint64_t*>(posted), sums, sums + blocks * s.k};
+  // Few registers where that is enough, so that the next product's blocks find room beside these.
+  const auto kernel =
+      advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 6, true>;
+  return core::start_together(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(blocks)),
+                              dim3(advance_threads), sizeof(advance_shared), env.stream, s, q, inverse_diagonal, x, r,
+                              p, posts, scalars);
 }
 
 }  // namespace bcsc::kernels::vector

@@ -424,22 +424,6 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
                                     partials);
 }
 
-/// In one kernel.
-template <class T>
-int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
-                     double* partials, column_scalars scalars) {
-  const std::int64_t blocks = num_advance_blocks(s, env.num_multiprocessors), step = advance_threads / s.k;
-  double* const posted = partials + num_partials(s);
-  auto* const sums = reinterpret_cast<posted_sums*>(posted + 2);
-  const advance_posts posts{reinterpret_cast<std::uint64_t*>(posted), sums, sums + blocks * s.k};
-  // Few registers where that is enough, so that the next product's blocks find room beside these.
-  const auto kernel =
-      advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 6, true>;
-  return core::start_together(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(blocks)),
-                              dim3(advance_threads), sizeof(advance_shared), env.stream, s, q, inverse_diagonal, x, r,
-                              p, posts, scalars);
-}
-
 template <class T>
 int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
             column_scalars scalars) {

@@ -130,16 +130,6 @@ auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
               slices ? misfit_of_slices(p, one) : misfit(p, kernel, m_block), -kernel.threads);
 }
 
-/// `p` with its nearest measured products.
-problem with_experience(problem p) {
-  const std::span<const measured_case> known =
-      p.where == backend::cpu ? measured_on_this_cpu().cases : std::span<const measured_case>(measured_cases);
-  p.near = neighbours(known, p.type, shape_of(p));
-  if (p.where == backend::cpu) return p;
-  if (p.b_is_col_major) p.near_in_place = neighbours(measured_cases_in_place, p.type, shape_of(p));
-  return p;
-}
-
 /// Whether `k` can compute `p` at all.
 bool runs(const registered_kernel& k, const problem& p, const plan_options& options) {
   const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
@@ -283,6 +273,15 @@ problem with_statistics(problem p, std::span<const block_statistics> statistics)
     if (s.m_block == 1) p.longest_row = s.max_block_nnz;
     if (p.where == backend::cpu) p.read_by_height.push_back({s.m_block, s.nnzc});
   }
+  return p;
+}
+
+problem with_experience(problem p) {
+  const std::span<const measured_case> known =
+      p.where == backend::cpu ? measured_on_this_cpu().cases : std::span<const measured_case>(measured_cases);
+  p.near = neighbours(known, p.type, shape_of(p));
+  if (p.where == backend::cpu) return p;
+  if (p.b_is_col_major) p.near_in_place = neighbours(measured_cases_in_place, p.type, shape_of(p));
   return p;
 }
 

@@ -117,8 +117,12 @@ inline constexpr std::int64_t min_turned_cols = 128;
 /// `p` with what the statistics say of it.
 problem with_statistics(problem p, std::span<const block_statistics> statistics);
 
-/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height; 0 without costs. `p` comes from
-/// with_statistics(), without which it knows nothing of what rows of A share.
+/// `p`, which comes from with_statistics(), with the measured products nearest to it.
+problem with_experience(problem p);
+
+/// Seconds that `kernel` is predicted to take on a matrix with `s` at its block height; 0 without costs. Without
+/// with_statistics() `p` knows nothing of what rows of A share, and without with_experience() the costs stand
+/// uncorrected.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);
 
 }  // namespace bcsc::plan

@@ -780,14 +780,16 @@ TEST(device_matrix_owner, leaks_nothing) {
     EXPECT_EQ(answer_of([&] { to_csc_on_device(ctx, wide_device); }).first, errc::out_of_memory);
   };
   all();  // the runtime itself keeps what its first kernels need
-  // The driver hands out large pieces, and one array of entries, leaked each time, is more. Other processes may take
-  // memory of the same GPU meanwhile, but a leak shows every time.
+  // The driver hands out large pieces, and one array of entries, leaked each time, is more. Other processes take memory
+  // of the same GPU meanwhile, the other tests among them, but a leak shows every time.
   const auto leaks = [&] {
     const std::size_t before = free_bytes();
     for (int round = 0; round < 100; ++round) all();
     return free_bytes() + (std::size_t{32} << 20) < before;
   };
-  EXPECT_FALSE(leaks() && leaks() && leaks());
+  int times = 0;
+  while (times < 10 && leaks()) ++times;
+  EXPECT_LT(times, 10);
 }
 #endif
 
