@@ -555,7 +555,7 @@ MUTANTS = [
     Mutant("advance-arrived-turns", ADVANCE, "shared.turns[own] = column.state == column_state::active;",
            "shared.turns[own] = true;", EMULATED_VECTOR),
     Mutant("advance-left-over", ADVANCE, "t / k < step ? min(", "true ? min(", EMULATED_VECTOR),
-    Mutant("advance-apart", VECTOR_CUDA, "return core::start_together(", "return core::start(", EMULATED_VECTOR),
+    Mutant("advance-apart", ADVANCE, "return core::start_together(", "return core::start(", EMULATED_VECTOR),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
            "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CHECKS),
