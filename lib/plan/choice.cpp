@@ -24,6 +24,11 @@ namespace {
 bool is_dense(const registered_kernel& kernel) { return kernel.form == kernels::operand_form::dense; }
 bool names_dense(const std::string& kernel) { return kernel == "gemm" || kernel.starts_with("gemm-"); }
 
+/// Slices: a GPU multiplies one column at a time from them, a CPU unpacks them for more.
+bool is_for_one_column(const registered_kernel& kernel) {
+  return kernel.form == kernels::operand_form::block_slices || kernel.form == kernels::operand_form::row_slices;
+}
+
 /// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
 
@@ -185,8 +190,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
     // Wider indices than needed only cost bytes: they are taken only when asked for by name.
     const bool fits = k.info.index_bits <= p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
-    // Block slices multiply one column at a time.
-    const bool suits = k.info.stored_entries_only && (k.form != kernels::operand_form::block_slices || p.cols == 1);
+    const bool suits = k.info.stored_entries_only && (p.cols == 1 || !is_for_one_column(k));
     const bool asked_for = options.expert.kernel.empty() ? suits : options.expert.kernel == k.info.algorithm;
     if (options.expert.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
   }
