@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The plan on the CPU beside Eigen and MKL, by value type and N, as a Markdown table.
+"""The plan on the CPU beside Eigen and MKL, by N and by value type, as a Markdown table.
 
     bench/report/cpu.py RESULTS...
 
@@ -40,19 +40,19 @@ def mean(cases, rival):
 
 def table(cases):
     rivals = [r for r in RIVALS if any(r in c for c in cases)]
-    groups = [([t, str(n)], [c for c in cases if (c["type"], c["cols"]) == (t, n)])
-              for t, n in sorted({(c["type"], c["cols"]) for c in cases})]
+    groups = [(f"N = {n}", [c for c in cases if c["cols"] == n]) for n in sorted({c["cols"] for c in cases})]
+    groups += [(t, [c for c in cases if c["type"] == t]) for t in sorted({c["type"] for c in cases})]
     rows = []
-    for name, some in [*groups, (["all", ""], cases)]:
-        row = [*name, str(len(some))]
+    for name, some in [*groups, ("all", cases)]:
+        row = [name, str(len(some))]
         for rival in rivals:
             if any(rival in c for c in some):
                 worst = worst_of(some, rival)
-                row += [f"**{mean(some, rival):.2f}**", f"{worst[rival]:.2f} ({worst['matrix']})"]
+                row += [f"**{mean(some, rival):.2f}**", f"{worst[rival]:.2f} ({worst['matrix']}, N = {worst['cols']}, {worst['type']})"]
             else:
                 row += ["–", "–"]
         rows.append(row)
-    header = ["type", "N", "cases"]
+    header = ["products", "cases"]
     for rival in rivals:
         header += [RIVALS[rival], "worst"]
     return markdown(header, rows)

@@ -469,13 +469,14 @@ class Peers(unittest.TestCase):
 
     def test_rivals_that_were_measured_have_columns(self):
         text = cpu.report(self.run_of(plan=2, eigen=3))
-        self.assertIn("| type | N | cases | Eigen | worst |", text)
-        self.assertIn("| fp32 | 8 | 1 | **1.50** | 1.50 (a) |", text)
+        self.assertIn("| products | cases | Eigen | worst |", text)
+        for products in ["N = 8", "fp32", "all"]:
+            self.assertIn(f"| {products} | 1 | **1.50** | 1.50 (a, N = 8, fp32) |", text)
 
     def test_mkl_is_the_faster_of_its_two(self):
         for mm, mv in [(4, 1), (1, 4)]:
             text = cpu.report(self.run_of(**{"plan": 2, "eigen": 3, "mkl": mm, "mkl-mv": mv}))
-            self.assertIn("| fp32 | 8 | 1 | **1.50** | 1.50 (a) | **0.50** | 0.50 (a) |", text)
+            self.assertIn("| N = 8 | 1 | **1.50** | 1.50 (a, N = 8, fp32) | **0.50** | 0.50 (a, N = 8, fp32) |", text)
         self.assertIn("**2.00**", cpu.report(self.run_of(plan=2, mkl=4)))
 
     def test_in_one_sentence(self):
