@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bcsc/bcsc.hpp"
@@ -94,10 +93,10 @@ class film {
   static constexpr double size = 220, gap = 12;
   std::int64_t cells() const { return std::min<std::int64_t>(points_, 48); }
   double left() const { return (size + gap) * static_cast<double>(num_added_); }
-  static std::string rectangle(double x, double y, double edge, std::string_view colour) {
+  static std::string rectangle(double x, double y, double edge, const std::string& colour) {
     char text[120];
-    std::snprintf(text, sizeof text, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' fill='%.*s'/>\n", x, y, edge,
-                  edge, static_cast<int>(colour.size()), colour.data());
+    std::snprintf(text, sizeof text, "<rect x='%.2f' y='%.2f' width='%.2f' height='%.2f' fill='%s'/>\n", x, y, edge,
+                  edge, colour.c_str());
     return text;
   }
 

@@ -38,6 +38,10 @@ def mean(cases, rival):
     return geometric_mean([c[rival] for c in cases if rival in c])
 
 
+def place_of(case):
+    return f"{case['matrix']}, N = {case['cols']}, {case['type']}"
+
+
 def table(cases):
     rivals = [r for r in RIVALS if any(r in c for c in cases)]
     groups = [(f"N = {n}", [c for c in cases if c["cols"] == n]) for n in sorted({c["cols"] for c in cases})]
@@ -48,7 +52,7 @@ def table(cases):
         for rival in rivals:
             if any(rival in c for c in some):
                 worst = worst_of(some, rival)
-                row += [f"**{mean(some, rival):.2f}**", f"{worst[rival]:.2f} ({worst['matrix']}, N = {worst['cols']}, {worst['type']})"]
+                row += [f"**{mean(some, rival):.2f}**", f"{worst[rival]:.2f} ({place_of(worst)})"]
             else:
                 row += ["–", "–"]
         rows.append(row)
@@ -76,8 +80,8 @@ def summary(run):
     """In one sentence."""
     cases = ratios_of(run)
     rivals = [(r, worst_of(cases, r)) for r in RIVALS if any(r in c for c in cases)]
-    told = [f"**{mean(cases, r):.2f}** times as fast as {RIVALS[r]}, worst {case[r]:.2f} ({case['matrix']}, "
-            f"N = {case['cols']}, {case['type']})" for r, case in rivals]
+    told = [f"**{mean(cases, r):.2f}** times as fast as {RIVALS[r]}, worst {case[r]:.2f} ({place_of(case)})"
+            for r, case in rivals]
     return f"{what(run, cases)}, {len(cases)} products: {'; '.join(told)}."
 
 

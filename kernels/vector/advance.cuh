@@ -372,7 +372,7 @@ __global__ void __launch_bounds__(advance_threads)
   if (t == 0) *posts.round = round;
 }
 
-/// Starts it: an iteration in one kernel.
+/// Starts it on the multiprocessors that have rows for all threads of a block.
 template <class T>
 int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
                      double* partials, column_scalars scalars) {

@@ -21,6 +21,7 @@
 #include "lib/plan/measured_costs.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/tuned_kernels.hpp"
 #include "test/support/viewed.hpp"
 
 namespace bcsc {
@@ -475,6 +476,10 @@ TEST(cost_terms, of_block_slices_hold_the_longest_lane) {
   EXPECT_DOUBLE_EQ(chain_of(3200), 100);
 }
 
+bool considers(const plan::problem& p, const plan_options& options, std::string_view algorithm) {
+  return std::ranges::any_of(plan::allowed(p, options), [&](const auto* k) { return k->info.algorithm == algorithm; });
+}
+
 TEST(choice, considers_block_slices_for_one_column_alone_unless_they_are_named) {
   plan::problem p{.where = backend::cuda,
                   .type = value_type::fp32,
@@ -484,9 +489,7 @@ TEST(choice, considers_block_slices_for_one_column_alone_unless_they_are_named) 
                   .cols = 1,
                   .max_shared_bytes = 1 << 20,
                   .num_multiprocessors = 132};
-  const auto has_slices = [&](const plan_options& options) {
-    return std::ranges::any_of(plan::allowed(p, options), [](const auto* k) { return k->info.algorithm == "sliced"; });
-  };
+  const auto has_slices = [&](const plan_options& options) { return considers(p, options, "sliced"); };
   const bool built = sliced_config(1, 8)->launch != nullptr;
   EXPECT_EQ(has_slices({}), built);
   EXPECT_FALSE(has_slices({.transposable = true})) << "no kernel multiplies by the transpose from them";
@@ -505,12 +508,8 @@ TEST(choice, on_a_cpu_considers_slices_for_one_column_alone_unless_they_are_name
   for (const std::int64_t cols : {1, 2, 8}) {
     const plan::problem p{
         .where = backend::cpu, .type = value_type::fp64, .rows = 5000, .inner = 5000, .nnz = 2000, .cols = cols};
-    const auto has_slices = [&](const plan_options& options) {
-      return std::ranges::any_of(plan::candidates(p, options),
-                                 [](const auto* k) { return k->info.algorithm == "slices"; });
-    };
-    EXPECT_EQ(has_slices({}), cols == 1) << cols;
-    EXPECT_TRUE(has_slices({.expert = {.kernel = "slices"}})) << cols;
+    EXPECT_EQ(considers(p, {}, "slices"), cols == 1) << cols;
+    EXPECT_TRUE(considers(p, {.expert = {.kernel = "slices"}}, "slices")) << cols;
   }
 }
 
@@ -821,9 +820,7 @@ TEST_F(tuner, measures_every_kernel_and_remembers_the_winner) {
   const tune_options options{.plan = {.cols = 8}, .repetitions = 2, .cache_file = file_};
   const auto timings = tune(ctx, a.view(), options);
   std::size_t narrow = 0;
-  for (const auto& k : kernel_table(backend::cpu, value_type::fp32)) {
-    narrow += k.index_bits == 32 && k.algorithm != "slices" ? 1 : 0;  // which are for one column
-  }
+  for (const auto& k : kernel_table(backend::cpu, value_type::fp32)) narrow += test::is_tuned(k, 8) ? 1 : 0;
   ASSERT_EQ(timings.size(), narrow);
   EXPECT_TRUE(std::ranges::is_sorted(timings, {}, &tune_timing::seconds));
   EXPECT_TRUE(std::filesystem::exists(file_));
@@ -844,9 +841,7 @@ TEST_F(tuner, times_only_what_can_read_b_as_asked) {
             .cache_file = "off"});
   std::set<std::string> able, timed;
   for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
-    // `gemm` is for matrices that are nearly dense, `sliced` for one column.
-    const bool suits = k.algorithm != "gemm" && k.algorithm != "sliced";
-    if (k.strided_cols > 0 && !k.rounds_values && suits) able.insert(k.name);
+    if (k.strided_cols > 0 && test::is_tuned(k, 8)) able.insert(k.name);
   }
   for (const tune_timing& t : timings) timed.insert(t.kernel);
   EXPECT_EQ(timed, able);

@@ -15,6 +15,7 @@
 #include "core/buffer.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/tuned_kernels.hpp"
 #include "test/support/viewed.hpp"
 
 namespace bcsc::test {
@@ -213,8 +214,7 @@ TYPED_TEST(narrow_product, tunes_among_its_own_rows) {
     const auto timings = tune(ctx, viewed(csr_of<T>(a)), {.plan = {.cols = 9}, .repetitions = 1, .cache_file = "off"});
     std::size_t rows = 0;
     for (const kernel_info& k : kernel_table(ctx.kind(), value_type_of<T>)) {
-      // `gemm` is for matrices that are nearly dense, `sliced` for one column.
-      rows += k.built && k.index_bits == 32 && k.algorithm != "gemm" && k.algorithm != "sliced";
+      rows += is_tuned(k, 9) ? 1 : 0;
     }
     EXPECT_EQ(timings.size(), rows);
     EXPECT_GT(rows, 0u);
