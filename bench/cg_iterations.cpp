@@ -15,6 +15,7 @@
 #include "bench/harness/inputs.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/program.hpp"
+#include "bench/harness/program_options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -25,7 +26,6 @@
 #endif
 #if BCSC_BENCH_WITH_CUSPARSE
 #include "bench/baselines/cublas_cg.hpp"
-#include "bench/harness/program_options.hpp"
 #endif
 
 /// What an iteration of conjugate gradients takes, fp64, no preconditioner: solve_cg() with one and with several
