@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bcsc/elements.hpp"
+#include "core/team.hpp"
 
 namespace bcsc::kernels::cpu {
 
@@ -10,17 +11,16 @@ namespace {
 
 /// A block is as many columns as fill a cache line of the packed row, and some lines of each column.
 constexpr std::int64_t block_rows = 64, block_cols = 16;
-/// Values below which another thread costs more than it does.
-constexpr std::int64_t values_of_a_thread = 16 * 1024;
+constexpr double seconds_of_a_value = 0.2e-9;
 
 }  // namespace
 
 template <class T>
 void pack_row_major(const T* b, std::int64_t ldb, std::int64_t rows, std::int64_t cols, T* packed,
                     std::int64_t ld_packed, int threads) {
-  const int used =
-      static_cast<int>(std::clamp<std::int64_t>(rows * cols / values_of_a_thread, 1, std::max(1, threads)));
-#pragma omp parallel for schedule(static) num_threads(used)
+  [[maybe_unused]] const int team =
+      core::team_for(seconds_of_a_value * static_cast<double>(rows) * static_cast<double>(cols), threads);
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
   for (std::int64_t first = 0; first < rows; first += block_rows) {
     const std::int64_t last = std::min(first + block_rows, rows);
     for (std::int64_t left = 0; left < cols; left += block_cols) {

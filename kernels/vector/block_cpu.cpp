@@ -1,13 +1,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "bcsc_config.h"
+#include "core/team.hpp"
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/vector_ops.hpp"
-
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
 
 // A thread owns whole chunks of rows. Inner loops run along a row of Y or of a small matrix, which lie side by side.
 // gram: the sums of a chunk are a small matrix of their own, to which four rows are added at once so that it is read
@@ -17,25 +13,13 @@ namespace bcsc::kernels::vector {
 
 namespace {
 
-/// Multiplications for each further thread: with fewer, starting and joining it costs more than it saves.
-constexpr std::int64_t work_per_thread = 16384;
-
-int threads_for([[maybe_unused]] const launch_env& env, [[maybe_unused]] std::int64_t pieces,
-                [[maybe_unused]] double work) {
-#if BCSC_WITH_OPENMP
-  const std::int64_t wanted = env.threads > 0 ? env.threads : omp_get_max_threads();
-  const auto worth = static_cast<std::int64_t>(std::min(1 + work / work_per_thread, 1e9));
-  return static_cast<int>(std::max<std::int64_t>(1, std::min({wanted, pieces, worth})));
-#else
-  return 1;
-#endif
-}
+constexpr double seconds_of_a_multiplication = 0.2e-9;
 
 /// Calls visit(chunk, first_row, last_row) for `chunks` chunks of n rows; `work` is that of all rows.
 template <class Visit>
 void for_each_part(const launch_env& env, std::int64_t n, std::int64_t chunks, double work, const Visit& visit) {
   const std::int64_t height = (n + chunks - 1) / chunks;
-  const int threads = threads_for(env, chunks, work);
+  [[maybe_unused]] const int threads = core::team_for(seconds_of_a_multiplication * work, env.threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     visit(chunk, std::min(chunk * height, n), std::min((chunk + 1) * height, n));

@@ -2,13 +2,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "bcsc_config.h"
+#include "core/team.hpp"
 #include "kernels/vector/column_steps.hpp"
 #include "kernels/vector/vector_ops.hpp"
-
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
 
 // A thread owns whole chunks of rows and walks each row by row, all k columns of a row at once (they are neighbours in
 // memory, so the inner loop vectorises). Sums run down the rows of a chunk, then over the chunks: an order that neither
@@ -18,25 +14,16 @@ namespace bcsc::kernels::vector {
 
 namespace {
 
-/// Elements for each further thread: with fewer, starting and joining it costs more than it saves.
-constexpr std::int64_t elements_per_thread = 8192;
-
-int num_threads(const launch_env& env, shape s) {
-#if BCSC_WITH_OPENMP
-  const std::int64_t wanted = env.threads > 0 ? env.threads : omp_get_max_threads();
-  return static_cast<int>(std::min({wanted, num_chunks(s.n), 1 + s.n * s.k / elements_per_thread}));
-#else
-  (void)env, (void)s;
-  return 1;
-#endif
-}
+/// An element of a block that lies in the caches.
+constexpr double seconds_of_an_element = 0.4e-9;
 
 /// Calls visit(chunk, first_row, last_row) for every chunk of rows, on the environment's threads.
 template <class Visit>
 void for_each_chunk(const launch_env& env, shape s, const Visit& visit) {
   const std::int64_t chunks = num_chunks(s.n);
   const std::int64_t height = (s.n + chunks - 1) / chunks;
-  const int threads = num_threads(env, s);
+  [[maybe_unused]] const int threads =
+      core::team_for(seconds_of_an_element * static_cast<double>(s.n) * static_cast<double>(s.k), env.threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     visit(chunk, std::min(chunk * height, s.n), std::min((chunk + 1) * height, s.n));

@@ -7,6 +7,7 @@
 #include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
+#include "core/team.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/cuda/pack.hpp"
 #include "lib/plan/run_checks.hpp"
@@ -207,15 +208,12 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
   for (std::int64_t k = 0; k < batch.count; ++k, product.b += batch.b, product.c += batch.c) start();
 }
 
-/// As many as have 2 us of work each: to fork and join takes 1 to 2.
 template <number T>
 int executor<T>::threads_for(const dense_view<T>& c) const {
-  constexpr double seconds_a_thread = 2e-6, seconds_an_entry = 0.4e-9, bytes_a_second = 100e9;
+  constexpr double seconds_an_entry = 0.4e-9, bytes_a_second = 100e9;
   const double bytes = static_cast<double>(c.cols) * sizeof(T);
   const double entries = static_cast<double>(how_.facts.nnz + how_.facts.rows);
-  const double seconds = entries * (seconds_an_entry + bytes / bytes_a_second);
-  return static_cast<int>(
-      std::clamp(seconds / seconds_a_thread, 1.0, std::max(1.0, static_cast<double>(how_.ctx.threads()))));
+  return core::team_for(entries * (seconds_an_entry + bytes / bytes_a_second), how_.ctx.threads());
 }
 
 #define BCSC_INSTANTIATE(T)      \

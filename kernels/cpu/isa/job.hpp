@@ -19,9 +19,9 @@ constexpr int near_distance = 8;                    // non-empty columns between
 constexpr int near_from = 4;                        // vectors of a pass below which asking costs more than it brings
 constexpr int far_distance = 16;                    // the same where rows of B come from far away
 constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
-constexpr int64_t work_of_a_thread = 16 * 1024;     // multiply-adds below which another thread costs more than it does
 constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
 constexpr int64_t pieces_of_a_thread = 16;          // at most
+constexpr int64_t least_pieces_to_share = 3;        // of a thread: of two, half the work would move to other caches
 
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -10,61 +10,108 @@
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
 
-/// What is left of a thread's pieces, in a cache line of its own.
-struct alignas(64) piece_queue {
-  int64_t next, end;
+inline int64_t this_thread() {
+#if defined(_OPENMP)
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+inline int64_t team_size() {
+#if defined(_OPENMP)
+  return omp_get_num_threads();
+#else
+  return 1;
+#endif
+}
+
+/// What is left of a thread's pieces, in a cache line of its own: the first in the lower half, the end in the upper
+/// one.
+class alignas(64) piece_queue {
+ public:
+  void fill(int64_t first, int64_t end) {
+    range_ = static_cast<std::uint64_t>(end) << 32 | static_cast<std::uint32_t>(first);
+  }
+  /// -1: there are none.
+  int64_t take_first() {
+    return take([](std::uint64_t range) { return range + 1; }, [](std::uint64_t range) { return range & last_half; });
+  }
+  int64_t take_last() {
+    return take([](std::uint64_t range) { return range - (last_half + 1); },
+                [](std::uint64_t range) { return (range >> 32) - 1; });
+  }
+
+ private:
+  static constexpr std::uint64_t last_half = 0xffffffff;
+  template <class Rest, class Piece>
+  int64_t take(const Rest& rest, const Piece& piece) {
+    std::uint64_t range = __atomic_load_n(&range_, __ATOMIC_RELAXED);
+    while ((range & last_half) < range >> 32) {
+      if (__atomic_compare_exchange_n(&range_, &range, rest(range), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        return static_cast<int64_t>(piece(range));
+      }
+    }
+    return -1;
+  }
+  std::uint64_t range_;
 };
 
 /// Calls run(piece) for 0 <= piece < pieces. Each thread has pieces of its own, all neighbours, so that what it used in
-/// the last product is still in its cache; a finished thread helps the others, since one that has to share its core
-/// would keep all waiting.
+/// the last product is still in its cache. If it has several, a finished thread helps the others, since one that has to
+/// share its core would keep all waiting: from their last piece on, so that they keep their first. `run` holds what it
+/// needs by value and every thread copies it: fetched one by one from the stack of the thread that has just written
+/// them, its operands would take sixteen threads longer than a small product.
 template <class Run>
-void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
+void run_pieces(int64_t pieces, int64_t threads, Run run) {
   if (threads == 1) {
     for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
   constexpr int64_t max_queues = 128;
-  piece_queue queues[max_queues];
   const int64_t num_queues = least(threads, max_queues);
-  for (int64_t q = 0; q < num_queues; ++q) queues[q] = {pieces * q / num_queues, pieces * (q + 1) / num_queues};
-#pragma omp parallel num_threads(static_cast <int>(threads))
+  if (pieces <= threads || pieces > INT32_MAX) {
+#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(run, pieces)
+    {
+      const int64_t team = team_size(), thread = this_thread();
+      for (int64_t piece = pieces * thread / team; piece < pieces * (thread + 1) / team; ++piece) run(piece);
+    }
+    return;
+  }
+  piece_queue queues[max_queues];
+  for (int64_t q = 0; q < num_queues; ++q) queues[q].fill(pieces * q / num_queues, pieces * (q + 1) / num_queues);
+#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(run)
   {
-#if defined(_OPENMP)
-    const int64_t thread = omp_get_thread_num();
-#else
-    const int64_t thread = 0;
-#endif
+    const int64_t thread = this_thread();
     for (int64_t i = 0; i < num_queues; ++i) {
       piece_queue& queue = queues[(thread + i) % num_queues];
-      while (true) {
-        const int64_t piece = __atomic_fetch_add(&queue.next, 1, __ATOMIC_RELAXED);
-        if (piece >= queue.end) break;
-        run(piece);
-      }
+      const auto take = [&] { return i == 0 ? queue.take_first() : queue.take_last(); };
+      for (int64_t piece = take(); piece >= 0; piece = take()) run(piece);
     }
   }
 }
 
+/// Into how many pieces work of so many multiply-adds is cut: one for each thread, or several if helping is worth it.
+inline int64_t num_pieces(int64_t updates, int64_t threads) {
+  if (threads == 1) return 1;
+  const int64_t of_a_thread = least(pieces_of_a_thread, 1 + updates / threads / work_of_a_piece);
+  return of_a_thread < least_pieces_to_share ? threads : threads * of_a_thread;
+}
+
 /// Cuts C into tiles of at most n_tile columns and all their row blocks into pieces of equal work, some for each
-/// thread, and calls share(first block, end, first column, end) for each part of a piece.
+/// thread, and calls share(work, first block, end, first column, end) for each part of a piece.
 template <class T, class I, class Share>
-void for_each_share(const job<T, I>& work, int64_t n_tile, int max_threads, const Share& share) {
+void for_each_share(const job<T, I>& work, int64_t n_tile, int threads, const Share& share) {
   const int64_t num_tiles = ceil_div(work.n, n_tile);
   const int64_t tile_columns = ceil_div(ceil_div(work.n, num_tiles), 16) * 16;
   const int64_t tile_work = work.work_before(work.a.num_row_blocks), total = tile_work * num_tiles;
-  const int64_t updates = tile_work * (work.n + 3);
-  const int64_t threads = least(max_threads > 1 ? max_threads : 1, 1 + updates / work_of_a_thread);
-  const int64_t pieces =
-      threads == 1 ? 1 : threads * least(pieces_of_a_thread, 1 + updates / threads / work_of_a_piece);
-
-  run_pieces(pieces, threads, [&](int64_t piece) {
+  const int64_t pieces = num_pieces(tile_work * (work.n + 3), threads);
+  run_pieces(pieces, threads, [=](int64_t piece) {
     const auto start_of = [&](int64_t p) { return total / pieces * p + total % pieces * p / pieces; };
     const int64_t begin = start_of(piece), end = start_of(piece + 1);
     for (int64_t tile = begin / tile_work; tile * tile_work < end; ++tile) {
       const int64_t from = tile * tile_columns, to = least(from + tile_columns, work.n);
       const int64_t first = work.block_at(begin - tile * tile_work), last = work.block_at(end - tile * tile_work);
-      if (from < to && first < last) share(first, last, from, to);
+      if (from < to && first < last) share(work, first, last, from, to);
     }
     if (work.out.streamed) fence_streams();
   });
@@ -72,12 +119,11 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, int max_threads, cons
 
 /// C = beta * C, of so many rows: what is left when alpha = 0.
 template <class T, class I>
-void scale(const target<T, I>& out, int64_t rows, int64_t n, int max_threads) {
+void scale(const target<T, I>& out, int64_t rows, int64_t n, [[maybe_unused]] int threads) {
   const bool by_rows = out.col_stride <= out.row_stride;
   const int64_t lines = by_rows ? rows : n, length = by_rows ? n : rows;
   const int64_t line_stride = by_rows ? out.row_stride : out.col_stride;
   const int64_t stride = by_rows ? out.col_stride : out.row_stride;
-  [[maybe_unused]] const int threads = static_cast<int>(least(max_threads > 1 ? max_threads : 1, lines));
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t line = 0; line < lines; ++line) {
     T* c = out.c + line * line_stride;

@@ -285,21 +285,17 @@ void share_of_slices(const row_slices_args<T>& args, const target<T, std::int32_
 }
 
 template <class T>
-void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t n_tile, int max_threads) {
-  const row_slices_operand<T>& a = args.a;
-  const auto work_before = [&](int64_t s) {
+void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t n_tile, int threads) {
+  const auto work_before = [slices = args.a.slices](int64_t s) {
     constexpr int64_t of_a_slice = 4, of_a_step = 2;  // in entries that are gathered
-    return of_a_step * a.slices[s].first_step + a.slices[s].first_column + of_a_slice * s;
+    return of_a_step * slices[s].first_step + slices[s].first_column + of_a_slice * s;
   };
-  const int64_t total = work_before(a.num_slices);
-  const int64_t updates = total * (args.n + 3);
-  const int64_t threads = least(max_threads > 1 ? max_threads : 1, 1 + updates / work_of_a_thread);
-  const int64_t pieces =
-      threads == 1 ? 1 : threads * least(pieces_of_a_thread, 1 + updates / threads / work_of_a_piece);
-  const auto slice_at = [&](int64_t piece) {
-    return first_with(a.num_slices, total / pieces * piece + total % pieces * piece / pieces, work_before);
+  const int64_t num_slices = args.a.num_slices, total = work_before(num_slices);
+  const int64_t pieces = num_pieces(total * (args.n + 3), threads);
+  const auto slice_at = [=](int64_t piece) {
+    return first_with(num_slices, total / pieces * piece + total % pieces * piece / pieces, work_before);
   };
-  run_pieces(pieces, threads, [&](int64_t piece) {
+  run_pieces(pieces, threads, [=](int64_t piece) {
     const int64_t first = slice_at(piece), end = slice_at(piece + 1);
     for (int64_t from = 0; from < args.n; from += n_tile) {
       share_of_slices(args, out, first, end, from, least(from + n_tile, args.n));

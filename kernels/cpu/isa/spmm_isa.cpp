@@ -40,9 +40,10 @@ namespace {
 
 template <class T, class I>
 void run_columns(const job<T, I>& work, int64_t m_tile, int64_t n_tile, int threads) {
-  for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
-    share_in_scratch(work, m_tile, first, last, from, to);
-  });
+  for_each_share(work, n_tile, threads,
+                 [=](const job<T, I>& here, int64_t first, int64_t last, int64_t from, int64_t to) {
+                   share_in_scratch(here, m_tile, first, last, from, to);
+                 });
 }
 
 /// rows and blocks; a matrix of another m_block goes the way of columns, in tiles of a width that leaves room for rows.
@@ -53,13 +54,14 @@ void run_registers(const job<T, I>& work, int64_t n_tile, int threads) {
     run_columns(work, scratch_bytes / static_cast<int64_t>(sizeof(T)) / columns, columns, threads);
     return;
   }
-  for_each_share(work, n_tile, threads, [&](int64_t first, int64_t last, int64_t from, int64_t to) {
-    if constexpr (Rows == 1) {
-      if (work.n == 1) return share_of_vector(work, first, last);
-      if (work.out.col_stride == 1) return share_of_contiguous(work, first, last, from, to);
-    }
-    share_in_registers<Rows>(work, first, last, from, to);
-  });
+  for_each_share(work, n_tile, threads,
+                 [](const job<T, I>& here, int64_t first, int64_t last, int64_t from, int64_t to) {
+                   if constexpr (Rows == 1) {
+                     if (here.n == 1) return share_of_vector(here, first, last);
+                     if (here.out.col_stride == 1) return share_of_contiguous(here, first, last, from, to);
+                   }
+                   share_in_registers<Rows>(here, first, last, from, to);
+                 });
 }
 
 template <value_type Type>
@@ -87,6 +89,8 @@ struct index_of<64> {
   using type = std::int64_t;
 };
 
+inline int team_of(const launch_env& env) { return env.threads > 1 ? env.threads : 1; }
+
 /// Of compact BCSC.
 template <class Algorithm, std::size_t Index>
 int launch_compact(const void* args, const launch_env& env) {
@@ -95,17 +99,18 @@ int launch_compact(const void* args, const launch_env& env) {
   using I = typename index_of<config.index_bits>::type;
   job<T, I> work(*static_cast<const spmm_args<T, I>*>(args));
   constexpr bool scatters = __is_same(Algorithm, tables::cpu_scatter);
+  const int threads = team_of(env);
   if constexpr (scatters) work.out.row_of = nullptr;  // of a row of A it says the row of B
   if (work.out.alpha == 0) {
-    scale(work.out, scatters ? work.a.cols : work.a.rows, work.n, env.threads);
+    scale(work.out, scatters ? work.a.cols : work.a.rows, work.n, threads);
   } else if constexpr (scatters) {
-    run_scatter(work, config.n_tile, env.threads);
+    run_scatter(work, config.n_tile, threads);
   } else if constexpr (narrow_number<T>) {
-    run_narrow(work, config.n_tile, env.threads);
+    run_narrow(work, config.n_tile, threads);
   } else if constexpr (__is_same(Algorithm, tables::cpu_columns)) {
-    run_columns(work, config.m_tile, config.n_tile, env.threads);
+    run_columns(work, config.m_tile, config.n_tile, threads);
   } else {
-    run_registers<config.m_tile>(work, config.n_tile, env.threads);
+    run_registers<config.m_tile>(work, config.n_tile, threads);
   }
   return 0;
 }
@@ -118,10 +123,11 @@ int launch(const void* args, const launch_env& env) {
   if constexpr (__is_same(Algorithm, tables::cpu_slices)) {
     const auto& product = *static_cast<const row_slices_args<T>*>(args);
     const auto out = target_of<T>(product, product.a.row_of);
+    const int threads = team_of(env);
     if (out.alpha == 0) {
-      scale(out, product.a.rows, product.n, env.threads);
+      scale(out, product.a.rows, product.n, threads);
     } else {
-      run_slices(product, out, config.n_tile, env.threads);
+      run_slices(product, out, config.n_tile, threads);
     }
     return 0;
   } else {
