@@ -157,7 +157,7 @@ void run_scatter(const job<T, I>& work, int64_t n_tile, int max_threads) {
   const int64_t slab_columns = ceil_div(ceil_div(work.n, by_cache > by_threads ? by_cache : by_threads), 16) * 16;
   const int64_t slabs = ceil_div(work.n, slab_columns);
   const int64_t ranges = least(ceil_div(threads, slabs), rows);
-  run_pieces(slabs * ranges, threads, [&](int64_t piece) {
+  run_pieces(slabs * ranges, threads, [=](int64_t piece) {
     const int64_t range = piece / slabs, from = piece % slabs * slab_columns;
     share_of_scatter(work, rows * range / ranges, rows * (range + 1) / ranges, from,
                      least(from + slab_columns, work.n));
