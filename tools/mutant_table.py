@@ -81,6 +81,7 @@ CPU_SCATTER = "kernels/cpu/isa/scatter.hpp"
 CPU_SHARES = "kernels/cpu/isa/shares.hpp"
 CPU_SLICES = "kernels/cpu/isa/slices.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
+PLAN_BODY = "lib/plan/body.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
 COST_TERMS = "lib/plan/cost_terms.hpp"
 BUILDER = "lib/plan/builder.cpp"
@@ -316,13 +317,19 @@ MUTANTS = [
            ("cpu_nonfinite_test",)),
     Mutant("cpu-group-half-done", CPU_BLOCKS, "return contiguous ? block : first_block;", "return block;",
            ("cpu_nonfinite_test",)),
-    Mutant("cpu-slices-unmasked", CPU_SLICES, "if (mask != all) b = keep<T>(b, mask >> v * width<T>);", "",
+    Mutant("cpu-slices-unmasked", CPU_SLICES, "b, to[v], mask >> v * width<T>);", "b, to[v], mask | 0xffffU);",
            ("cpu_nonfinite_test",)),
+    Mutant("cpu-empty-row-drops-c", CPU_ROWS, "out.beta == T{0} && out.streamed == 0;", "out.streamed == 0;",
+           ("cpu_empty_rows_test",)),
+    Mutant("cpu-empty-row-is-zero", CPU_ROWS, "of_nothing = out.alpha * vec<T, Bytes>{};", "of_nothing{};",
+           ("cpu_empty_rows_test",)),
     Mutant("cpu-slices-long-row-anew", CPU_SLICES, "beta = T{1};  // what follows is added", "",
            ("row_slices_test",)),
     Mutant("cpu-slices-listed-anew", CPU_SLICES,
            "if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.c, rows), result);", "",
            ("row_slices_test",)),
+    Mutant("plan-shares-another-order", PLAN_BODY, "!how.unequal_rows || how.gains", "how.unequal_rows || how.gains",
+           ("choice_test",)),
     Mutant("cpu-choice-ignores-cut-lines", COST_TERMS, "constexpr double lines_of_a_meeting = 4;",
            "constexpr double lines_of_a_meeting = 0;", ("choice_test",)),
     Mutant("cpu-slices-pad-short-rows", ROW_SLICES, "const std::size_t num_alone = num_better_alone(a, others);",

@@ -198,7 +198,7 @@ class spmm_plan {
 
   /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
   /// the stored matrix until one of them is given new values. `cols`: the N it mostly runs with; 0: this plan's. Empty
-  /// if that kernel reads A in another form, or does not run here.
+  /// if for that kernel and N A is stored in another form or order, or if it does not run here.
   std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
 
   /// C = alpha * op(A)' * B + beta * C from the matrix as this plan stores it: nothing is converted or copied, so that

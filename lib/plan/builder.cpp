@@ -176,9 +176,10 @@ class builder {
     if (open_ != nullptr) {
       if (how_.options.expert.reorder_rows) open_->order = order_rows_by_similarity(csr);
       decide_on_host(csr);
-      if (gains_by_equal_rows()) {
+      open_->unequal_rows = !how_.on_gpu() && forms::differ_in_length(csr);
+      if (how_.unequal_rows && how_.gains_by_equal_rows(how_.facts.kernel, how_.options.cols)) {
         open_->order = forms::order_rows_by_length(csr);
-        open_->facts.reordered = open_->by_length = !how_.order.empty();
+        open_->facts.reordered = open_->by_length = true;
       }
     }
     if (!how_.order.empty()) {
@@ -198,14 +199,6 @@ class builder {
       open_->facts.reblocked = how_.options.transpose == op::none && how_.facts.m_block != given.m_block;
     }
     return made;
-  }
-
-  /// Whether the kernel's loop over a row is short enough for its length to matter, and nothing else orders the rows.
-  bool gains_by_equal_rows() const {
-    constexpr std::int64_t max_bytes = 256;  // of a row of C
-    const std::int64_t n = how_.options.cols;
-    return !how_.on_gpu() && how_.keeps_rows() && how_.facts.kernel.algorithm == "rows" && how_.facts.m_block == 1 &&
-           n > 1 && n * static_cast<std::int64_t>(sizeof(T)) <= max_bytes;
   }
 
   /// Finds the boundaries of the row blocks, in the rows' final order.

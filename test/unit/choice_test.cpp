@@ -136,6 +136,19 @@ TEST(locality, a_plan_with_rows_ordered_by_length_gives_the_same_product) {
   EXPECT_TRUE(std::equal(c.data(), c.data() + a.rows() * 8, expected.data()));
 }
 
+TEST(locality, rows_ordered_by_length_are_not_shared_with_what_would_not_order_them) {
+  const auto a = generate::from_specification<float>("rmat:13,8,seed=1");
+  const auto shares = [](const csr_matrix<float>& matrix, std::int64_t made_for, std::int64_t cols) {
+    const spmm_plan<float> plan(context::cpu(2), matrix, {.cols = made_for, .expert = {.kernel = "rows"}});
+    return plan.sharing(plan.facts().kernel.name, cols).has_value();
+  };
+  EXPECT_TRUE(shares(a, 8, 64));
+  EXPECT_FALSE(shares(a, 8, 65)) << "in order only up to 256 bytes of a row of C";
+  EXPECT_FALSE(shares(a, 1, 8)) << "one column needs no order";
+  EXPECT_TRUE(shares(a, 1, 65));
+  EXPECT_TRUE(shares(generate::from_specification<float>("stencil5:80,80"), 1, 8)) << "rows are equal as they are";
+}
+
 plan::problem cpu_problem() {
   return {.where = backend::cpu, .type = value_type::fp32, .rows = 100, .inner = 100, .nnz = 500, .cols = 32};
 }

@@ -132,6 +132,16 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
   }
 }
 
+/// Each vector of c[0 .. columns of the pass) = value.
+template <bool Part, int Vectors, int Bytes, class T>
+[[gnu::always_inline]] inline void fill_row(T* c, vec<T, Bytes> value, part<T, Bytes> edge, bool whole) {
+#pragma GCC unroll 16
+  for (int v = 0; v < Vectors; ++v) {
+    T* at = c + v * width<T, Bytes>;
+    Part&& v == Vectors - 1 && !whole ? store(at, value, edge) : store(at, value);
+  }
+}
+
 /// C[row + i, column + j] = alpha * tile[i * ld + j] + beta * C[...] for any strides.
 template <class T, class I>
 void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row, int64_t rows, int64_t column,

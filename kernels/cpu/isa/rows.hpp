@@ -76,11 +76,13 @@ template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
       sum[v] = multiply_add(values[k], Part && v == Vectors - 1 ? load(at, edge) : load<Bytes>(at), sum[v]);
     }
   };
+  const bool overwrites = out.beta == T{0} && out.streamed == 0;
+  const vec<T, Bytes> of_nothing = out.alpha * vec<T, Bytes>{};
   int64_t k = row_ptr[first];
   for (int64_t row = first; row < end; ++row) {
     const int64_t last = row_ptr[row + 1];
     vec<T, Bytes> sum[Vectors] = {};
-    if constexpr (Vectors <= 2) {  // two sums, so that an addition need not wait for the one before
+    if (Vectors <= 2 && last - k >= 2) {  // two sums, so that an addition need not wait for the one before
       vec<T, Bytes> other[Vectors] = {};
       for (; k + 2 <= last; k += 2) {
         add(sum, k);
@@ -89,8 +91,11 @@ template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
       if (k < last) add(sum, k++);
 #pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) sum[v] += other[v];
-    } else {
+    } else if (k < last) {
       for (; k < last; ++k) add(sum, k);
+    } else if (overwrites) {  // of a matrix of few entries most rows are empty, and a store is all they need
+      fill_row<Part, Vectors>(out.at(row, column), of_nothing, edge, whole);
+      continue;
     }
     finish_row<Part>(out, out.at(row, column), sum, edge, whole);
   }

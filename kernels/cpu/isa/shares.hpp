@@ -56,36 +56,48 @@ class alignas(64) piece_queue {
   std::uint64_t range_;
 };
 
+/// `run` where the threads that the caller starts can copy it from. It is written only if it is another than the last:
+/// cache lines that sixteen threads have read take the caller longer to write again than a small product takes.
+template <class Run>
+const Run& kept(const Run& run) {
+  alignas(64) static thread_local unsigned char bytes[512];
+  static_assert(sizeof(Run) <= sizeof bytes);
+  if (__builtin_memcmp(bytes, &run, sizeof run) != 0) __builtin_memcpy(bytes, &run, sizeof run);
+  return *__builtin_launder(reinterpret_cast<const Run*>(bytes));
+}
+
 /// Calls run(piece) for 0 <= piece < pieces. Each thread has pieces of its own, all neighbours, so that what it used in
 /// the last product is still in its cache. If it has several, a finished thread helps the others, since one that has to
 /// share its core would keep all waiting: from their last piece on, so that they keep their first. `run` holds what it
-/// needs by value and every thread copies it: fetched one by one from the stack of the thread that has just written
-/// them, its operands would take sixteen threads longer than a small product.
+/// needs: each thread copies it at once, and finds nothing through the caller's stack.
 template <class Run>
-void run_pieces(int64_t pieces, int64_t threads, Run run) {
+void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
   if (threads == 1) {
     for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
-  constexpr int64_t max_queues = 128;
-  const int64_t num_queues = least(threads, max_queues);
+  const Run& shared = kept(run);
   if (pieces <= threads || pieces > INT32_MAX) {
-#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(run, pieces)
+#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(pieces)
     {
+      const Run own = shared;
       const int64_t team = team_size(), thread = this_thread();
-      for (int64_t piece = pieces * thread / team; piece < pieces * (thread + 1) / team; ++piece) run(piece);
+      for (int64_t piece = pieces * thread / team; piece < pieces * (thread + 1) / team; ++piece) own(piece);
     }
     return;
   }
+  constexpr int64_t max_queues = 128;
+  const int64_t num_queues = least(threads, max_queues);
   piece_queue queues[max_queues];
   for (int64_t q = 0; q < num_queues; ++q) queues[q].fill(pieces * q / num_queues, pieces * (q + 1) / num_queues);
-#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(run)
+#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(num_queues)
   {
+    const Run own = shared;
     const int64_t thread = this_thread();
     for (int64_t i = 0; i < num_queues; ++i) {
       piece_queue& queue = queues[(thread + i) % num_queues];
       const auto take = [&] { return i == 0 ? queue.take_first() : queue.take_last(); };
-      for (int64_t piece = take(); piece >= 0; piece = take()) run(piece);
+      for (int64_t piece = take(); piece >= 0; piece = take()) own(piece);
     }
   }
 }
@@ -98,7 +110,7 @@ inline int64_t num_pieces(int64_t updates, int64_t threads) {
 }
 
 /// Cuts C into tiles of at most n_tile columns and all their row blocks into pieces of equal work, some for each
-/// thread, and calls share(work, first block, end, first column, end) for each part of a piece.
+/// thread, and calls share(a copy of work, first block, end, first column, end) for each part of a piece.
 template <class T, class I, class Share>
 void for_each_share(const job<T, I>& work, int64_t n_tile, int threads, const Share& share) {
   const int64_t num_tiles = ceil_div(work.n, n_tile);

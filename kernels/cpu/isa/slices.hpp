@@ -19,15 +19,19 @@ inline constexpr int slice_vectors = slice_lanes<T> / width<T>;
 template <class T>
 using slice_sums = vec<T>[slice_vectors<T>];
 
-/// The lanes of `v` whose bit is set; 0 in the others.
+/// sum + a * b in the lanes whose bit is set, sum in the others. Where a mask costs nothing, nobody asks whether all
+/// are.
 template <class T>
-[[gnu::always_inline]] inline vec<T> keep(vec<T> v, unsigned bits) {
+[[gnu::always_inline]] inline vec<T> multiply_add_some(vec<T> a, vec<T> b, vec<T> sum, unsigned bits) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) return _mm512_maskz_mov_ps(static_cast<__mmask16>(bits), v);
-  if constexpr (sizeof(T) == 8) return _mm512_maskz_mov_pd(static_cast<__mmask8>(bits), v);
+  if constexpr (sizeof(T) == 4) return _mm512_mask3_fmadd_ps(a, b, sum, static_cast<__mmask16>(bits));
+  if constexpr (sizeof(T) == 8) return _mm512_mask3_fmadd_pd(a, b, sum, static_cast<__mmask8>(bits));
 #else
-  for (int i = 0; i < width<T>; ++i) v[i] = (bits >> i & 1U) != 0 ? v[i] : T{0};
-  return v;
+  constexpr unsigned all = (1U << width<T>)-1;
+  if ((bits & all) != all) {
+    for (int i = 0; i < width<T>; ++i) b[i] = (bits >> i & 1U) != 0 ? b[i] : T{0};
+  }
+  return multiply_add(a, b, sum);
 #endif
 }
 
@@ -103,7 +107,6 @@ template <bool Strided, class T>
     }
   };
   const auto gather_step = [&](slice_sums<T> & to, int64_t g) __attribute__((always_inline)) {
-    constexpr unsigned all = (1U << lanes) - 1;
     const int64_t step = slice.num_diagonals + g;
     const std::int32_t* index = columns + slice.num_diagonals + g * lanes;
     prefetch_stream(values + step * lanes);
@@ -111,9 +114,8 @@ template <bool Strided, class T>
     const unsigned mask = masks[step];
 #pragma GCC unroll 4
     for (int v = 0; v < slice_vectors<T>; ++v) {
-      vec<T> b = Strided ? gather(x, index + v * width<T>, stride) : gather_pairs(x, index + v * width<T>);
-      if (mask != all) b = keep<T>(b, mask >> v * width<T>);
-      to[v] = multiply_add(load(values + step * lanes + v * width<T>), b, to[v]);
+      const vec<T> b = Strided ? gather(x, index + v * width<T>, stride) : gather_pairs(x, index + v * width<T>);
+      to[v] = multiply_add_some<T>(load(values + step * lanes + v * width<T>), b, to[v], mask >> v * width<T>);
     }
   };
   slice_sums<T> other = {};
@@ -286,11 +288,12 @@ void share_of_slices(const row_slices_args<T>& args, const target<T, std::int32_
 
 template <class T>
 void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t n_tile, int threads) {
+  const int64_t num_slices = args.a.num_slices;
   const auto work_before = [slices = args.a.slices](int64_t s) {
     constexpr int64_t of_a_slice = 4, of_a_step = 2;  // in entries that are gathered
     return of_a_step * slices[s].first_step + slices[s].first_column + of_a_slice * s;
   };
-  const int64_t num_slices = args.a.num_slices, total = work_before(num_slices);
+  const int64_t total = work_before(num_slices);
   const int64_t pieces = num_pieces(total * (args.n + 3), threads);
   const auto slice_at = [=](int64_t piece) {
     return first_with(num_slices, total / pieces * piece + total % pieces * piece / pieces, work_before);

@@ -40,10 +40,9 @@ namespace {
 
 template <class T, class I>
 void run_columns(const job<T, I>& work, int64_t m_tile, int64_t n_tile, int threads) {
-  for_each_share(work, n_tile, threads,
-                 [=](const job<T, I>& here, int64_t first, int64_t last, int64_t from, int64_t to) {
-                   share_in_scratch(here, m_tile, first, last, from, to);
-                 });
+  for_each_share(work, n_tile, threads, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+    share_in_scratch(own, m_tile, first, last, from, to);
+  });
 }
 
 /// rows and blocks; a matrix of another m_block goes the way of columns, in tiles of a width that leaves room for rows.
@@ -54,14 +53,13 @@ void run_registers(const job<T, I>& work, int64_t n_tile, int threads) {
     run_columns(work, scratch_bytes / static_cast<int64_t>(sizeof(T)) / columns, columns, threads);
     return;
   }
-  for_each_share(work, n_tile, threads,
-                 [](const job<T, I>& here, int64_t first, int64_t last, int64_t from, int64_t to) {
-                   if constexpr (Rows == 1) {
-                     if (here.n == 1) return share_of_vector(here, first, last);
-                     if (here.out.col_stride == 1) return share_of_contiguous(here, first, last, from, to);
-                   }
-                   share_in_registers<Rows>(here, first, last, from, to);
-                 });
+  for_each_share(work, n_tile, threads, [](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+    if constexpr (Rows == 1) {
+      if (own.n == 1) return share_of_vector(own, first, last);
+      if (own.out.col_stride == 1) return share_of_contiguous(own, first, last, from, to);
+    }
+    share_in_registers<Rows>(own, first, last, from, to);
+  });
 }
 
 template <value_type Type>

@@ -20,6 +20,12 @@ constexpr std::int64_t rows_of_window = 256;
 constexpr std::int64_t long_row = 24;  // entries from which a mispredicted branch is negligible
 constexpr std::int64_t min_nnz = 16 * 1024;
 
+template <class T, class I>
+std::int64_t length(const csr_view<T, I>& a, std::int64_t row) {
+  return static_cast<std::int64_t>(a.row_ptr[static_cast<std::size_t>(row) + 1]) -
+         a.row_ptr[static_cast<std::size_t>(row)];
+}
+
 }  // namespace
 
 template <element T, index I>
@@ -49,26 +55,28 @@ bool is_scattered(const csr_view<T, I>& a) {
 }
 
 template <element T, index I>
-std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>& a) {
-  const auto length = [&](std::int64_t row) {
-    return static_cast<std::int64_t>(a.row_ptr[static_cast<std::size_t>(row) + 1]) -
-           a.row_ptr[static_cast<std::size_t>(row)];
-  };
-  if (a.nnz() < min_nnz || a.nnz() > long_row * a.rows) return {};
+bool differ_in_length(const csr_view<T, I>& a) {
+  if (a.nnz() < min_nnz || a.nnz() > long_row * a.rows) return false;
   std::int64_t changes = 0;
-  for (std::int64_t row = 1; row < a.rows; ++row) changes += length(row) != length(row - 1);
-  if (4 * changes < a.rows) return {};
+  for (std::int64_t row = 1; row < a.rows; ++row) changes += length(a, row) != length(a, row - 1);
+  return 4 * changes >= a.rows;
+}
+
+template <element T, index I>
+std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>& a) {
+  if (!differ_in_length(a)) return {};
   std::vector<std::int64_t> order(static_cast<std::size_t>(a.rows));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   for (std::int64_t first = 0; first < a.rows; first += rows_of_window) {
     std::stable_sort(order.begin() + first, order.begin() + std::min(first + rows_of_window, a.rows),
-                     [&](std::int64_t x, std::int64_t y) { return length(x) < length(y); });
+                     [&](std::int64_t x, std::int64_t y) { return length(a, x) < length(a, y); });
   }
   return order;
 }
 
-#define BCSC_INSTANTIATE(T, I)                       \
-  template bool is_scattered(const csr_view<T, I>&); \
+#define BCSC_INSTANTIATE(T, I)                           \
+  template bool is_scattered(const csr_view<T, I>&);     \
+  template bool differ_in_length(const csr_view<T, I>&); \
   template std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>&);
 BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE

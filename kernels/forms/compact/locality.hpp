@@ -13,10 +13,13 @@ namespace bcsc::forms {
 template <element T, index I>
 bool is_scattered(const csr_view<T, I>& a);
 
+/// Whether a loop over each row pays for its length, with a mispredicted branch a row, as much as ten entries of few
+/// columns: not where rows are long, where most are as long as the one before, or where there are few entries.
+template <element T, index I>
+bool differ_in_length(const csr_view<T, I>& a);
+
 /// order[new row] = old row, such that neighbours have equally many entries: within windows of 256 rows, so that the
-/// rows of B and C they use stay near. A loop over rows of random length costs a mispredicted branch a row, as much as
-/// ten entries of few columns. Empty where it would gain nothing: where rows are long, where most are as long as the
-/// one before, or where there are few entries.
+/// rows of B and C they use stay near. Empty where rows do not differ_in_length().
 template <element T, index I>
 std::vector<std::int64_t> order_rows_by_length(const csr_view<T, I>& a);
 
