@@ -110,7 +110,7 @@ void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_spac
   } else {
     x_.clear(env_.stream);
   }
-  p_.clear(env_.stream);
+  if (!has_direction_) p_.clear(env_.stream);
   partials_.clear(env_.stream);
   measure_right_hand_sides();
   compute_residual(options_.use_initial_guess);
@@ -215,20 +215,20 @@ void simultaneous_cg<T>::multiply(const linear_operator<T>& by, const context_ar
 }
 
 template <value T>
-void simultaneous_cg<T>::turn() {
-  if (!scalars_.turns_apart) return;
+void simultaneous_cg<T>::turn(const vector::column_scalars& scalars) {
+  if (!scalars.turns_apart) return;
   if (parts_.preconditioner != nullptr) multiply(*parts_.preconditioner, r_, z_);
   const T* const z = parts_.preconditioner != nullptr ? z_.data() : nullptr;
-  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), scalars_), "turn");
+  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), scalars), "turn");
 }
 
 template <value T>
 void simultaneous_cg<T>::compute_residual(bool from_product) {
   if (from_product) {
-    multiply(parts_.exact, x_, q_);
+    multiply(parts_.exact, x_, r_);  // q stays that of the last direction
     ++result_.num_products;
   }
-  started(ops_.residual(env_, shape_, b_.data(), from_product ? q_.data() : nullptr, jacobi_, r_.data(),
+  started(ops_.residual(env_, shape_, b_.data(), from_product ? r_.data() : nullptr, jacobi_, r_.data(),
                         partials_.data(), scalars_),
           "residual");
   report_.read(env_.stream);
@@ -273,8 +273,26 @@ void simultaneous_cg<T>::restart_open_columns(bool by_schedule) {
   report_.write(env_.stream);
   if (!any(column_state::active)) return;
   if (has_targets) limits_there_.upload(targets, env_.stream);
-  turn();
+  // Where a schedule replaces residuals, p is the next direction already, and q the product of the last.
+  if (has_direction_ && !by_schedule) {
+    turn_from_last_direction();
+  } else {
+    turn(scalars_);
+  }
   set_direction();
+}
+
+template <value T>
+void simultaneous_cg<T>::turn_from_last_direction() {
+  vector::column_scalars again = scalars_;
+  again.steps_again = again.turns_apart = again.polak_ribiere = true;
+  again.taken = nullptr;
+  again.log = nullptr;
+  started(ops_.dot(env_, shape_, r_.data(), p_.data(), partials_.data(), again.rz), "dot");
+  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), again), "step_length");
+  started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), again), "step");
+  changed_since_check_ = true;
+  turn(again);
 }
 
 template <value T>
@@ -302,14 +320,14 @@ void simultaneous_cg<T>::submit_iteration() {
   started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
           "step");
-  turn();
+  turn(scalars_);
   set_direction();
 }
 
 template <value T>
 void simultaneous_cg<T>::submit_iterations(std::int64_t count) {
   result_.num_products += count;
-  changed_since_check_ = true;
+  changed_since_check_ = has_direction_ = true;
   // The first iterations are submitted one by one, and what has to be loaded for a kernel is loaded then.
   if (env_.stream != nullptr && result_.iterations > 0 && parts_.capturable()) {
     if (!graph_ && count >= graph_length) {

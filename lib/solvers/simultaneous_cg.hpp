@@ -57,7 +57,8 @@ class simultaneous_cg {
   /// `parts` and `options` outlive this.
   simultaneous_cg(const cg_parts<T>& parts, kernels::vector::shape shape, const cg_options& options);
 
-  /// Takes b and the start vector, and computes the residual it begins with.
+  /// Takes b and the start vector, and computes the residual it begins with. Called again, it goes on along the last
+  /// direction: b is then what is left of the former one.
   void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space);
   /// Iterates until every column has come to an end, or the whole solve has.
   void iterate();
@@ -85,14 +86,18 @@ class simultaneous_cg {
   // Steps.
   void multiply(const linear_operator<T>& by, const context_array<T>& in, const context_array<T>& out);
   /// Z = M R with the given preconditioner, and the columns' turns; nothing where step() has done it all.
-  void turn();
+  void turn(const kernels::vector::column_scalars& scalars);
   /// r = b - A x, from x itself (`from_product`) or, for x = 0, from b; what the recurrence said is forgotten.
   void compute_residual(bool from_product);
   /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
   void judge_residuals();
-  /// Restarts the columns whose true residual is still too large, each along a fresh direction. One whose recurrence
-  /// had converged (not `by_schedule`) and that has gained too little by it too often has stagnated and stops.
+  /// Restarts the columns whose true residual is still too large: `by_schedule` along fresh directions, else along ones
+  /// conjugate to the last. One whose recurrence had converged (not `by_schedule`) and that has gained too little by it
+  /// too often has stagnated and stops.
   void restart_open_columns(bool by_schedule);
+  /// Takes what was replaced for a rounding of the last step: one more along its direction makes r orthogonal to p
+  /// again, and beta = -z.q / p.q the next direction conjugate to it, whatever the residual is.
+  void turn_from_last_direction();
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);
   /// p = z + beta p in every active column.
@@ -129,6 +134,7 @@ class simultaneous_cg {
   std::int64_t since_replacement_ = 0;
   bool cancelled_ = false;
   bool changed_since_check_ = false;
+  bool has_direction_ = false;  ///< p, and q its product, of a step taken
   cg_result result_;
 };
 
