@@ -46,7 +46,7 @@ struct column_scalars {
 
   bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()
   bool polak_ribiere = false;  ///< beta = z.(r - r_old) / rz_old, at least 0; only with turns_apart
-  bool steps_again = false;    ///< along the p of the last step, with rz = r.p: either way, and not at all is no failure
+  bool steps_again = false;  ///< along the p of the last step, with rz = r.p: either way, and not at all is no failure
 };
 
 /// Chunks that the rows are cut into for reductions.

@@ -104,8 +104,10 @@ void refined_cg::scale(const context_array<double>& v, const std::vector<double>
 bool refined_cg::correct() {
   // Residuals of length 1, so that fp32 holds them whatever they have come down to.
   std::vector<double> shrink(columns_.size(), 0.0), grow(columns_.size(), 0.0);
+  std::vector<bool> keep;
   double largest = 0, least_left = 1;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
+    if (result_.iterations > 0) keep.push_back(columns_[j].true_residual <= on_course * columns_[j].recurrence);
     if (!columns_[j].is_open()) continue;
     grow[j] = std::sqrt(columns_[j].rr);
     shrink[j] = 1 / grow[j];
@@ -123,7 +125,7 @@ bool refined_cg::correct() {
     };
   }
   correction_solver_.start(dense_view<const float>(all(narrow_r_)), memory_space::device, all(narrow_d_),
-                           memory_space::device);
+                           memory_space::device, std::move(keep));
   correction_solver_.iterate();
   const cg_result correction = correction_solver_.finish(all(narrow_d_), memory_space::device, {});
 
