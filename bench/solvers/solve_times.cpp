@@ -42,7 +42,7 @@ struct options {
   std::int64_t rhs = 16;
   int repeats = 3;
   double tolerance = 1e-10;
-  std::vector<double> shares = {1e-3, 1e-4, 1e-5};  ///< of reliable() and refine()
+  std::vector<double> shares = {1e-1, 1e-2, 1e-3};  ///< of reliable() and refine()
   double max_seconds = 1e9;
 
   bool has(const char* part) const { return std::ranges::find(parts, part) != parts.end(); }
@@ -283,7 +283,7 @@ int main(int argc, char** argv) {
       "anew: true residuals from which the iteration went on. ms: without plan and set-up.\n"
       "Exit status: 0, 3 one has not converged, 77 no GPU here.\nExamples:\n"
       "  solve_times stencil7:128,128,128 elasticity:30,30,30 --out times.json\n"
-      "  solve_times stencil7:40,40,40 --device cpu --only fp64,fp32 --shares 1e-4");
+      "  solve_times stencil7:40,40,40 --device cpu --only fp64,fp32 --shares 1e-2");
   CLI11_PARSE(app, argc, argv);
   return bench::run_program("solve_times", [&] { return run(wanted); });
 }

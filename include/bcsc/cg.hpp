@@ -41,19 +41,21 @@ enum class cg_beta : std::uint8_t {
   polak_ribiere,    ///< z.(r - r_old) / (z.r)_old, at least 0: also for a preconditioner that changes
 };
 
-/// When the recurrence's residual is replaced by the true one, b - A x, along a fresh direction. It always is where
-/// the recurrence says that a solve has converged.
+/// When the recurrence's residual is replaced by the true one, b - A x. It always is where the recurrence says that a
+/// solve has converged. The iteration goes on conjugate to its last direction, if the two residuals were much alike.
 struct cg_correction {
   enum class kind : std::uint8_t { none, recompute, reliable, refine };
   kind by = kind::none;
   double when = 0;
 
-  /// Every `iterations` iterations.
+  /// Every `iterations` iterations, along a fresh direction.
   static cg_correction recompute(std::int64_t iterations) { return {kind::recompute, static_cast<double>(iterations)}; }
-  /// Once the recurrence's residual is `share` of the last true one (van der Vorst and Ye 2000). 0 < share < 1.
+  /// Once the recurrence's residual is `share` of the last true one (van der Vorst and Ye 2000). 0 < share < 1. Of an A
+  /// in fp64 that is rounded, with what is needed in fp32 at hand, all vectors of simultaneous iterations are fp32, and
+  /// only x and its residual fp64 (Clark et al. 2010).
   static cg_correction reliable(double share) { return {kind::reliable, share}; }
-  /// The same, and all vectors of the iteration are fp32: iterative refinement of x in fp64. 0 < share < 1. Where A is
-  /// fp32, as reliable().
+  /// The same, and refused where vectors cannot be fp32; an A that is not rounded otherwise is rounded to fp32. Where A
+  /// is fp32, as reliable().
   static cg_correction refine(double share) { return {kind::refine, share}; }
 };
 
@@ -113,8 +115,8 @@ struct cg_operators {
   linear_operator<T> a;
   /// Z = M R with M like A^-1, symmetric and positive definite.
   std::optional<linear_operator<T>> preconditioner = {};
-  /// A in less precision, for the products within the iteration. refine(), whose vectors are fp32, takes this and the
-  /// preconditioner below, and not the one above.
+  /// A in less precision, for the products within the iteration. Where all vectors are fp32, with refine() or
+  /// reliable(), this and the preconditioner below are taken, and not the one above.
   std::optional<linear_operator<float>> inner = {};
   std::optional<linear_operator<float>> inner_preconditioner = {};
 };
@@ -155,7 +157,7 @@ cg_result solve_cg(const context& ctx, const csr_matrix<T, I>& a, input_view<T> 
 template <value T>
 struct cg_preconditioner {
   std::optional<linear_operator<T>> m = {};            ///< Z = M R, as in cg_operators
-  std::optional<linear_operator<float>> rounded = {};  ///< refine(), whose vectors are fp32, takes this instead
+  std::optional<linear_operator<float>> rounded = {};  ///< where all vectors are fp32, taken instead
 };
 
 /// The same with a preconditioner of any kind; options.precondition is ignored. Also throws error{invalid_argument}

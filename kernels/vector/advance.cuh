@@ -24,9 +24,9 @@
 //   round, and who reads a word knows by it whether it is there. A round is as long as a store and a load take; a
 //   barrier would be an atomic and a fence longer, and the sums would be read behind it. The number of the last round
 //   is in memory, since a graph's launches all have the same arguments.
-// - The first rows of a thread stay in registers from phase to phase (4 reads, 3 writes an element); the others are
-//   read again (7 reads, 3 writes), each phase beginning where the one before has ended, whose lines are still in L2.
-//   x waits for the last phase, which has p as well.
+// - The first rows of a thread, 12 of fp32 or 6 of fp64, stay in registers from phase to phase (4 reads, 3 writes an
+//   element); the others are read again (7 reads, 3 writes), each phase beginning where the one before has ended, whose
+//   lines are still in L2. x waits for the last phase, which has p as well.
 namespace bcsc::kernels::vector {
 
 constexpr int advance_warps = advance_threads / 32;
@@ -382,7 +382,7 @@ int advance_together(const launch_env& env, shape s, const T* q, const T* invers
   const advance_posts posts{reinterpret_cast<std::uint64_t*>(posted), sums, sums + blocks * s.k};
   // Few registers where that is enough, so that the next product's blocks find room beside these.
   const auto kernel =
-      advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 6, true>;
+      advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 48 / sizeof(T), true>;
   return core::start_together(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(blocks)),
                               dim3(advance_threads), sizeof(advance_shared), env.stream, s, q, inverse_diagonal, x, r,
                               p, posts, scalars);

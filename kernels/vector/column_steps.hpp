@@ -34,7 +34,9 @@ constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq, d
     if (curvature < s.min_curvature[j]) s.min_curvature[j] = curvature;
     if (curvature > s.max_curvature[j]) s.max_curvature[j] = curvature;
   }
-  if (pq <= 0 || rz < 0) {  // r.z < 0: the preconditioner is not positive definite
+  if (s.steps_again) {
+    if (pq > 0 && is_finite(alpha)) s.alpha[j] = alpha;
+  } else if (pq <= 0 || rz < 0) {  // r.z < 0: the preconditioner is not positive definite
     s.state[j] = column_state::not_positive;
   } else if (!is_finite(alpha) || alpha <= 0) {  // rz itself was lost, or the quotient underflowed
     s.state[j] = column_state::not_finite;
@@ -51,7 +53,7 @@ constexpr void log_step(const column_scalars& s, std::int64_t j) {
 /// Whether the column has arrived, and how much of the direction it keeps if not.
 constexpr void judge_step(const column_scalars& s, std::int64_t j, double rr, double rz) {
   s.beta[j] = 0;
-  if (s.state[j] == column_state::active) {
+  if (s.state[j] == column_state::active && s.alpha[j] != 0) {
     if (!is_finite(rr) || (!s.turns_apart && !is_finite(rz))) {
       s.state[j] = column_state::not_finite;
     } else if (rr <= s.limit[j]) {

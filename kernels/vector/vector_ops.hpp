@@ -46,6 +46,7 @@ struct column_scalars {
 
   bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()
   bool polak_ribiere = false;  ///< beta = z.(r - r_old) / rz_old, at least 0; only with turns_apart
+  bool steps_again = false;  ///< along the p of the last step, with rz = r.p: either way, and not at all is no failure
 };
 
 /// Chunks that the rows are cut into for reductions.
@@ -93,7 +94,7 @@ struct operations {
   /// result[j] = sum over i of |u(i, j)|.
   int (*abs_sum)(const launch_env& env, shape s, const T* u, double* partials, double* result);
 
-  /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay.
+  /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay. q may be r.
   int (*residual)(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r,
                   double* partials, column_scalars scalars);
   /// p = z + beta_j p in the active columns.

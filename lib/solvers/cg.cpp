@@ -145,6 +145,13 @@ struct jacobi_of {
   std::optional<cg_stop> objection;
 };
 
+/// Whether the iteration's vectors are fp32: as refine() asks for, and reliable() wherever what it needs is there.
+bool has_fp32_iteration(const cg_operators<double>& given, const cg_options& options) {
+  if (options.correction.by == cg_correction::kind::refine) return true;
+  return options.correction.by == cg_correction::kind::reliable && given.inner &&
+         (!given.preconditioner || given.inner_preconditioner);
+}
+
 /// The iterations themselves, on a GPU on a stream that can be captured.
 template <value T>
 cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, const dense_view<const T>& b,
@@ -176,7 +183,7 @@ cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, con
   };
   if (options.method == cg_method::block) return run(solvers::block_cg<T>(parts, shape, options));
   if constexpr (std::is_same_v<T, double>) {
-    if (options.correction.by == cg_correction::kind::refine) {
+    if (has_fp32_iteration(given, options)) {
       const std::vector<float> narrow_diagonal(parts.inverse_diagonal.begin(), parts.inverse_diagonal.end());
       const solvers::cg_parts<float> within{
           .exact = *given.inner,

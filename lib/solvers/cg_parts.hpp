@@ -29,6 +29,10 @@ inline constexpr int patience = 3;
 /// overflows.
 inline constexpr double lost = 1e8;
 
+/// The next direction keeps the last one where the true residual is at most so many times what the recurrence said. A
+/// recurrence whose rounded products have led it further astray has no direction worth keeping.
+inline constexpr double on_course = 1.02;
+
 /// What a solve computes with; all of it outlives the solve.
 template <value T>
 struct cg_parts {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "lib/solvers/simultaneous_cg.hpp"
-
 namespace bcsc::solvers {
 
 namespace vector = kernels::vector;
@@ -13,13 +11,13 @@ using core::at;
 
 /// A correction that can be the last one aims at this share of the tolerance: fp32's residual is not quite the true
 /// one.
-constexpr double end_share = 0.5;
+constexpr double end_share = 0.9;
 
 refined_cg::refined_cg(const linear_operator<double>& exact, const cg_parts<float>& inner, vector::shape shape,
                        const cg_options& options)
     : exact_(exact),
-      inner_(inner),
       options_(options),
+      correction_options_(options),
       shape_(shape),
       ops_(operations_of<double>(exact.where().kind())),
       block_ops_(block_operations_of<double>(exact.where().kind())),
@@ -29,10 +27,14 @@ refined_cg::refined_cg(const linear_operator<double>& exact, const cg_parts<floa
       r_(exact.where(), b_.size()),
       narrow_r_(exact.where(), b_.size()),
       narrow_d_(exact.where(), b_.size()),
+      correction_solver_(inner, shape, correction_options_),
       partials_(exact.where(), vector::num_partials(shape)),
       sums_(exact.where(), shape.k),
       workspace_(exact.where(), exact.workspace_bytes(shape.k)),
-      columns_(at(shape.k)) {}
+      columns_(at(shape.k)) {
+  correction_options_.correction = {};
+  correction_options_.use_initial_guess = false;
+}
 
 void refined_cg::start(const dense_view<const double>& b, memory_space b_space, const dense_view<double>& x,
                        memory_space x_space) {
@@ -102,8 +104,10 @@ void refined_cg::scale(const context_array<double>& v, const std::vector<double>
 bool refined_cg::correct() {
   // Residuals of length 1, so that fp32 holds them whatever they have come down to.
   std::vector<double> shrink(columns_.size(), 0.0), grow(columns_.size(), 0.0);
+  std::vector<bool> keep;
   double largest = 0, least_left = 1;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
+    if (result_.iterations > 0) keep.push_back(columns_[j].true_residual <= on_course * columns_[j].recurrence);
     if (!columns_[j].is_open()) continue;
     grow[j] = std::sqrt(columns_[j].rr);
     shrink[j] = 1 / grow[j];
@@ -113,20 +117,17 @@ bool refined_cg::correct() {
   scale(r_, shrink);
   started(block_operations_of<float>(exact_.where().kind()).convert(env_, all(r_), all(narrow_r_)), "convert");
 
-  cg_options inner = options_;
-  inner.tolerance = std::max(options_.correction.when, end_share * least_left);
-  inner.correction = {};
-  inner.use_initial_guess = false;
-  inner.max_iterations = options_.max_iterations - result_.iterations;
+  correction_options_.tolerance = std::max(options_.correction.when, end_share * least_left);
+  correction_options_.max_iterations = options_.max_iterations - result_.iterations;
   if (options_.progress) {
-    inner.progress = [&, before = result_.iterations](std::int64_t iteration, double residual) {
+    correction_options_.progress = [&, before = result_.iterations](std::int64_t iteration, double residual) {
       return options_.progress(before + iteration, residual * largest);
     };
   }
-  simultaneous_cg<float> solver(inner_, shape_, inner);
-  solver.start(dense_view<const float>(all(narrow_r_)), memory_space::device, all(narrow_d_), memory_space::device);
-  solver.iterate();
-  const cg_result correction = solver.finish(all(narrow_d_), memory_space::device, {});
+  correction_solver_.start(dense_view<const float>(all(narrow_r_)), memory_space::device, all(narrow_d_),
+                           memory_space::device, std::move(keep));
+  correction_solver_.iterate();
+  const cg_result correction = correction_solver_.finish(all(narrow_d_), memory_space::device, {});
 
   started(block_ops_.convert(env_, all(narrow_d_), all(r_)), "convert");
   scale(r_, grow);

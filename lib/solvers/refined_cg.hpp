@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "lib/solvers/cg_parts.hpp"
+#include "lib/solvers/simultaneous_cg.hpp"
 
 namespace bcsc::solvers {
 
-/// Iterative refinement: x and its residual b - A x in fp64, corrections by simultaneous iterations whose vectors are
-/// all fp32, each until its residual is a given share of the one it began with. The arguments have been checked.
+/// Reliable updates with all vectors of the iteration in fp32 (Clark et al. 2010): x and its residual b - A x in fp64,
+/// corrections by simultaneous iterations in fp32, each until its residual is a given share of the one it began with,
+/// and each going on along the direction of the one before. The arguments have been checked.
 class refined_cg {
  public:
   /// `exact`, `inner` and `options` outlive this.
@@ -35,8 +37,8 @@ class refined_cg {
   bool correct();
 
   const linear_operator<double>& exact_;
-  const cg_parts<float>& inner_;
   const cg_options& options_;
+  cg_options correction_options_;  ///< as correction_solver_ sees them
   const kernels::vector::shape shape_;
   const kernels::vector::operations<double>& ops_;
   const kernels::vector::block_operations<double>& block_ops_;
@@ -44,6 +46,7 @@ class refined_cg {
 
   context_array<double> b_, x_, r_;
   context_array<float> narrow_r_, narrow_d_;
+  simultaneous_cg<float> correction_solver_;
   context_array<double> partials_, sums_;
   context_array<std::byte> workspace_;
   std::vector<column_course> columns_;

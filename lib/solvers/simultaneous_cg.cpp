@@ -98,7 +98,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
 
 template <value T>
 void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
-                               memory_space x_space) {
+                               memory_space x_space, std::vector<bool> keep) {
   columns_.assign(columns_.size(), {});
   std::fill(taken_.begin(), taken_.end(), 0);
   std::ranges::fill(report_.taken(), 0);
@@ -110,7 +110,8 @@ void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_spac
   } else {
     x_.clear(env_.stream);
   }
-  p_.clear(env_.stream);
+  keeps_direction_ = std::move(keep);
+  if (keeps_direction_.empty()) p_.clear(env_.stream);
   partials_.clear(env_.stream);
   measure_right_hand_sides();
   compute_residual(options_.use_initial_guess);
@@ -215,20 +216,20 @@ void simultaneous_cg<T>::multiply(const linear_operator<T>& by, const context_ar
 }
 
 template <value T>
-void simultaneous_cg<T>::turn() {
-  if (!scalars_.turns_apart) return;
+void simultaneous_cg<T>::turn(const vector::column_scalars& scalars) {
+  if (!scalars.turns_apart) return;
   if (parts_.preconditioner != nullptr) multiply(*parts_.preconditioner, r_, z_);
   const T* const z = parts_.preconditioner != nullptr ? z_.data() : nullptr;
-  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), scalars_), "turn");
+  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), scalars), "turn");
 }
 
 template <value T>
 void simultaneous_cg<T>::compute_residual(bool from_product) {
   if (from_product) {
-    multiply(parts_.exact, x_, q_);
+    multiply(parts_.exact, x_, r_);  // q stays that of the last direction
     ++result_.num_products;
   }
-  started(ops_.residual(env_, shape_, b_.data(), from_product ? q_.data() : nullptr, jacobi_, r_.data(),
+  started(ops_.residual(env_, shape_, b_.data(), from_product ? r_.data() : nullptr, jacobi_, r_.data(),
                         partials_.data(), scalars_),
           "residual");
   report_.read(env_.stream);
@@ -270,17 +271,52 @@ void simultaneous_cg<T>::restart_open_columns(bool by_schedule) {
     state = column.stagnated ? column_state::resting : column_state::active;
     targets[j] = std::max(limits_[j], share * rr[j]);
   }
+  restarted_at_ = largest_residual(rr);
+  goal_ = 0;
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    if (report_.state()[j] == column_state::active) goal_ = std::max(goal_, relative(j, targets[j]));
+  }
   report_.write(env_.stream);
   if (!any(column_state::active)) return;
   if (has_targets) limits_there_.upload(targets, env_.stream);
-  turn();
+  if (keeps_direction_.empty()) {
+    turn(scalars_);
+  } else {
+    turn_from_last_direction();
+  }
   set_direction();
+}
+
+template <value T>
+void simultaneous_cg<T>::turn_from_last_direction() {
+  vector::column_scalars again = scalars_;
+  again.steps_again = again.turns_apart = again.polak_ribiere = true;
+  again.taken = nullptr;
+  again.log = nullptr;
+  const auto states = report_.state();
+  const std::vector<column_state> wanted(states.begin(), states.end());
+  for (std::size_t j = 0; j < wanted.size(); ++j) {
+    if (!keeps_direction_[j]) states[j] = column_state::resting;
+  }
+  report_.write(env_.stream);
+  started(ops_.dot(env_, shape_, r_.data(), p_.data(), partials_.data(), again.rz), "dot");
+  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), again), "step_length");
+  started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), again),
+          "step");
+  changed_since_check_ = true;
+  std::ranges::copy(wanted, states.begin());
+  report_.write(env_.stream);
+  turn(again);
 }
 
 template <value T>
 void simultaneous_cg<T>::replace_residual(bool by_schedule) {
   compute_residual(true);
   judge_residuals();
+  keeps_direction_.clear();
+  if (!by_schedule) {  // by a schedule, p is the next direction already, and q the product of the last
+    for (const column_record& c : columns_) keeps_direction_.push_back(c.true_residual <= on_course * c.recurrence);
+  }
   restart_open_columns(by_schedule);
   if (any(column_state::active)) ++result_.num_replacements;
 }
@@ -302,7 +338,7 @@ void simultaneous_cg<T>::submit_iteration() {
   started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
           "step");
-  turn();
+  turn(scalars_);
   set_direction();
 }
 
@@ -332,12 +368,13 @@ std::int64_t simultaneous_cg<T>::next_window() const {
   }
   if (options_.check_every > 0) return std::min({left, options_.check_every, std::int64_t{1024}});
   if (env_.stream == nullptr || options_.progress) return 1;
-  if (result_.history.size() <= 1) return std::min(left, first_window);
-  // Half of the iterations that are still missing if the residual goes on falling as it did so far.
-  const double fallen = std::log(result_.history.front() / result_.history.back());
-  const double missing = std::log(result_.history.back() / options_.tolerance);
+  // Half of the iterations that are still missing if the residual goes on falling as it has since the last restart, and
+  // half as many as those were: the first ones say little.
+  const double fallen = std::log(restarted_at_ / result_.history.back());
+  const double missing = std::log(result_.history.back() / goal_);
   if (!(fallen > 0 && missing > 0)) return std::min(left, first_window);
-  const double expected = static_cast<double>(result_.iterations) * missing / fallen / 2;
+  const auto done = static_cast<double>(since_replacement_);
+  const double expected = std::min(done * missing / fallen, done) / 2;
   const auto window = static_cast<std::int64_t>(std::clamp(expected, 1.0, static_cast<double>(longest_window)));
   return std::min(left, window >= graph_length ? window / graph_length * graph_length : window);
 }

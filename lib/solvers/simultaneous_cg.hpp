@@ -57,8 +57,10 @@ class simultaneous_cg {
   /// `parts` and `options` outlive this.
   simultaneous_cg(const cg_parts<T>& parts, kernels::vector::shape shape, const cg_options& options);
 
-  /// Takes b and the start vector, and computes the residual it begins with.
-  void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space);
+  /// Takes b and the start vector, and computes the residual it begins with. Called again with what is left of b, it
+  /// goes on along the last direction in the columns that `keep` names (all or none are named).
+  void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space,
+             std::vector<bool> keep = {});
   /// Iterates until every column has come to an end, or the whole solve has.
   void iterate();
   /// Writes x back and reports the outcome; `objection`: why the diagonal rules the solve out.
@@ -85,14 +87,18 @@ class simultaneous_cg {
   // Steps.
   void multiply(const linear_operator<T>& by, const context_array<T>& in, const context_array<T>& out);
   /// Z = M R with the given preconditioner, and the columns' turns; nothing where step() has done it all.
-  void turn();
+  void turn(const kernels::vector::column_scalars& scalars);
   /// r = b - A x, from x itself (`from_product`) or, for x = 0, from b; what the recurrence said is forgotten.
   void compute_residual(bool from_product);
   /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
   void judge_residuals();
-  /// Restarts the columns whose true residual is still too large, each along a fresh direction. One whose recurrence
-  /// had converged (not `by_schedule`) and that has gained too little by it too often has stagnated and stops.
+  /// Restarts the columns whose true residual is still too large, along directions conjugate to the last where
+  /// keeps_direction_ says so. One whose recurrence had converged (not `by_schedule`) and that has gained too little by
+  /// it too often has stagnated and stops.
   void restart_open_columns(bool by_schedule);
+  /// What was replaced counts as an error of the last step: one more along p makes r orthogonal to it again, and
+  /// beta = -z.q / p.q the next direction conjugate to it. A column that keeps no direction has beta = 0.
+  void turn_from_last_direction();
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);
   /// p = z + beta p in every active column.
@@ -127,8 +133,10 @@ class simultaneous_cg {
   std::vector<column_record> columns_;
   std::vector<std::int32_t> taken_;  ///< as of the last look
   std::int64_t since_replacement_ = 0;
+  double restarted_at_ = 0, goal_ = 0;  ///< the largest residual then, and the one at which the last column will rest
   bool cancelled_ = false;
   bool changed_since_check_ = false;
+  std::vector<bool> keeps_direction_;  ///< p, with q its product, in the next restart; empty: in no column
   cg_result result_;
 };
 
