@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converters/formats/parallel.hpp"
+#include "converters/formats/threads_guard.hpp"
 #include "core/checked.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
@@ -45,6 +46,7 @@ linear_operator<T> made_of(const context& ctx, const csr_view<T, I>& a, const ch
     core::require_healthy(ctx.state());
     guard.emplace(ctx.device().device);
   }
+  const converters::threads_guard threads(ctx.threads());
   return core::guarded(ctx.state(), what, [&] { return make(solvers::to_setup(a)); });
 }
 
@@ -78,11 +80,12 @@ std::int64_t find_block(const solvers::setup_matrix& a) {
 /// The inverses of the diagonal blocks, as one matrix.
 solvers::setup_matrix inverse_blocks(const solvers::setup_matrix& a, std::int64_t block) {
   const std::int64_t n = a.rows;
-  solvers::setup_matrix made{n, n, converters::storage<std::int64_t>(n + 1, "the inverse blocks"), {}, {}};
+  solvers::setup_matrix made{n, n, solvers::unset<std::int64_t>(n + 1, "the inverse blocks"), {}, {}};
+  made.row_ptr[0] = 0;
   const auto height_at = [&](std::int64_t first) { return std::min(block, n - first); };
   for (std::int64_t i = 0; i < n; ++i) made.row_ptr[at(i) + 1] = made.row_ptr[at(i)] + height_at(i - i % block);
-  made.col_ind = converters::storage<std::int32_t>(made.row_ptr.back(), "the inverse blocks");
-  made.values = converters::storage<double>(made.row_ptr.back(), "the inverse blocks");
+  made.col_ind = solvers::unset<std::int32_t>(made.row_ptr.back(), "the inverse blocks");
+  made.values = solvers::unset<double>(made.row_ptr.back(), "the inverse blocks");
   converters::check_each(core::ceil_div(n, block), n * block * block, [&](std::int64_t number) {
     const std::int64_t first = number * block, height = height_at(first);
     std::vector<double> entries(at(height * height), 0.0);
