@@ -32,7 +32,8 @@ namespace {
 /// On a GPU from a copy that lies there, so that the plan's statistics of A are made there as well.
 template <value S, index I>
 spmm_plan<S> plan_of(const context& ctx, const csr_view<S, I>& a, const plan_options& options) {
-  if (ctx.kind() != backend::cuda || sizeof(I) > sizeof(std::int32_t)) return spmm_plan<S>(ctx, a, options);
+  const bool goes_there = ctx.kind() == backend::cuda && sizeof(I) == sizeof(std::int32_t) && a.nnz() > 0;
+  if (!goes_there) return spmm_plan<S>(ctx, a, options);
   const int device = ctx.device().device;
   const core::device_buffer<I> row_ptr(device, a.row_ptr), col_ind(device, a.col_ind);
   const core::device_buffer<S> values(device, a.values);
