@@ -314,16 +314,18 @@ static void expect_solved(const bcsc_cg_result* result, const double* residuals,
 
 /* A as an operator with each preconditioner there is, and as a matrix whose products are rounded to fp32. */
 static void solve_in_other_ways(bcsc_context context, bcsc_sparse matrix, bcsc_plan plan) {
-  enum { kinds = 4 };
+  enum { kinds = 5 };
   bcsc_operator map = NULL, preconditioners[kinds] = {NULL};
   const bcsc_block_jacobi_options blocks = {.size = sizeof blocks, .block = width};
   const bcsc_chebyshev_options polynomial = {.size = sizeof polynomial, .degree = 4};
+  const bcsc_ic0_options factor = {.size = sizeof factor, .shift = 0.001};
   const bcsc_amg_options multigrid = {.size = sizeof multigrid, .max_coarse = 20, .cols = columns};
   check(bcsc_operator_plan(plan, &map), "bcsc_operator_plan");
   check(bcsc_operator_jacobi(context, matrix, &preconditioners[0]), "bcsc_operator_jacobi");
   check(bcsc_operator_block_jacobi(context, matrix, &preconditioners[1], &blocks), "bcsc_operator_block_jacobi");
   check(bcsc_operator_chebyshev(context, matrix, &preconditioners[2], &polynomial), "bcsc_operator_chebyshev");
-  check(bcsc_operator_amg(context, matrix, &preconditioners[3], &multigrid), "bcsc_operator_amg");
+  check(bcsc_operator_ic0(context, matrix, &preconditioners[3], &factor), "bcsc_operator_ic0");
+  check(bcsc_operator_amg(context, matrix, &preconditioners[4], &multigrid), "bcsc_operator_amg");
 
   double residuals[columns];
   bcsc_cg_options options = {.size = sizeof options, .tolerance = 1e-10, .true_residuals = residuals};

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "bcsc/error.hpp"
 #include "bcsc/generate.hpp"
 #include "bcsc/plan.hpp"
+#include "bcsc/preconditioners.hpp"
 #include "bench/harness/check.hpp"
 #include "bench/harness/json.hpp"
 #include "bench/harness/program.hpp"
@@ -25,16 +27,16 @@
 #include "bench/harness/stage.hpp"
 
 /// Time to solution of conjugate gradients: Jacobi's preconditioner in fp64 and with products or whole iterations in
-/// fp32, several right-hand sides side by side and in one search space, smoothed aggregation in fp64 and in fp32. Each
-/// solve runs several times in one process, with its operands where the context computes, and the fastest run counts.
-/// Plans and hierarchies are timed separately, and the break-even number of solves is printed.
+/// fp32, several right-hand sides side by side and in one search space, smoothed aggregation in fp64 and in fp32,
+/// incomplete Cholesky. Each solve runs several times in one process, with its operands where the context computes, and
+/// the fastest run counts. Plans and hierarchies are timed separately, and the break-even number of solves is printed.
 namespace {
 
 using namespace bcsc;
 using bench::json;
 
 constexpr std::uint64_t seed = 1;
-const std::vector<std::string> all_parts = {"fp64", "fp32", "block", "amg"};
+const std::vector<std::string> all_parts = {"fp64", "fp32", "block", "amg", "ic0"};
 
 struct options {
   std::string device = "cuda", out;
@@ -83,6 +85,7 @@ class solves_of {
   json measure() && {
     by_jacobi();
     if (wanted_.has("amg")) by_amg();
+    if (wanted_.has("ic0")) by_ic0();
     summarise();
     return std::move(told_);
   }
@@ -176,6 +179,25 @@ class solves_of {
          [&](const auto& b, const auto& x) { return solve_cg<double>(plan, amg.as_operator(), b, x, how()); }});
   }
 
+  void by_ic0() {
+    if (is_too_late_for("ic0")) return;
+    try {
+      const auto begin = std::chrono::steady_clock::now();
+      const linear_operator<double> ic0 = ic0_preconditioner(here_.ctx, a_);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      setups_.push_back({{"name", "ic0"}, {"rhs", 1}, {"seconds", seconds}, {"description", ic0.describe()}});
+      fmt::print("{:<26.26} {}: set up in {:.2f} s\n", name_, ic0.describe(), seconds);
+      for (const std::int64_t rhs :
+           wanted_.rhs > 1 ? std::vector{std::int64_t{1}, wanted_.rhs} : std::vector{std::int64_t{1}}) {
+        const spmm_plan<double> plan(here_.ctx, a_.view(), {.cols = rhs, .check = trust::trusted});
+        add({"ic0", rhs, [&](const auto& b, const auto& x) { return solve_cg<double>(plan, ic0, b, x, how()); }});
+      }
+    } catch (const error& e) {
+      if (e.code() != errc::unsupported) throw;
+      results_.leave_out(fmt::format("{}, ic0: {}", name_, e.what()));  // no cuSPARSE
+    }
+  }
+
   /// The seconds of the fastest of these solves that has converged, if one has.
   std::optional<double> fastest(std::int64_t rhs, const std::function<bool(std::string_view)>& is_one) const {
     std::optional<double> best;
@@ -208,6 +230,7 @@ class solves_of {
       ratio("jacobi of all right-hand sides over one's", together, jacobi);
       ratio("jacobi of all right-hand sides over block", together, named("jacobi, block", wanted_.rhs));
     }
+    ratio("jacobi over ic0", jacobi, named("ic0"));
     ratio("jacobi over amg", jacobi, amg);
     ratio("jacobi over amg in fp32", jacobi, amg32);
     ratio("amg over amg in fp32", amg, amg32);

@@ -327,8 +327,8 @@ int bcsc_spmm(bcsc_context context, bcsc_sparse matrix, int64_t n, const void* a
 typedef int (*bcsc_apply)(void* data, int64_t k, const void* alpha, const void* x, int64_t ldx, const void* beta,
                           void* y, int64_t ldy, int scalars_in_place, void* stream);
 
-/* As block_jacobi_options, chebyshev_options (bcsc/preconditioners.hpp) and amg_options (bcsc/amg.hpp). `cols`: the
-   number of vectors that the operator will mostly be applied to; 0: 1. */
+/* As block_jacobi_options, chebyshev_options, ic0_options (bcsc/preconditioners.hpp) and amg_options (bcsc/amg.hpp).
+   `cols`: the number of vectors that the operator will mostly be applied to; 0: 1. */
 typedef struct bcsc_block_jacobi_options {
   size_t size;
   int64_t block; /* height of the blocks on the diagonal, 1 .. 64; 0: found where rows share their columns */
@@ -342,6 +342,11 @@ typedef struct bcsc_chebyshev_options {
   double ratio;      /* of the ends of the interval that the polynomial is made for, above 1; 0: degree^2, at least 4 */
   int64_t cols;
 } bcsc_chebyshev_options;
+
+typedef struct bcsc_ic0_options {
+  size_t size;
+  double shift; /* tried first, 0 .. 1; where a pivot is not positive a larger one is taken, up to 1 */
+} bcsc_ic0_options;
 
 typedef struct bcsc_amg_options {
   size_t size;
@@ -368,13 +373,15 @@ int bcsc_operator_plan(bcsc_plan plan, bcsc_operator* map);
 int bcsc_operator_callback(bcsc_context context, int64_t rows, int64_t cols, int value_type, bcsc_apply apply,
                            void* data, bcsc_operator* map);
 /* Z = M^-1 R for a symmetric positive definite A, CSR of fp32 or fp64 on the host or (with a GPU's context) on its
-   device, which may be freed afterwards: M the diagonal of A, or its blocks; a polynomial in A; a cycle of smoothed
-   aggregation multigrid. BCSC_ERROR_INVALID_ARGUMENT also where A is seen not to be positive definite. */
+   device, which may be freed afterwards: M the diagonal of A, or its blocks; a polynomial in A; an incomplete Cholesky
+   factorisation without fill; a cycle of smoothed aggregation multigrid. BCSC_ERROR_INVALID_ARGUMENT also where A is
+   seen not to be positive definite, BCSC_ERROR_UNSUPPORTED for ic0 on a GPU without cuSPARSE. */
 int bcsc_operator_jacobi(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map);
 int bcsc_operator_block_jacobi(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map,
                                const bcsc_block_jacobi_options* options);
 int bcsc_operator_chebyshev(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map,
                             const bcsc_chebyshev_options* options);
+int bcsc_operator_ic0(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map, const bcsc_ic0_options* options);
 int bcsc_operator_amg(bcsc_context context, bcsc_sparse matrix, bcsc_operator* map, const bcsc_amg_options* options);
 /* One line, of multigrid one for each level besides; valid as long as the operator. */
 int bcsc_operator_describe(bcsc_operator map, const char** text);

@@ -9,8 +9,8 @@
 
 #pragma GCC visibility push(default)
 /// Preconditioners for symmetric positive definite matrices, each Z = M^-1 R as a linear operator that keeps what it
-/// needs, symmetric positive definite itself, and made of products and passes over vectors, so that k vectors share
-/// each pass. Smoothed aggregation: bcsc/amg.hpp.
+/// needs, symmetric positive definite itself, and made of products (or solves with a triangle) and passes over vectors,
+/// so that k vectors share each pass. Smoothed aggregation: bcsc/amg.hpp.
 ///
 /// A is on the host or (with a CUDA context) on its device; its arrays may be freed afterwards. All throw
 /// error{size_mismatch} unless A is square, error{invalid_argument} for an option out of range and where a diagonal
@@ -50,6 +50,23 @@ template <value T, index I>
 BCSC_EXPORT linear_operator<T> chebyshev_preconditioner(const context& ctx, const csr_view<T, I>& a,
                                                         const chebyshev_options& options = {});
 
+struct ic0_options {
+  /// Tried first, 0 .. 1: what is added to the diagonal of D^-1/2 A D^-1/2. Where a pivot is not positive it grows,
+  /// twofold from 0.001 up to 1; describe() tells the one that was taken.
+  double shift = 0;
+};
+
+/// M = L L', the incomplete Cholesky factorisation of A without fill: L has the pattern of A's lower triangle, and L L'
+/// equals A there, but for a shift. Needs a solve with L and one with L', row after row; on a CPU rows that do not
+/// depend on each other are worked on in parallel, and k vectors share each row. The factorisation runs on the host.
+/// The solves on a GPU are cuSPARSE's, which is loaded when first asked for: error{unsupported} without it; the
+/// operator is not capturable there and analyses L anew for another number of vectors. Throws error{invalid_argument}
+/// also for an A that is not symmetric, and where no shift makes all pivots positive. Source: Meijerink and van der
+/// Vorst 1977; the shift: Manteuffel 1980.
+template <value T, index I>
+BCSC_EXPORT linear_operator<T> ic0_preconditioner(const context& ctx, const csr_view<T, I>& a,
+                                                  const ic0_options& options = {});
+
 // Owning matrices like their views.
 template <value T, index I>
 linear_operator<T> jacobi_preconditioner(const context& ctx, const csr_matrix<T, I>& a) {
@@ -64,6 +81,11 @@ template <value T, index I>
 linear_operator<T> chebyshev_preconditioner(const context& ctx, const csr_matrix<T, I>& a,
                                             const chebyshev_options& options = {}) {
   return chebyshev_preconditioner(ctx, a.view(), options);
+}
+
+template <value T, index I>
+linear_operator<T> ic0_preconditioner(const context& ctx, const csr_matrix<T, I>& a, const ic0_options& options = {}) {
+  return ic0_preconditioner(ctx, a.view(), options);
 }
 
 }  // namespace bcsc

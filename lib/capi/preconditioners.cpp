@@ -113,6 +113,12 @@ int bcsc_operator_chebyshev(bcsc_context where, bcsc_sparse matrix, bcsc_operato
   });
 }
 
+int bcsc_operator_ic0(bcsc_context where, bcsc_sparse matrix, bcsc_operator* map, const bcsc_ic0_options* options) {
+  return preconditioner_of(where, matrix, map, [&](const context& ctx, const auto& a) -> bcsc_operator_s {
+    return {ic0_preconditioner(ctx, a, {.shift = taken(options, "options").shift})};
+  });
+}
+
 int bcsc_operator_amg(bcsc_context where, bcsc_sparse matrix, bcsc_operator* map, const bcsc_amg_options* options) {
   return preconditioner_of(where, matrix, map, [&](const context& ctx, const auto& a) -> bcsc_operator_s {
     dense_matrix<double> modes;

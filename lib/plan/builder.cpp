@@ -8,16 +8,12 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/device.hpp"
 #include "bcsc/order.hpp"
-#include "bcsc_config.h"
 #include "converters/formats/device_analysis.hpp"
 #include "converters/formats/device_validate.hpp"
+#include "converters/formats/threads_guard.hpp"
 #include "core/buffer.hpp"
 #include "core/fail.hpp"
 #include "kernels/forms/compact/locality.hpp"
-
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
 
 namespace bcsc::plan {
 
@@ -50,24 +46,6 @@ csr_view<T, I> canonical(const csr_view<T, I>& a, trust check, std::optional<csr
   owner.emplace(a.rows, a.cols, copy(a.row_ptr), copy(a.col_ind), copy(a.values));
   return owner->view();
 }
-
-/// The converters use as many threads as OpenMP gives; while a plan is made that is the context's number.
-class threads_guard {
- public:
-#if BCSC_WITH_OPENMP
-  explicit threads_guard(int threads) : former_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
-  }
-  ~threads_guard() { omp_set_num_threads(former_); }
-#else
-  explicit threads_guard(int) {}
-#endif
-  threads_guard(const threads_guard&) = delete;
-  threads_guard& operator=(const threads_guard&) = delete;
-
- private:
-  [[maybe_unused]] int former_ = 0;
-};
 
 template <number T>
 class builder {
@@ -262,7 +240,7 @@ void fail_pattern() {
 }
 
 void guard_making(const recipe& how, const std::function<void()>& body) {
-  const threads_guard threads(how.on_gpu() ? 0 : how.ctx.threads());
+  const converters::threads_guard threads(how.on_gpu() ? 0 : how.ctx.threads());
   const core::gpu::pool_guard pool(how.ctx.state().pool);
   core::guarded(how.ctx.state(), "a plan", [&] {
     body();

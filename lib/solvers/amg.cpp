@@ -4,6 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include "converters/formats/parallel.hpp"
+#include "converters/formats/threads_guard.hpp"
+#include "core/checked.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/format.hpp"
@@ -43,8 +46,8 @@ void check_options(std::int64_t rows, std::int64_t cols, const amg_options& opti
 solvers::amg::near_nullspace vectors_for(std::int64_t rows, const amg_options& options) {
   const dense_view<const double>& given = options.near_nullspace;
   const std::int64_t m = given.cols > 0 ? given.cols : options.block;
-  solvers::amg::near_nullspace made{m, std::vector<double>(static_cast<std::size_t>(rows * m))};
-  for (std::int64_t i = 0; i < rows; ++i) {
+  solvers::amg::near_nullspace made{m, solvers::unset<double>(core::checked_product(rows, m, "vectors"), "vectors")};
+  converters::check_each(rows, rows * m, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < m; ++j) {
       const double entry = given.cols > 0 ? given(i, j) : i % options.block == j ? 1.0 : 0.0;
       if (!std::isfinite(entry)) {
@@ -52,7 +55,7 @@ solvers::amg::near_nullspace vectors_for(std::int64_t rows, const amg_options& o
       }
       made.values[static_cast<std::size_t>(i * m + j)] = entry;
     }
-  }
+  });
   return made;
 }
 
@@ -99,6 +102,7 @@ typename amg_preconditioner<T>::parts amg_preconditioner<T>::make(const context&
     core::require_healthy(ctx.state());
     guard.emplace(ctx.device().device);
   }
+  const converters::threads_guard threads(ctx.threads());
   return core::guarded(ctx.state(), "the set-up of an AMG preconditioner", [&]() -> parts {
     solvers::amg::hierarchy built = solvers::amg::build(solvers::to_setup(a), vectors_for(a.rows, options), options);
     const bool single = std::is_same_v<T, float> || options.single_precision;

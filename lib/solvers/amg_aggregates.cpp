@@ -22,12 +22,16 @@ struct block_square {
 /// The blocks of the matrix between nodes, a row of them at a time.
 class block_rows {
  public:
-  block_rows(const setup_matrix& a, const std::vector<std::int64_t>& node_ptr)
-      : a_(a), node_ptr_(node_ptr), node_of_(converters::storage<std::int32_t>(a.rows, "the nodes of the unknowns")) {
-    for (std::int64_t node = 0; node < num_nodes(); ++node) {
+  block_rows(const setup_matrix& a, const setup_array<std::int64_t>& node_ptr)
+      : a_(a), node_ptr_(node_ptr), is_scalar_(converters::first_fault(std::ssize(node_ptr), [&](std::int64_t node) {
+                                                 return node_ptr[at(node)] != node;
+                                               }) < 0) {
+    if (is_scalar_) return;
+    node_of_ = unset<std::int32_t>(a.rows, "the nodes of the unknowns");
+    for_each_of(num_nodes(), [&](std::int64_t node) {
       std::fill(node_of_.begin() + node_ptr[at(node)], node_of_.begin() + node_ptr[at(node) + 1],
                 static_cast<std::int32_t>(node));
-    }
+    });
   }
 
   std::int64_t num_nodes() const { return std::ssize(node_ptr_) - 1; }
@@ -35,11 +39,12 @@ class block_rows {
   /// What a thread needs to read rows: where a node of the current row stands among those found.
   class reader {
    public:
-    explicit reader(const block_rows& rows) : rows_(rows), place_(at(rows.num_nodes()), -1) {}
+    explicit reader(const block_rows& rows) : rows_(rows), place_(rows.is_scalar_ ? 0 : at(rows.num_nodes()), -1) {}
 
     /// In the order in which the rows meet them.
     std::span<const block_square> read(std::int64_t node) {
       const setup_matrix& a = rows_.a_;
+      if (rows_.is_scalar_) return read_scalars(node);
       for (const block_square& block : found_) place_[at(block.node)] = -1;
       found_.clear();
       const std::int64_t first = a.row_ptr[at(rows_.node_ptr_[at(node)])];
@@ -56,6 +61,15 @@ class block_rows {
     }
 
    private:
+    std::span<const block_square> read_scalars(std::int64_t row) {
+      const setup_matrix& a = rows_.a_;
+      found_.clear();
+      for (std::int64_t p = a.row_ptr[at(row)]; p < a.row_ptr[at(row) + 1]; ++p) {
+        found_.push_back({a.col_ind[at(p)], a.values[at(p)] * a.values[at(p)]});
+      }
+      return found_;
+    }
+
     const block_rows& rows_;
     std::vector<std::int32_t> place_;
     std::vector<block_square> found_;
@@ -72,13 +86,14 @@ class block_rows {
 
  private:
   const setup_matrix& a_;
-  const std::vector<std::int64_t>& node_ptr_;
-  std::vector<std::int32_t> node_of_;
+  const setup_array<std::int64_t>& node_ptr_;
+  bool is_scalar_;  ///< every node is one unknown
+  setup_array<std::int32_t> node_of_;
 };
 
 }  // namespace
 
-node_graph strong_connections(const setup_matrix& a, const std::vector<std::int64_t>& node_ptr, double strength) {
+node_graph strong_connections(const setup_matrix& a, const setup_array<std::int64_t>& node_ptr, double strength) {
   const block_rows rows(a, node_ptr);
   const std::int64_t nodes = rows.num_nodes();
   const std::vector<std::int64_t> cuts =
@@ -94,10 +109,14 @@ node_graph strong_connections(const setup_matrix& a, const std::vector<std::int6
     });
   }
 
-  node_graph graph{converters::storage<std::int64_t>(nodes + 1, "the graph of strong connections"), {}};
-  std::vector<std::vector<std::int32_t>> parts(cuts.size());
+  constexpr const char* what = "the graph of strong connections";
+  node_graph graph{unset<std::int64_t>(nodes + 1, what), {}};
+  std::vector<setup_array<std::int32_t>> parts(cuts.size());
+  for (std::size_t piece = 0; piece + 1 < cuts.size(); ++piece) {
+    parts[piece].reserve(at(a.row_ptr[at(node_ptr[at(cuts[piece + 1])])] - a.row_ptr[at(node_ptr[at(cuts[piece])])]));
+  }
   rows.for_each(cuts, [&](std::int64_t piece, std::int64_t node, std::span<const block_square> blocks) {
-    std::vector<std::int32_t>& mine = parts[at(piece)];
+    setup_array<std::int32_t>& mine = parts[at(piece)];
     const std::size_t before = mine.size();
     for (const block_square& block : blocks) {
       const bool is_strong = block.square >= strength * strength * own[at(node)] * own[at(block.node)];
@@ -106,11 +125,12 @@ node_graph strong_connections(const setup_matrix& a, const std::vector<std::int6
     std::sort(mine.begin() + static_cast<std::ptrdiff_t>(before), mine.end());
     graph.ptr[at(node) + 1] = static_cast<std::int64_t>(mine.size() - before);
   });
-  for (std::int64_t node = 0; node < nodes; ++node) graph.ptr[at(node) + 1] += graph.ptr[at(node)];
-  graph.neighbours.reserve(at(graph.ptr.back()));
-  for (const std::vector<std::int32_t>& part : parts) {
-    graph.neighbours.insert(graph.neighbours.end(), part.begin(), part.end());
-  }
+  point_to_segments(graph.ptr);
+  graph.neighbours = unset<std::int32_t>(graph.ptr.back(), what);
+  converters::for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t) {
+    std::ranges::copy(parts[at(piece)], graph.neighbours.begin() + graph.ptr[at(first)]);
+    parts[at(piece)] = {};
+  });
   return graph;
 }
 

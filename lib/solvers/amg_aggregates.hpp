@@ -10,14 +10,14 @@ namespace bcsc::solvers::amg {
 /// Which nodes are strongly connected, and which node an unknown belongs to. A node is one unknown of a scalar problem,
 /// the displacements of a point, or what an aggregate of the level above has become.
 struct node_graph {
-  std::vector<std::int64_t> ptr = {0};   ///< [nodes + 1]
-  std::vector<std::int32_t> neighbours;  ///< ascending, without the node itself
+  setup_array<std::int64_t> ptr = {0};   ///< [nodes + 1]
+  setup_array<std::int32_t> neighbours;  ///< ascending, without the node itself
   std::int64_t num_nodes() const { return static_cast<std::int64_t>(ptr.size()) - 1; }
 };
 
 /// Nodes i and j are strongly connected if |A_ij| >= strength sqrt(|A_ii| |A_jj|) and A_ij is not 0, in the Frobenius
 /// norms of the blocks. node_ptr: [nodes + 1] where each node's unknowns begin.
-node_graph strong_connections(const setup_matrix& a, const std::vector<std::int64_t>& node_ptr, double strength);
+node_graph strong_connections(const setup_matrix& a, const setup_array<std::int64_t>& node_ptr, double strength);
 
 /// [nodes] the aggregate of each node, or -1 for one that has no strong connection: smoothing alone serves it.
 struct aggregates {

@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "converters/formats/parallel.hpp"
 #include "core/context_state.hpp"
 #include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/chebyshev.hpp"
@@ -23,8 +22,10 @@ constexpr double safety = 1.1;
 /// A full n x n matrix.
 template <value S>
 spmm_plan<S> plan_dense(const context& ctx, const std::vector<double>& entries, std::int64_t n, std::int64_t cols) {
-  setup_matrix full{n, n, converters::storage<std::int64_t>(n + 1, "the inverse on the coarsest level"),
-                    converters::storage<std::int32_t>(n * n, "the inverse on the coarsest level"), entries};
+  constexpr const char* what = "the inverse on the coarsest level";
+  setup_matrix full{
+      n, n, unset<std::int64_t>(n + 1, what), unset<std::int32_t>(n * n, what), {entries.begin(), entries.end()}};
+  full.row_ptr[0] = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     full.row_ptr[at(i) + 1] = (i + 1) * n;
     for (std::int64_t j = 0; j < n; ++j) full.col_ind[at(i * n + j)] = static_cast<std::int32_t>(j);
@@ -34,8 +35,8 @@ spmm_plan<S> plan_dense(const context& ctx, const std::vector<double>& entries, 
 }
 
 std::vector<double> reciprocals(const std::vector<double>& x) {
-  std::vector<double> made = x;
-  for (double& entry : made) entry = entry != 0 ? 1 / entry : 0;
+  std::vector<double> made(x.size());
+  for_each_of(std::ssize(x), [&](std::int64_t i) { made[at(i)] = x[at(i)] != 0 ? 1 / x[at(i)] : 0; });
   return made;
 }
 
@@ -58,9 +59,9 @@ v_cycle<T, S>::v_cycle(const context& ctx, hierarchy&& host, const amg_options& 
     if (depth + 1 == host.levels.size()) break;
     const std::vector<double> roots = reciprocals(from.scale);
     const std::vector<double>& coarse = host.levels[depth + 1].scale;
-    to.restriction.emplace(plan_scaled<S>(ctx, transpose(from.prolongator), coarse, roots, options.cols));
+    to.restriction.emplace(plan_scaled<S>(ctx, from.restriction, coarse, roots, options.cols));
     to.prolongation.emplace(plan_scaled<S>(ctx, from.prolongator, roots, coarse, options.cols));
-    from.prolongator = {};
+    from.prolongator = from.restriction = {};
   }
   if (!host.coarse_inverse.empty()) {
     const auto n = static_cast<std::int64_t>(host.levels.back().scale.size());

@@ -32,12 +32,6 @@ std::vector<double> scale_of(const setup_matrix& a, std::size_t depth) {
   return inverse_root_diagonal(a, 1e-13 * largest, name.c_str());
 }
 
-std::vector<double> squares(const std::vector<double>& x) {
-  std::vector<double> made = x;
-  for (double& entry : made) entry *= entry;
-  return made;
-}
-
 /// Of D^-1/2 A D^-1/2.
 std::vector<double> invert_scaled(const setup_matrix& a, const std::vector<double>& scale) {
   auto full = converters::storage<double>(a.rows * a.rows, "the inverse on the coarsest level");
@@ -61,14 +55,14 @@ std::vector<double> invert_scaled(const setup_matrix& a, const std::vector<doubl
 
 hierarchy build(setup_matrix a, near_nullspace vectors, const amg_options& options) {
   hierarchy made;
-  std::vector<std::int64_t> node_ptr(at(a.rows / options.block) + 1);
-  for (std::size_t i = 0; i < node_ptr.size(); ++i) node_ptr[i] = static_cast<std::int64_t>(i) * options.block;
+  auto node_ptr = unset<std::int64_t>(a.rows / options.block + 1, "the nodes");
+  for_each_of(std::ssize(node_ptr), [&](std::int64_t i) { node_ptr[at(i)] = i * options.block; });
   double strength = options.strength;
   std::vector<double> scale = scale_of(a, 0);
   require_symmetric(a);
 
   while (true) {
-    level& here = made.levels.emplace_back(level{std::move(a), std::move(scale), 0, {}});
+    level& here = made.levels.emplace_back(level{std::move(a), std::move(scale), 0, {}, {}});
     here.largest_eigenvalue = estimate_spectrum(here.a, here.scale, lanczos_steps).largest;
     const std::int64_t rows = here.a.rows;
     if (rows <= options.max_coarse) {
@@ -77,12 +71,13 @@ hierarchy build(setup_matrix a, near_nullspace vectors, const amg_options& optio
     }
     if (std::ssize(made.levels) >= options.max_levels) break;
     const aggregates groups = aggregate(strong_connections(here.a, node_ptr, strength));
-    tentative coarse = cut_vectors(groups, node_ptr, vectors);
+    tentative coarse = cut_vectors(groups, node_ptr, std::move(vectors));
     const std::int64_t coarse_rows = coarse.prolongator.cols;
     if (coarse_rows == 0 || static_cast<double>(coarse_rows) > max_share_kept * static_cast<double>(rows)) break;
 
-    here.prolongator = smooth(here.a, squares(here.scale), 4.0 / 3.0 / here.largest_eigenvalue, coarse.prolongator);
-    a = multiply(transpose(here.prolongator), multiply(here.a, here.prolongator, "A P"), "the coarse matrix P'AP");
+    here.prolongator = smooth(here.a, here.scale, 4.0 / 3.0 / here.largest_eigenvalue, coarse.prolongator);
+    here.restriction = transpose(here.prolongator);
+    a = multiply(here.restriction, multiply(here.a, here.prolongator, "A P"), "the coarse matrix P'AP");
     scale = scale_of(a, made.levels.size());
     node_ptr = std::move(coarse.node_ptr);
     vectors = std::move(coarse.vectors);

@@ -15,6 +15,7 @@ struct level {
   std::vector<double> scale;      ///< [rows] D^-1/2, D the diagonal; 0 where that is 0 (a singular A on a coarse level)
   double largest_eigenvalue = 0;  ///< of D^-1 A, estimated by Lanczos' method
   setup_matrix prolongator;       ///< from the next level; of 0 columns on the last one
+  setup_matrix restriction;       ///< its transpose
 };
 
 struct hierarchy {

@@ -69,17 +69,51 @@ std::int64_t orthonormalise(std::span<double> v, std::int64_t rows, std::int64_t
   return rank;
 }
 
+/// Q [unknowns][m] as a matrix: a node's rows have the columns of its aggregate, from `first_column` on.
+setup_matrix prolongator_of(const aggregates& groups, const setup_array<std::int64_t>& node_ptr,
+                            const setup_array<std::int64_t>& first_column, const setup_array<double>& q,
+                            std::int64_t m) {
+  constexpr const char* what = "a prolongator";
+  const std::int64_t unknowns = node_ptr.back();
+  setup_matrix p{unknowns, first_column.back(), unset<std::int64_t>(unknowns + 1, what), {}, {}};
+  // use(unknown, column, entry) for each of a node that is not 0.
+  const auto read = [&](std::int64_t node, const auto& use) {
+    const std::int32_t group = groups.of_node[at(node)];
+    if (group < 0) return;
+    const std::int64_t first = first_column[at(group)], columns = first_column[at(group) + 1] - first;
+    for (std::int64_t i = node_ptr[at(node)]; i < node_ptr[at(node) + 1]; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        if (q[at(i * m + j)] != 0) use(i, first + j, q[at(i * m + j)]);
+      }
+    }
+  };
+  for_each_of(std::ssize(groups.of_node), [&](std::int64_t node) {
+    for (std::int64_t i = node_ptr[at(node)]; i < node_ptr[at(node) + 1]; ++i) p.row_ptr[at(i) + 1] = 0;
+    read(node, [&](std::int64_t i, std::int64_t, double) { ++p.row_ptr[at(i) + 1]; });
+  });
+  point_to_segments(p.row_ptr);
+  p.col_ind = unset<std::int32_t>(p.row_ptr.back(), what);
+  p.values = unset<double>(p.row_ptr.back(), what);
+  for_each_of(std::ssize(groups.of_node), [&](std::int64_t node) {
+    std::int64_t to = p.row_ptr[at(node_ptr[at(node)])];
+    read(node, [&](std::int64_t, std::int64_t column, double entry) {
+      p.col_ind[at(to)] = static_cast<std::int32_t>(column);
+      p.values[at(to++)] = entry;
+    });
+  });
+  return p;
+}
+
 }  // namespace
 
-tentative cut_vectors(const aggregates& groups, const std::vector<std::int64_t>& node_ptr,
-                      const near_nullspace& vectors) {
+tentative cut_vectors(const aggregates& groups, const setup_array<std::int64_t>& node_ptr, near_nullspace vectors) {
   const std::int64_t m = vectors.num_vectors, unknowns = node_ptr.back();
   const members nodes = members_of(groups);
   const auto num_unknowns = [&](std::int32_t node) { return node_ptr[at(node) + 1] - node_ptr[at(node)]; };
 
-  std::vector<double> q = vectors.values;  // becomes Q, an aggregate's rows at a time
-  auto r = converters::storage<double>(core::checked_product(groups.count, m * m, "vectors"), "the coarse vectors");
-  auto rank = converters::storage<std::int64_t>(groups.count + 1, "the coarse nodes");
+  setup_array<double>& q = vectors.values;  // becomes Q, an aggregate's rows at a time
+  auto r = unset<double>(core::checked_product(groups.count, m * m, "vectors"), "the coarse vectors");
+  auto rank = unset<std::int64_t>(groups.count + 1, "the coarse nodes");
   const std::vector<std::int64_t> cuts = converters::even_cuts(
       groups.count, converters::worthwhile_pieces(unknowns * m), [&](std::int64_t i) { return nodes.ptr[at(i)]; });
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
@@ -99,54 +133,32 @@ tentative cut_vectors(const aggregates& groups, const std::vector<std::int64_t>&
       }
     }
   });
-  for (std::int64_t group = 0; group < groups.count; ++group) rank[at(group) + 1] += rank[at(group)];
+  point_to_segments(rank);
 
-  tentative made{{unknowns, rank.back(), converters::storage<std::int64_t>(unknowns + 1, "a prolongator"), {}, {}},
-                 std::move(rank),
-                 {m, {}}};
-  setup_matrix& p = made.prolongator;
-  for (std::int64_t node = 0; node < std::ssize(groups.of_node); ++node) {
-    const std::int32_t group = groups.of_node[at(node)];
-    for (std::int64_t i = node_ptr[at(node)]; i < node_ptr[at(node) + 1]; ++i) {
-      const std::int64_t first = group < 0 ? 0 : made.node_ptr[at(group)];
-      const std::int64_t columns = group < 0 ? 0 : made.node_ptr[at(group) + 1] - first;
-      for (std::int64_t j = 0; j < columns; ++j) {
-        const double entry = q[at(i * m + j)];
-        if (entry == 0) continue;
-        p.col_ind.push_back(static_cast<std::int32_t>(first + j));
-        p.values.push_back(entry);
-      }
-      p.row_ptr[at(i) + 1] = p.nnz();
-    }
-  }
-  for (std::int64_t group = 0; group < groups.count; ++group) {
-    const auto begin = r.begin() + group * m * m;
-    made.vectors.values.insert(made.vectors.values.end(), begin,
-                               begin + (made.node_ptr[at(group) + 1] - made.node_ptr[at(group)]) * m);
-  }
+  tentative made{prolongator_of(groups, node_ptr, rank, q, m), std::move(rank), {m, {}}};
+  made.vectors.values = unset<double>(made.node_ptr.back() * m, "the coarse vectors");
+  for_each_of(groups.count, [&](std::int64_t group) {
+    const std::int64_t first = made.node_ptr[at(group)];
+    std::copy_n(r.begin() + group * m * m, (made.node_ptr[at(group) + 1] - first) * m,
+                made.vectors.values.begin() + first * m);
+  });
   return made;
 }
 
-setup_matrix smooth(const setup_matrix& a, std::span<const double> inverse_diagonal, double omega,
-                    const setup_matrix& p) {
-  setup_matrix product = multiply(a, p, "the smoothed prolongator");
+setup_matrix smooth(const setup_matrix& a, std::span<const double> scale, double omega, const setup_matrix& p) {
   // P's pattern lies inside that of A P wherever the diagonal is stored; elsewhere its row of A is empty, and P's row
   // reaches the next level through other rows or not at all.
-  const auto cuts = converters::even_segment_cuts(product.row_ptr, product.rows);
-  for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      std::int64_t tentative_at = p.row_ptr[at(i)];
-      const double factor = -omega * inverse_diagonal[at(i)];
-      for (std::int64_t k = product.row_ptr[at(i)]; k < product.row_ptr[at(i) + 1]; ++k) {
-        double& entry = product.values[at(k)];
-        entry *= factor;
-        if (tentative_at < p.row_ptr[at(i) + 1] && p.col_ind[at(tentative_at)] == product.col_ind[at(k)]) {
-          entry += p.values[at(tentative_at++)];
-        }
+  const auto change = [&](std::int64_t i, std::span<const std::int32_t> columns, std::span<double> values) {
+    std::int64_t tentative_at = p.row_ptr[at(i)];
+    const double factor = -omega * (scale[at(i)] * scale[at(i)]);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      values[k] *= factor;
+      if (tentative_at < p.row_ptr[at(i) + 1] && p.col_ind[at(tentative_at)] == columns[k]) {
+        values[k] += p.values[at(tentative_at++)];
       }
     }
-  });
-  return product;
+  };
+  return multiply(a, p, "the smoothed prolongator", change);
 }
 
 }  // namespace bcsc::solvers::amg

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,11 +12,10 @@
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/format.hpp"
-#include "core/gpu.hpp"
 #include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/chebyshev.hpp"
-#include "lib/solvers/context_array.hpp"
 #include "lib/solvers/dense_inverse.hpp"
+#include "lib/solvers/made_of.hpp"
 #include "lib/solvers/operator_state.hpp"
 #include "lib/solvers/scaled_plan.hpp"
 #include "lib/solvers/setup_matrix.hpp"
@@ -32,28 +30,6 @@ namespace {
 template <class Number>
 void require(bool holds, const char* name, Number given, const char* range) {
   if (!holds) core::fail(errc::invalid_argument, "{} = {}: must be {}", name, given, range);
-}
-
-/// make(A on the host), with the context's device current.
-template <value T, index I, class Make>
-linear_operator<T> made_of(const context& ctx, const csr_view<T, I>& a, const char* what, const Make& make) {
-  if (a.rows != a.cols) {
-    core::fail(errc::size_mismatch, "A is {} x {}: a preconditioner needs a square matrix", a.rows, a.cols);
-  }
-  std::optional<core::gpu::device_guard> guard;
-  if (ctx.kind() == backend::cuda) {
-    core::require_healthy(ctx.state());
-    guard.emplace(ctx.device().device);
-  }
-  return core::guarded(ctx.state(), what, [&] { return make(solvers::to_setup(a)); });
-}
-
-/// A diagonal, where the context computes.
-template <value T>
-std::shared_ptr<const solvers::context_array<T>> uploaded(const context& ctx, const std::vector<double>& entries) {
-  const auto made = std::make_shared<solvers::context_array<T>>(ctx, std::ssize(entries));
-  made->upload(std::vector<T>(entries.begin(), entries.end()));
-  return made;
 }
 
 // --- Block Jacobi ---------------------------------------------------------------------------------------------------
@@ -78,11 +54,12 @@ std::int64_t find_block(const solvers::setup_matrix& a) {
 /// The inverses of the diagonal blocks, as one matrix.
 solvers::setup_matrix inverse_blocks(const solvers::setup_matrix& a, std::int64_t block) {
   const std::int64_t n = a.rows;
-  solvers::setup_matrix made{n, n, converters::storage<std::int64_t>(n + 1, "the inverse blocks"), {}, {}};
+  solvers::setup_matrix made{n, n, solvers::unset<std::int64_t>(n + 1, "the inverse blocks"), {}, {}};
+  made.row_ptr[0] = 0;
   const auto height_at = [&](std::int64_t first) { return std::min(block, n - first); };
   for (std::int64_t i = 0; i < n; ++i) made.row_ptr[at(i) + 1] = made.row_ptr[at(i)] + height_at(i - i % block);
-  made.col_ind = converters::storage<std::int32_t>(made.row_ptr.back(), "the inverse blocks");
-  made.values = converters::storage<double>(made.row_ptr.back(), "the inverse blocks");
+  made.col_ind = solvers::unset<std::int32_t>(made.row_ptr.back(), "the inverse blocks");
+  made.values = solvers::unset<double>(made.row_ptr.back(), "the inverse blocks");
   converters::check_each(core::ceil_div(n, block), n * block * block, [&](std::int64_t number) {
     const std::int64_t first = number * block, height = height_at(first);
     std::vector<double> entries(at(height * height), 0.0);
@@ -172,11 +149,11 @@ struct chebyshev {
 
 template <value T, index I>
 linear_operator<T> jacobi_preconditioner(const context& ctx, const csr_view<T, I>& a) {
-  return made_of(ctx, a, "Jacobi's preconditioner", [&](const solvers::setup_matrix& host) {
+  return solvers::made_of(ctx, a, "Jacobi's preconditioner", [&](const solvers::setup_matrix& host) {
     static_cast<void>(solvers::inverse_root_diagonal(host, 0, "A"));  // checks it
     std::vector<double> inverse = solvers::diagonal_of(host);
     for (double& entry : inverse) entry = 1 / entry;
-    const auto diagonal = uploaded<T>(ctx, inverse);
+    const auto diagonal = solvers::uploaded<T>(ctx, inverse);
     return linear_operator<T>(ctx, host.rows, host.cols,
                               [ctx, diagonal](scalar<T> alpha, dense_view<const T> r, scalar<T> beta, dense_view<T> z,
                                               const apply_options& options) {
@@ -196,7 +173,7 @@ linear_operator<T> block_jacobi_preconditioner(const context& ctx, const csr_vie
                                                const block_jacobi_options& options) {
   require(options.block >= 0 && options.block <= 64, "block", options.block, "0 .. 64");
   require(options.cols >= 1, "cols", options.cols, "at least 1");
-  return made_of(ctx, a, "block Jacobi", [&](const solvers::setup_matrix& host) {
+  return solvers::made_of(ctx, a, "block Jacobi", [&](const solvers::setup_matrix& host) {
     const std::int64_t block = options.block > 0 ? options.block : find_block(host);
     const std::vector<double> ones(at(host.rows), 1.0);
     return linear_operator<T>(solvers::plan_scaled<T>(ctx, inverse_blocks(host, block), ones, ones, options.cols));
@@ -212,15 +189,16 @@ linear_operator<T> chebyshev_preconditioner(const context& ctx, const csr_view<T
   require(options.lanczos_steps >= 2 && options.lanczos_steps <= 1000, "lanczos_steps", options.lanczos_steps,
           "2 .. 1000");
   require(options.cols >= 1, "cols", options.cols, "at least 1");
-  return made_of(ctx, a, "a Chebyshev preconditioner", [&](solvers::setup_matrix host) {
+  return solvers::made_of(ctx, a, "a Chebyshev preconditioner", [&](solvers::setup_matrix host) {
     const std::vector<double> scale = solvers::inverse_root_diagonal(host, 0, "A");
     solvers::require_symmetric(host);
     const interval ends = interval_for(host, scale, options);
     const double middle = (ends.lower + ends.upper) / 2;
     shift_diagonal(host, middle);
-    const auto made = std::make_shared<const chebyshev<T>>(chebyshev<T>{
-        solvers::plan_scaled<T>(ctx, host, scale, scale, options.cols),
-        solvers::chebyshev_coefficients(options.degree, ends.lower, ends.upper, middle), uploaded<T>(ctx, scale)});
+    const auto made = std::make_shared<const chebyshev<T>>(
+        chebyshev<T>{solvers::plan_scaled<T>(ctx, host, scale, scale, options.cols),
+                     solvers::chebyshev_coefficients(options.degree, ends.lower, ends.upper, middle),
+                     solvers::uploaded<T>(ctx, scale)});
     return linear_operator<T>(ctx, host.rows, host.cols,
                               [made](scalar<T> alpha, dense_view<const T> r, scalar<T> beta, dense_view<T> z,
                                      const apply_options& given) { made->apply(alpha, r, beta, z, given); },

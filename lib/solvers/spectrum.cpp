@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "converters/formats/parallel.hpp"
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 
@@ -48,41 +47,38 @@ struct tridiagonal {
   }
 };
 
-/// body(i) for each i in [0, n), in parallel.
-template <class Body>
-void for_each(std::size_t n, const Body& body) {
-  converters::for_pieces(converters::even_cuts(static_cast<std::int64_t>(n)),
-                         [&](std::int64_t, std::int64_t first, std::int64_t last) {
-                           for (std::size_t i = at(first); i < at(last); ++i) body(i);
-                         });
-}
-
 }  // namespace
 
 spectrum estimate_spectrum(const setup_matrix& a, std::span<const double> scale, int steps) {
-  const std::size_t n = scale.size();
-  std::vector<double> v = random_vector(a.rows, 1), before(n, 0.0), scaled(n), product(n);
+  const std::int64_t n = a.rows;
+  setup_array<double> v = random_vector(n, 1), before = unset<double>(n, "Lanczos' method"),
+                      scaled = unset<double>(n, "Lanczos' method"), product = unset<double>(n, "Lanczos' method");
   // Rows that are scaled by 0 take no part.
-  for_each(n, [&](std::size_t i) { v[i] = scale[i] != 0 ? v[i] : 0; });
+  for_each_of(n, [&](std::int64_t i) {
+    v[at(i)] = scale[at(i)] != 0 ? v[at(i)] : 0;
+    before[at(i)] = 0;
+  });
   tridiagonal t;
   double length = std::sqrt(dot(v, v));
   for (int step = 0; step < steps && length > 0; ++step) {
     const double last = step > 0 ? length : 0;
-    for_each(n, [&](std::size_t i) {
-      v[i] /= length;
-      scaled[i] = scale[i] * v[i];
+    for_each_of(n, [&](std::int64_t i) {
+      v[at(i)] /= length;
+      scaled[at(i)] = scale[at(i)] * v[at(i)];
     });
-    multiply(a, scaled, product);
-    for_each(n, [&](std::size_t i) { product[i] *= scale[i]; });
-    const double own = dot(v, product);
+    const double own = multiply_scaled(a, scale, scaled, v, product);
     if (step > 0) t.beside.push_back(last);
     t.diagonal.push_back(own);
-    for_each(n, [&](std::size_t i) {
-      const double next = product[i] - own * v[i] - last * before[i];
-      before[i] = v[i];
-      v[i] = next;
-    });
-    length = std::sqrt(dot(v, v));
+    length = std::sqrt(sum_of(n, [&](std::int64_t first, std::int64_t end) {
+      double sum = 0;
+      for (std::int64_t i = first; i < end; ++i) {
+        const double next = product[at(i)] - own * v[at(i)] - last * before[at(i)];
+        before[at(i)] = v[at(i)];
+        v[at(i)] = next;
+        sum += next * next;
+      }
+      return sum;
+    }));
     if (!(length > 1e-12 * (std::abs(own) + last))) break;  // an invariant subspace: what is left is rounding
   }
   if (t.diagonal.empty()) return {};
@@ -90,13 +86,16 @@ spectrum estimate_spectrum(const setup_matrix& a, std::span<const double> scale,
 }
 
 void require_symmetric(const setup_matrix& a) {
-  const std::vector<double> x = random_vector(a.rows, 2), y = random_vector(a.rows, 3);
-  std::vector<double> ax(x.size()), ay(x.size());
+  const setup_array<double> x = random_vector(a.rows, 2), y = random_vector(a.rows, 3);
+  auto ax = unset<double>(a.rows, "a check of symmetry"), ay = unset<double>(a.rows, "a check of symmetry");
   multiply(a, x, ax);
   multiply(a, y, ay);
   const double difference = std::abs(dot(x, ay) - dot(y, ax));
-  for_each(ax.size(), [&](std::size_t i) { ax[i] = std::abs(x[i] * ay[i]) + std::abs(y[i] * ax[i]); });
-  const double size = dot(ax, std::vector<double>(ax.size(), 1.0));
+  const double size = sum_of(a.rows, [&](std::int64_t first, std::int64_t last) {
+    double sum = 0;
+    for (std::int64_t i = first; i < last; ++i) sum += std::abs(x[at(i)] * ay[at(i)]) + std::abs(y[at(i)] * ax[at(i)]);
+    return sum;
+  });
   if (difference <= 1e-11 * size) return;
   core::fail(errc::invalid_argument,
              "A is not symmetric, or not finite: |x'Ay - y'Ax| = {:.2e} for random x and y, of sums of {:.2e}; the "

@@ -215,6 +215,7 @@ def of_chain(n):
 @case("jacobi", ["-k", "4", "--precondition", "jacobi"], lambda values: values[:4])
 @case("block-jacobi", ["-k", "4", "--precondition", "block-jacobi"], lambda values: values[:4])
 @case("chebyshev", ["-k", "4", "--precondition", "chebyshev"], lambda values: values[:4])
+@case("ic0", ["-k", "4", "--precondition", "ic0:0.1"], lambda values: values[:4])
 @case("amg", ["-k", "4", "--precondition", "amg"], lambda values: values[:4])
 @case("amg, parameters", ["-k", "4", "--precondition", "amg:2,coarse=10"], lambda values: values[:4])
 @case("eigenvalue", ["-k", "4", "--residual", "eigenvalue", "--tolerance", "1e-7"], lambda values: values[:4])

@@ -124,12 +124,12 @@ class Programs(unittest.TestCase):
         corrections = [f"jacobi, {kind}:{share}" for kind in ("reliable", "refine") for share in ("0.01", "0.0001")]
         self.assertEqual([(s["name"], s["rhs"]) for s in point["solves"]],
                          [("jacobi", 1), *((name, 1) for name in corrections), ("jacobi", 3), ("jacobi, block", 3), ("amg", 1),
-                          ("amg in fp32", 1), ("amg", 3)])
+                          ("amg in fp32", 1), ("amg", 3), ("ic0", 1), ("ic0", 3)])
         for s in point["solves"]:
             self.assertEqual(s["reason"], "converged", s)
             self.assertLessEqual(s["true_residual"], 1e-10)
             self.assertEqual((len(s["runs"]), min(s["runs"])), (2, s["seconds"]))
-        self.assertEqual([(s["name"], s["rhs"]) for s in point["setups"]], [("amg", 1), ("amg in fp32", 1), ("amg", 3)])
+        self.assertEqual([(s["name"], s["rhs"]) for s in point["setups"]], [("amg", 1), ("amg in fp32", 1), ("amg", 3), ("ic0", 1)])
         solves = {(s["name"], s["rhs"]): s for s in point["solves"]}
         self.assertLess(solves["jacobi, block", 3]["iterations"], solves["jacobi", 3]["iterations"])
         seconds = {key: s["seconds"] for key, s in solves.items()}

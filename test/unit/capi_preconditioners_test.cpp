@@ -117,6 +117,22 @@ TEST_F(capi_preconditioners, jacobi_divides_by_the_diagonal) {
   expect_direction(b, expected);
 }
 
+TEST_F(capi_preconditioners, ic0_needs_fewer_iterations_and_takes_a_shift) {
+  ASSERT_EQ(bcsc_operator_jacobi(context_, a_.matrix, &m_), BCSC_OK) << bcsc_last_error();
+  const std::int64_t by_jacobi = iterations_with(m_);
+  bcsc_operator_free(m_);
+  ASSERT_EQ(bcsc_operator_ic0(context_, a_.matrix, &m_, nullptr), BCSC_OK) << bcsc_last_error();
+  const std::int64_t plain = iterations_with(m_);
+  EXPECT_LT(2 * plain, by_jacobi);
+  EXPECT_NE(std::string(description()).find("shift 0"), std::string::npos) << description();
+  bcsc_operator_free(m_);
+  auto options = sized<bcsc_ic0_options>();
+  options.shift = 0.5;
+  ASSERT_EQ(bcsc_operator_ic0(context_, a_.matrix, &m_, &options), BCSC_OK) << bcsc_last_error();
+  EXPECT_NE(std::string(description()).find("shift 0.5"), std::string::npos) << description();
+  EXPECT_GT(iterations_with(m_), plain);
+}
+
 TEST_F(capi_preconditioners, block_jacobi_solves_with_the_blocks) {
   const auto b = random_table<double>(a_.a.rows, 1, values::real, 5);
   for (const std::int64_t given : {0, 2, 16, 44}) {  // 0: the unknowns of a node, found
@@ -349,6 +365,7 @@ TEST_F(capi_preconditioners, refuse_what_they_are_not_for) {
       bcsc_operator_jacobi,
       [](bcsc_context c, bcsc_sparse a, bcsc_operator* m) { return bcsc_operator_block_jacobi(c, a, m, nullptr); },
       [](bcsc_context c, bcsc_sparse a, bcsc_operator* m) { return bcsc_operator_chebyshev(c, a, m, nullptr); },
+      [](bcsc_context c, bcsc_sparse a, bcsc_operator* m) { return bcsc_operator_ic0(c, a, m, nullptr); },
       [](bcsc_context c, bcsc_sparse a, bcsc_operator* m) { return bcsc_operator_amg(c, a, m, nullptr); }};
   bcsc_sparse blocks = nullptr;
   ASSERT_EQ(bcsc_sparse_to_bcsc(a_.matrix, 4, &blocks), BCSC_OK);
@@ -387,6 +404,10 @@ TEST_F(capi_preconditioners, refuse_what_they_are_not_for) {
   EXPECT_EQ(bcsc_operator_chebyshev(context_, a_.matrix, &m_, &polynomial), invalid);
   polynomial.ratio = 0, polynomial.lanczos_steps = -1;
   EXPECT_EQ(bcsc_operator_chebyshev(context_, a_.matrix, &m_, &polynomial), invalid);
+  auto factor = sized<bcsc_ic0_options>();
+  factor.shift = 2;
+  EXPECT_EQ(bcsc_operator_ic0(context_, a_.matrix, &m_, &factor), invalid);
+  EXPECT_TRUE(says("shift = 2")) << bcsc_last_error();
   auto dense = sized<bcsc_block_jacobi_options>();
   dense.block = 65;
   EXPECT_EQ(bcsc_operator_block_jacobi(context_, a_.matrix, &m_, &dense), invalid);

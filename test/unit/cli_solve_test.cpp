@@ -142,8 +142,8 @@ TEST_P(preconditioned_command, takes_fewer_iterations_than_none) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(kinds, preconditioned_command,
-                         testing::Values("chebyshev", "chebyshev:3", "chebyshev:degree=4,ratio=20", "amg",
-                                         "amg:2,coarse=50", "amg:fp32=1"));
+                         testing::Values("chebyshev", "chebyshev:3", "chebyshev:degree=4,ratio=20", "ic0",
+                                         "ic0:shift=0.01", "amg", "amg:2,coarse=50", "amg:fp32=1"));
 
 /// On a constant diagonal Jacobi is a factor, which CG does not see.
 TEST(solve, by_blocks_of_the_diagonal) {
@@ -236,6 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
                     refused_case{"--precondition chebyshev:2.5", 1, "degree = 2.5: must be an integer"},
                     refused_case{"--precondition chebyshev:99", 1, "degree"},
                     refused_case{"--precondition block-jacobi:1000", 1, "block"},
+                    refused_case{"--precondition ic0:2", 1, "shift"},
                     refused_case{"--precondition amg:strength=7", 1, "strength"},
                     refused_case{"--coordinates points.npy", 1, "only --precondition amg asks for them, not jacobi"},
                     refused_case{"--precondition amg --coordinates nowhere.npy", 1, "nowhere.npy"}));

@@ -189,6 +189,7 @@ const null_call null_calls[] = {
      [] { return bcsc_operator_block_jacobi(nullptr, nullptr, &made_operator, nullptr); }},
     {"operator_chebyshev", "context",
      [] { return bcsc_operator_chebyshev(nullptr, nullptr, &made_operator, nullptr); }},
+    {"operator_ic0", "context", [] { return bcsc_operator_ic0(nullptr, nullptr, &made_operator, nullptr); }},
     {"operator_amg", "context", [] { return bcsc_operator_amg(nullptr, nullptr, &made_operator, nullptr); }},
 };
 

@@ -113,6 +113,10 @@ const std::vector<kind<T>>& kinds() {
                                             .ratio = given.real("ratio", usual.ratio),
                                             .cols = from.cols});
        }},
+      {{"ic0", {"shift"}},
+       [](given_t given, from_t from, made_t made) {
+         made.m = ic0_preconditioner(from.ctx, from.a, {.shift = given.real("shift", 0)});
+       }},
       {{"amg", {"degree", "ratio", "strength", "block", "coarse", "fp32"}}, &make_amg<T>}};
   return all;
 }
