@@ -142,7 +142,12 @@ class cost_calibration {
     for (const std::int64_t n : columns) {
       if (is_spent()) return;
       if (a.nnz() * n > most) continue;
-      time_columns(a, statistics, n);
+      try {
+        time_columns(a, statistics, n);
+      } catch (const error& e) {
+        if (e.code() != errc::out_of_memory) throw;
+        ctx_.state().say(core::format("calibration: {} at N = {} is left out: {}", now_, n, e.what()));
+      }
       tell();
     }
   }
