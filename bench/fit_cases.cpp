@@ -17,11 +17,6 @@ namespace bcsc::bench {
 
 using json = nlohmann::json;
 
-const timing& fastest_config(const measured_case& c) {
-  return *std::ranges::min_element(c.timings, {},
-                                   [](const timing& t) { return std::pair(t.config->rounds_values, t.us); });
-}
-
 namespace {
 
 value_type type_of(const std::string& name) {
@@ -64,7 +59,7 @@ core::cpu_isa isa_of(const json& document) {
 
 /// Adds another measurement of `known`. Other load on a machine only ever adds to a time, so the least one counts;
 /// documents of kernels that have since been replaced by slower ones therefore have to go.
-void add_times(measured_case& known, const measured_case& again) {
+void add_times(timed_case& known, const timed_case& again) {
   const auto same = [](const plan::product_shape& p) {
     return std::tuple(p.rows, p.inner, p.nnz, p.shared_nnzc, p.longest_row, p.multiprocessors);
   };
@@ -79,24 +74,8 @@ void add_times(measured_case& known, const measured_case& again) {
       before->us = std::min(before->us, t.us);
     }
   }
-  known.fastest = fastest_config(known).us;
+  known.fastest = tuning::fastest_config(known).us;
   known.rival = std::min(known.rival, again.rival);
-}
-
-/// CPU configs of one algorithm and height whose tiles hold all N columns do the same work, so what their times differ
-/// in is noise: each gets the least of them.
-void share_times_of_equals(measured_case& c) {
-  const auto holds_all = [&](const timing& t) { return t.config->n_tile >= c.cols; };
-  const auto family = [](const timing& t) { return std::tuple(t.config->algorithm, t.config->m_tile); };
-  std::map<std::tuple<std::string, int>, double> least;
-  for (const timing& t : c.timings) {
-    if (!holds_all(t)) continue;
-    const auto [known, is_new] = least.try_emplace(family(t), t.us);
-    if (!is_new) known->second = std::min(known->second, t.us);
-  }
-  for (timing& t : c.timings) {
-    if (holds_all(t)) t.us = least.at(family(t));
-  }
 }
 
 /// Plans for a CPU do not count the columns of higher blocks.
@@ -110,8 +89,8 @@ std::vector<json> read_documents(const std::vector<std::string>& files) {
   return documents;
 }
 
-std::vector<measured_case> read_cases(const std::vector<json>& documents, backend where,
-                                      const std::vector<std::string>& algorithms, operand b) {
+std::vector<timed_case> read_cases(const std::vector<json>& documents, backend where,
+                                   const std::vector<std::string>& algorithms, operand b) {
   std::map<std::pair<value_type, std::string>, const plan::registered_kernel*> known;
   for (const plan::registered_kernel& config : plan::registry()) {
     if (config.info.where == where && std::ranges::count(algorithms, config.info.algorithm) > 0) {
@@ -119,7 +98,7 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
     }
   }
   using cpu = std::tuple<core::cpu_isa, std::int64_t, std::int64_t, std::int64_t>;  // told apart by their caches
-  std::map<std::tuple<std::string, value_type, std::int64_t, cpu>, measured_case> cases;
+  std::map<std::tuple<std::string, value_type, std::int64_t, cpu>, timed_case> cases;
   for (const json& document : documents) {
     if (document.value("in_place", false) != (b == operand::in_place)) continue;
     const int multiprocessors = where == backend::cuda ? multiprocessors_of(document) : 0;
@@ -139,12 +118,12 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
         by_height[b.m_block] = b;
       }
       for (const json& c : m.at("cases")) {
-        measured_case one{.matrix = m.at("name"),
-                          .cols = c.at("cols"),
-                          .type = type_of(c.at("type")),
-                          .isa = isa,
-                          .shape = {},
-                          .timings = {}};
+        timed_case one{.matrix = m.at("name"),
+                       .cols = c.at("cols"),
+                       .type = type_of(c.at("type")),
+                       .isa = isa,
+                       .shape = {},
+                       .timings = {}};
         const auto value_bytes = static_cast<std::int64_t>(size_of(one.type));
         one.shape = {m.at("rows"),
                      m.at("cols"),
@@ -175,8 +154,8 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
               {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }
         if (one.timings.empty()) continue;
-        if (where == backend::cpu) share_times_of_equals(one);
-        one.fastest = fastest_config(one).us;
+        if (where == backend::cpu) tuning::share_times_of_equals(one);
+        one.fastest = tuning::fastest_config(one).us;
         for (const auto& [name, us] : c.at("rivals").items()) {
           if (!name.starts_with("cusparse") || !us.is_number()) continue;
           one.rival = std::min(one.rival, us.get<double>());
@@ -187,7 +166,7 @@ std::vector<measured_case> read_cases(const std::vector<json>& documents, backen
       }
     }
   }
-  std::vector<measured_case> all;
+  std::vector<timed_case> all;
   for (auto& [key, one] : cases) all.push_back(std::move(one));
   return all;
 }

@@ -20,150 +20,35 @@
 #include "bcsc/registry.hpp"
 #include "bench/fit_cases.hpp"
 #include "bench/harness/report.hpp"
-#include "lib/plan/cost_terms.hpp"
 #include "lib/plan/cpu_costs.hpp"
+#include "lib/plan/known_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 #include "lib/plan/registry.hpp"
+#include "lib/tune/fit_costs.hpp"
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
 /// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp, or with --device cpu
 /// lib/plan/cpu_costs.hpp. On a GPU configs of a value type that none of the files holds keep the costs that they have.
-///
-/// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
-/// slower the config is relative to the fastest: by how much a config loses that would not be chosen does not matter.
-/// How far the costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
+/// The fit is lib/tune/fit_costs.hpp's.
 namespace {
 
 using namespace bcsc;
-using bench::fastest_config;
-using bench::measured_case;
 using bench::operand;
-using bench::timing;
 using bench::types;
+using tuning::config_key;
+using tuning::fastest_config;
+using tuning::fitted;
+using tuning::fitted_on_cpu;
+using tuning::timed_case;
+using tuning::timing;
 using json = nlohmann::json;
 
-using config_key = std::pair<value_type, std::string>;
-/// Configs with the same key share their costs.
-config_key cost_key(value_type type, const kernel_info& config, std::int64_t cols) {
-  if (config.where == backend::cuda) return {type, config.name};
-  const std::string family = config.algorithm == "rows" && cols == 1 ? "vector" : config.algorithm;
-  return {value_type::fp32, fmt::format("{}-m{}", family, config.m_tile)};
-}
-using cost_table = std::map<config_key, plan::cost_terms>;
-
-/// What lib/plan/measured_costs.hpp holds of one way to read B.
-struct fitted {
-  std::vector<plan::measured_config> configs;  ///< by type, then by name
-  std::vector<plan::measured_case> cases;
-  std::deque<std::string> texts;  ///< that they point to
-};
-
-/// argmin |A x - y|, x >= 0, by coordinate descent on the normal equations: few unknowns, convex.
-plan::cost_terms solve(const std::vector<plan::cost_terms>& a, const std::vector<double>& y) {
-  constexpr std::size_t n = plan::num_cost_terms;
-  plan::cost_terms scale{}, x{};
-  for (const auto& row : a) {
-    for (std::size_t j = 0; j < n; ++j) scale[j] = std::max(scale[j], std::abs(row[j]));
-  }
-  std::array<plan::cost_terms, n> g{};
-  plan::cost_terms h{};
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      if (scale[j] == 0) continue;
-      h[j] += a[i][j] / scale[j] * y[i];
-      for (std::size_t k = 0; k < n; ++k) g[j][k] += scale[k] > 0 ? a[i][j] / scale[j] * a[i][k] / scale[k] : 0;
-    }
-  }
-  for (int sweep = 0; sweep < 20000; ++sweep) {
-    double moved = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-      if (g[j][j] <= 0) continue;
-      double gradient = -h[j];
-      for (std::size_t k = 0; k < n; ++k) gradient += g[j][k] * x[k];
-      const double next = std::max(0.0, x[j] - gradient / g[j][j]);
-      moved = std::max(moved, std::abs(next - x[j]));
-      x[j] = next;
-    }
-    if (moved < 1e-12) break;
-  }
-  for (std::size_t j = 0; j < n; ++j) x[j] = scale[j] > 0 ? x[j] / scale[j] : 0;
-  return x;
-}
-
-cost_table fit(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
-  std::map<config_key, std::pair<std::vector<plan::cost_terms>, std::vector<double>>> systems;
-  for (const measured_case& c : cases) {
-    // The terms know nothing of loads of less than 16 bytes: what odd N cost more is left to the cases that are alike.
-    // N = 1 and 2 have configs that are made for such loads.
-    const bool odd = c.cols > 2 && c.shape.bytes_at_once() < 16;
-    if (!matrices.contains(c.matrix) || odd) continue;
-    for (const timing& t : c.timings) {
-      const double behind = t.us / c.fastest;
-      const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
-      auto& [a, y] = systems[cost_key(c.type, *t.config, c.cols)];
-      a.push_back(t.terms);
-      for (double& term : a.back()) term *= weight;
-      y.push_back(t.us * weight);
-    }
-  }
-  cost_table costs;
-  for (const auto& [config, system] : systems) {
-    constexpr std::size_t fewest = 2 * plan::num_cost_terms;
-    if (system.second.size() >= fewest) costs[config] = solve(system.first, system.second);
-  }
-  return costs;
-}
-
-/// How far `us_of` is off for each of `configs` of the case's type, as plan::measured_case has it; `timed_as` says
-/// which timing is a config's, or null.
-template <class Config>
-std::string residuals_in(const measured_case& c, const std::vector<Config>& configs,
-                         const std::function<const timing*(const Config&)>& timed_as,
-                         const std::function<double(const Config&, const timing&)>& us_of) {
-  std::string residuals;
-  for (const Config& config : configs) {
-    if (config.type != c.type) continue;
-    const timing* const timed = timed_as(config);
-    residuals += timed == nullptr ? plan::no_residual : plan::residual_of(timed->us / us_of(config, *timed));
-  }
-  return residuals;
-}
-
-/// The timing that `is_it` holds for, or null.
-template <class IsIt>
-const timing* find_timing(const measured_case& c, const IsIt& is_it) {
-  const auto found = std::ranges::find_if(c.timings, is_it);
-  return found == c.timings.end() ? nullptr : &*found;
-}
-
-/// The costs with the least times, and how far they are off in the cases that they are fitted to.
-fitted learn(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
-  fitted known;
-  for (const auto& [config, us] : fit(cases, matrices)) {
-    known.configs.push_back({config.first, known.texts.emplace_back(config.second), 0, us});
-  }
-  const auto timed_in = [](const measured_case& c) {
-    return [&c](const plan::measured_config& config) {
-      return find_timing(c, [&](const timing& t) { return t.config->name == config.name; });
-    };
-  };
-  for (const measured_case& c : cases) {
-    if (!matrices.contains(c.matrix)) continue;
-    for (plan::measured_config& config : known.configs) {
-      const timing* const timed = config.type == c.type ? timed_in(c)(config) : nullptr;
-      if (timed == nullptr) continue;
-      config.min_us = config.min_us > 0 ? std::min(config.min_us, timed->us) : timed->us;
-    }
-  }
-  for (const measured_case& c : cases) {
-    if (!matrices.contains(c.matrix)) continue;
-    const std::string& residuals = known.texts.emplace_back(residuals_in<plan::measured_config>(
-        c, known.configs, timed_in(c), [](const plan::measured_config& config, const timing& t) {
-          return plan::us_by_terms(config.min_us, config.us, t.terms);
-        }));
-    known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
-  }
-  return known;
+/// Those of `matrices`.
+std::vector<timed_case> cases_of(const std::vector<timed_case>& cases, const std::set<std::string>& matrices) {
+  std::vector<timed_case> some;
+  std::ranges::copy_if(cases, std::back_inserter(some),
+                       [&](const timed_case& c) { return matrices.contains(c.matrix); });
+  return some;
 }
 
 struct quality {
@@ -171,88 +56,48 @@ struct quality {
   int cases = 0, ratios = 0, losses = 0;
 };
 
-constexpr double unknown = std::numeric_limits<double>::infinity();
+using fitted_on_cpus = std::map<core::cpu_isa, fitted_on_cpu>;
 
-struct family_costs {
-  double min_us = unknown;  ///< none of its configs ever took less
-  plan::cost_terms us{};
-};
-
-/// What lib/plan/cpu_costs.hpp holds of one kind of CPU.
-struct fitted_on_cpu {
-  std::map<config_key, family_costs> families;
-  std::vector<plan::cpu_config> configs;  ///< by type, algorithm, height and width
-  std::vector<plan::measured_case> cases;
-  std::deque<std::string> texts;  ///< that the cases point to
-
-  double us_of(value_type type, const kernel_info& config, std::int64_t cols, const plan::cost_terms& terms) const {
-    const auto family = families.find(cost_key(type, config, cols));
-    return family == families.end() ? unknown : plan::us_by_terms(family->second.min_us, family->second.us, terms);
-  }
-};
-
-/// What a CPU's families cost, and how far that is off for each config.
-fitted_on_cpu learn_on_cpu(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
+fitted_on_cpu known_of(std::span<const plan::cpu_family> families, std::span<const plan::cpu_config> configs,
+                       std::span<const plan::measured_case> cases) {
   fitted_on_cpu known;
-  for (const auto& [key, us] : fit(cases, matrices)) known.families[key].us = us;
-  std::set<std::tuple<value_type, std::string_view, int, int>> configs;
-  for (const measured_case& c : cases) {
-    if (!matrices.contains(c.matrix)) continue;
-    for (const timing& t : c.timings) {
-      const auto family = known.families.find(cost_key(c.type, *t.config, c.cols));
-      if (family == known.families.end()) continue;
-      family->second.min_us = std::min(family->second.min_us, t.us);
-      configs.emplace(c.type, t.config->algorithm, t.config->m_tile, t.config->n_tile);
-    }
-  }
-  for (const auto& [type, algorithm, m_tile, n_tile] : configs) {
-    known.configs.push_back({type, algorithm, m_tile, n_tile});
-  }
-  for (const measured_case& c : cases) {
-    if (!matrices.contains(c.matrix)) continue;
-    const std::string& residuals = known.texts.emplace_back(residuals_in<plan::cpu_config>(
-        c, known.configs,
-        [&](const plan::cpu_config& config) {
-          return find_timing(c, [&](const timing& t) {
-            return t.config->algorithm == config.algorithm && t.config->m_tile == config.m_tile &&
-                   t.config->n_tile == config.n_tile;
-          });
-        },
-        [&](const plan::cpu_config&, const timing& t) { return known.us_of(c.type, *t.config, c.cols, t.terms); }));
-    known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
-  }
+  for (const plan::cpu_family& family : families) known.families[tuning::key_of(family)] = {family.min_us, family.us};
+  known.configs.assign(configs.begin(), configs.end());
+  known.cases.assign(cases.begin(), cases.end());
   return known;
 }
-
-using fitted_on_cpus = std::map<core::cpu_isa, fitted_on_cpu>;
 
 /// What the library has.
 fitted_on_cpus built_in_on_cpus() {
   fitted_on_cpus known;
   for (const plan::cpu_measurements& of : plan::measured_on_cpus) {
-    fitted_on_cpu& here = known[of.isa];
-    for (const plan::cpu_family& family : of.families) {
-      here.families[{value_type::fp32, fmt::format("{}-m{}", family.algorithm, family.m_tile)}] = {family.min_us,
-                                                                                                   family.us};
-    }
-    here.configs.assign(of.configs.begin(), of.configs.end());
-    here.cases.assign(of.cases.begin(), of.cases.end());
+    known[of.isa] = known_of(of.families, of.configs, of.cases);
   }
   return known;
 }
 
-/// Of the CPUs that no case is from what is built in stays.
-fitted_on_cpus learn_on_cpus(const std::vector<measured_case>& cases, const std::set<std::string>& matrices) {
-  std::map<core::cpu_isa, std::vector<measured_case>> by_isa;
-  for (const measured_case& c : cases) by_isa[c.isa].push_back(c);
+/// The same, but for this machine's CPU what its plans with so many threads choose by.
+fitted_on_cpus calibrated_on_cpus(int threads) {
+  static const context ctx = context::cpu(threads);  // owns the costs
+  const plan::cost_table& costs = plan::costs_on(ctx);
+  fmt::print("{}\n", costs.origin);
   fitted_on_cpus known = built_in_on_cpus();
-  for (const auto& [isa, some] : by_isa) known[isa] = learn_on_cpu(some, matrices);
+  known[core::best_cpu_isa()] = known_of(costs.families, costs.cpu_configs, costs.cases);
+  return known;
+}
+
+/// Of the CPUs that no case is from what is built in stays.
+fitted_on_cpus learn_on_cpus(const std::vector<timed_case>& cases, const std::set<std::string>& matrices) {
+  std::map<core::cpu_isa, std::vector<timed_case>> by_isa;
+  for (const timed_case& c : cases_of(cases, matrices)) by_isa[c.isa].push_back(c);
+  fitted_on_cpus known = built_in_on_cpus();
+  for (const auto& [isa, some] : by_isa) known[isa] = tuning::learn_on_cpu(some);
   return known;
 }
 
 /// us of a config in a case; infinite where it has no costs.
 using prediction = std::function<double(const timing&)>;
-using predictor = std::function<prediction(const measured_case&)>;
+using predictor = std::function<prediction(const timed_case&)>;
 
 predictor by_config(const fitted& known) {
   std::map<config_key, std::pair<const plan::measured_config*, std::size_t>> configs;
@@ -260,11 +105,11 @@ predictor by_config(const fitted& known) {
   for (const plan::measured_config& config : known.configs) {
     configs.emplace(config_key{config.type, config.name}, std::pair(&config, of_type[config.type]++));
   }
-  return [&known, configs](const measured_case& c) {
+  return [&known, configs](const timed_case& c) {
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&configs, near, type = c.type](const timing& t) {
       const auto config = configs.find({type, t.config->name});
-      if (config == configs.end()) return unknown;
+      if (config == configs.end()) return tuning::unknown_us;
       const auto& [costs, index] = config->second;
       return plan::us_by_terms(costs->min_us, costs->us, t.terms) * near.factor(index);
     };
@@ -272,7 +117,7 @@ predictor by_config(const fitted& known) {
 }
 
 predictor by_family(const fitted_on_cpus& of_cpus) {
-  return [&of_cpus](const measured_case& c) {
+  return [&of_cpus](const timed_case& c) {
     const fitted_on_cpu& known = of_cpus.at(c.isa);
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&known, &c, near](const timing& t) {
@@ -282,14 +127,14 @@ predictor by_family(const fitted_on_cpus& of_cpus) {
   };
 }
 
-quality judge(const std::vector<measured_case>& cases, const predictor& predict, const std::set<std::string>& matrices,
+quality judge(const std::vector<timed_case>& cases, const predictor& predict, const std::set<std::string>& matrices,
               bool inside, value_type type, bool tell) {
   quality q;
-  for (const measured_case& c : cases) {
+  for (const timed_case& c : cases) {
     if (c.type != type || matrices.contains(c.matrix) != inside) continue;
     const prediction us_of = predict(c);
     const timing* chosen = nullptr;
-    double least = unknown;
+    double least = tuning::unknown_us;
     for (const timing& t : c.timings) {
       if (t.config->rounds_values) continue;
       const double us = us_of(t);
@@ -445,6 +290,7 @@ int main(int argc, char** argv) {
   std::string out, device = "cuda";
   unsigned seed = 1;
   bool tell = false, as_it_is = false;
+  int calibrated_threads = 0;
   app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
@@ -458,6 +304,9 @@ int main(int argc, char** argv) {
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
   app.add_flag("--as-it-is", as_it_is, "On a CPU: judges the costs that the library has, and fits nothing");
+  app.add_option("--as-calibrated", calibrated_threads,
+                 "On a CPU: judges what bcsc calibrate has found on this machine with so many threads")
+      ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   try {
     const backend where = device == "cpu" ? backend::cpu : backend::cuda;
@@ -472,11 +321,10 @@ int main(int argc, char** argv) {
       documents.push_back(std::move(document));
     }
     files.insert(files.end(), to_learn.begin(), to_learn.end());
-    const std::vector<measured_case> cases = bench::read_cases(documents, where, algorithms, operand::row_major);
-    const std::vector<measured_case> cases_in_place =
-        bench::read_cases(documents, where, algorithms, operand::in_place);
+    const std::vector<timed_case> cases = bench::read_cases(documents, where, algorithms, operand::row_major);
+    const std::vector<timed_case> cases_in_place = bench::read_cases(documents, where, algorithms, operand::in_place);
     for (const auto* some : {&cases, &cases_in_place}) {
-      for (const measured_case& c : *some) {
+      for (const timed_case& c : *some) {
         if (!learned.contains(c.matrix)) judged.insert(c.matrix);
       }
     }
@@ -487,11 +335,15 @@ int main(int argc, char** argv) {
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
     fitted_on_cpus on_cpus;
-    if (where == backend::cpu) on_cpus = as_it_is ? built_in_on_cpus() : learn_on_cpus(cases, half);
-    fitted known = where == backend::cpu ? fitted{} : learn(cases, half);
-    fitted measured_cases_in_place = learn(cases_in_place, half);
+    if (where == backend::cpu) {
+      on_cpus = calibrated_threads > 0 ? calibrated_on_cpus(calibrated_threads)
+                : as_it_is             ? built_in_on_cpus()
+                                       : learn_on_cpus(cases, half);
+    }
+    fitted known = where == backend::cpu ? fitted{} : tuning::learn(cases_of(cases, half));
+    fitted measured_cases_in_place = tuning::learn(cases_of(cases_in_place, half));
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
-    const auto tell_of = [&](const char* b, const std::vector<measured_case>& some, const predictor& fit) {
+    const auto tell_of = [&](const char* b, const std::vector<timed_case>& some, const predictor& fit) {
       fmt::print("B {}: {} cases\n", b, some.size());
       for (const value_type type : types) {
         print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, half, true, type, tell));
@@ -502,7 +354,7 @@ int main(int argc, char** argv) {
     if (where == backend::cuda) tell_of("column-major, in place", cases_in_place, by_config(measured_cases_in_place));
     if (out.empty()) return 0;
     std::set<value_type> of;
-    for (const measured_case& c : cases) of.insert(c.type);
+    for (const timed_case& c : cases) of.insert(c.type);
     const std::string made_by = origin(of, files, seed);
     if (where == backend::cpu) {
       fmt::print("written: {}\n", bench::write_text(cpu_header(on_cpus, made_by), out).string());

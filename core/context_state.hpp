@@ -2,11 +2,16 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "bcsc/context.hpp"
 #include "bcsc/error.hpp"
 #include "core/gpu.hpp"
+
+namespace bcsc::plan {
+struct cost_table;
+}
 
 namespace bcsc::core {
 
@@ -19,6 +24,9 @@ struct context_state {
   std::shared_ptr<const gpu::memory_pool> pool;  ///< of a GPU
   /// Set by the first sticky CUDA error; every later run answers error{context_poisoned} without touching the GPU.
   std::atomic<bool> poisoned{false};
+  /// What plans choose by (lib/plan/known_costs.hpp): found once, when the first plan asks.
+  std::once_flag costs_found;
+  std::shared_ptr<const plan::cost_table> costs;
 
   void say(std::string_view line) const {
     if (log) log(line);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bcsc/context.hpp"
+#include "bcsc/formats.hpp"
 
 #pragma GCC visibility push(default)
 namespace bcsc {
@@ -31,6 +32,26 @@ machine_constants calibrate(const context& ctx, const calibrate_options& options
 
 /// Those that are kept for the machine under `ctx`; none if it was never calibrated, or the cache cannot be read.
 std::optional<machine_constants> known_constants(const context& ctx, const std::string& cache = {});
+
+/// That configs were timed on a machine, for the choice of all plans whose contexts are made there afterwards.
+struct calibrated_costs {
+  std::string date;               ///< UTC, "2026-11-25"
+  std::string file;               ///< that keeps the costs, beside the cache's; empty: none does
+  std::int64_t num_products = 0;  ///< matrices times N times value types
+};
+
+/// Makes a matrix from a specification: generate::from_specification<double>, or what takes its place.
+using matrix_source = std::function<csr_matrix<double>(std::string_view specification)>;
+
+/// Times configs on matrices that `generate` makes, corrects the built-in costs by what it sees, and keeps them for
+/// this machine (on a CPU: for this number of threads). After max_seconds no further product begins, and what was
+/// measured so far counts. Other than that as calibrate().
+calibrated_costs calibrate_costs(const context& ctx, const matrix_source& generate,
+                                 const calibrate_options& options = {.max_seconds = 540});
+
+/// What is kept for the machine under `ctx`; none if its costs were never calibrated, or cannot be used, which is
+/// reported in the context's log.
+std::optional<calibrated_costs> known_costs(const context& ctx, const std::string& cache = {});
 
 }  // namespace bcsc
 #pragma GCC visibility pop

@@ -36,35 +36,30 @@ bool has_costs(const registered_kernel& kernel) {
   return kernel.measured || kernel.cpu_costs != nullptr || is_dense(kernel);
 }
 
-product_shape shape_of(const problem& p) {
-  constexpr std::int64_t max_cols = std::int64_t{1} << 50;  // whose bytes can be counted
-  return {p.rows,
-          p.inner,
-          p.nnz,
-          std::min(p.cols, max_cols),
-          static_cast<std::int64_t>(size_of(p.type)),
-          p.shared_nnzc,
-          p.longest_row,
-          /*pads_b=*/p.b_is_col_major && p.cols > 1,
-          p.num_multiprocessors,
-          p.read_by_height,
-          p.caches};
+const cost_table& costs_of(const problem& p) { return p.costs != nullptr ? *p.costs : built_in_costs(p.where); }
+
+/// What a machine's costs `own` hold in the place of the entry `built_in` of `all`, which they are as many as.
+template <class Entry>
+const Entry& in_place_of(const Entry* built_in, std::span<const Entry> all, std::span<const Entry> own) {
+  return own[static_cast<std::size_t>(built_in - all.data())];
 }
 
 double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
-  return 1e-6 * us_by_terms(kernel.measured.costs->min_us, kernel.measured.costs->us, terms) *
-         p.near.factor(kernel.measured.index);
+  const measured_config& costs =
+      in_place_of<measured_config>(kernel.measured.costs, measured_costs, costs_of(p).configs);
+  return 1e-6 * us_by_terms(costs.min_us, costs.us, terms) * p.near.factor(kernel.measured.index);
 }
 
 double predict_cpu(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
-  const cpu_family& costs = p.cols == 1 ? *kernel.cpu_costs_of_vector : *kernel.cpu_costs;
+  const cpu_family& costs = in_place_of<cpu_family>(p.cols == 1 ? kernel.cpu_costs_of_vector : kernel.cpu_costs,
+                                                    measured_on_this_cpu().families, costs_of(p).families);
   const double us = us_by_terms(costs.min_us, costs.us, terms);
   // Tiles that hold all N columns do the same work; the narrowest wins the tie.
   const double seconds = 1e-6 * us * (1 + 1e-6 * kernel.info.n_tile);
   if (takes_a_detour(kernel.info, p.cols, s.m_block)) return 2 * seconds;
-  const auto place = place_of(kernel.info, p.cols, measured_on_this_cpu().configs);
+  const auto place = place_of(kernel.info, p.cols, costs_of(p).cpu_configs);
   return place ? seconds * p.near.factor(*place) : seconds;
 }
 
@@ -73,7 +68,8 @@ double packing_seconds(const problem& p) {
   if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
   const double mb =
       1e-6 * static_cast<double>(p.inner) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
-  return 1e-6 * (3.3 + 0.5 * mb);
+  const gpu_scales& scales = costs_of(p).scales;
+  return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * mb);
 }
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
@@ -82,8 +78,9 @@ double in_place_seconds(const problem& p, const registered_kernel& kernel, const
     return std::numeric_limits<double>::infinity();
   }
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
-  return 1e-6 * us_by_terms(kernel.measured_in_place.costs->min_us, kernel.measured_in_place.costs->us, terms) *
-         p.near_in_place.factor(kernel.measured_in_place.index);
+  const measured_config& costs =
+      in_place_of<measured_config>(kernel.measured_in_place.costs, measured_in_place, costs_of(p).configs_in_place);
+  return 1e-6 * us_by_terms(costs.min_us, costs.us, terms) * p.near_in_place.factor(kernel.measured_in_place.index);
 }
 
 double packed_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
@@ -271,6 +268,21 @@ bool turns_c(const problem& p) {
   return p.where == backend::cuda && p.b_is_col_major && p.cols >= min_turned_cols && p.rows > min_values / p.cols;
 }
 
+product_shape shape_of(const problem& p) {
+  constexpr std::int64_t max_cols = std::int64_t{1} << 50;  // whose bytes can be counted
+  return {p.rows,
+          p.inner,
+          p.nnz,
+          std::min(p.cols, max_cols),
+          static_cast<std::int64_t>(size_of(p.type)),
+          p.shared_nnzc,
+          p.longest_row,
+          /*pads_b=*/p.b_is_col_major && p.cols > 1,
+          p.num_multiprocessors,
+          p.read_by_height,
+          p.caches};
+}
+
 problem with_statistics(problem p, std::span<const block_statistics> statistics) {
   for (const block_statistics& s : statistics) {
     if (s.m_block == shared_height) p.shared_nnzc = s.nnzc;
@@ -281,18 +293,19 @@ problem with_statistics(problem p, std::span<const block_statistics> statistics)
 }
 
 problem with_experience(problem p) {
-  const std::span<const measured_case> known =
-      p.where == backend::cpu ? measured_on_this_cpu().cases : std::span<const measured_case>(measured_cases);
-  p.near = neighbours(known, p.type, shape_of(p));
-  if (p.where == backend::cpu) return p;
-  if (p.b_is_col_major) p.near_in_place = neighbours(measured_cases_in_place, p.type, shape_of(p));
+  const cost_table& known = costs_of(p);
+  p.near = neighbours(known.cases, p.type, shape_of(p));
+  if (p.where == backend::cuda && p.b_is_col_major) {
+    p.near_in_place = neighbours(known.cases_in_place, p.type, shape_of(p));
+  }
   return p;
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (!has_costs(kernel)) return 0;
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
-  return is_dense(kernel) ? dense_seconds(p.rows, p.inner, p.cols, kernel.info) : predict_measured(p, kernel, s);
+  return is_dense(kernel) ? dense_seconds(p.rows, p.inner, p.cols, kernel.info, costs_of(p).scales)
+                          : predict_measured(p, kernel, s);
 }
 
 std::vector<prediction> predictions(const problem& given, const plan_options& options,
@@ -323,7 +336,8 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0) {
-    best.reason = core::format("least predicted time of {}: {:.1f} us ({})", those, seconds * 1e6, measure);
+    best.reason = core::format("least predicted time of {}: {:.1f} us, by {} ({})", those, seconds * 1e6,
+                               costs_of(p).origin, measure);
   } else {
     best.reason = core::format("best fitting tile of {}, which have no measured costs ({})", those, measure);
   }

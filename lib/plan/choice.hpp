@@ -10,6 +10,7 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/plan.hpp"
+#include "lib/plan/cost_table.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/neighbours.hpp"
 #include "lib/plan/registry.hpp"
@@ -34,6 +35,7 @@ struct problem {
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.
   std::string no_dense_library = "not looked for";
+  const cost_table* costs = nullptr;  ///< null: those that are built in
 };
 
 /// For which numbers of columns a column-major B is read where it lies; all from one power of two to the next are
@@ -113,6 +115,9 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
 /// end, as many columns at a time as the workspace holds, but at least this many.
 bool turns_c(const problem& p);
 inline constexpr std::int64_t min_turned_cols = 128;
+
+/// What costs are counted from.
+product_shape shape_of(const problem& p);
 
 /// `p` with what the statistics say of it.
 problem with_statistics(problem p, std::span<const block_statistics> statistics);

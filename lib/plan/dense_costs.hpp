@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "bcsc/registry.hpp"
+#include "lib/plan/gpu_scales.hpp"
 
 /// What a product with A's zeros takes on a GPU. It depends on sizes alone, so a few measured constants take the place
 /// of the terms and neighbours of sparse products.
@@ -30,7 +31,8 @@ inline constexpr dense_costs measured_dense_costs[] = {
 };
 
 /// C of rows x cols from A of rows x inner by a config of `gemm`.
-inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols, const kernel_info& kernel) {
+inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols, const kernel_info& kernel,
+                            const gpu_scales& scales = {}) {
   const auto costs = std::ranges::find_if(measured_dense_costs, [&](const dense_costs& c) {
     return c.type == kernel.type && c.rounds_values == kernel.rounds_values;
   });
@@ -38,10 +40,12 @@ inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t 
   const double m = number(rows), k = number(inner), n = number(cols);
   const double gflop = 2e-9 * m * k * std::ceil(n / number(costs->columns)) * number(costs->columns);
   const double mb = 1e-6 * static_cast<double>(size_of(kernel.type)) * (m * k + k * n + 2 * m * n);
-  const double us = costs->once + costs->gflop * gflop + costs->mb * mb + 1e-3 * costs->inner * k;
+  const double once = costs->once * scales.launch;
+  const double us =
+      once + costs->gflop * scales.multiprocessors * gflop + costs->mb * scales.memory * mb + 1e-3 * costs->inner * k;
   // What L2 does not hold comes from memory, at some 4 TB/s: more of 16-bit values than was measured.
   constexpr double l2_mb = 50, us_a_mb_from_memory = 0.25;
-  return 1e-6 * (mb > l2_mb ? std::max(us, costs->once + us_a_mb_from_memory * mb) : us);
+  return 1e-6 * (mb > l2_mb ? std::max(us, once + us_a_mb_from_memory * scales.memory * mb) : us);
 }
 
 }  // namespace bcsc::plan

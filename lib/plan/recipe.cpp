@@ -4,6 +4,7 @@
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 #include "kernels/cuda/dense_library.hpp"
+#include "lib/plan/known_costs.hpp"
 
 namespace bcsc::plan {
 
@@ -14,7 +15,7 @@ recipe::recipe(const context& where, const plan_options& wanted, value_type of)
   }
   if (options.expert.m_block < 0 || options.expert.m_block > max_m_block) {
     core::fail(errc::invalid_argument, "plan_options::expert.m_block = {}: must be 0 (the plan chooses) or 1 .. {}",
-               options.expert.m_block, max_m_block);
+               options.expert.m_block, std::int64_t{max_m_block});  // a copy: no reference makes it a symbol
   }
   if (options.batch < 1) {
     core::fail(errc::invalid_argument, "plan_options::batch = {}: must be at least 1", options.batch);
@@ -35,7 +36,8 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
             .b_is_col_major = options.b_layout == layout::col_major,
             .max_shared_bytes = ctx.device().shared_bytes_per_block,
             .num_multiprocessors = ctx.device().num_multiprocessors,
-            .caches = caches};
+            .caches = caches,
+            .costs = &costs_on(ctx)};
 #if BCSC_WITH_CUDA
   if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
 #endif

@@ -6,9 +6,11 @@
 #include <string_view>
 
 #include "bcsc_config.h"
+#include "core/format.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda_tables.h"
+#include "lib/plan/cost_table.hpp"
 #include "lib/plan/cpu_costs.hpp"
 #include "lib/plan/measured_costs.hpp"
 
@@ -128,6 +130,22 @@ const cpu_measurements& measured_on_this_cpu() {
   const core::cpu_isa isa = std::max(core::best_cpu_isa(), core::cpu_isa::avx2);
   static const cpu_measurements& here = *std::ranges::find(measured_on_cpus, isa, &cpu_measurements::isa);
   return here;
+}
+
+const cost_table& built_in_costs(backend where) {
+  static const cost_table of_h200{.origin = "an H200's costs",
+                                  .configs = measured_costs,
+                                  .configs_in_place = measured_in_place,
+                                  .cases = measured_cases,
+                                  .cases_in_place = measured_cases_in_place};
+  static const cost_table of_cpus = [] {
+    const cpu_measurements& of = measured_on_this_cpu();
+    return cost_table{.origin = core::format("the costs of CPUs with {}", core::to_string(of.isa)),
+                      .families = of.families,
+                      .cpu_configs = of.configs,
+                      .cases = of.cases};
+  }();
+  return where == backend::cpu ? of_cpus : of_h200;
 }
 
 bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel) {

@@ -13,6 +13,7 @@
 #include "core/context_state.hpp"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
+#include "lib/plan/known_costs.hpp"
 #include "lib/tune/operands.hpp"
 #include "lib/tune/stopwatch.hpp"
 #include "lib/tune/use_cache.hpp"
@@ -141,6 +142,15 @@ class calibration {
   const clock::time_point begin_ = clock::now();
 };
 
+/// A GPU without costs of its own has an H200's scaled by these.
+void keep_for_choice(const context& ctx, const std::string& cache, const machine_constants& found) {
+  plan::kept_costs kept = plan::read_costs(ctx, cache).value_or(plan::kept_costs{});
+  kept.launch_seconds = found.launch_seconds;
+  kept.cache_bandwidth = found.cache_bandwidth;
+  kept.memory_bandwidth = found.memory_bandwidth;
+  plan::keep_costs(ctx, cache, kept);
+}
+
 }  // namespace
 
 machine_constants calibrate(const context& ctx, const calibrate_options& options) {
@@ -156,6 +166,7 @@ machine_constants calibrate(const context& ctx, const calibrate_options& options
                                          found.launch_seconds, found.cache_bandwidth, found.memory_bandwidth)}};
     tuning_cache(options.cache).put(entries);
   });
+  if (ctx.kind() == backend::cuda) tuning::use_cache(ctx, [&] { keep_for_choice(ctx, options.cache, found); });
   return found;
 }
 

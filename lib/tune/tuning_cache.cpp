@@ -1,38 +1,17 @@
 #include "bcsc/tuning_cache.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
-#include "core/context_state.hpp"
 #include "core/fail.hpp"
+#include "core/this_machine.hpp"
 #include "lib/tune/store.hpp"
 
 namespace bcsc {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view off = "off";
-
-std::string environment(const char* name) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? text : "";
-}
-
-/// Empty: none.
-std::string file_named(const std::string& name) {
-  const std::string told = name.empty() ? environment("BCSC_TUNING_CACHE") : name;
-  if (told == off) return {};
-  if (!told.empty()) return told;
-  const fs::path within = fs::path("bcsc") / "tuning-1.txt";
-  // The XDG specification: a relative path is to be ignored.
-  if (const fs::path shared = environment("XDG_CACHE_HOME"); shared.is_absolute()) return (shared / within).string();
-  if (const fs::path home = environment("HOME"); home.is_absolute()) return (home / ".cache" / within).string();
-  return {};
-}
 
 /// The last entry of each key, in the order of writing.
 std::vector<cache_entry> newest(std::vector<cache_entry> entries) {
@@ -45,18 +24,9 @@ std::vector<cache_entry> newest(std::vector<cache_entry> entries) {
   return kept;
 }
 
-std::string cpu_model() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
-  }
-  return "unknown model";
-}
-
 }  // namespace
 
-tuning_cache::tuning_cache(const std::string& named) : file_(file_named(named)) {}
+tuning_cache::tuning_cache(const std::string& named) : file_(core::tuning_file(named)) {}
 
 std::vector<cache_entry> tuning_cache::entries() const {
   return is_off() ? std::vector<cache_entry>() : newest(tuning::read_store(file_).entries);
@@ -89,11 +59,6 @@ void tuning_cache::clear() const {
   std::error_code unknown;
   if (!fs::exists(file_, unknown)) return;
   tuning::change_store(file_, [](std::vector<cache_entry>& all) { all.clear(); });
-}
-
-std::string machine_name(const context& ctx) {
-  if (ctx.kind() == backend::cpu) return core::format("{}, {}", cpu_model(), ctx.describe());
-  return core::format("{}, driver for CUDA {}", ctx.describe(), core::gpu::this_platform().driver_version);
 }
 
 }  // namespace bcsc

@@ -29,7 +29,7 @@ ROOMS = {
     "page": ("bench/page", GROUND | {"harness"}),
     "bench_solvers": ("bench/solvers", GROUND | {"harness"}),
     # device_convert times single conversions, fit_choice fits what the plan chooses by.
-    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "forms", "plan"}),
+    "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "forms", "plan", "tune"}),
     "tools": ("tools", OPERANDS | {"harness", "baselines", "page"}),
     "examples": ("examples", PUBLIC),
     "consumer": ("packaging", PUBLIC),

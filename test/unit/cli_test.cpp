@@ -882,7 +882,27 @@ TEST(calibrate, is_shown_by_devices) {
   EXPECT_GT(found.at("constants").at("memory_bandwidth"), 0);
   const json after = json::parse(shell_run(set + "devices --json").out);
   EXPECT_TRUE(after.at("cpu").at("measured").contains("launch_seconds"));
-  EXPECT_EQ(bcsc_run("calibrate --device cpu").code, 2) << "--quick is all there is";
+  EXPECT_TRUE(found.at("costs").is_null());
+  EXPECT_TRUE(after.at("cpu").at("costs").is_null());
+}
+
+TEST(calibrate, makes_costs_that_plans_choose_by) {
+  const std::string folder = in_scratch("calibrated");
+  std::filesystem::create_directory(folder);
+  const std::string set = "BCSC_TUNING_CACHE=" + folder + "/cache.txt " BCSC_CLI " ";
+  const json found = json::parse(shell_run(set + "calibrate --device cpu --seconds 0.5 --json").out);
+  EXPECT_GE(found.at("costs").at("products"), 1);
+  ASSERT_TRUE(std::filesystem::exists(found.at("costs").at("file").get<std::string>()));
+  const json devices = json::parse(shell_run(set + "devices --json").out);
+  EXPECT_EQ(devices.at("cpu").at("costs").at("date"), found.at("costs").at("date"));
+  EXPECT_NE(shell_run(set + "devices").out.find(", 0 days old"), std::string::npos);
+  const std::string product = "spmm stencil9:60,60 --cols 8 --device cpu --repeat 1";
+  const outcome with = shell_run(set + product);
+  EXPECT_NE(with.out.find("by costs of this machine, calibrated on 20"), std::string::npos) << with.out;
+  const outcome without = shell_run("BCSC_TUNING_CACHE=off " BCSC_CLI " " + product);
+  EXPECT_NE(without.out.find("by the costs of CPUs with"), std::string::npos) << without.out;
+  EXPECT_EQ(bcsc_run("calibrate --device cpu --seconds 0").code, 2);
+  EXPECT_NE(bcsc_run("calibrate --device cpu --seconds 0.1 --cache off").out.find("not remembered"), std::string::npos);
 }
 
 // --- devices, kernels -----------------------------------------------------------------------------------------------

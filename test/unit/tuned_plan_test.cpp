@@ -402,7 +402,8 @@ TEST_P(tuned_on, tells_times_that_can_be) {
 }
 
 TEST_P(tuned_on, is_calibrated_once) {
-  const std::string cache = testing::TempDir() + fmt::format("bcsc_calibrated_{}.txt", ::getpid());
+  const fs::path folder = testing::TempDir() + fmt::format("bcsc_calibrated_{}", ::getpid());
+  const std::string cache = (folder / "cache.txt").string();
   EXPECT_FALSE(known_constants(*ctx_, cache));
   EXPECT_EQ(code_of([&] { calibrate(*ctx_, {.max_seconds = 0, .cache = cache}); }), errc::invalid_argument);
   const machine_constants found = calibrate(*ctx_, {.cache = cache});
@@ -416,8 +417,8 @@ TEST_P(tuned_on, is_calibrated_once) {
   EXPECT_NEAR(known->memory_bandwidth / found.memory_bandwidth, 1, 1e-3);
   EXPECT_NEAR(known->launch_seconds / found.launch_seconds, 1, 1e-3);
   EXPECT_FALSE(known_constants(*ctx_, "off"));
-  fs::remove(cache);
-  fs::remove(cache + ".lock");
+  EXPECT_FALSE(known_costs(*ctx_, cache)) << "constants are not costs";
+  fs::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, tuned_on, ::testing::Values(backend::cpu, backend::cuda),

@@ -21,4 +21,13 @@ inline std::string describe_line(const machine_constants& found) {
                      as_seconds(found.launch_seconds), found.cache_bandwidth * 1e-9, found.memory_bandwidth * 1e-9);
 }
 
+inline nlohmann::ordered_json describe(const calibrated_costs& costs) {
+  return {{"date", costs.date}, {"products", costs.num_products}, {"file", costs.file}};
+}
+
+inline std::string describe_line(const calibrated_costs& costs) {
+  return fmt::format("costs calibrated on {} by {} products, {}", costs.date, costs.num_products,
+                     costs.file.empty() ? "not remembered" : "remembered in " + costs.file);
+}
+
 }  // namespace bcsc::cli

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <ctime>
+#include <iomanip>
+#include <sstream>
 #include <string>
 
 #include "bcsc/calibrate.hpp"
@@ -35,11 +39,24 @@ std::string why_no_cuda() {
   }
 }
 
+/// Whole days since `date`, "2026-11-25"; 0 where that lies ahead.
+long days_since(const std::string& date) {
+  std::tm then{};
+  std::istringstream(date) >> std::get_time(&then, "%Y-%m-%d");
+  constexpr long day = 24 * 3600;
+  return std::max(0L, static_cast<long>((std::time(nullptr) - ::timegm(&then)) / day));
+}
+
 /// What bcsc calibrate has found on it, if it was run.
-nlohmann::ordered_json tell_constants(const context& ctx, output& out) {
-  const auto known = known_constants(ctx);
-  if (known) out.line("  {}", describe_line(*known));
-  return known ? bcsc::cli::describe(*known) : nlohmann::ordered_json(nullptr);
+void tell_calibration(const context& ctx, nlohmann::ordered_json& json, output& out) {
+  const auto constants = known_constants(ctx);
+  if (constants) out.line("  {}", describe_line(*constants));
+  json["measured"] = constants ? bcsc::cli::describe(*constants) : nlohmann::ordered_json(nullptr);
+  const auto costs = known_costs(ctx);
+  json["costs"] = costs ? bcsc::cli::describe(*costs) : nlohmann::ordered_json(nullptr);
+  if (!costs) return;
+  const long days = days_since(costs->date);
+  out.line("  {}, {} day{} old", describe_line(*costs), days, days == 1 ? "" : "s");
 }
 
 int run_devices(const devices_options&, output& out) {
@@ -51,15 +68,18 @@ int run_devices(const devices_options&, output& out) {
                 {"cpu", {{"threads", cpu.threads()}, {"description", cpu.describe()}}},
                 {"cuda", {{"usable", refusal.empty()}, {"why_not", refusal}}},
                 {"gpus", nlohmann::ordered_json::array()}};
-  out.json()["cpu"]["measured"] = tell_constants(cpu, out);
+  tell_calibration(cpu, out.json()["cpu"], out);
   for (const device_info& gpu : devices()) {
     out.line("gpu {}: {} (sm_{}{}, {} SMs, {}{}){}", gpu.device, gpu.name, gpu.compute_major, gpu.compute_minor,
              gpu.num_multiprocessors, core::bytes_text(gpu.memory_bytes),
              gpu.peak_bandwidth > 0 ? fmt::format(", {:.0f} GB/s", gpu.peak_bandwidth * 1e-9) : "",
              gpu.usable ? "" : ": not usable: " + gpu.why_not);
     out.json()["gpus"].push_back(describe(gpu));
-    out.json()["gpus"].back()["measured"] =
-        gpu.usable ? tell_constants(context::cuda(gpu.device), out) : nlohmann::ordered_json(nullptr);
+    if (gpu.usable) {
+      tell_calibration(context::cuda(gpu.device), out.json()["gpus"].back(), out);
+    } else {
+      out.json()["gpus"].back()["measured"] = out.json()["gpus"].back()["costs"] = nullptr;
+    }
   }
   if (!refusal.empty()) out.line("cuda: {}", refusal);
   out.line("best: {}", best.describe());

@@ -1,0 +1,307 @@
+// Costs of the machine at hand: the file that keeps them, and an H200's for other GPUs.
+#include "lib/plan/known_costs.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "bcsc/calibrate.hpp"
+#include "bcsc/generate.hpp"
+#include "core/whole_file.hpp"
+#include "lib/plan/choice.hpp"
+#include "lib/plan/measured_costs.hpp"
+#include "lib/plan/registry.hpp"
+#include "test/support/code_of.hpp"
+
+namespace bcsc {
+namespace {
+
+namespace fs = std::filesystem;
+using test::code_of;
+
+plan::kept_costs some_costs(std::size_t num_cases = 3) {
+  plan::kept_costs kept{
+      .date = "2026-11-25", .launch_seconds = 2.5e-6, .cache_bandwidth = 3e12, .memory_bandwidth = 2e12};
+  kept.scale = 1.5;
+  const plan::cost_table& built_in = plan::built_in_costs(backend::cpu);
+  for (std::size_t i = 0; i < built_in.families.size(); ++i) {
+    kept.costs.push_back({i, 1.25, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0.5}});
+  }
+  const auto num = std::ranges::count(built_in.cpu_configs, value_type::fp64, &plan::cpu_config::type);
+  for (std::size_t i = 0; i < num_cases; ++i) {
+    const auto at = static_cast<float>(i);
+    kept.cases.push_back(
+        {value_type::fp64, {at, 1.5, 2.25, -3, 4, 5, 6}, std::string(static_cast<std::size_t>(num), '!')});
+  }
+  return kept;
+}
+
+class costs_file : public testing::Test {
+ protected:
+  costs_file() : folder_(fs::path(testing::TempDir()) / fmt::format("bcsc_costs_{}", ::getpid())) {
+    fs::create_directories(folder_);
+    ctx_.set_log([this](std::string_view line) { log_ += std::string(line) + "\n"; });
+  }
+  ~costs_file() override { fs::remove_all(folder_); }
+
+  std::string cache() const { return (folder_ / "cache.txt").string(); }
+  fs::path file() const { return plan::costs_file(ctx_, cache()); }
+  std::string text() const {
+    std::ifstream in(file());
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write(const std::string& text) const { std::ofstream(file()) << text; }
+  /// With the checksum that it should have.
+  void write_signed(const std::string& body) const { write("bcsc costs 1 " + core::checksum_of(body) + "\n" + body); }
+  std::string body() const { return text().substr(text().find('\n') + 1); }
+  void expect_ignored(const std::string& why) {
+    log_.clear();
+    EXPECT_FALSE(plan::read_costs(ctx_, cache())) << why;
+    EXPECT_NE(log_.find("is ignored"), std::string::npos) << why;
+    EXPECT_NE(log_.find(why), std::string::npos) << log_;
+    EXPECT_FALSE(known_costs(ctx_, cache()));
+  }
+
+  fs::path folder_;
+  std::string log_;
+  context ctx_ = context::cpu(2);
+};
+
+TEST_F(costs_file, gives_back_what_was_kept) {
+  EXPECT_FALSE(plan::read_costs(ctx_, cache()));
+  EXPECT_EQ(log_, "") << "there is nothing wrong with having none";
+  const plan::kept_costs kept = some_costs();
+  plan::keep_costs(ctx_, cache(), kept);
+  const auto found = plan::read_costs(ctx_, cache());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->date, kept.date);
+  EXPECT_EQ(found->launch_seconds, kept.launch_seconds);
+  EXPECT_EQ(found->scale, kept.scale);
+  ASSERT_EQ(found->costs.size(), kept.costs.size());
+  for (std::size_t i = 0; i < kept.costs.size(); ++i) {
+    EXPECT_EQ(found->costs[i].place, kept.costs[i].place);
+    EXPECT_EQ(found->costs[i].min_us, kept.costs[i].min_us);
+    EXPECT_EQ(found->costs[i].us, kept.costs[i].us);
+  }
+  ASSERT_EQ(found->cases.size(), kept.cases.size());
+  EXPECT_EQ(found->cases[2].at, kept.cases[2].at);
+  EXPECT_EQ(found->cases[2].residuals, kept.cases[2].residuals);
+  EXPECT_EQ(known_costs(ctx_, cache())->date, "2026-11-25");
+  EXPECT_FALSE(known_costs(context::cpu(1), cache())) << "another number of threads is another machine";
+  EXPECT_EQ(plan::costs_file(ctx_, "off"), "");
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(costs_file, is_never_above_its_size) {
+  plan::keep_costs(ctx_, cache(), some_costs(5000));
+  EXPECT_LE(fs::file_size(file()), plan::max_kept_bytes);
+  EXPECT_GT(plan::read_costs(ctx_, cache())->cases.size(), 100u);
+}
+
+TEST_F(costs_file, is_ignored_where_it_is_damaged) {
+  plan::keep_costs(ctx_, cache(), some_costs());
+  const std::string whole = text();
+  for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 37) {
+    write(whole.substr(0, size));
+    ASSERT_FALSE(plan::read_costs(ctx_, cache())) << size;
+  }
+  std::string changed = whole;
+  changed[whole.size() / 2] ^= 1;
+  write(changed);
+  expect_ignored("damaged");
+  write("");
+  expect_ignored("no costs, or of another version");
+  write("something else\n");
+  expect_ignored("no costs, or of another version");
+  write(std::string(plan::max_kept_bytes + 1, 'x'));
+  expect_ignored("too large");
+}
+
+TEST_F(costs_file, is_ignored_where_it_is_older_or_of_elsewhere) {
+  plan::keep_costs(ctx_, cache(), some_costs());
+  const std::string whole = text(), good = body();
+  const auto replaced = [&](const std::string& what, const std::string& by) {
+    std::string changed = good;
+    return changed.replace(changed.find(what), what.size(), by);
+  };
+  write("bcsc costs 0" + whole.substr(12));
+  expect_ignored("another version");
+  write_signed(replaced("machine ", "machine Other "));
+  expect_ignored("of another machine");
+  write_signed(replaced("library ", "library 0."));
+  expect_ignored("another version of the library");
+  write_signed(replaced("tables ", "tables 1"));
+  expect_ignored("another version of the library");
+  write_signed(good);
+  EXPECT_TRUE(plan::read_costs(ctx_, cache()));
+}
+
+TEST_F(costs_file, is_ignored_where_it_makes_no_sense) {
+  plan::keep_costs(ctx_, cache(), some_costs());
+  const std::string good = body();
+  const std::pair<const char*, const char*> lines[] = {
+      {"cost 99999 1 1 1 1 1 1 1 1 1 1 1 1 1\n", "there is no config"},
+      {"cost 0 1 1 1\n", "is no number"},
+      {"cost 0 1 -1 1 1 1 1 1 1 1 1 1 1 1\n", "is negative"},
+      {"cost 0 1 nan 1 1 1 1 1 1 1 1 1 1 1\n", "is no number"},
+      {"scale inf\n", "is no number"},
+      {"case fp8 1 1 1 1 1 1 1 OO\n", "is no type"},
+      {"case fp64 1 1 1 1 1 1 1 OO\n", "residuals, not"},
+      {"colour green\n", "is not known"},
+  };
+  for (const auto& [line, why] : lines) {
+    write_signed(good + line);
+    expect_ignored(why);
+  }
+}
+
+TEST_F(costs_file, that_cannot_be_written_is_an_error_and_leaves_the_old_one) {
+  EXPECT_EQ(code_of([&] { plan::keep_costs(ctx_, "/dev/null/cache.txt", some_costs()); }), errc::io_error);
+  plan::keep_costs(ctx_, cache(), some_costs());
+  const std::string before = text();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{100, 100};
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0) _exit(2);
+    _exit(code_of([&] { plan::keep_costs(ctx_, cache(), some_costs(9)); }) == errc::io_error ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "a full disk";
+  EXPECT_EQ(text(), before);
+}
+
+TEST_F(costs_file, is_what_plans_of_later_contexts_choose_by) {
+  ::setenv("BCSC_TUNING_CACHE", cache().c_str(), 1);
+  const auto a = generate::banded<float>(300, 3, 1);
+  const context before = context::cpu(2);
+  EXPECT_NE(spmm_plan<float>(before, a.view()).explain().find("by the costs of CPUs with"), std::string::npos);
+  plan::keep_costs(ctx_, cache(), some_costs());
+  EXPECT_NE(spmm_plan<float>(before, a.view()).explain().find("by the costs of CPUs with"), std::string::npos)
+      << "found once for each context";
+  const context after = context::cpu(2);
+  const std::string explained = spmm_plan<float>(after, a.view()).explain();
+  EXPECT_NE(explained.find("by costs of this machine, calibrated on 2026-11-25"), std::string::npos) << explained;
+  write(text() + "x");
+  context damaged = context::cpu(2);
+  damaged.set_log([this](std::string_view line) { log_ += line; });
+  EXPECT_NE(spmm_plan<float>(damaged, a.view()).explain().find("by the costs of CPUs with"), std::string::npos);
+  EXPECT_NE(log_.find("is ignored: damaged"), std::string::npos);
+  ::setenv("BCSC_TUNING_CACHE", "off", 1);
+}
+
+TEST_F(costs_file, comes_from_a_calibration_of_whatever_length) {
+  EXPECT_EQ(code_of([&] { calibrate_costs(ctx_, generate::from_specification<double>, {.max_seconds = 0}); }),
+            errc::invalid_argument);
+  double last = -1;
+  const auto small = [](std::string_view) { return generate::banded<double>(200, 2, 1); };
+  const calibrated_costs made = calibrate_costs(
+      ctx_, small, {.max_seconds = 0.5, .cache = cache(), .progress = [&](double done, std::string_view) {
+                      EXPECT_GE(done, last);
+                      EXPECT_LE(done, 1);
+                      last = done;
+                    }});
+  EXPECT_GT(made.num_products, 0);
+  EXPECT_EQ(made.file, file());
+  EXPECT_EQ(known_costs(ctx_, cache())->date, made.date);
+  EXPECT_EQ(calibrate_costs(ctx_, small, {.max_seconds = 0.01, .cache = "/dev/null/x"}).file, "");
+  EXPECT_NE(log_.find("costs file /dev/null/bcsc-costs-"), std::string::npos) << log_;
+}
+
+// --- an H200's costs for another GPU --------------------------------------------------------------------------------
+
+device_info gpu_like(const char* name, double share) {
+  device_info gpu{.device = 0, .name = name};
+  gpu.num_multiprocessors = static_cast<int>(132 * share);
+  gpu.peak_bandwidth = plan::h200_constants.peak_bandwidth * share;
+  return gpu;
+}
+
+TEST(transfer, of_equal_constants_changes_no_bit) {
+  const auto own = plan::costs_from(backend::cuda, gpu_like("NVIDIA H200", 1), std::nullopt);
+  EXPECT_EQ(own->origin, "an H200's costs");
+  const auto twin = plan::costs_from(backend::cuda, gpu_like("NVIDIA Other", 1), std::nullopt);
+  EXPECT_EQ(twin->origin, "an H200's costs, scaled by this GPU's constants");
+  for (const auto& table : {own, twin}) {
+    ASSERT_EQ(table->configs.size(), std::size(plan::measured_costs));
+    for (std::size_t i = 0; i < table->configs.size(); ++i) {
+      EXPECT_EQ(table->configs[i].us, plan::measured_costs[i].us);
+      EXPECT_EQ(table->configs[i].min_us, plan::measured_costs[i].min_us);
+    }
+    EXPECT_EQ(table->cases.data(), plan::built_in_costs(backend::cuda).cases.data());
+  }
+}
+
+TEST(transfer, scales_each_term_by_what_it_is_made_of) {
+  plan::gpu_constants whole = plan::h200_constants;
+  whole.launch_seconds = 2e-6;
+  plan::gpu_constants half = whole;
+  half.launch_seconds *= 3;
+  half.cache_bandwidth /= 2;
+  half.memory_bandwidth /= 4;
+  half.multiprocessors /= 2;
+  const plan::gpu_scales by = plan::scales_from(half, whole);
+  EXPECT_DOUBLE_EQ(by.launch, 3);
+  EXPECT_DOUBLE_EQ(by.cache, 2);
+  EXPECT_DOUBLE_EQ(by.memory, 4);
+  EXPECT_DOUBLE_EQ(by.multiprocessors, 2);
+  // What was not measured comes from the device's properties.
+  const plan::gpu_scales guessed = plan::scales_from({.peak_bandwidth = 1.6e12, .multiprocessors = 66});
+  EXPECT_DOUBLE_EQ(guessed.launch, 1);
+  EXPECT_DOUBLE_EQ(guessed.cache, 2);
+  EXPECT_DOUBLE_EQ(guessed.memory, 3);
+  const plan::gpu_scales unknown = plan::scales_from({});
+  EXPECT_EQ(unknown.launch * unknown.cache * unknown.memory * unknown.multiprocessors, 1);
+}
+
+TEST(transfer, predicts_twice_the_time_of_large_products_on_half_a_gpu) {
+  const auto half = plan::costs_from(backend::cuda, gpu_like("NVIDIA Half", 0.5), std::nullopt);
+  plan::problem p{.where = backend::cuda, .rows = 1'000'000, .inner = 1'000'000, .nnz = 20'000'000, .cols = 128};
+  plan::problem on_half = p;
+  on_half.costs = half.get();
+  // Of chains and starts there is little in a large product.
+  const block_statistics s{
+      .m_block = 1, .num_row_blocks = 1'000'000, .nnzc = 20'000'000, .reuse = 1, .max_block_nnz = 20, .skew = 1};
+  int seen = 0;
+  for (const plan::registered_kernel& kernel : plan::registry()) {
+    if (!kernel.measured || kernel.info.type != value_type::fp32 || kernel.info.algorithm != "rowwise") continue;
+    const double ratio = plan::predict(on_half, kernel, s) / plan::predict(p, kernel, s);
+    EXPECT_GT(ratio, 1.8) << kernel.info.name;
+    EXPECT_LE(ratio, 2.001) << kernel.info.name;
+    ++seen;
+  }
+  EXPECT_GT(seen, 0);
+}
+
+TEST(transfer, believes_constants_that_were_measured) {
+  const device_info gpu = gpu_like("NVIDIA Other", 1);
+  plan::kept_costs kept{.date = {}, .launch_seconds = 2e-6};
+  kept.cache_bandwidth = plan::h200_constants.cache_bandwidth / 5;
+  kept.memory_bandwidth = plan::h200_constants.memory_bandwidth;
+  const auto scaled = plan::costs_from(backend::cuda, gpu, kept);
+  const auto gathered = static_cast<std::size_t>(plan::cost_term::gathered),
+             chain = static_cast<std::size_t>(plan::cost_term::chain);
+  EXPECT_DOUBLE_EQ(scaled->configs[0].us[gathered], 5 * plan::measured_costs[0].us[gathered]);
+  EXPECT_EQ(scaled->configs[0].us[chain], plan::measured_costs[0].us[chain]);
+  EXPECT_DOUBLE_EQ(scaled->scales.cache, 5);
+  // Costs of its own come before those.
+  kept.date = "2026-11-25";
+  kept.scale = 2;
+  kept.costs.push_back({0, 7, {1, 2, 3}});
+  const auto own = plan::costs_from(backend::cuda, gpu, kept);
+  EXPECT_EQ(own->origin, "costs of this machine, calibrated on 2026-11-25");
+  EXPECT_EQ(own->configs[0].us[1], 2);
+  EXPECT_EQ(own->configs[1].us, scaled->configs[1].us) << "what was not measured stays as transferred";
+  EXPECT_DOUBLE_EQ(own->configs_in_place[0].us[chain], 2 * scaled->configs_in_place[0].us[chain]);
+}
+
+}  // namespace
+}  // namespace bcsc
