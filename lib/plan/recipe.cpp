@@ -51,9 +51,9 @@ bool recipe::reads_in_place(std::int64_t n) const {
   return options.expert.reading == col_major_b::in_place ? kernel->info.strided_cols > 0 : in_place.contains(n);
 }
 
-bool recipe::gains_by_equal_rows(const kernel_info& loop, std::int64_t cols) const {
+bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const {
   constexpr std::int64_t max_bytes = 256;  // of a row of C
-  return !on_gpu() && keeps_rows() && loop.algorithm == "rows" && facts.m_block == 1 && cols > 1 &&
+  return !on_gpu() && keeps_rows() && config.algorithm == "rows" && facts.m_block == 1 && cols > 1 &&
          cols <= max_bytes / static_cast<std::int64_t>(size_of(type));
 }
 

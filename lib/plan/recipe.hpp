@@ -23,7 +23,7 @@ struct recipe {
 
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
-  bool unequal_rows = false;             // kernels that gain by equal rows have order_rows_by_length()
+  bool unequal_rows = false;             // on a CPU: order_rows_by_length() has an order
   bool by_length = false;                // the order is that one
   double refused_reuse = 0;              // of an order that was found and rejected
 
@@ -38,9 +38,9 @@ struct recipe {
 
   /// A's rows stay in their order, in uniform row blocks; anything else is worked out on the host.
   bool keeps_rows() const { return !options.expert.reorder_rows && options.expert.boundaries == row_blocks::uniform; }
-  /// Whether `loop` has so short a loop over a row of N columns that the row's length matters, and nothing else orders
-  /// the rows.
-  bool gains_by_equal_rows(const kernel_info& loop, std::int64_t cols) const;
+  /// Whether the config's loop over a row of A is so short, for `cols` columns, that the row's length matters, and
+  /// nothing else orders the rows.
+  bool gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const;
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
   /// Whether a column-major B of n columns is read where it lies.
   bool reads_in_place(std::int64_t n) const;

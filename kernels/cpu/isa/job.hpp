@@ -138,7 +138,11 @@ template <bool Part, int Vectors, int Bytes, class T>
 #pragma GCC unroll 16
   for (int v = 0; v < Vectors; ++v) {
     T* at = c + v * width<T, Bytes>;
-    Part&& v == Vectors - 1 && !whole ? store(at, value, edge) : store(at, value);
+    if (Part && v == Vectors - 1 && !whole) {
+      store(at, value, edge);
+    } else {
+      store(at, value);
+    }
   }
 }
 

@@ -19,8 +19,7 @@ inline constexpr int slice_vectors = slice_lanes<T> / width<T>;
 template <class T>
 using slice_sums = vec<T>[slice_vectors<T>];
 
-/// sum + a * b in the lanes whose bit is set, sum in the others. Where a mask costs nothing, nobody asks whether all
-/// are.
+/// sum + a * b in the lanes whose bit is set, sum in the others. A mask that costs nothing needs no question before it.
 template <class T>
 [[gnu::always_inline]] inline vec<T> multiply_add_some(vec<T> a, vec<T> b, vec<T> sum, unsigned bits) {
 #if defined(__AVX512F__)
