@@ -48,6 +48,16 @@ int multiprocessors_of(const json& document) {
   return std::stoi(found[1]);
 }
 
+/// On a CPU: "cpu: 2 threads, avx512".
+int threads_of(const json& document) {
+  const auto machine = document.at("machine").get<std::string>();
+  std::smatch found;
+  if (!std::regex_search(machine, found, std::regex("\\b([1-9][0-9]{0,5}) threads?\\b"))) {
+    core::fail(errc::invalid_argument, "\"machine\": \"{}\" does not say how many threads", machine);
+  }
+  return std::stoi(found[1]);
+}
+
 /// The vector instructions of the CPU that the document was measured on: "cpu: 2 threads, avx512".
 core::cpu_isa isa_of(const json& document) {
   const auto machine = document.at("machine").get<std::string>();
@@ -97,15 +107,18 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
       known[{config.info.type, config.info.name}] = &config;
     }
   }
-  using cpu = std::tuple<core::cpu_isa, std::int64_t, std::int64_t, std::int64_t>;  // told apart by their caches
+  // Told apart by their caches.
+  using cpu = std::tuple<core::cpu_isa, int, std::int64_t, std::int64_t, std::int64_t>;
   std::map<std::tuple<std::string, value_type, std::int64_t, cpu>, timed_case> cases;
   for (const json& document : documents) {
     if (document.value("in_place", false) != (b == operand::in_place)) continue;
     const int multiprocessors = where == backend::cuda ? multiprocessors_of(document) : 0;
     core::cpu_caches caches;
     core::cpu_isa isa{};
+    int threads = 0;
     if (where == backend::cpu) {
       isa = isa_of(document);
+      threads = threads_of(document);
       const json& c = document.at("cpu_caches");
       caches = {c.at("l1"), c.at("l2"), c.at("l3")};
     }
@@ -122,6 +135,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
                        .cols = c.at("cols"),
                        .type = type_of(c.at("type")),
                        .isa = isa,
+                       .threads = threads,
                        .shape = {},
                        .timings = {}};
         const auto value_bytes = static_cast<std::int64_t>(size_of(one.type));
@@ -161,7 +175,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
           one.rival = std::min(one.rival, us.get<double>());
         }
         const auto [place, is_new] =
-            cases.try_emplace({one.matrix, one.type, one.cols, {isa, caches.l1, caches.l2, caches.l3}}, one);
+            cases.try_emplace({one.matrix, one.type, one.cols, {isa, threads, caches.l1, caches.l2, caches.l3}}, one);
         if (!is_new) add_times(place->second, one);
       }
     }

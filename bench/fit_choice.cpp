@@ -56,7 +56,9 @@ struct quality {
   int cases = 0, ratios = 0, losses = 0;
 };
 
-using fitted_on_cpus = std::map<core::cpu_isa, fitted_on_cpu>;
+/// By vector instructions and threads.
+using cpu_kind = std::pair<core::cpu_isa, int>;
+using fitted_on_cpus = std::map<cpu_kind, fitted_on_cpu>;
 
 fitted_on_cpu known_of(std::span<const plan::cpu_family> families, std::span<const plan::cpu_config> configs,
                        std::span<const plan::measured_case> cases) {
@@ -71,7 +73,7 @@ fitted_on_cpu known_of(std::span<const plan::cpu_family> families, std::span<con
 fitted_on_cpus built_in_on_cpus() {
   fitted_on_cpus known;
   for (const plan::cpu_measurements& of : plan::measured_on_cpus) {
-    known[of.isa] = known_of(of.families, of.configs, of.cases);
+    known[{of.isa, of.threads}] = known_of(of.families, of.configs, of.cases);
   }
   return known;
 }
@@ -82,16 +84,18 @@ fitted_on_cpus calibrated_on_cpus(int threads) {
   const plan::cost_table& costs = plan::costs_on(ctx);
   fmt::print("{}\n", costs.origin);
   fitted_on_cpus known = built_in_on_cpus();
-  known[core::best_cpu_isa()] = known_of(costs.families, costs.cpu_configs, costs.cases);
+  for (auto& [kind, of] : known) {
+    if (kind.first == core::best_cpu_isa()) of = known_of(costs.families, costs.cpu_configs, costs.cases);
+  }
   return known;
 }
 
 /// Of the CPUs that no case is from what is built in stays.
 fitted_on_cpus learn_on_cpus(const std::vector<timed_case>& cases, const std::set<std::string>& matrices) {
-  std::map<core::cpu_isa, std::vector<timed_case>> by_isa;
-  for (const timed_case& c : cases_of(cases, matrices)) by_isa[c.isa].push_back(c);
+  std::map<cpu_kind, std::vector<timed_case>> by_kind;
+  for (const timed_case& c : cases_of(cases, matrices)) by_kind[{c.isa, c.threads}].push_back(c);
   fitted_on_cpus known = built_in_on_cpus();
-  for (const auto& [isa, some] : by_isa) known[isa] = tuning::learn_on_cpu(some);
+  for (const auto& [kind, some] : by_kind) known[kind] = tuning::learn_on_cpu(some);
   return known;
 }
 
@@ -118,7 +122,7 @@ predictor by_config(const fitted& known) {
 
 predictor by_family(const fitted_on_cpus& of_cpus) {
   return [&of_cpus](const timed_case& c) {
-    const fitted_on_cpu& known = of_cpus.at(c.isa);
+    const fitted_on_cpu& known = of_cpus.at({c.isa, c.threads});
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&known, &c, near](const timing& t) {
       const auto place = plan::place_of(*t.config, c.cols, known.configs);
@@ -262,8 +266,9 @@ std::string gpu_header(const fitted& row_major, const fitted& in_place, const st
 
 std::string cpu_header(const fitted_on_cpus& of_cpus, const std::string& made_by) {
   std::string text, all;
-  for (const auto& [isa, known] : of_cpus) {
-    const std::string_view name = core::to_string(isa);
+  for (const auto& [kind, known] : of_cpus) {
+    const std::string_view isa = core::to_string(kind.first);
+    const std::string name = fmt::format("{}_by_{}", isa, kind.second);
     text += fmt::format("inline constexpr cpu_family families_{}[] = {{\n", name);
     for (const auto& [key, costs] : known.families) {
       const std::size_t dash = key.second.find("-m");
@@ -276,7 +281,8 @@ std::string cpu_header(const fitted_on_cpus& of_cpus, const std::string& made_by
                           config.m_tile, config.n_tile);
     }
     text += fmt::format("}};\n\n{}\n", cases_array(fmt::format("cases_{}", name), known.cases));
-    all += fmt::format("    {{core::cpu_isa::{0}, families_{0}, configs_{0}, cases_{0}}},\n", name);
+    all +=
+        fmt::format("    {{core::cpu_isa::{0}, {1}, families_{2}, configs_{2}, cases_{2}}},\n", isa, kind.second, name);
   }
   return header("neighbours", made_by,
                 fmt::format("{}inline constexpr cpu_measurements measured_on_cpus[] = {{\n{}}};\n", text, all));

@@ -21,7 +21,7 @@ struct cost_table {
   gpu_scales scales = {};
 };
 
-/// An H200's, or those of CPUs like this one.
-const cost_table& built_in_costs(backend where);
+/// An H200's, or those of CPUs like this one by about so many threads.
+const cost_table& built_in_costs(backend where, int threads = 1);
 
 }  // namespace bcsc::plan

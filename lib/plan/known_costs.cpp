@@ -146,7 +146,7 @@ void scale(std::vector<measured_config>& configs, const gpu_scales& by) {
 
 /// Puts what was measured here in the place of what is built in.
 void take_over(owned_costs& own, const kept_costs& kept, backend where) {
-  const cost_table& base = built_in_costs(where);
+  const cost_table base = own.table;
   own.families.assign(base.families.begin(), base.families.end());
   // Not calibrated, but compared with what is.
   for (measured_config& config : own.configs_in_place) {
@@ -272,9 +272,9 @@ void keep_costs(const context& ctx, const std::string& named, const kept_costs& 
 }
 
 std::shared_ptr<const cost_table> costs_from(backend where, const device_info& gpu,
-                                             const std::optional<kept_costs>& kept) {
+                                             const std::optional<kept_costs>& kept, int threads) {
   const auto own = std::make_shared<owned_costs>();
-  own->table = built_in_costs(where);
+  own->table = built_in_costs(where, threads);
   if (where == backend::cuda) {
     own->configs.assign(own->table.configs.begin(), own->table.configs.end());
     own->configs_in_place.assign(own->table.configs_in_place.begin(), own->table.configs_in_place.end());
@@ -302,7 +302,8 @@ std::shared_ptr<const cost_table> costs_from(backend where, const device_info& g
 
 const cost_table& costs_on(const context& ctx) {
   core::context_state& state = ctx.state();
-  std::call_once(state.costs_found, [&] { state.costs = costs_from(ctx.kind(), ctx.device(), read_costs(ctx)); });
+  std::call_once(state.costs_found,
+                 [&] { state.costs = costs_from(ctx.kind(), ctx.device(), read_costs(ctx), ctx.threads()); });
   return *state.costs;
 }
 

@@ -61,7 +61,7 @@ void keep_costs(const context& ctx, const std::string& named, const kept_costs& 
 
 /// What plans on a machine choose by: its own costs, else those of the nearest.
 std::shared_ptr<const cost_table> costs_from(backend where, const device_info& gpu,
-                                             const std::optional<kept_costs>& kept);
+                                             const std::optional<kept_costs>& kept, int threads = 1);
 /// The same, found once for a context and its copies.
 const cost_table& costs_on(const context& ctx);
 

@@ -71,9 +71,11 @@ struct measured_case {
   std::string_view residuals;
 };
 
-/// What has been measured on CPUs with one kind of vector instructions.
+/// What has been measured on CPUs with one kind of vector instructions, by so many threads. Those of one kind hold the
+/// same families and configs.
 struct cpu_measurements {
   core::cpu_isa isa;
+  int threads;
   std::span<const cpu_family> families;
   std::span<const cpu_config> configs;
   std::span<const measured_case> cases;

@@ -1,9 +1,12 @@
 #include "lib/plan/registry.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bcsc_config.h"
 #include "core/format.hpp"
@@ -132,20 +135,29 @@ const cpu_measurements& measured_on_this_cpu() {
   return here;
 }
 
-const cost_table& built_in_costs(backend where) {
+const cost_table& built_in_costs(backend where, int threads) {
   static const cost_table of_h200{.origin = "an H200's costs",
                                   .configs = measured_costs,
                                   .configs_in_place = measured_in_place,
                                   .cases = measured_cases,
                                   .cases_in_place = measured_cases_in_place};
-  static const cost_table of_cpus = [] {
-    const cpu_measurements& of = measured_on_this_cpu();
-    return cost_table{.origin = core::format("the costs of CPUs with {}", core::to_string(of.isa)),
-                      .families = of.families,
-                      .cpu_configs = of.configs,
-                      .cases = of.cases};
+  static const std::vector<std::pair<int, cost_table>> of_cpus = [] {
+    std::vector<std::pair<int, cost_table>> all;
+    for (const cpu_measurements& of : measured_on_cpus) {
+      if (of.isa != measured_on_this_cpu().isa) continue;
+      all.emplace_back(of.threads, cost_table{.origin = core::format("the costs of CPUs with {} by {} threads",
+                                                                     core::to_string(of.isa), of.threads),
+                                              .families = of.families,
+                                              .cpu_configs = of.configs,
+                                              .cases = of.cases});
+    }
+    return all;
   }();
-  return where == backend::cpu ? of_cpus : of_h200;
+  if (where == backend::cuda) return of_h200;
+  return std::ranges::min_element(
+             of_cpus, {},
+             [&](const auto& of) { return std::abs(std::log2(static_cast<double>(of.first) / std::max(threads, 1))); })
+      ->second;
 }
 
 bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel) {

@@ -168,6 +168,7 @@ class cost_calibration {
                      .cols = n,
                      .type = value_type_of<T>,
                      .isa = core::best_cpu_isa(),
+                     .threads = ctx_.threads(),
                      .shape = plan::shape_of(p),
                      .timings = {}};
     const auto watch = tuning::stopwatches_of(ctx_)(contestants);
@@ -229,7 +230,7 @@ calibrated_costs calibrate_costs(const context& ctx, const matrix_source& genera
   plan::kept_costs constants = plan::read_costs(ctx, options.cache).value_or(plan::kept_costs{});
   constants.costs.clear();
   constants.cases.clear();
-  const auto before = plan::costs_from(ctx.kind(), ctx.device(), constants);
+  const auto before = plan::costs_from(ctx.kind(), ctx.device(), constants, ctx.threads());
   cost_calibration calibration(ctx, options);
   const std::vector<timed_case>& cases = core::guarded(
       ctx.state(), "a calibration", [&]() -> const std::vector<timed_case>& { return calibration.run(generate); });

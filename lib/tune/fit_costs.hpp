@@ -38,6 +38,7 @@ struct timed_case {
   std::int64_t cols;
   value_type type;
   core::cpu_isa isa;  ///< of a CPU
+  int threads;        ///< of a CPU
   plan::product_shape shape;
   std::vector<timing> timings;
   double fastest = 0;                                      ///< us

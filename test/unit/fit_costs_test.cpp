@@ -53,6 +53,7 @@ class cpu_calibration : public testing::Test {
                      .cols = n,
                      .type = i % 2 == 0 ? value_type::fp32 : value_type::fp64,
                      .isa = core::best_cpu_isa(),
+                     .threads = 1,
                      .shape = {},
                      .timings = {}};
       one.shape = {rows, rows, nnz, n, i % 2 == 0 ? 4 : 8, nnz / 2, 2 + i % 29};
@@ -141,6 +142,7 @@ TEST(tiles_that_hold_all_columns, share_the_least_of_their_times) {
                  .cols = 32,
                  .type = value_type::fp32,
                  .isa = {},
+                 .threads = 1,
                  .shape = {},
                  .timings = {{&narrow, {}, 5}, {&wide, {}, 4}, {&high, {}, 7}}};
   tuning::share_times_of_equals(one);
