@@ -409,7 +409,7 @@ MUTANTS = [
 
     # --- CG ---
     Mutant("cg-tolerance", CG_PARTS, "tolerance * tolerance * squares[j]", "tolerance * squares[j]", CG),
-    Mutant("cg-true-residual", SIMULTANEOUS_CG, "multiply(parts_.exact, x_, q_);", "multiply(parts_.exact, p_, q_);", CG),
+    Mutant("cg-true-residual", SIMULTANEOUS_CG, "multiply(parts_.exact, x_, r_);", "multiply(parts_.exact, p_, r_);", CG),
     Mutant("cg-zero-diagonal", CG_CPP, "if (entry <= 0) return", "if (entry < 0) return", CG),
     Mutant("cg-jacobi", CG_CPP, "entry = T{1} / entry;", "entry = T{1};", CG),
     Mutant("cg-zero-right-hand-side", CG_PARTS, "b.zero.push_back(abs_sums[j] == 0);",
@@ -420,9 +420,8 @@ MUTANTS = [
            CG),
     Mutant("cg-direction-factor", STEPS, "s.beta[j] = rz / s.rz[j];", "s.beta[j] = s.rz[j] / rz;", CG),
     Mutant("cg-indefinite", STEPS, "if (pq <= 0 || rz < 0) {", "if (pq < -1e300 || rz < 0) {", CG),
-    Mutant("cg-restart-direction", "lib/solvers/simultaneous_cg.cpp",
-           "upload(targets, env_.stream);\n  turn();\n  set_direction();", "upload(targets, env_.stream);\n  turn();",
-           CG),
+    Mutant("cg-restart-direction", SIMULTANEOUS_CG, "turn_from_last_direction();\n  }\n  set_direction();",
+           "turn_from_last_direction();\n  }", CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
            "static_cast<double>(r[at]) + alpha *", VECTOR),
     Mutant("cg-direction-sign", VECTOR_CPU, "z + scalars.beta[j] *", "z - scalars.beta[j] *", VECTOR),

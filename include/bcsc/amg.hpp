@@ -55,7 +55,8 @@ struct amg_facts {
 /// One V-cycle of smoothed aggregation algebraic multigrid as a preconditioner: Z = M^-1 R, symmetric positive
 /// definite, for k vectors at once. The set-up runs on the host, in parallel, with the same result whatever the number
 /// of threads; the cycle consists of products by plans, and is deterministic where they are (on the CPU, and on a GPU
-/// by all kernels that a plan chooses here). Cheap to copy.
+/// by all kernels that a plan chooses here; by many more threads a plan may choose another kernel, whose last bits
+/// differ). Cheap to copy.
 /// Source: Vanek, Mandel and Brezina 1996; Chebyshev smoothing as in Adams, Brezina, Hu and Tuminaro 2003.
 template <value T>
 class amg_preconditioner {

@@ -21,7 +21,7 @@ struct gpu_constants {
 };
 
 /// Those of the H200 that was measured, but for its time to start a product: not before that is known do others' scale.
-inline constexpr gpu_constants h200_constants{0, 6.27e12, 4.17e12, 4.8e12, 132};
+inline constexpr gpu_constants h200_constants{1.176e-6, 6.27e12, 4.17e12, 4.8e12, 132};
 
 /// Measured constants where both GPUs have them, else what the device says of itself.
 gpu_scales scales_from(const gpu_constants& here, const gpu_constants& measured = h200_constants);
