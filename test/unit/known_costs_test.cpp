@@ -43,6 +43,27 @@ plan::kept_costs some_costs(std::size_t num_cases = 3) {
   return kept;
 }
 
+TEST(built_in_costs, by_few_threads_and_by_many_stand_in_the_same_places) {
+  const plan::cost_table& few = plan::built_in_costs(backend::cpu, 2);
+  for (const int threads : {1, 3, 5, 6, 16, 1000}) {
+    const plan::cost_table& costs = plan::built_in_costs(backend::cpu, threads);
+    ASSERT_EQ(costs.families.size(), few.families.size());
+    for (std::size_t i = 0; i < few.families.size(); ++i) {
+      EXPECT_EQ(costs.families[i].algorithm, few.families[i].algorithm) << threads;
+      EXPECT_EQ(costs.families[i].m_tile, few.families[i].m_tile) << threads;
+    }
+    const auto names = [](const plan::cost_table& of) {
+      std::string all;
+      for (const plan::cpu_config& c : of.cpu_configs) {
+        all += fmt::format("{} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
+      }
+      return all;
+    };
+    EXPECT_EQ(names(costs), names(few)) << threads;
+    EXPECT_EQ(&costs == &few, threads < 6 || &plan::built_in_costs(backend::cpu, 16) == &few) << threads;
+  }
+}
+
 class costs_file : public testing::Test {
  protected:
   costs_file() : folder_(fs::path(testing::TempDir()) / fmt::format("bcsc_costs_{}", ::getpid())) {
