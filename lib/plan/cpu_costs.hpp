@@ -5,8 +5,8 @@
 /// Made by bench/fit_choice, with --seed 0, fp32, fp64; by two threads from config-times-1.json.gz,
 /// config-times-2.json.gz, config-times-3.json.gz, config-times-4.json.gz, config-times-5.json.gz,
 /// config-times-avx2-2.json.gz, config-times-avx2.json.gz, config-times-vector-1.json.gz,
-/// config-times-vector-2.json.gz, config-times-vector-3.json.gz, config-times-1.json.gz, config-times-2.json.gz; last, by
-/// sixteen, from config-times.json.gz.
+/// config-times-vector-2.json.gz, config-times-vector-3.json.gz, config-times-1.json.gz, config-times-2.json.gz; last,
+/// by sixteen, from config-times.json.gz.
 namespace bcsc::plan {
 
 // clang-format off
