@@ -113,7 +113,9 @@ class last_direction_test : public testing::TestWithParam<direction_case> {
         for (std::size_t i = 0; i < n; ++i) {
           ASSERT_EQ(new_x[i * k + j], x[i * k + j]);
           ASSERT_EQ(r[i * k + j], b[i * k + j]);
-          if (j == none) ASSERT_EQ(new_p[i * k + j], weight.empty() ? b[i * k + j] : weight[i] * b[i * k + j]);
+          if (j == none) {
+            ASSERT_EQ(new_p[i * k + j], weight.empty() ? b[i * k + j] : weight[i] * b[i * k + j]);
+          }
         }
         continue;
       }
