@@ -37,23 +37,13 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// Of the GPU that the document was measured on, as its machine is described: "cuda: NVIDIA H200 (sm_90, 132 SMs,
-/// ...)".
-int multiprocessors_of(const json& document) {
+/// How many multiprocessors, or threads, were at work, as the document describes its machine: "cuda: NVIDIA H200
+/// (sm_90, 132 SMs, ...)", "cpu: 2 threads, avx512".
+int number_of(const char* units, const json& document) {
   const auto machine = document.at("machine").get<std::string>();
   std::smatch found;
-  if (!std::regex_search(machine, found, std::regex("\\b([1-9][0-9]{0,5}) SMs\\b"))) {
-    core::fail(errc::invalid_argument, "\"machine\": \"{}\" does not say how many SMs", machine);
-  }
-  return std::stoi(found[1]);
-}
-
-/// On a CPU: "cpu: 2 threads, avx512".
-int threads_of(const json& document) {
-  const auto machine = document.at("machine").get<std::string>();
-  std::smatch found;
-  if (!std::regex_search(machine, found, std::regex("\\b([1-9][0-9]{0,5}) threads?\\b"))) {
-    core::fail(errc::invalid_argument, "\"machine\": \"{}\" does not say how many threads", machine);
+  if (!std::regex_search(machine, found, std::regex(std::string("\\b([1-9][0-9]{0,5}) ") + units + "?\\b"))) {
+    core::fail(errc::invalid_argument, "\"machine\": \"{}\" does not say how many {}", machine, units);
   }
   return std::stoi(found[1]);
 }
@@ -112,13 +102,13 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
   std::map<std::tuple<std::string, value_type, std::int64_t, cpu>, timed_case> cases;
   for (const json& document : documents) {
     if (document.value("in_place", false) != (b == operand::in_place)) continue;
-    const int multiprocessors = where == backend::cuda ? multiprocessors_of(document) : 0;
+    const int multiprocessors = where == backend::cuda ? number_of("SMs", document) : 0;
     core::cpu_caches caches;
     core::cpu_isa isa{};
     int threads = 0;
     if (where == backend::cpu) {
       isa = isa_of(document);
-      threads = threads_of(document);
+      threads = number_of("threads", document);
       const json& c = document.at("cpu_caches");
       caches = {c.at("l1"), c.at("l2"), c.at("l3")};
     }

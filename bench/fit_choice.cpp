@@ -264,8 +264,20 @@ std::string gpu_header(const fitted& row_major, const fitted& in_place, const st
                     arrays(in_place, "measured_in_place", "measured_cases_in_place"));
 }
 
+std::string configs_array(std::string_view isa, const std::vector<plan::cpu_config>& configs) {
+  std::string text = fmt::format("inline constexpr cpu_config configs_{}[] = {{\n", isa);
+  for (const plan::cpu_config& config : configs) {
+    text += fmt::format("    {{value_type::{}, \"{}\", {}, {}}},\n", to_string(config.type), config.algorithm,
+                        config.m_tile, config.n_tile);
+  }
+  return text + "};\n";
+}
+
+/// The configs stand once for each instruction set, however many threads it was measured by.
 std::string cpu_header(const fitted_on_cpus& of_cpus, const std::string& made_by) {
   std::string text, all;
+  std::map<core::cpu_isa, std::string> of_isa;
+  std::size_t num_isas = 0;
   for (const auto& [kind, known] : of_cpus) {
     const std::string_view isa = core::to_string(kind.first);
     const std::string name = fmt::format("{}_by_{}", isa, kind.second);
@@ -275,14 +287,17 @@ std::string cpu_header(const fitted_on_cpus& of_cpus, const std::string& made_by
       text += fmt::format("    {{\"{}\", {}, {:.4g}, {{{:.4g}}}}},\n", key.second.substr(0, dash),
                           key.second.substr(dash + 2), costs.min_us, fmt::join(costs.us, ", "));
     }
-    text += fmt::format("}};\n\ninline constexpr cpu_config configs_{}[] = {{\n", name);
-    for (const plan::cpu_config& config : known.configs) {
-      text += fmt::format("    {{value_type::{}, \"{}\", {}, {}}},\n", to_string(config.type), config.algorithm,
-                          config.m_tile, config.n_tile);
+    text += "};\n\n";
+    const std::string configs = configs_array(isa, known.configs);
+    const std::string& configs_of_isa = of_isa.try_emplace(kind.first, configs).first->second;
+    if (configs != configs_of_isa) {
+      core::fail(errc::invalid_argument, "{} was measured by {} threads with other configs", isa, kind.second);
     }
-    text += fmt::format("}};\n\n{}\n", cases_array(fmt::format("cases_{}", name), known.cases));
+    if (of_isa.size() > num_isas) text += configs + "\n";
+    num_isas = of_isa.size();
+    text += cases_array(fmt::format("cases_{}", name), known.cases) + "\n";
     all +=
-        fmt::format("    {{core::cpu_isa::{0}, {1}, families_{2}, configs_{2}, cases_{2}}},\n", isa, kind.second, name);
+        fmt::format("    {{core::cpu_isa::{0}, {1}, families_{2}, configs_{0}, cases_{2}}},\n", isa, kind.second, name);
   }
   return header("neighbours", made_by,
                 fmt::format("{}inline constexpr cpu_measurements measured_on_cpus[] = {{\n{}}};\n", text, all));

@@ -38,7 +38,8 @@ bool has_costs(const registered_kernel& kernel) {
 
 const cost_table& costs_of(const problem& p) { return p.costs != nullptr ? *p.costs : built_in_costs(p.where); }
 
-/// What a machine's costs `own` hold in the place of the entry `built_in` of `all`, which they are as many as.
+/// The entry of `own` that stands where `built_in` stands among `all`: tables of costs hold the same entries in the
+/// same order.
 template <class Entry>
 const Entry& in_place_of(const Entry* built_in, std::span<const Entry> all, std::span<const Entry> own) {
   return own[static_cast<std::size_t>(built_in - all.data())];

@@ -26,7 +26,7 @@ inline constexpr cpu_family families_avx2_by_2[] = {
     {"vector", 1, 2.013, {2.12, 0.1352, 2.245e-16, 0, 0, 0.02816, 0.4374, 0, 3.075, 3.101e-16, 8.212, 0}},
 };
 
-inline constexpr cpu_config configs_avx2_by_2[] = {
+inline constexpr cpu_config configs_avx2[] = {
     {value_type::fp32, "blocks", 2, 32},
     {value_type::fp32, "blocks", 2, 64},
     {value_type::fp32, "blocks", 2, 128},
@@ -1791,7 +1791,7 @@ inline constexpr cpu_family families_avx512_by_2[] = {
     {"vector", 1, 1.808, {1.171, 0.1439, 2.518e-16, 1.799e-18, 2.158e-17, 0.1081, 0, 0.03442, 2.337, 5.003e-17, 0.7433, 0}},
 };
 
-inline constexpr cpu_config configs_avx512_by_2[] = {
+inline constexpr cpu_config configs_avx512[] = {
     {value_type::fp32, "blocks", 2, 32},
     {value_type::fp32, "blocks", 2, 64},
     {value_type::fp32, "blocks", 2, 128},
@@ -3020,90 +3020,6 @@ inline constexpr cpu_family families_avx512_by_16[] = {
     {"vector", 1, 3.027, {4.22, 0.0483, 3.432e-17, 1.058e-17, 0, 0.01712, 0, 0, 0.8222, 5.816e-17, 0, 0}},
 };
 
-inline constexpr cpu_config configs_avx512_by_16[] = {
-    {value_type::fp32, "blocks", 2, 32},
-    {value_type::fp32, "blocks", 2, 64},
-    {value_type::fp32, "blocks", 2, 128},
-    {value_type::fp32, "blocks", 2, 512},
-    {value_type::fp32, "blocks", 3, 32},
-    {value_type::fp32, "blocks", 3, 64},
-    {value_type::fp32, "blocks", 3, 128},
-    {value_type::fp32, "blocks", 3, 512},
-    {value_type::fp32, "blocks", 4, 32},
-    {value_type::fp32, "blocks", 4, 64},
-    {value_type::fp32, "blocks", 4, 128},
-    {value_type::fp32, "blocks", 4, 512},
-    {value_type::fp32, "blocks", 6, 32},
-    {value_type::fp32, "blocks", 6, 64},
-    {value_type::fp32, "blocks", 6, 128},
-    {value_type::fp32, "blocks", 6, 512},
-    {value_type::fp32, "blocks", 8, 32},
-    {value_type::fp32, "blocks", 8, 64},
-    {value_type::fp32, "blocks", 8, 128},
-    {value_type::fp32, "blocks", 8, 512},
-    {value_type::fp32, "columns", 4, 32},
-    {value_type::fp32, "columns", 4, 64},
-    {value_type::fp32, "columns", 4, 128},
-    {value_type::fp32, "columns", 8, 32},
-    {value_type::fp32, "columns", 8, 64},
-    {value_type::fp32, "columns", 8, 128},
-    {value_type::fp32, "columns", 16, 32},
-    {value_type::fp32, "columns", 16, 64},
-    {value_type::fp32, "columns", 16, 128},
-    {value_type::fp32, "columns", 32, 32},
-    {value_type::fp32, "columns", 32, 64},
-    {value_type::fp32, "columns", 32, 128},
-    {value_type::fp32, "columns", 64, 32},
-    {value_type::fp32, "columns", 64, 64},
-    {value_type::fp32, "columns", 64, 128},
-    {value_type::fp32, "rows", 1, 32},
-    {value_type::fp32, "rows", 1, 64},
-    {value_type::fp32, "rows", 1, 128},
-    {value_type::fp32, "rows", 1, 256},
-    {value_type::fp32, "rows", 1, 512},
-    {value_type::fp32, "slices", 1, 128},
-    {value_type::fp64, "blocks", 2, 32},
-    {value_type::fp64, "blocks", 2, 64},
-    {value_type::fp64, "blocks", 2, 128},
-    {value_type::fp64, "blocks", 2, 512},
-    {value_type::fp64, "blocks", 3, 32},
-    {value_type::fp64, "blocks", 3, 64},
-    {value_type::fp64, "blocks", 3, 128},
-    {value_type::fp64, "blocks", 3, 512},
-    {value_type::fp64, "blocks", 4, 32},
-    {value_type::fp64, "blocks", 4, 64},
-    {value_type::fp64, "blocks", 4, 128},
-    {value_type::fp64, "blocks", 4, 512},
-    {value_type::fp64, "blocks", 6, 32},
-    {value_type::fp64, "blocks", 6, 64},
-    {value_type::fp64, "blocks", 6, 128},
-    {value_type::fp64, "blocks", 6, 512},
-    {value_type::fp64, "blocks", 8, 32},
-    {value_type::fp64, "blocks", 8, 64},
-    {value_type::fp64, "blocks", 8, 128},
-    {value_type::fp64, "blocks", 8, 512},
-    {value_type::fp64, "columns", 4, 32},
-    {value_type::fp64, "columns", 4, 64},
-    {value_type::fp64, "columns", 4, 128},
-    {value_type::fp64, "columns", 8, 32},
-    {value_type::fp64, "columns", 8, 64},
-    {value_type::fp64, "columns", 8, 128},
-    {value_type::fp64, "columns", 16, 32},
-    {value_type::fp64, "columns", 16, 64},
-    {value_type::fp64, "columns", 16, 128},
-    {value_type::fp64, "columns", 32, 32},
-    {value_type::fp64, "columns", 32, 64},
-    {value_type::fp64, "columns", 32, 128},
-    {value_type::fp64, "columns", 64, 32},
-    {value_type::fp64, "columns", 64, 64},
-    {value_type::fp64, "rows", 1, 32},
-    {value_type::fp64, "rows", 1, 64},
-    {value_type::fp64, "rows", 1, 128},
-    {value_type::fp64, "rows", 1, 256},
-    {value_type::fp64, "rows", 1, 512},
-    {value_type::fp64, "slices", 1, 128},
-};
-
 inline constexpr measured_case cases_avx512_by_16[] = {
     {value_type::fp32, {0.00, 5.99, -3.89, 1.28, 1.17, 0.93, 3.00}, "{{{{zzzzkkkkoooouuuu}}}vvvyyyooolllEEEEE2"},
     {value_type::fp32, {3.00, 5.99, -2.39, 1.28, 1.17, 0.93, 6.00}, "zzzzx""x""x""xppppoooovvvv}}}}}}}}}|||kkkFFFFFO"},
@@ -3668,9 +3584,9 @@ inline constexpr measured_case cases_avx512_by_16[] = {
 };
 
 inline constexpr cpu_measurements measured_on_cpus[] = {
-    {core::cpu_isa::avx2, 2, families_avx2_by_2, configs_avx2_by_2, cases_avx2_by_2},
-    {core::cpu_isa::avx512, 2, families_avx512_by_2, configs_avx512_by_2, cases_avx512_by_2},
-    {core::cpu_isa::avx512, 16, families_avx512_by_16, configs_avx512_by_16, cases_avx512_by_16},
+    {core::cpu_isa::avx2, 2, families_avx2_by_2, configs_avx2, cases_avx2_by_2},
+    {core::cpu_isa::avx512, 2, families_avx512_by_2, configs_avx512, cases_avx512_by_2},
+    {core::cpu_isa::avx512, 16, families_avx512_by_16, configs_avx512, cases_avx512_by_16},
 };
 // clang-format on
 

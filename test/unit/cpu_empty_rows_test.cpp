@@ -11,7 +11,7 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/cpu_isas.hpp"
+#include "test/support/cpu_kernels.hpp"
 #include "test/support/operands.hpp"
 #include "test/unit/cpu_product.hpp"
 
@@ -41,37 +41,6 @@ const std::vector<sparse_case>& matrices() {
       with_lengths("short rows here and there", [](std::int64_t row) { return row % 3 == 1 ? row % 4 + row / 60 : 0; }),
   };
   return all;
-}
-
-struct kernel_case {
-  std::string name;
-  kernels::launch_fn launch;
-  value_type type;
-  int index_bits;
-  std::int64_t m_tile;
-  kernels::operand_form form;
-};
-
-template <class Algorithm>
-void append(std::vector<kernel_case>& cases) {
-  for (const core::cpu_isa isa : available_isas()) {
-    for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
-      const auto& config = Algorithm::configs[i];
-      std::string name = config.label() + "_" + std::string(to_string(config.type)) + "_" + std::string(to_string(isa));
-      std::ranges::replace(name, '-', '_');
-      cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), config.type, config.index_bits,
-                       config.m_tile, Algorithm::form});
-    }
-  }
-}
-
-std::vector<kernel_case> every_kernel() {
-  std::vector<kernel_case> cases;
-  append<tables::cpu_rows>(cases);
-  append<tables::cpu_blocks>(cases);
-  append<tables::cpu_columns>(cases);
-  append<tables::cpu_slices>(cases);
-  return cases;
 }
 
 class cpu_empty_rows : public ::testing::TestWithParam<kernel_case> {
@@ -134,7 +103,7 @@ TEST_P(cpu_empty_rows, nothing_times_an_infinite_alpha_is_not_a_number) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(tables, cpu_empty_rows, ::testing::ValuesIn(every_kernel()),
+INSTANTIATE_TEST_SUITE_P(tables, cpu_empty_rows, ::testing::ValuesIn(untransposed_cpu_kernels()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/tables/cpu.hpp"
-#include "test/support/cpu_isas.hpp"
+#include "test/support/cpu_kernels.hpp"
 #include "test/support/cpu_stored.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/thread_counts.hpp"
@@ -29,6 +29,7 @@ using kernels::launch_fn;
 using kernels::operand_form;
 using test::available_isas;
 using test::cpu_stored;
+using test::kernel_case;
 using test::thread_counts;
 
 // --- The battery
@@ -294,37 +295,6 @@ void expect_within_bound(const product& p, const std::vector<T>& c, const std::s
 // --- Every row x instruction set
 // --------------------------------------------------------------------------------------
 
-struct kernel_case {
-  std::string name;
-  launch_fn launch;
-  value_type type;
-  int index_bits;
-  int m_tile;
-  operand_form form;
-};
-
-template <class Algorithm>
-void append(std::vector<kernel_case>& cases) {
-  for (core::cpu_isa isa : available_isas()) {
-    for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
-      const auto& config = Algorithm::configs[i];
-      std::string name = config.label() + "_" + std::string(to_string(config.type)) + "_" + std::string(to_string(isa));
-      std::replace(name.begin(), name.end(), '-', '_');
-      cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), config.type, config.index_bits,
-                       config.m_tile, Algorithm::form});
-    }
-  }
-}
-
-std::vector<kernel_case> every_kernel() {
-  std::vector<kernel_case> cases;
-  append<tables::cpu_rows>(cases);
-  append<tables::cpu_blocks>(cases);
-  append<tables::cpu_columns>(cases);
-  append<tables::cpu_slices>(cases);
-  return cases;
-}
-
 /// Calls body.template operator()<T, I>() with the types of the kernel.
 template <class Body>
 void with_types(const kernel_case& kernel, const Body& body) {
@@ -428,7 +398,7 @@ TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(tables, cpu_kernel, testing::ValuesIn(every_kernel()),
+INSTANTIATE_TEST_SUITE_P(tables, cpu_kernel, testing::ValuesIn(test::untransposed_cpu_kernels()),
                          [](const auto& test) { return test.param.name; });
 
 // --- A B so large that its rows are asked for from far away
@@ -494,7 +464,7 @@ TEST_P(large_product, is_exact) {
 /// One kernel of each algorithm, value type and instruction set.
 std::vector<kernel_case> some_kernels() {
   std::vector<kernel_case> some;
-  for (kernel_case& kernel : every_kernel()) {
+  for (kernel_case& kernel : test::untransposed_cpu_kernels()) {
     const auto same = [&](const kernel_case& k) {
       const auto isa = [](const std::string& name) { return name.substr(name.rfind('_')); };
       return k.name[0] == kernel.name[0] && k.type == kernel.type && isa(k.name) == isa(kernel.name);

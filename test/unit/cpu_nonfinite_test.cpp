@@ -13,7 +13,7 @@
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/scatter.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/cpu_isas.hpp"
+#include "test/support/cpu_kernels.hpp"
 #include "test/support/nonfinite.hpp"
 #include "test/support/operands.hpp"
 #include "test/unit/cpu_product.hpp"
@@ -122,40 +122,6 @@ void for_each_odd_product(bool transposed, const Check& check) {
 
 // --- Every row x instruction set ------------------------------------------------------------------------------------
 
-struct kernel_case {
-  std::string name;
-  kernels::launch_fn launch;
-  value_type type;
-  int index_bits;
-  std::int64_t m_tile;
-  kernels::operand_form form;
-  bool transposed;
-};
-
-template <class Algorithm>
-void append(std::vector<kernel_case>& cases) {
-  constexpr bool transposed = std::is_same_v<Algorithm, tables::cpu_scatter>;
-  for (const core::cpu_isa isa : available_isas()) {
-    for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
-      const auto& row = Algorithm::configs[i];
-      std::string name = row.label() + "_" + std::string(to_string(row.type)) + "_" + std::string(to_string(isa));
-      std::ranges::replace(name, '-', '_');
-      cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), row.type, row.index_bits, row.m_tile,
-                       Algorithm::form, transposed});
-    }
-  }
-}
-
-std::vector<kernel_case> every_kernel() {
-  std::vector<kernel_case> cases;
-  append<tables::cpu_rows>(cases);
-  append<tables::cpu_blocks>(cases);
-  append<tables::cpu_columns>(cases);
-  append<tables::cpu_slices>(cases);
-  append<tables::cpu_scatter>(cases);
-  return cases;
-}
-
 class cpu_nonfinite : public ::testing::TestWithParam<kernel_case> {};
 
 template <class T, class I>
@@ -193,7 +159,7 @@ TEST_P(cpu_nonfinite, only_stored_entries_take_part) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(tables, cpu_nonfinite, ::testing::ValuesIn(every_kernel()),
+INSTANTIATE_TEST_SUITE_P(tables, cpu_nonfinite, ::testing::ValuesIn(every_cpu_kernel()),
                          [](const auto& info) { return info.param.name; });
 
 // --- The reference --------------------------------------------------------------------------------------------------
