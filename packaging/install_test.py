@@ -71,7 +71,12 @@ def build_with_meson(arguments, stage: pathlib.Path, work: pathlib.Path) -> None
     shutil.copytree(CONSUMER, tree)
     shutil.copy(C_EXAMPLE, tree)
     environment = pkgconfig_environment(arguments, stage) | {"CXX": shlex.join(arguments.cxx)}
-    run([*shlex.split(arguments.meson), "setup", work / "built", tree], env=environment)
+    try:
+        run([*shlex.split(arguments.meson), "setup", work / "built", tree], env=environment)
+    except SystemExit:
+        log = work / "built" / "meson-logs" / "meson-log.txt"  # gone with the folder
+        print(log.read_text(errors="backslashreplace") if log.exists() else "no log")
+        raise
     run([*shlex.split(arguments.meson), "compile", "-C", work / "built"], env=environment)
     for program in ("consumer", "consumer_c"):
         shutil.copy(work / "built" / program, work)

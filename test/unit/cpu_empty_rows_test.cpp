@@ -11,8 +11,8 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/tables/cpu.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/cpu_kernels.hpp"
 #include "test/support/operands.hpp"
+#include "test/unit/cpu_kernels.hpp"
 #include "test/unit/cpu_product.hpp"
 
 namespace bcsc::test {

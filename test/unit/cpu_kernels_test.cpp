@@ -15,10 +15,10 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/tables/cpu.hpp"
-#include "test/support/cpu_kernels.hpp"
 #include "test/support/cpu_stored.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/thread_counts.hpp"
+#include "test/unit/cpu_kernels.hpp"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include "kernels/tables/cpu.hpp"
 #include "kernels/tables/scatter.hpp"
 #include "test/support/battery.hpp"
-#include "test/support/cpu_kernels.hpp"
 #include "test/support/nonfinite.hpp"
 #include "test/support/operands.hpp"
+#include "test/unit/cpu_kernels.hpp"
 #include "test/unit/cpu_product.hpp"
 
 namespace bcsc::test {
