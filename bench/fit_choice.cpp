@@ -54,6 +54,7 @@ std::vector<timed_case> cases_of(const std::vector<timed_case>& cases, const std
 struct quality {
   double log_loss = 0, worst = 1, log_ratio = 0, worst_ratio = 1e9;
   int cases = 0, ratios = 0, losses = 0;
+  int within_doubt = 0, within_twice = 0;  ///< cases whose time was not further off than the prediction said
 };
 
 /// By vector instructions and threads.
@@ -99,8 +100,11 @@ fitted_on_cpus learn_on_cpus(const std::vector<timed_case>& cases, const std::se
   return known;
 }
 
-/// us of a config in a case; infinite where it has no costs.
-using prediction = std::function<double(const timing&)>;
+/// Of a config in a case; infinite where it has no costs.
+struct estimate {
+  double us = tuning::unknown_us, doubt = 0;
+};
+using prediction = std::function<estimate(const timing&)>;
 using predictor = std::function<prediction(const timed_case&)>;
 
 predictor by_config(const fitted& known) {
@@ -113,9 +117,10 @@ predictor by_config(const fitted& known) {
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&configs, near, type = c.type](const timing& t) {
       const auto config = configs.find({type, t.config->name});
-      if (config == configs.end()) return tuning::unknown_us;
+      if (config == configs.end()) return estimate{};
       const auto& [costs, index] = config->second;
-      return plan::us_by_terms(costs->min_us, costs->us, t.terms) * near.factor(index);
+      const auto [factor, doubt] = near.correct(index);
+      return estimate{plan::us_by_terms(costs->min_us, costs->us, t.terms) * factor, doubt};
     };
   };
 }
@@ -126,7 +131,8 @@ predictor by_family(const fitted_on_cpus& of_cpus) {
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&known, &c, near](const timing& t) {
       const auto place = plan::place_of(*t.config, c.cols, known.configs);
-      return known.us_of(c.type, *t.config, c.cols, t.terms) * (place ? near.factor(*place) : 1);
+      const auto [factor, doubt] = place ? near.correct(*place) : plan::correction{};
+      return estimate{known.us_of(c.type, *t.config, c.cols, t.terms) * factor, doubt};
     };
   };
 }
@@ -138,19 +144,22 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
     if (c.type != type || matrices.contains(c.matrix) != inside) continue;
     const prediction us_of = predict(c);
     const timing* chosen = nullptr;
-    double least = tuning::unknown_us;
+    estimate least;
     for (const timing& t : c.timings) {
       if (t.config->rounds_values) continue;
-      const double us = us_of(t);
-      if (us >= least) continue;
+      const estimate one = us_of(t);
+      if (one.us >= least.us) continue;
       chosen = &t;
-      least = us;
+      least = one;
     }
     if (chosen == nullptr) continue;
     const double loss = chosen->us / c.fastest;
     ++q.cases;
     q.log_loss += std::log(loss);
     q.worst = std::max(q.worst, loss);
+    const double off = std::abs(std::log(chosen->us / least.us));
+    q.within_doubt += off <= least.doubt;
+    q.within_twice += off <= 2 * least.doubt;
     const bool is_behind = c.rival < 0.97 * chosen->us;
     if (tell && (loss > 1.15 || is_behind)) {
       fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}{}\n", loss, c.matrix, c.cols, to_string(c.type),
@@ -168,8 +177,10 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
 
 void print(value_type type, const char* what, const quality& q) {
   if (q.cases == 0) return;
-  fmt::print("{}, {}: {} cases, {:.3f} times the fastest config (worst {:.2f})", to_string(type), what, q.cases,
-             std::exp(q.log_loss / q.cases), q.worst);
+  fmt::print(
+      "{}, {}: {} cases, {:.3f} times the fastest config (worst {:.2f}), within the doubt {:.0f} %, twice {:.0f} %",
+      to_string(type), what, q.cases, std::exp(q.log_loss / q.cases), q.worst, 100.0 * q.within_doubt / q.cases,
+      100.0 * q.within_twice / q.cases);
   if (q.ratios > 0) {
     fmt::print("; cuSPARSE {:.3f} times ours (worst {:.2f}, below 0.97: {})", std::exp(q.log_ratio / q.ratios),
                q.worst_ratio, q.losses);

@@ -45,23 +45,31 @@ const Entry& in_place_of(const Entry* built_in, std::span<const Entry> all, std:
   return own[static_cast<std::size_t>(built_in - all.data())];
 }
 
-double predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+/// A time, and how far it may be off.
+struct estimate {
+  double seconds = 0, doubt = 0;
+  estimate operator+(double more) const { return {seconds + more, doubt}; }
+};
+
+estimate corrected(double seconds, const correction& by) { return {seconds * by.factor, by.doubt}; }
+
+estimate predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
   const measured_config& costs =
       in_place_of<measured_config>(kernel.measured.costs, measured_costs, costs_of(p).configs);
-  return 1e-6 * us_by_terms(costs.min_us, costs.us, terms) * p.near.factor(kernel.measured.index);
+  return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms), p.near.correct(kernel.measured.index));
 }
 
-double predict_cpu(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+estimate predict_cpu(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
   const cpu_family& costs = in_place_of<cpu_family>(p.cols == 1 ? kernel.cpu_costs_of_vector : kernel.cpu_costs,
                                                     measured_on_this_cpu().families, costs_of(p).families);
   const double us = us_by_terms(costs.min_us, costs.us, terms);
   // Tiles that hold all N columns do the same work; the narrowest wins the tie.
   const double seconds = 1e-6 * us * (1 + 1e-6 * kernel.info.n_tile);
-  if (takes_a_detour(kernel.info, p.cols, s.m_block)) return 2 * seconds;
+  if (takes_a_detour(kernel.info, p.cols, s.m_block)) return {2 * seconds, 0};
   const auto place = place_of(kernel.info, p.cols, costs_of(p).cpu_configs);
-  return place ? seconds * p.near.factor(*place) : seconds;
+  return corrected(seconds, place ? p.near.correct(*place) : correction{});
 }
 
 /// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
@@ -74,30 +82,44 @@ double packing_seconds(const problem& p) {
 }
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
-double in_place_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+estimate in_place_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::max) {
-    return std::numeric_limits<double>::infinity();
+    return {std::numeric_limits<double>::infinity(), 0};
   }
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
   const measured_config& costs =
       in_place_of<measured_config>(kernel.measured_in_place.costs, measured_in_place, costs_of(p).configs_in_place);
-  return 1e-6 * us_by_terms(costs.min_us, costs.us, terms) * p.near_in_place.factor(kernel.measured_in_place.index);
+  return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms),
+                   p.near_in_place.correct(kernel.measured_in_place.index));
 }
 
-double packed_seconds(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  return predict(p, kernel, s) + packing_seconds(p);
+estimate row_major_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  if (!has_costs(kernel)) return {};
+  if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
+  if (!is_dense(kernel)) return predict_measured(p, kernel, s);
+  return {dense_seconds(p.rows, p.inner, p.cols, kernel.info, costs_of(p).scales), 0};
 }
 
-/// With B read as wanted, or in the better way; 0 without costs.
-double seconds_of(const problem& p, const registered_kernel& kernel, const block_statistics& s, col_major_b reading) {
-  if (!has_costs(kernel)) return 0;
-  if (is_dense(kernel) && reading != col_major_b::packed) return predict(p, kernel, s);
-  const double packed = packed_seconds(p, kernel, s);
+estimate packed_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  return row_major_estimate(p, kernel, s) + packing_seconds(p);
+}
+
+/// With B read as wanted, or in the better way; nothing without costs.
+estimate estimate_of(const problem& p, const registered_kernel& kernel, const block_statistics& s,
+                     col_major_b reading) {
+  if (!has_costs(kernel)) return {};
+  if (is_dense(kernel) && reading != col_major_b::packed) return row_major_estimate(p, kernel, s);
+  const estimate packed = packed_estimate(p, kernel, s);
   if (reading == col_major_b::packed) return packed;
-  const double in_place = in_place_seconds(p, kernel, s);
+  const estimate in_place = in_place_estimate(p, kernel, s);
   // Configs that have not been measured have to be ranked as well.
-  if (reading == col_major_b::in_place) return std::isinf(in_place) ? packed : in_place;
-  return std::min(packed, in_place);
+  if (reading == col_major_b::in_place) return std::isinf(in_place.seconds) ? packed : in_place;
+  return in_place.seconds < packed.seconds ? in_place : packed;
+}
+
+/// ", give or take 12 %"; nothing where it is not known.
+std::string doubt_text(double doubt) {
+  return doubt > 0 ? core::format(", give or take {:.0f} %", 100 * std::expm1(doubt)) : std::string();
 }
 
 /// How far the tile of a config without costs is from the one that is usually best, in powers of two: as wide as C, up
@@ -255,7 +277,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
     // The range that holds the plan's own N is judged at that N.
     one.cols = columns_in_place::same_range(p.cols, n) ? p.cols : n;
     one = with_experience(one);
-    if (in_place_seconds(one, kernel, *s) < packed_seconds(one, kernel, *s)) chosen.add(n);
+    if (in_place_estimate(one, kernel, *s).seconds < packed_estimate(one, kernel, *s).seconds) chosen.add(n);
   }
   return chosen;
 }
@@ -303,10 +325,7 @@ problem with_experience(problem p) {
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (!has_costs(kernel)) return 0;
-  if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
-  return is_dense(kernel) ? dense_seconds(p.rows, p.inner, p.cols, kernel.info, costs_of(p).scales)
-                          : predict_measured(p, kernel, s);
+  return row_major_estimate(p, kernel, s).seconds;
 }
 
 std::vector<prediction> predictions(const problem& given, const plan_options& options,
@@ -317,7 +336,8 @@ std::vector<prediction> predictions(const problem& given, const plan_options& op
   for (const registered_kernel* k : kernels) {
     for (const block_statistics& s : statistics) {
       if (options.expert.m_block == 0 && s.m_block != k->info.m_tile) continue;
-      all.push_back({k, &s, seconds_of(p, *k, s, options.expert.reading)});
+      const auto [seconds, doubt] = estimate_of(p, *k, s, options.expert.reading);
+      all.push_back({k, &s, seconds, doubt});
     }
   }
   std::ranges::stable_sort(all, {}, [&](const prediction& one) { return rank_of(p, one, options.expert.m_block); });
@@ -328,7 +348,7 @@ decision choose(const problem& p, const plan_options& options, const std::vector
                 std::span<const block_statistics> statistics) {
   const std::vector<prediction> all = predictions(p, options, kernels, statistics);
   if (all.empty()) core::fail(errc::internal, "no statistics for the heights of {} kernels", kernels.size());
-  const auto& [kernel, at, seconds] = all.front();
+  const auto& [kernel, at, seconds, doubt] = all.front();
   decision best{.kernel = kernel, .m_block = at->m_block};
   const std::string measure =
       core::format("nnz/nnzc {:.2f} at m_block {}, skew {:.1f}, N = {}", at->reuse, at->m_block, at->skew, p.cols);
@@ -337,8 +357,8 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0) {
-    best.reason = core::format("least predicted time of {}: {:.1f} us, by {} ({})", those, seconds * 1e6,
-                               costs_of(p).origin, measure);
+    best.reason = core::format("least predicted time of {}: {:.1f} us{}, by {} ({})", those, seconds * 1e6,
+                               doubt_text(doubt), costs_of(p).origin, measure);
   } else {
     best.reason = core::format("best fitting tile of {}, which have no measured costs ({})", those, measure);
   }

@@ -94,6 +94,7 @@ struct prediction {
   const registered_kernel* kernel = nullptr;
   const block_statistics* at = nullptr;  ///< of the statistics given
   double seconds = 0;                    ///< 0: it has no costs
+  double doubt = 0;                      ///< correction's; 0: not known
 };
 
 /// What each of `kernels` is predicted to take, best first; none where `statistics` lack its height. Those without

@@ -87,7 +87,17 @@ constexpr char no_residual = 'O';
 inline char residual_of(double ratio) {
   return static_cast<char>(no_residual + std::lround(46 * std::clamp(std::log(ratio), -1.0, 1.0)));
 }
+/// No correction goes beyond this factor.
+constexpr double max_correction = 2;
+/// Doubts, found by bench/fit_choice on matrices that nothing was fitted to: where neighbours agree, and without any.
+constexpr double least_doubt = 0.05, unmeasured_doubt = 0.25;
 inline double log_of(char residual) { return (residual - no_residual) / 46.0; }
+
+/// What a prediction by the cost model is multiplied by, and how far it may then be off: by a factor of up to
+/// exp(doubt) in two of three products.
+struct correction {
+  double factor = 1, doubt = unmeasured_doubt;
+};
 
 /// The measured products nearest to one.
 class neighbours {
@@ -112,26 +122,33 @@ class neighbours {
     }
   }
 
-  /// The correction of the model's time for the config number `index` among the measured ones of its type.
-  double factor(std::size_t index) const {
+  /// For the config number `index` among the measured ones of its type.
+  correction correct(std::size_t index) const {
     constexpr double min_distance = 0.05;
     constexpr double prior_weight = 0.5;  // as if a case at distance 1.4 had had no residual
-    double sum = 0, weights = prior_weight;
-    for (const neighbour& n : std::span(nearest_).first(count_)) {
-      const double distance = std::sqrt(n.square_distance);
-      const double weight = 1 / ((distance + min_distance) * (distance + min_distance));
-      sum += weight * log_of(n.residuals[index]);
-      weights += weight;
+    std::array<double, num_nearest> weight{}, residual{};
+    double weights = prior_weight, mean = 0, spread = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const double distance = std::sqrt(nearest_[i].square_distance) + min_distance;
+      weight[i] = 1 / (distance * distance);
+      residual[i] = log_of(nearest_[i].residuals[index]);
+      weights += weight[i];
+      mean += weight[i] * residual[i];
     }
-    return std::exp(sum / weights);
+    mean /= weights;
+    for (std::size_t i = 0; i < count_; ++i) spread += weight[i] * (residual[i] - mean) * (residual[i] - mean);
+    const double far_away = prior_weight / weights;
+    return {std::clamp(std::exp(mean), 1 / max_correction, max_correction),
+            std::sqrt(least_doubt * least_doubt + spread / weights + far_away * unmeasured_doubt * unmeasured_doubt)};
   }
 
  private:
+  static constexpr std::size_t num_nearest = 8;
   struct neighbour {
     double square_distance = 0;
     std::string_view residuals;
   };
-  std::array<neighbour, 8> nearest_;
+  std::array<neighbour, num_nearest> nearest_;
   std::size_t count_ = 0;
 };
 

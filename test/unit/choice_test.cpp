@@ -645,17 +645,6 @@ TEST(choice, on_a_cpu_tiles_that_hold_all_columns_are_one) {
   EXPECT_EQ(place("columns", 1, 32, 8), std::nullopt);
 }
 
-TEST(choice, on_a_cpu_remembers_what_the_costs_got_wrong) {
-  const plan::product_shape shape{
-      .rows = 100, .inner = 100, .nnz = 500, .cols = 32, .shared_nnzc = 400, .longest_row = 7};
-  const std::string residuals{plan::residual_of(1.0), plan::residual_of(0.5)};
-  const plan::measured_case seen{value_type::fp32, plan::features_of(shape), residuals};
-  const plan::neighbours near(std::span(&seen, 1), value_type::fp32, shape);
-  EXPECT_NEAR(near.factor(0), 1, 1e-6);
-  EXPECT_NEAR(near.factor(1), 0.5, 0.02);
-  EXPECT_EQ(plan::neighbours(std::span(&seen, 1), value_type::fp64, shape).factor(1), 1) << "another type";
-}
-
 TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
   if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
   const auto network = generate::from_specification<float>("uniform:512,2048,0.7,seed=1");
@@ -667,40 +656,6 @@ TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
     EXPECT_EQ(chosen_on_cpu(type, graph, 1), "slices");
     EXPECT_TRUE(chosen_on_cpu(type, graph, 8).starts_with("rows")) << chosen_on_cpu(type, graph, 8);
   }
-}
-
-TEST(neighbours, keeps_ratios_to_two_per_cent) {
-  for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
-    EXPECT_NEAR(std::exp(plan::log_of(plan::residual_of(ratio))), ratio, 0.012 * ratio);
-  }
-  EXPECT_EQ(plan::residual_of(100), plan::residual_of(std::exp(1)));
-  EXPECT_EQ(plan::residual_of(1e-9), plan::residual_of(std::exp(-1)));
-  for (const double ratio : {1e-9, 1.0, 1e9}) EXPECT_TRUE(std::isprint(plan::residual_of(ratio)));
-}
-
-TEST(neighbours, the_nearest_count_most) {
-  const plan::product_shape mesh{
-      .rows = 1000, .inner = 1000, .nnz = 7000, .cols = 32, .shared_nnzc = 3000, .longest_row = 7};
-  const plan::product_shape graph{
-      .rows = 9000, .inner = 9000, .nnz = 90000, .cols = 32, .shared_nnzc = 80000, .longest_row = 5000};
-  const std::string slow{plan::residual_of(2), plan::no_residual}, fast{plan::residual_of(0.5), plan::no_residual};
-  const std::vector<plan::measured_case> known{{value_type::fp32, plan::features_of(mesh), slow},
-                                               {value_type::fp32, plan::features_of(graph), fast},
-                                               {value_type::fp64, plan::features_of(graph), slow}};
-  const auto factor = [&](value_type type, const plan::product_shape& p, std::size_t row) {
-    return plan::neighbours(known, type, p).factor(row);
-  };
-  EXPECT_NEAR(factor(value_type::fp32, mesh, 0), 2, 0.05);
-  EXPECT_NEAR(factor(value_type::fp32, graph, 0), 0.5, 0.02);
-  EXPECT_NEAR(factor(value_type::fp64, graph, 0), 2, 0.05);
-  EXPECT_EQ(factor(value_type::fp32, mesh, 1), 1);
-  // Far from everything, and where nothing is known, the terms alone count.
-  plan::product_shape far = mesh;
-  far.cols = 1 << 30;
-  EXPECT_NEAR(factor(value_type::fp32, far, 0), 1, 0.1);
-  EXPECT_EQ(factor(value_type::fp16, mesh, 0), 1);
-  far.longest_row = 0;
-  EXPECT_EQ(factor(value_type::fp32, far, 0), 1);
 }
 
 TEST(neighbours, every_known_case_tells_of_every_measured_config_of_its_type) {
