@@ -87,11 +87,12 @@ constexpr char no_residual = 'O';
 inline char residual_of(double ratio) {
   return static_cast<char>(no_residual + std::lround(46 * std::clamp(std::log(ratio), -1.0, 1.0)));
 }
+inline double log_of(char residual) { return (residual - no_residual) / 46.0; }
+
 /// No correction goes beyond this factor.
 constexpr double max_correction = 2;
 /// Doubts, found by bench/fit_choice on matrices that nothing was fitted to: where neighbours agree, and without any.
 constexpr double least_doubt = 0.05, unmeasured_doubt = 0.25;
-inline double log_of(char residual) { return (residual - no_residual) / 46.0; }
 
 /// What a prediction by the cost model is multiplied by, and how far it may then be off: by a factor of up to
 /// exp(doubt) in two of three products.
