@@ -35,6 +35,7 @@ namespace {
 using namespace bcsc;
 using bench::operand;
 using bench::types;
+using plan::estimate;
 using tuning::config_key;
 using tuning::fastest_config;
 using tuning::fitted;
@@ -100,10 +101,8 @@ fitted_on_cpus learn_on_cpus(const std::vector<timed_case>& cases, const std::se
   return known;
 }
 
-/// Of a config in a case; infinite where it has no costs.
-struct estimate {
-  double us = tuning::unknown_us, doubt = 0;
-};
+/// us of a config in a case; infinite where it has no costs.
+constexpr estimate no_estimate{tuning::unknown_us};
 using prediction = std::function<estimate(const timing&)>;
 using predictor = std::function<prediction(const timed_case&)>;
 
@@ -117,10 +116,9 @@ predictor by_config(const fitted& known) {
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&configs, near, type = c.type](const timing& t) {
       const auto config = configs.find({type, t.config->name});
-      if (config == configs.end()) return estimate{};
+      if (config == configs.end()) return no_estimate;
       const auto& [costs, index] = config->second;
-      const auto [factor, doubt] = near.correct(index);
-      return estimate{plan::us_by_terms(costs->min_us, costs->us, t.terms) * factor, doubt};
+      return plan::corrected(plan::us_by_terms(costs->min_us, costs->us, t.terms), near.correct(index));
     };
   };
 }
@@ -131,8 +129,8 @@ predictor by_family(const fitted_on_cpus& of_cpus) {
     const plan::neighbours near(known.cases, c.type, c.shape);
     return [&known, &c, near](const timing& t) {
       const auto place = plan::place_of(*t.config, c.cols, known.configs);
-      const auto [factor, doubt] = place ? near.correct(*place) : plan::correction{};
-      return estimate{known.us_of(c.type, *t.config, c.cols, t.terms) * factor, doubt};
+      return plan::corrected(known.us_of(c.type, *t.config, c.cols, t.terms),
+                             place ? near.correct(*place) : plan::correction{});
     };
   };
 }
@@ -142,13 +140,13 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
   quality q;
   for (const timed_case& c : cases) {
     if (c.type != type || matrices.contains(c.matrix) != inside) continue;
-    const prediction us_of = predict(c);
+    const prediction estimate_of = predict(c);
     const timing* chosen = nullptr;
-    estimate least;
+    estimate least = no_estimate;
     for (const timing& t : c.timings) {
       if (t.config->rounds_values) continue;
-      const estimate one = us_of(t);
-      if (one.us >= least.us) continue;
+      const estimate one = estimate_of(t);
+      if (one.time >= least.time) continue;
       chosen = &t;
       least = one;
     }
@@ -157,7 +155,7 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
     ++q.cases;
     q.log_loss += std::log(loss);
     q.worst = std::max(q.worst, loss);
-    const double off = std::abs(std::log(chosen->us / least.us));
+    const double off = std::abs(std::log(chosen->us / least.time));
     q.within_doubt += off <= least.doubt;
     q.within_twice += off <= 2 * least.doubt;
     const bool is_behind = c.rival < 0.97 * chosen->us;

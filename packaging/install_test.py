@@ -74,7 +74,7 @@ def build_with_meson(arguments, stage: pathlib.Path, work: pathlib.Path) -> None
     try:
         run([*shlex.split(arguments.meson), "setup", work / "built", tree], env=environment)
     except SystemExit:
-        log = work / "built" / "meson-logs" / "meson-log.txt"  # gone with the folder
+        log = work / "built" / "meson-logs" / "meson-log.txt"  # in a temporary folder: the run's own log is all that stays
         print(log.read_text(errors="backslashreplace") if log.exists() else "no log")
         raise
     run([*shlex.split(arguments.meson), "compile", "-C", work / "built"], env=environment)

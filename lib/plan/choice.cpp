@@ -45,14 +45,7 @@ const Entry& in_place_of(const Entry* built_in, std::span<const Entry> all, std:
   return own[static_cast<std::size_t>(built_in - all.data())];
 }
 
-/// A time, and how far it may be off.
-struct estimate {
-  double seconds = 0, doubt = 0;
-  estimate operator+(double more) const { return {seconds + more, doubt}; }
-};
-
-estimate corrected(double seconds, const correction& by) { return {seconds * by.factor, by.doubt}; }
-
+/// In seconds, as all estimates here.
 estimate predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
   const measured_config& costs =
@@ -101,7 +94,8 @@ estimate row_major_estimate(const problem& p, const registered_kernel& kernel, c
 }
 
 estimate packed_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  return row_major_estimate(p, kernel, s) + packing_seconds(p);
+  const auto [seconds, doubt] = row_major_estimate(p, kernel, s);
+  return {seconds + packing_seconds(p), doubt};
 }
 
 /// With B read as wanted, or in the better way; nothing without costs.
@@ -113,8 +107,8 @@ estimate estimate_of(const problem& p, const registered_kernel& kernel, const bl
   if (reading == col_major_b::packed) return packed;
   const estimate in_place = in_place_estimate(p, kernel, s);
   // Configs that have not been measured have to be ranked as well.
-  if (reading == col_major_b::in_place) return std::isinf(in_place.seconds) ? packed : in_place;
-  return in_place.seconds < packed.seconds ? in_place : packed;
+  if (reading == col_major_b::in_place) return std::isinf(in_place.time) ? packed : in_place;
+  return in_place.time < packed.time ? in_place : packed;
 }
 
 /// ", give or take 12 %"; nothing where it is not known.
@@ -277,7 +271,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
     // The range that holds the plan's own N is judged at that N.
     one.cols = columns_in_place::same_range(p.cols, n) ? p.cols : n;
     one = with_experience(one);
-    if (in_place_estimate(one, kernel, *s).seconds < packed_estimate(one, kernel, *s).seconds) chosen.add(n);
+    if (in_place_estimate(one, kernel, *s).time < packed_estimate(one, kernel, *s).time) chosen.add(n);
   }
   return chosen;
 }
@@ -325,7 +319,7 @@ problem with_experience(problem p) {
 }
 
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  return row_major_estimate(p, kernel, s).seconds;
+  return row_major_estimate(p, kernel, s).time;
 }
 
 std::vector<prediction> predictions(const problem& given, const plan_options& options,

@@ -91,7 +91,8 @@ inline double log_of(char residual) { return (residual - no_residual) / 46.0; }
 
 /// No correction goes beyond this factor.
 constexpr double max_correction = 2;
-/// Doubts, found by bench/fit_choice on matrices that nothing was fitted to: where neighbours agree, and without any.
+/// The doubt that is left where neighbours agree, and what is added without any; bench/fit_choice counts how often both
+/// hold (docs/history, 78).
 constexpr double least_doubt = 0.05, unmeasured_doubt = 0.25;
 
 /// What a prediction by the cost model is multiplied by, and how far it may then be off: by a factor of up to
@@ -99,6 +100,12 @@ constexpr double least_doubt = 0.05, unmeasured_doubt = 0.25;
 struct correction {
   double factor = 1, doubt = unmeasured_doubt;
 };
+
+/// A predicted time, and how far it may be off; 0: not known.
+struct estimate {
+  double time = 0, doubt = 0;
+};
+inline estimate corrected(double time, const correction& by) { return {time * by.factor, by.doubt}; }
 
 /// The measured products nearest to one.
 class neighbours {

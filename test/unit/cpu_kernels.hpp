@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ void append_cpu_kernels(std::vector<kernel_case>& cases) {
       std::string name = config.label() + "_" + std::string(to_string(config.type)) + "_" + std::string(to_string(isa));
       std::ranges::replace(name, '-', '_');
       cases.push_back({std::move(name), kernels::cpu::launcher<Algorithm>(i, isa), config.type, config.index_bits,
-                       config.m_tile, Algorithm::form, __is_same(Algorithm, kernels::tables::cpu_scatter)});
+                       config.m_tile, Algorithm::form, std::is_same_v<Algorithm, kernels::tables::cpu_scatter>});
     }
   }
 }

@@ -21,7 +21,7 @@ const product_shape& here() {
   return shape;
 }
 
-/// A measured product as far from here as said, with one config whose time was so many times the model's.
+/// A measured product as far from here as said, with what one config's time was of the model's.
 measured_case at(double distance, const std::string& residual) {
   features f = features_of(here());
   f[0] += static_cast<float>(distance);
