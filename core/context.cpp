@@ -7,6 +7,9 @@
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if BCSC_WITH_OPENMP
 #include <omp.h>
 #endif
@@ -112,6 +115,20 @@ cpu_isa best_cpu_isa() noexcept {
   }
 #endif
   return cpu_isa::baseline;
+}
+
+bool has_fast_gather() noexcept {
+#if defined(__x86_64__)
+  static const bool does = [] {                               // cpuid costs a virtual machine microseconds
+    constexpr unsigned features = 7, avx512_fp16 = 1U << 23;  // which came with Sapphire Rapids
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __builtin_cpu_is("intel") != 0 && __get_cpuid_count(features, 0, &a, &b, &c, &d) != 0 &&
+           (d & avx512_fp16) != 0;
+  }();
+  return does;
+#else
+  return false;
+#endif
 }
 
 std::string_view to_string(cpu_isa isa) noexcept {

@@ -57,5 +57,8 @@ decltype(auto) guarded(context_state& state, const char* what, Body&& body) {
 enum class cpu_isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
 cpu_isa best_cpu_isa() noexcept;
 std::string_view to_string(cpu_isa isa) noexcept;
+/// Whether this CPU loads lanes from different places faster by the gather instruction than one by one: Intel's from
+/// Sapphire Rapids on. AMD's do not, and older ones of Intel's are slowed down against Gather Data Sampling.
+bool has_fast_gather() noexcept;
 
 }  // namespace bcsc::core

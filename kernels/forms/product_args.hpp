@@ -56,6 +56,7 @@ struct launch_env {
   int threads;          ///< CPU
   CUstream_st* stream;  ///< CUDA; its device is current
   int num_multiprocessors;
+  bool fast_gather = false;  ///< CPU: its gather instruction is fast (core::has_fast_gather())
 };
 
 /// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA

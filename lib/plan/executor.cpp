@@ -181,7 +181,7 @@ template <number T>
 void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                            const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare,
                            const kernels::batch_strides& batch, cuda_stream stream) const {
-  const kernels::launch_env env{threads_for(c), stream, how_.ctx.device().num_multiprocessors};
+  const kernels::launch_env env{threads_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather()};
   forms::dense_side<T> product{b,
                                strides.row,
                                strides.col,

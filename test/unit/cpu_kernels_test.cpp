@@ -218,10 +218,16 @@ class block_of_values {
 
 constexpr double sentinel = -12345;
 
+/// What a product is told beside its operands.
+struct circumstances {
+  bool scattered = false;    ///< A meets the rows of B in no order
+  bool fast_gather = false;  ///< the CPU's gather instruction is fast
+};
+
 /// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
 template <class T, class I>
 std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a, layout c_order, bool whole,
-                   int threads, bool scattered = false) {
+                   int threads, circumstances told = {}) {
   const std::int64_t ldb = std::max(1, p.n + p.ld_excess);
   // B ends with its last entry; what ld spans between its rows is NaN.
   const std::size_t b_size = p.cols == 0 ? 0 : static_cast<std::size_t>((p.cols - 1) * ldb + p.n);
@@ -256,7 +262,7 @@ std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a
                                    .alpha_at = at ? &alpha : nullptr,
                                    .beta_at = at ? &beta : nullptr,
                                    .partials = nullptr};
-  EXPECT_EQ(a.launch(launch, dense, launch_env{threads, nullptr, 0}, scattered), 0);
+  EXPECT_EQ(a.launch(launch, dense, launch_env{threads, nullptr, 0, told.fast_gather}, told.scattered), 0);
 
   std::vector<T> result;
   for (int i = 0; i < p.rows; ++i) {
@@ -321,6 +327,8 @@ TEST_P(cpu_kernel, is_within_the_error_bound) {
         for (const int threads : thread_counts) {
           EXPECT_EQ(c, run(kernel.launch, p, a, order, false, threads)) << what << ", " << threads << " threads";
         }
+        if (p.n > 1) continue;
+        EXPECT_EQ(c, run(kernel.launch, p, a, order, false, 1, {.fast_gather = true})) << what << ", gathered at once";
       }
     }
   });
@@ -343,6 +351,8 @@ TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
           EXPECT_TRUE(run(kernel.launch, p, a, order, false, threads) == one)
               << "N = " << n << ", C " << to_string(order) << ", " << threads << " threads";
         }
+        EXPECT_TRUE(run(kernel.launch, p, a, order, false, 2, {.fast_gather = true}) == one)
+            << "N = " << n << ", C " << to_string(order) << ", gathered at once";
       }
     }
   });
@@ -420,14 +430,46 @@ TEST(scattered_operand, is_exact_where_b_is_large) {
     for (const core::cpu_isa isa : available_isas()) {
       for (layout order : {layout::row_major, layout::col_major}) {
         const auto rows = stored<float, std::int32_t>(p, operand_form::compact, 1, true);
-        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, 2, true), exact)
+        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, 2, {.scattered = true}),
+                  exact)
             << "rows, N = " << n << ", " << to_string(isa);
         const auto blocks =
             stored<float, std::int32_t>(p, operand_form::compact, tables::cpu_blocks::configs[0].m_tile, true);
-        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, 2, true), exact)
+        EXPECT_EQ(
+            run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, 2, {.scattered = true}),
+            exact)
             << "blocks, N = " << n << ", " << to_string(isa);
       }
     }
+  }
+}
+
+// --- An A so large that slices of it are asked for ahead
+
+TEST(streamed_slices, are_exact) {
+  constexpr int rows = 40'000, band = 108;  // 17 MB of values in fp32
+  product p{.name = "band", .rows = rows, .cols = rows + band, .n = 1, .entries = {}};
+  std::vector<double> exact;
+  for (int i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (int k = 0; k < band; ++k) {
+      p.entries.push_back({i, i + k + (k + 1 == band ? i % 3 / 2 : 0), 0});  // the last one by a gather in some rows
+      sum += value_of(p.entries.back(), true) * b_of(p.entries.back().col, 0, true);
+    }
+    exact.push_back(sum);
+  }
+  const auto expect_exact = [&]<class T>(const kernel_case& kernel) {
+    const std::vector<T> wanted(exact.begin(), exact.end());
+    const auto a = stored<T, std::int32_t>(p, kernel.form, 1, true);
+    for (const bool fast_gather : {false, true}) {
+      EXPECT_TRUE(run(kernel.launch, p, a, layout::row_major, true, 2, {.fast_gather = fast_gather}) == wanted)
+          << kernel.name << (fast_gather ? ", gathered at once" : "");
+    }
+  };
+  for (const kernel_case& kernel : test::untransposed_cpu_kernels()) {
+    if (kernel.form != operand_form::row_slices) continue;
+    kernel.type == value_type::fp32 ? expect_exact.template operator()<float>(kernel)
+                                    : expect_exact.template operator()<double>(kernel);
   }
 }
 

@@ -55,10 +55,12 @@ entries_of_rows unpack(const row_slices<T>& a) {
     for (int lane = 0; lane < lanes; ++lane) {
       if ((slice.present >> lane & 1) != 0) ++times_present.at(static_cast<std::size_t>(row_of(lane)));
     }
+    bool full = true;
     for (std::int64_t k = 0; k < slice.num_diagonals + slice.num_gathers; ++k, ++step) {
       const bool diagonal = k < slice.num_diagonals;
       const auto mask = a.masks.at(static_cast<std::size_t>(step));
       EXPECT_NE(mask, 0) << "a step for nothing";
+      full = full && mask == (1U << lanes) - 1;
       EXPECT_EQ(alone ? 0 : mask & ~slice.present, 0) << "entries of a lane that is no row";
       for (int lane = 0; lane < lanes; ++lane) {
         const auto col = std::int64_t{a.columns.at(static_cast<std::size_t>(diagonal ? column : column + lane))} +
@@ -76,6 +78,7 @@ entries_of_rows unpack(const row_slices<T>& a) {
       }
       column += diagonal ? 1 : lanes;
     }
+    EXPECT_EQ(slice.full, full) << "slice " << s;
   }
   EXPECT_EQ(a.slices.back().first_step, step);
   EXPECT_EQ(a.slices.back().first_column, column);

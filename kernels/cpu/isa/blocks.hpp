@@ -119,7 +119,7 @@ template <int Rows, int Vectors, int Bytes, bool Part, class T, class I>
     next_row = work.row_of_block(block + 1);
     const int64_t rows = next_row - row, from = a.brow_ptr[block], to = a.brow_ptr[block + 1];
     const successor<T, I> next{a.col_ind + (next_column > column ? from : to), work.b + next_column, last_col_ind,
-                               work.far};
+                               work.ahead};
     vec<T, Bytes> sum[Rows][Vectors];
     if constexpr (Rows == 1) {
       sum_row<Part>(a.values + from, a.col_ind + from, to - from, work.b + column, work.ldb, next, edge, sum[0]);

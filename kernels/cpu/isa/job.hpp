@@ -19,12 +19,24 @@ constexpr int near_distance = 8;                    // non-empty columns between
 constexpr int near_from = 4;                        // vectors of a pass below which asking costs more than it brings
 constexpr int far_distance = 16;                    // the same where rows of B come from far away
 constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
+constexpr int64_t near_bytes = int64_t{13} << 19;   // bytes of B in a pass from which asking pays: less lies in L2
 constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
 constexpr int64_t pieces_of_a_thread = 16;          // at most
 constexpr int64_t least_pieces_to_share = 3;        // of a thread: of two, half the work would move to other caches
 
+/// The widest pass whose accumulators, a slice of B and the values of a column fit the registers. A single row takes
+/// half of them: what is added to it comes straight from memory, and a second pass would read A and pages of B again.
+constexpr int widest_pass(int rows) {
+  if (rows == 1) return num_registers / 2;
+  const int fit = (num_registers - rows - 1) / rows;
+  return fit > max_pass ? max_pass : fit < 1 ? 1 : fit;
+}
+
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Which rows of B are asked for before they are needed: none, those needed soon, or from further ahead, into L2 alone.
+enum class prefetching { none, near, far };
 
 /// How a sum gets into C.
 template <class T, class I>
@@ -79,7 +91,7 @@ struct job {
   bcsc_operand<T, I> a;
   const T* b;
   int64_t ldb, n;
-  bool far;  ///< rows of B are met in no order, and hardly any is still in the caches
+  prefetching ahead;
   target<T, I> out;
 
   explicit job(const spmm_args<T, I>& args)
@@ -87,7 +99,7 @@ struct job {
         b(args.b),
         ldb(args.ldb),
         n(args.n),
-        far(args.a.scattered && args.a.cols * args.n * static_cast<int64_t>(sizeof(T)) >= far_from),
+        ahead(prefetching_of(args)),
         out(target_of<T>(args, args.a.row_of)) {
     const int64_t value_bytes = sizeof(T);
     if (out.beta != 0 || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
@@ -97,6 +109,13 @@ struct job {
     for (int bytes = min_bytes; bytes <= vector_bytes && aligned_to(bytes); bytes *= 2) out.streamed = bytes;
   }
 
+  /// Where B lies in L2, asking for its rows takes up to a third of the time; beyond, it saves as much.
+  static prefetching prefetching_of(const spmm_args<T, I>& args) {
+    const int64_t row_bytes = args.n * static_cast<int64_t>(sizeof(T));
+    if (args.a.scattered && args.a.cols * row_bytes >= far_from) return prefetching::far;
+    return args.a.cols * least(row_bytes, widest_pass(1) * vector_bytes) >= near_bytes ? prefetching::near
+                                                                                       : prefetching::none;
+  }
   /// Where a row block begins.
   int64_t row_of_block(int64_t block) const {
     return a.block_row ? static_cast<int64_t>(a.block_row[block]) : least(block * a.m_block, a.rows);
@@ -183,7 +202,7 @@ struct successor {
   const I* col_ind;
   const T* b;  ///< at the next pass's first column
   const I* last_col_ind;
-  bool far;
+  prefetching ahead;
 };
 
 /// Prefetches the part of a row of B that is needed some columns after position k of `count`: from near into L1; from
@@ -197,7 +216,8 @@ template <int Vectors, int Bytes, class T, class I>
     return (ahead < count ? b : next.b) +
            static_cast<int64_t>(*(index < next.last_col_ind ? index : next.last_col_ind)) * ldb;
   };
-  if (next.far) {
+  if (next.ahead == prefetching::none) return;
+  if (next.ahead == prefetching::far) {
     const T* row = row_ahead(far_distance);
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>, 0, 2);

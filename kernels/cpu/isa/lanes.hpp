@@ -275,10 +275,31 @@ template <class T, int Bytes, int... Lanes>
   return __builtin_shufflevector(a, b, Lanes...);
 }
 
-/// from[index[i] * stride] in lane i.
+/// How lanes are loaded from different places: by the gather instruction, or one by one, which is faster on AMD's cores
+/// and slower on Intel's (core::has_fast_gather()).
+enum class gathering { one_by_one, at_once };
+
+/// from[index[i]] in lane i, by the gather instruction where there is one.
+#if defined(__AVX512F__)
+[[gnu::always_inline]] inline vec<float> gather_at_once(const float* from, const std::int32_t* index) {
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(index), from, sizeof(float));
+}
+[[gnu::always_inline]] inline vec<double> gather_at_once(const double* from, const std::int32_t* index) {
+  const __m256i columns = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+  return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, columns, from, sizeof(double));
+}
+#else
+template <class T>
+[[gnu::always_inline]] inline vec<T> gather_at_once(const T* from, const std::int32_t* index) {
+  vec<T> v{};
+  for (int i = 0; i < width<T>; ++i) v[i] = from[index[i]];
+  return v;
+}
+#endif
+
+/// from[index[i] * stride] in lane i, one by one.
 template <int Bytes = vector_bytes, class T, class I>
 [[gnu::always_inline]] inline vec<T, Bytes> gather(const T* from, const I* index, std::int64_t stride) {
-  // Element by element: faster than the gather instruction on what was measured (AMD Zen 4).
   if constexpr (Bytes > min_bytes) {
     constexpr int half = Bytes / 2;
     return join<T, half>(gather<half>(from, index, stride), gather<half>(from, index + width<T, half>, stride),

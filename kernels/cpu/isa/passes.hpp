@@ -8,14 +8,6 @@
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
 
-/// The widest pass whose accumulators, a slice of B and the values of a column fit the registers. A single row takes
-/// half of them: what is added to it comes straight from memory, and a second pass would read A and pages of B again.
-constexpr int widest_pass(int rows) {
-  if (rows == 1) return num_registers / 2;
-  const int fit = (num_registers - rows - 1) / rows;
-  return fit > max_pass ? max_pass : fit < 1 ? 1 : fit;
-}
-
 template <int Vectors, int Bytes>
 struct pass_width {
   static constexpr int vectors = Vectors, bytes = Bytes;
@@ -23,6 +15,11 @@ struct pass_width {
 template <bool Part>
 struct pass_edge {
   static constexpr bool part = Part;
+};
+
+template <prefetching Ahead>
+struct prefetching_is {
+  static constexpr prefetching value = Ahead;
 };
 
 /// With 64-bit indices memory is what takes time.
@@ -81,9 +78,14 @@ void share_of_contiguous(const job<T, I>& work, int64_t block, int64_t end, int6
     const int64_t group_end = least(block + step, end);
     passes.for_each([&](int64_t column, int64_t columns) {
       with_pass<most, T, whole_passes<I>>(columns, [&](auto pass, auto edge) {
-        work.far
-            ? rows_of_contiguous<pass.vectors, pass.bytes, edge.part, true>(work, block, group_end, column, columns)
-            : rows_of_contiguous<pass.vectors, pass.bytes, edge.part, false>(work, block, group_end, column, columns);
+        const auto rows = [&](auto ahead) {
+          rows_of_contiguous<pass.vectors, pass.bytes, edge.part, ahead.value>(work, block, group_end, column, columns);
+        };
+        if (work.ahead == prefetching::far) return rows(prefetching_is<prefetching::far>{});
+        if constexpr (pass.vectors >= near_from) {
+          if (work.ahead == prefetching::near) return rows(prefetching_is<prefetching::near>{});
+        }
+        rows(prefetching_is<prefetching::none>{});
       });
     });
   }

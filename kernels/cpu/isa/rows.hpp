@@ -49,11 +49,11 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
 /// C[first .. end) of a contiguous C, for m_block = 1: `columns` columns from `column` on. Everything is held in
 /// registers, for where rows are short what surrounds their sums takes longer than the sums. Not inlined: beside others
 /// of its kind the compiler does not find registers for all of it (fp64, N = 32: half as long again).
-template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
+template <int Vectors, int Bytes, bool Part, prefetching Ahead, class T, class I>
 [[gnu::noinline]] void rows_of_contiguous(const job<T, I>& work, int64_t first, int64_t end, int64_t column,
                                           int64_t columns) {
-  constexpr bool ahead = Far || Vectors >= near_from;
-  constexpr int64_t distance = Far ? far_distance : near_distance;
+  constexpr bool far = Ahead == prefetching::far;
+  constexpr int64_t distance = far ? far_distance : near_distance;
   const part<T, Bytes> edge(columns - (Vectors - 1) * width<T, Bytes>);
   const bool whole = columns == Vectors * width<T, Bytes>;
   const target<T, I> out = work.out;
@@ -64,10 +64,10 @@ template <int Vectors, int Bytes, bool Part, bool Far, class T, class I>
   const int64_t ldb = work.ldb, last_entry = row_ptr[work.a.num_row_blocks] - 1;
 
   const auto add = [&](vec<T, Bytes>(&sum)[Vectors], int64_t k) __attribute__((always_inline)) {
-    if constexpr (ahead) {
+    if constexpr (Ahead != prefetching::none) {
       const T* row = b + static_cast<int64_t>(col_ind[least(k + distance, last_entry)]) * ldb;
 #pragma GCC unroll 16
-      for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>, 0, Far ? 2 : 3);
+      for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * width<T, Bytes>, 0, far ? 2 : 3);
     }
     const T* b_row = b + static_cast<int64_t>(col_ind[k]) * ldb;
 #pragma GCC unroll 16

@@ -79,7 +79,7 @@ void pass_of_scatter(const job<T, I>& work, int64_t block, const column_range& r
   if (single) read(b + row_of_b(a, block_row) * work.ldb, b_part);
   int64_t k = range.entry;
   for (int64_t column = range.column; column < range.end; ++column) {
-    if (work.far) {
+    if (work.ahead == prefetching::far) {
       const int64_t ahead = least(column + near_distance, range.end - 1);
       const T* row = c + static_cast<int64_t>(a.col_ind[ahead]) * work.out.row_stride;
 #pragma GCC unroll 16

@@ -13,6 +13,8 @@ using forms::row_slice;
 using forms::slice_lanes;
 using forms::slice_rows;
 
+constexpr int64_t streamed_from = int64_t{16} << 20;  // bytes of A that no cache holds from product to product
+
 /// The sums of a slice: as many vectors as its lanes take here.
 template <class T>
 inline constexpr int slice_vectors = slice_lanes<T> / width<T>;
@@ -79,42 +81,61 @@ template <int Bytes = vector_bytes, class T>
 }
 
 /// Asks for what follows `from` in the order of storage. A slice's values and columns are short streams that hardware
-/// loses at each end and at each page.
+/// loses at each end and at each page. Where A lies in a cache this costs a twentieth and more.
 [[gnu::always_inline]] inline void prefetch_stream(const void* from) {
   constexpr std::uintptr_t bytes_ahead = 2048;
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + bytes_ahead), 0, 2);
 }
 
+/// What is known of all of a product's slices before the first.
+template <bool Strided, gathering How, bool Prefetch>
+struct slice_traits {
+  static constexpr bool strided = Strided;  ///< elements of x do not lie side by side
+  static constexpr gathering how = How;
+  static constexpr bool prefetch = Prefetch;  ///< A comes from memory
+};
+
 /// sum[lane] = the row of that lane times x, whose elements lie `stride` apart. Two sums of each, so that an addition
-/// need not wait for the one before.
-template <bool Strided, class T>
+/// need not wait for the one before. Full: the slice is, and needs no masks.
+template <class Traits, bool Full, class T>
 [[gnu::always_inline]] inline void multiply_slice(const row_slices_operand<T>& a, const row_slice& slice, const T* x,
                                                   int64_t stride, slice_sums<T>& sum) {
   constexpr int lanes = slice_lanes<T>;
+  constexpr unsigned all = (1U << lanes) - 1;
+  if constexpr (!Traits::strided) stride = 1;  // no multiplication for each index
   const T* values = a.values + slice.first_step * lanes;
   const std::uint16_t* masks = a.masks + slice.first_step;
   const std::int32_t* columns = a.columns + slice.first_column;
 
   const auto diagonal = [&](slice_sums<T> & to, int64_t d) __attribute__((always_inline)) {
     const T* from = x + columns[d] * stride;
-    prefetch_stream(values + d * lanes);
+    if constexpr (Traits::prefetch) prefetch_stream(values + d * lanes);
+    const unsigned mask = Full ? all : masks[d];
 #pragma GCC unroll 4
     for (int v = 0; v < slice_vectors<T>; ++v) {
-      const vec<T> b =
-          load_some<Strided>(from + v * width<T> * stride, stride, static_cast<unsigned>(masks[d]) >> v * width<T>);
+      const vec<T> b = Full && !Traits::strided
+                           ? load(from + v * width<T>)
+                           : load_some<Traits::strided>(from + v * width<T> * stride, stride, mask >> v * width<T>);
       to[v] = multiply_add(load(values + d * lanes + v * width<T>), b, to[v]);
     }
   };
   const auto gather_step = [&](slice_sums<T> & to, int64_t g) __attribute__((always_inline)) {
     const int64_t step = slice.num_diagonals + g;
     const std::int32_t* index = columns + slice.num_diagonals + g * lanes;
-    prefetch_stream(values + step * lanes);
-    prefetch_stream(index);
-    const unsigned mask = masks[step];
+    if constexpr (Traits::prefetch) {
+      prefetch_stream(values + step * lanes);
+      prefetch_stream(index);
+    }
+    const unsigned mask = Full ? all : masks[step];
 #pragma GCC unroll 4
     for (int v = 0; v < slice_vectors<T>; ++v) {
-      const vec<T> b = Strided ? gather(x, index + v * width<T>, stride) : gather_pairs(x, index + v * width<T>);
-      to[v] = multiply_add_some<T>(load(values + step * lanes + v * width<T>), b, to[v], mask >> v * width<T>);
+      const std::int32_t* at = index + v * width<T>;
+      const vec<T> b = Traits::strided                     ? gather(x, at, stride)
+                       : Traits::how == gathering::at_once ? gather_at_once(x, at)
+                                                           : gather_pairs(x, at);
+      const vec<T> values_of_step = load(values + step * lanes + v * width<T>);
+      to[v] = Full ? multiply_add(values_of_step, b, to[v])
+                   : multiply_add_some<T>(values_of_step, b, to[v], mask >> v * width<T>);
     }
   };
   slice_sums<T> other = {};
@@ -268,25 +289,39 @@ void multiply_unpacked(const row_slices_args<T>& args, const row_slice& slice, T
   }
 }
 
-/// Slices [first, end) and columns [from, to).
-template <class T>
-void share_of_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t first, int64_t end,
-                     int64_t from, int64_t to) {
+/// Slices [first, end) times one column.
+template <class Traits, class T>
+[[gnu::noinline]] void share_of_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out,
+                                       int64_t first, int64_t end) {
   for (int64_t s = first; s < end; ++s) {
     const row_slice& slice = args.a.slices[s];
-    if (args.n > 1) {
-      multiply_unpacked(args, slice, out.beta, from, to);
-      continue;
-    }
     slice_sums<T> sum = {};
-    args.ldb == 1 ? multiply_slice<false>(args.a, slice, args.b, 1, sum)
-                  : multiply_slice<true>(args.a, slice, args.b, args.ldb, sum);
+    slice.full ? multiply_slice<Traits, true>(args.a, slice, args.b, args.ldb, sum)
+               : multiply_slice<Traits, false>(args.a, slice, args.b, args.ldb, sum);
     finish_slice(args.a, slice, out, sum);
   }
 }
 
 template <class T>
-void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t n_tile, int threads) {
+using slices_fn = void (*)(const row_slices_args<T>&, const target<T, std::int32_t>&, int64_t first, int64_t end);
+
+template <gathering How, class T>
+slices_fn<T> share_by_size(const row_slices_args<T>& args) {
+  const row_slice& end = args.a.slices[args.a.num_slices];
+  const int64_t bytes = end.first_step * slice_lanes<T> * static_cast<int64_t>(sizeof(T)) + 4 * end.first_column;
+  return bytes >= streamed_from ? &share_of_slices<slice_traits<false, How, true>, T>
+                                : &share_of_slices<slice_traits<false, How, false>, T>;
+}
+template <class T>
+slices_fn<T> share_of_one_column(const row_slices_args<T>& args, gathering how) {
+  if (args.ldb != 1) return &share_of_slices<slice_traits<true, gathering::one_by_one, false>, T>;
+  return how == gathering::at_once ? share_by_size<gathering::at_once>(args)
+                                   : share_by_size<gathering::one_by_one>(args);
+}
+
+template <class T>
+void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t n_tile, gathering how,
+                int threads) {
   const int64_t num_slices = args.a.num_slices;
   const auto work_before = [slices = args.a.slices](int64_t s) {
     constexpr int64_t of_a_slice = 4, of_a_step = 2;  // in entries that are gathered
@@ -297,10 +332,13 @@ void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& o
   const auto slice_at = [=](int64_t piece) {
     return first_with(num_slices, total / pieces * piece + total % pieces * piece / pieces, work_before);
   };
+  const slices_fn<T> one_column = share_of_one_column(args, how);
   run_pieces(pieces, threads, [=](int64_t piece) {
     const int64_t first = slice_at(piece), end = slice_at(piece + 1);
+    if (args.n == 1) return one_column(args, out, first, end);
     for (int64_t from = 0; from < args.n; from += n_tile) {
-      share_of_slices(args, out, first, end, from, least(from + n_tile, args.n));
+      const int64_t to = least(from + n_tile, args.n);
+      for (int64_t s = first; s < end; ++s) multiply_unpacked(args, args.a.slices[s], out.beta, from, to);
     }
   });
 }

@@ -47,15 +47,15 @@ void run_columns(const job<T, I>& work, int64_t m_tile, int64_t n_tile, int thre
 
 /// rows and blocks; a matrix of another m_block goes the way of columns, in tiles of a width that leaves room for rows.
 template <int Rows, class T, class I>
-void run_registers(const job<T, I>& work, int64_t n_tile, int threads) {
+void run_registers(const job<T, I>& work, int64_t n_tile, gathering how, int threads) {
   if (work.a.m_block != Rows) {
     const int64_t columns = least(n_tile, 64);
     run_columns(work, scratch_bytes / static_cast<int64_t>(sizeof(T)) / columns, columns, threads);
     return;
   }
-  for_each_share(work, n_tile, threads, [](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+  for_each_share(work, n_tile, threads, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
     if constexpr (Rows == 1) {
-      if (own.n == 1) return share_of_vector(own, first, last);
+      if (own.n == 1) return share_of_vector(own, how, first, last);
       if (own.out.col_stride == 1) return share_of_contiguous(own, first, last, from, to);
     }
     share_in_registers<Rows>(own, first, last, from, to);
@@ -88,6 +88,9 @@ struct index_of<64> {
 };
 
 inline int team_of(const launch_env& env) { return env.threads > 1 ? env.threads : 1; }
+inline gathering gathering_of(const launch_env& env) {
+  return env.fast_gather ? gathering::at_once : gathering::one_by_one;
+}
 
 /// Of compact BCSC.
 template <class Algorithm, std::size_t Index>
@@ -108,7 +111,7 @@ int launch_compact(const void* args, const launch_env& env) {
   } else if constexpr (__is_same(Algorithm, tables::cpu_columns)) {
     run_columns(work, config.m_tile, config.n_tile, threads);
   } else {
-    run_registers<config.m_tile>(work, config.n_tile, threads);
+    run_registers<config.m_tile>(work, config.n_tile, gathering_of(env), threads);
   }
   return 0;
 }
@@ -125,7 +128,7 @@ int launch(const void* args, const launch_env& env) {
     if (out.alpha == 0) {
       scale(out, product.a.rows, product.n, threads);
     } else {
-      run_slices(product, out, config.n_tile, threads);
+      run_slices(product, out, config.n_tile, gathering_of(env), threads);
     }
     return 0;
   } else {

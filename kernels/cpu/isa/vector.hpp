@@ -8,20 +8,33 @@ namespace {
 
 constexpr int64_t num_products = 1024;  // whose products lie in L1 between being made and being summed
 
-template <class T, class I>
+template <gathering How, class T, class I>
 [[gnu::always_inline]] inline void multiply_strided(const T* values, const I* col_ind, int64_t count, const T* x,
                                                     int64_t stride, T* to) {
+  const auto gathered = [&](int64_t k) __attribute__((always_inline)) {
+    if constexpr (How == gathering::at_once) {
+      return gather_at_once(x, col_ind + k);
+    } else {
+      return gather(x, col_ind + k, stride);
+    }
+  };
   int64_t k = 0;
-  for (; k + width<T> <= count; k += width<T>) store(to + k, load(values + k) * gather(x, col_ind + k, stride));
+  for (; k + width<T> <= count; k += width<T>) store(to + k, load(values + k) * gathered(k));
   for (; k < count; ++k) to[k] = values[k] * x[col_ind[k] * stride];
 }
 
-/// to[0 .. count) = values * x[col_ind * stride], element by element.
+/// to[0 .. count) = values * x[col_ind * stride].
 template <class T, class I>
-void multiply_entries(const T* values, const I* col_ind, int64_t count, const T* x, int64_t stride, T* to) {
+void multiply_entries(const T* values, const I* col_ind, int64_t count, const T* x, int64_t stride, gathering how,
+                      T* to) {
+  if constexpr (sizeof(I) == sizeof(std::int32_t)) {
+    if (how == gathering::at_once && stride == 1) {
+      return multiply_strided<gathering::at_once>(values, col_ind, count, x, 1, to);
+    }
+  }
   // A multiplication for each index takes as long as all the rest.
-  stride == 1 ? multiply_strided(values, col_ind, count, x, 1, to)
-              : multiply_strided(values, col_ind, count, x, stride, to);
+  stride == 1 ? multiply_strided<gathering::one_by_one>(values, col_ind, count, x, 1, to)
+              : multiply_strided<gathering::one_by_one>(values, col_ind, count, x, stride, to);
 }
 
 /// The sum of a row's products, one in each lane: lane i has those of entries i, i + width, ...
@@ -34,12 +47,12 @@ template <class T>
 
 /// The same for a row of any length, from its entries.
 template <class T, class I>
-vec<T> sum_long_row(const T* values, const I* col_ind, int64_t count, const T* x, int64_t stride) {
+vec<T> sum_long_row(const T* values, const I* col_ind, int64_t count, const T* x, int64_t stride, gathering how) {
   alignas(64) T products[num_products];
   vec<T> sum{};
   for (int64_t k = 0; k < count; k += num_products) {
     const int64_t some = least(num_products, count - k);
-    multiply_entries(values + k, col_ind + k, some, x, stride, products);
+    multiply_entries(values + k, col_ind + k, some, x, stride, how, products);
     sum += sum_products(products, some);
   }
   return sum;
@@ -66,7 +79,7 @@ template <class T, class I>
 /// C[first .. end) for m_block = 1 and N = 1. A variable number of entries in a row costs a mispredicted branch a row
 /// where each row is a loop of its own, and one vector in 4 to 16 is full.
 template <class T, class I>
-void share_of_vector(const job<T, I>& work, int64_t first, int64_t end) {
+void share_of_vector(const job<T, I>& work, gathering how, int64_t first, int64_t end) {
   const I* row_ptr = work.a.brow_ptr;
   const I* col_ind = work.a.col_ind;
   const T* values = work.a.values;
@@ -77,12 +90,12 @@ void share_of_vector(const job<T, I>& work, int64_t first, int64_t end) {
     while (last < end && last - first < num_products / 8 && row_ptr[last + 1] - entry <= num_products) ++last;
     const int64_t count = row_ptr[last] - entry;
     if (count > num_products) {  // then it is one row
-      vec<T> sums[width<T>] = {sum_long_row(values + entry, col_ind + entry, count, work.b, work.ldb)};
+      vec<T> sums[width<T>] = {sum_long_row(values + entry, col_ind + entry, count, work.b, work.ldb, how)};
       finish_column(work.out, sums_of_lanes<T>(sums), first, 1);
       first = last;
       continue;
     }
-    multiply_entries(values + entry, col_ind + entry, count, work.b, work.ldb, products);
+    multiply_entries(values + entry, col_ind + entry, count, work.b, work.ldb, how, products);
     int64_t row = first;
     for (; row + width<T> <= last; row += width<T>) {
       vec<T> sums[width<T>];

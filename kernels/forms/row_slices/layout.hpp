@@ -31,6 +31,7 @@ struct row_slice {
   std::int32_t num_gathers;
   std::uint16_t present;  ///< the lanes that are rows
   slice_rows rows;
+  bool full;  ///< every lane has an entry in every step
   friend bool operator==(const row_slice&, const row_slice&) = default;
 };
 

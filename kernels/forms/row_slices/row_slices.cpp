@@ -202,6 +202,7 @@ class window_builder {
       made_.masks[first + step] = static_cast<std::uint16_t>(made_.masks[first + step] | 1U << lane);
       made_.values[(first + step) * lanes + at(lane)] = e.value;
     });
+    made_.slices.back().full = num_entries_ == (std::ssize(made_.masks) - static_cast<std::int64_t>(first)) * lanes;
   }
 
   /// A row that is a slice: runs of neighbouring columns are its diagonals.
@@ -238,6 +239,7 @@ class window_builder {
       }
       ++slice.num_gathers;
     }
+    slice.full = (end - begin) % lanes == 0;
     made_.slices.push_back(slice);
   }
 
