@@ -21,6 +21,8 @@ constexpr int far_distance = 16;                    // the same where rows of B 
 constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
 constexpr int64_t near_bytes = int64_t{13} << 19;   // bytes of B in a pass from which asking pays: less lies in L2
 constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
+constexpr int64_t piece_of_a_column = 16 * 1024;    // the same for one column by many threads
+constexpr int64_t many_threads = 8;                 // with two, small pieces cost a fiftieth
 constexpr int64_t pieces_of_a_thread = 16;          // at most
 constexpr int64_t least_pieces_to_share = 3;        // of a thread: of two, half the work would move to other caches
 

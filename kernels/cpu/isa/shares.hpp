@@ -102,10 +102,13 @@ void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
   }
 }
 
-/// Into how many pieces work of so many multiply-adds is cut: one for each thread, or several if helping is worth it.
-inline int64_t num_pieces(int64_t updates, int64_t threads) {
+/// Into how many pieces the work of n columns is cut, `entries` for each of them with all that surrounds them: one for
+/// each thread, or several if helping is worth it.
+inline int64_t num_pieces(int64_t entries, int64_t n, int64_t threads) {
   if (threads == 1) return 1;
-  const int64_t of_a_thread = least(pieces_of_a_thread, 1 + updates / threads / work_of_a_piece);
+  // Of many threads one always lags behind. A piece of one column takes no rows of B and C along to another cache.
+  const int64_t of_a_piece = n == 1 && threads >= many_threads ? piece_of_a_column : work_of_a_piece;
+  const int64_t of_a_thread = least(pieces_of_a_thread, 1 + entries * (n + 3) / threads / of_a_piece);
   return of_a_thread < least_pieces_to_share ? threads : threads * of_a_thread;
 }
 
@@ -116,7 +119,7 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, int threads, const Sh
   const int64_t num_tiles = ceil_div(work.n, n_tile);
   const int64_t tile_columns = ceil_div(ceil_div(work.n, num_tiles), 16) * 16;
   const int64_t tile_work = work.work_before(work.a.num_row_blocks), total = tile_work * num_tiles;
-  const int64_t pieces = num_pieces(tile_work * (work.n + 3), threads);
+  const int64_t pieces = num_pieces(tile_work, work.n, threads);
   run_pieces(pieces, threads, [=](int64_t piece) {
     const auto start_of = [&](int64_t p) { return total / pieces * p + total % pieces * p / pieces; };
     const int64_t begin = start_of(piece), end = start_of(piece + 1);

@@ -328,7 +328,7 @@ void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& o
     return of_a_step * slices[s].first_step + slices[s].first_column + of_a_slice * s;
   };
   const int64_t total = work_before(num_slices);
-  const int64_t pieces = num_pieces(total * (args.n + 3), threads);
+  const int64_t pieces = num_pieces(total, args.n, threads);
   const auto slice_at = [=](int64_t piece) {
     return first_with(num_slices, total / pieces * piece + total % pieces * piece / pieces, work_before);
   };
