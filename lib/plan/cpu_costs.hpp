@@ -2,11 +2,11 @@
 
 #include "lib/plan/neighbours.hpp"
 
-/// Made by bench/fit_choice; last, with --seed 0, fp32, fp64, from config-times-kernels-1.json.gz,
-/// config-times-kernels-2.json.gz, config-times-kernels-3.json.gz, config-times-kernels-4.json.gz,
+/// Made by bench/fit_choice; last, with --seed 0, fp32, fp64, from config-times-fit-1.json.gz,
+/// config-times-fit-2.json.gz, config-times-fit-3.json.gz, config-times-fit-4.json.gz,
 /// config-times-avx2-2.json.gz, config-times-avx2.json.gz, config-times-1.json.gz, config-times-2.json.gz,
-/// config-times-kernels-1.json.gz, config-times-kernels-2.json.gz, config-times-kernels-3.json.gz,
-/// config-times-kernels-4.json.gz.
+/// config-times-fit-1.json.gz, config-times-fit-2.json.gz, config-times-fit-3.json.gz,
+/// config-times-fit-4.json.gz.
 namespace bcsc::plan {
 
 // clang-format off
