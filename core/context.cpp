@@ -119,8 +119,9 @@ cpu_isa best_cpu_isa() noexcept {
 
 bool has_fast_gather() noexcept {
 #if defined(__x86_64__)
-  static const bool does = [] {                               // cpuid costs a virtual machine microseconds
-    constexpr unsigned features = 7, avx512_fp16 = 1U << 23;  // which came with Sapphire Rapids
+  // Found once, since cpuid traps in a virtual machine. Half-precision arithmetic came with Sapphire Rapids.
+  static const bool does = [] {
+    constexpr unsigned features = 7, avx512_fp16 = 1U << 23;
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __builtin_cpu_is("intel") != 0 && __get_cpuid_count(features, 0, &a, &b, &c, &d) != 0 &&
            (d & avx512_fp16) != 0;

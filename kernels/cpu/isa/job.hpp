@@ -19,12 +19,12 @@ constexpr int near_distance = 8;                    // non-empty columns between
 constexpr int near_from = 4;                        // vectors of a pass below which asking costs more than it brings
 constexpr int far_distance = 16;                    // the same where rows of B come from far away
 constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
-constexpr int64_t near_bytes = int64_t{13} << 19;   // bytes of B in a pass from which asking pays: less lies in L2
-constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
-constexpr int64_t piece_of_a_column = 16 * 1024;    // the same for one column by many threads
-constexpr int64_t many_threads = 8;                 // with two, small pieces cost a fiftieth
-constexpr int64_t pieces_of_a_thread = 16;          // at most
-constexpr int64_t least_pieces_to_share = 3;        // of a thread: of two, half the work would move to other caches
+constexpr int64_t near_bytes = int64_t{13} << 19;  // bytes of B in a pass from which prefetching pays: less stays in L2
+constexpr int64_t work_of_a_piece = 128 * 1024;    // multiply-adds beside which taking a piece costs nothing
+constexpr int64_t piece_of_a_column = 16 * 1024;   // the same for one column by many threads
+constexpr int64_t many_threads = 8;                // with two, small pieces cost a fiftieth
+constexpr int64_t pieces_of_a_thread = 16;         // at most
+constexpr int64_t least_pieces_to_share = 3;       // of a thread: of two, half the work would move to other caches
 
 /// The widest pass whose accumulators, a slice of B and the values of a column fit the registers. A single row takes
 /// half of them: what is added to it comes straight from memory, and a second pass would read A and pages of B again.
@@ -37,7 +37,7 @@ constexpr int widest_pass(int rows) {
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Which rows of B are asked for before they are needed: none, those needed soon, or from further ahead, into L2 alone.
+/// Which rows of B are prefetched: none, those needed soon, or those needed later, into L2 alone.
 enum class prefetching { none, near, far };
 
 /// How a sum gets into C.
@@ -111,7 +111,7 @@ struct job {
     for (int bytes = min_bytes; bytes <= vector_bytes && aligned_to(bytes); bytes *= 2) out.streamed = bytes;
   }
 
-  /// Where B lies in L2, asking for its rows takes up to a third of the time; beyond, it saves as much.
+  /// Where B stays in L2, prefetching costs up to a third of the time; beyond L2 it saves as much.
   static prefetching prefetching_of(const spmm_args<T, I>& args) {
     const int64_t row_bytes = args.n * static_cast<int64_t>(sizeof(T));
     if (args.a.scattered && args.a.cols * row_bytes >= far_from) return prefetching::far;

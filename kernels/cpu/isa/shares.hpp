@@ -106,7 +106,7 @@ void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
 /// each thread, or several if helping is worth it.
 inline int64_t num_pieces(int64_t entries, int64_t n, int64_t threads) {
   if (threads == 1) return 1;
-  // Of many threads one always lags behind. A piece of one column takes no rows of B and C along to another cache.
+  // Of many threads one always lags behind. For one column a piece can move cheaply: no rows of B and C go with it.
   const int64_t of_a_piece = n == 1 && threads >= many_threads ? piece_of_a_column : work_of_a_piece;
   const int64_t of_a_thread = least(pieces_of_a_thread, 1 + entries * (n + 3) / threads / of_a_piece);
   return of_a_thread < least_pieces_to_share ? threads : threads * of_a_thread;

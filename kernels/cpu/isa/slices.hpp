@@ -13,8 +13,6 @@ using forms::row_slice;
 using forms::slice_lanes;
 using forms::slice_rows;
 
-constexpr int64_t streamed_from = int64_t{16} << 20;  // bytes of A that no cache holds from product to product
-
 /// The sums of a slice: as many vectors as its lanes take here.
 template <class T>
 inline constexpr int slice_vectors = slice_lanes<T> / width<T>;
@@ -81,7 +79,7 @@ template <int Bytes = vector_bytes, class T>
 }
 
 /// Asks for what follows `from` in the order of storage. A slice's values and columns are short streams that hardware
-/// loses at each end and at each page. Where A lies in a cache this costs a twentieth and more.
+/// loses at each end and at each page.
 [[gnu::always_inline]] inline void prefetch_stream(const void* from) {
   constexpr std::uintptr_t bytes_ahead = 2048;
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + bytes_ahead), 0, 2);
@@ -305,12 +303,13 @@ template <class Traits, class T>
 template <class T>
 using slices_fn = void (*)(const row_slices_args<T>&, const target<T, std::int32_t>&, int64_t first, int64_t end);
 
+/// Only a streamed A is prefetched: where a cache holds it that costs more than it saves.
 template <gathering How, class T>
 slices_fn<T> share_by_size(const row_slices_args<T>& args) {
   const row_slice& end = args.a.slices[args.a.num_slices];
   const int64_t bytes = end.first_step * slice_lanes<T> * static_cast<int64_t>(sizeof(T)) + 4 * end.first_column;
-  return bytes >= streamed_from ? &share_of_slices<slice_traits<false, How, true>, T>
-                                : &share_of_slices<slice_traits<false, How, false>, T>;
+  return bytes >= forms::streamed_bytes ? &share_of_slices<slice_traits<false, How, true>, T>
+                                        : &share_of_slices<slice_traits<false, How, false>, T>;
 }
 template <class T>
 slices_fn<T> share_of_one_column(const row_slices_args<T>& args, gathering how) {

@@ -11,6 +11,9 @@ namespace bcsc::forms {
 template <class T>
 inline constexpr int slice_lanes = 64 / static_cast<int>(sizeof(T));
 
+/// Bytes of A from which no cache holds it from one product to the next: it is streamed from memory.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
+
 /// The most entries of a row that shares a slice, which bounds what a kernel unpacks at once.
 inline constexpr std::int64_t max_shared_row = 256;
 

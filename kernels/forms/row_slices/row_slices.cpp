@@ -22,10 +22,9 @@ using core::at;
 /// of two vectors and a mask. A listed slice costs some more, since its rows lie apart in C.
 constexpr std::int64_t diagonal_cost = 3, listed_cost = 8;
 
-/// From this size on A is streamed from memory, and its bytes count as much as its instructions. By bytes alone a
-/// diagonal costs 6 gathered entries in fp64 and 9 in fp32; these are the means with diagonal_cost (docs/history, 65).
-/// Such a diagonal has to serve five lanes of eight.
-constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
+/// Where A is streamed its bytes count as much as its instructions. By bytes alone a diagonal costs 6 gathered entries
+/// in fp64 and 9 in fp32; these are the means with diagonal_cost (docs/history, 65). Such a diagonal has to serve five
+/// lanes of eight.
 template <class T>
 constexpr std::int64_t streamed_diagonal_cost = sizeof(T) == 8 ? 5 : 6;
 
