@@ -328,7 +328,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Where it was measured")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--algorithm", algorithms, "Whose configs (rowwise,sliced,mma,staged or rows,blocks,columns,slices)")
+  app.add_option("--algorithm", algorithms, "Whose configs (rowwise,sliced,fma,mma,staged or rows,blocks,columns,slices)")
       ->delimiter(',');
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
@@ -342,7 +342,7 @@ int main(int argc, char** argv) {
     const backend where = device == "cpu" ? backend::cpu : backend::cuda;
     if (algorithms.empty()) {
       algorithms = where == backend::cpu ? std::vector<std::string>{"rows", "blocks", "columns", "slices"}
-                                         : std::vector<std::string>{"rowwise", "sliced", "mma", "staged"};
+                                         : std::vector<std::string>{"rowwise", "sliced", "fma", "mma", "staged"};
     }
     std::set<std::string> learned, judged;
     std::vector<json> documents = bench::read_documents(files);

@@ -9,6 +9,7 @@
 #include "kernels/forms/block_slices/stored.hpp"
 #include "kernels/forms/compact/stored.hpp"
 #include "kernels/forms/dense/stored.hpp"
+#include "kernels/forms/fma_tiles/stored.hpp"
 #include "kernels/forms/mma_tiles/stored.hpp"
 #include "kernels/forms/row_slices/stored.hpp"
 #include "kernels/forms/row_stream/stored.hpp"
@@ -51,7 +52,7 @@ class stored_matrix {
   void take(const csr_view<T, I>& csr, const storing& how);
 
   converters::pattern_hash pattern_;
-  std::conditional_t<value<T>, stored_forms<T, stored_row_slices<T>>, stored_forms<T>> form_;
+  std::conditional_t<value<T>, stored_forms<T, stored_row_slices<T>, stored_fma_tiles<T>>, stored_forms<T>> form_;
 };
 
 }  // namespace bcsc::forms

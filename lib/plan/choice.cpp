@@ -11,6 +11,7 @@
 #include "core/fail.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
 #include "kernels/forms/dense/stored.hpp"
+#include "kernels/forms/fma_tiles/layout.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/dense_costs.hpp"
@@ -172,6 +173,7 @@ int index_bits_for(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
 bool holds(const registered_kernel& kernel, const problem& p) {
   if (is_dense(kernel)) return p.index_bits == 32 && forms::dense_holds(p.rows, p.inner);
   if (kernel.form == kernels::operand_form::block_slices && p.inner > forms::max_slice_columns) return false;
+  if (kernel.form == kernels::operand_form::fma_tiles && p.inner > forms::max_fma_columns) return false;
   return kernel.info.index_bits >= p.index_bits ||
          (kernel.form == kernels::operand_form::row_stream && forms::stream_holds(p.rows, p.inner, p.nnz));
 }

@@ -104,6 +104,8 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
         kernel.algorithm == "mma"
             ? forms::max_groups_for(s.nnzc)
             : forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
+  } else if (kernel.algorithm == "fma") {
+    heaviest = most = longest / kernel.columns_at_once;
   } else if (kernel.algorithm == "sliced") {
     const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
     heaviest = most = std::max(shared / kernel.columns_at_once, longest / forms::block_slice_lanes);

@@ -5,6 +5,7 @@
 #include "bcsc/analysis.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "kernels/forms/fma_tiles/layout.hpp"
 
 namespace bcsc::plan {
 
@@ -23,6 +24,9 @@ std::string explain_form(const recipe& how) {
           "block slices (row blocks side by side, those of a window sorted by length), made from BCSC of {}", blocks);
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
+    case kernels::operand_form::fma_tiles:
+      return core::format("FMA tiles of {} x {}, made from BCSC of {}", forms::fma_part_rows(facts.m_block),
+                          forms::fma_step_columns, blocks);
     case kernels::operand_form::mma_tiles:
     case kernels::operand_form::staged_tiles:
       return core::format("MMA tiles of 8 x 8, made from BCSC of {}", blocks);

@@ -91,6 +91,12 @@ std::vector<chain> small_chains() {
                  col_major_b::as_predicted, factors::kept, 3});
   all.push_back({"staged_fp16_heavy", "staged", value_type::fp16, small_heavy, 16, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::plain, 1, 2});
+  all.push_back({"fma_fp32", "fma", value_type::fp32, small, 33, layout::row_major, col, col_major_b::as_predicted,
+                 factors::kept});
+  all.push_back({"fma_fp32_packed_batch", "fma", value_type::fp32, small, 16, col, col, col_major_b::packed,
+                 factors::on_device, 2});
+  all.push_back({"fma_fp64", "fma", value_type::fp64, small, 40, layout::row_major, layout::row_major,
+                 col_major_b::as_predicted, factors::on_device, 1, 2});
   all.push_back({"rowwise_fp32_one_column", "rowwise", value_type::fp32, small, 1});
   all.push_back({"sliced_fp32_one_column", "sliced", value_type::fp32, small, 1, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::kept});

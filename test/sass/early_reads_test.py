@@ -100,7 +100,7 @@ def loads_wanted(function: early_reads.Function, kernel: str | None) -> int:
     if kernel == "rowwise_kernel":  # two of the first piece, one for each pair of its first step
         unroll = re.findall(r"\d+", TEMPLATE_NUMBERS.search(function.name)[1])[3]
         return 2 + int(unroll) // 2
-    return {"scatter_kernel": 2, "mma_kernel": 1, "sliced_kernel": 3}.get(kernel, 0)
+    return {"scatter_kernel": 2, "mma_kernel": 1, "fma_kernel": 1, "sliced_kernel": 3}.get(kernel, 0)
 
 
 def judge(function: early_reads.Function, kernel: str | None, offsets) -> list[str]:

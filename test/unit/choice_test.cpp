@@ -295,7 +295,7 @@ std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner
 
 TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   using names = std::set<std::string>;
-  const names all{"naive", "naive-i64", "rowwise", "sliced", "staged", "tiled", "mma", "warp"};
+  const names all{"fma", "naive", "naive-i64", "rowwise", "sliced", "staged", "tiled", "mma", "warp"};
   const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
   constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bcsc/elements.hpp"
+#include "kernels/cuda/finite.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/mma/epilogue.cuh"
 #include "kernels/cuda/mma/place.cuh"
@@ -15,22 +16,10 @@
 /// without the zeros between them.
 namespace bcsc::kernels::cuda {
 
-/// Whether all sums of this lane are finite. Two by two, since a product with a non-finite factor is not finite either;
-/// one by one only if that overflows.
+/// Whether all sums of this lane are finite.
 template <class Shape>
 __device__ bool are_finite(const typename Shape::sums& sums) {
-  using S = typename Shape::sum;
-  constexpr int count = Shape::parts * Shape::slab / 4;
-  const S* const flat = &sums[0][0][0][0];
-  const auto is_finite = [](S x) { return x - x == S{0}; };
-  S products[4] = {};  // independent chains, since each addition waits for the one before
-#pragma unroll
-  for (int i = 0; i < count; i += 2) products[i / 2 % 4] += flat[i] * flat[i + 1];
-  if (is_finite((products[0] + products[1]) + (products[2] + products[3]))) return true;
-  bool all = true;
-#pragma unroll
-  for (int i = 0; i < count; ++i) all &= is_finite(flat[i]);
-  return all;
+  return all_finite<Shape::parts * Shape::slab / 4>(&sums[0][0][0][0]);
 }
 
 __device__ inline float widened(float x) { return x; }

@@ -1,7 +1,6 @@
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "core/checked.hpp"
+#include "kernels/forms/block_order.hpp"
 
 namespace bcsc::forms {
 
@@ -24,69 +24,7 @@ using core::ceil_div;
 
 constexpr std::int64_t max_height = max_mma_tile_parts * mma_tile_rows;
 
-/// The position of `parts` in the reflected Gray code, along which one part is added or removed at a time: a group of
-/// the last columns of one set of parts and the first of the next has at most one tile too many.
-unsigned gray_rank(unsigned parts) {
-  parts ^= parts >> 8;
-  parts ^= parts >> 4;
-  parts ^= parts >> 2;
-  return parts ^ parts >> 1;
-}
 static_assert(max_mma_tile_parts <= 16);
-
-/// The columns of one row block, in the order in which they go into groups.
-template <number T, index I>
-class block_order {
- public:
-  struct column {
-    std::int64_t index;  ///< in col_ind
-    std::int64_t entry;  ///< the first of its entries
-    unsigned parts;
-  };
-
-  block_order(const compact_bcsc_view<T, I>& a, bool by_parts) : a_(a), by_parts_(by_parts) {}
-
-  const std::vector<column>& of(std::int64_t block) {
-    const std::int64_t first = a_.brow_ptr[at(block)], last = a_.brow_ptr[at(block) + 1];
-    found_.clear();
-    std::int64_t entry = a_.entry_ptr[at(block)];
-    for (std::int64_t j = first; j < last; ++j) {
-      column c{j, entry, 0};
-      entry += a_.col_count[at(j)] + 1;
-      for (std::int64_t k = c.entry; k < entry; ++k) c.parts |= 1u << a_.row_in_block[at(k)] / mma_tile_rows;
-      found_.push_back(c);
-    }
-    if (!by_parts_) return found_;
-    for (int bit = 0; bit < max_mma_tile_parts && bit * mma_tile_rows < a_.m_block; bit += digit_bits) sort_by(bit);
-    return found_;
-  }
-
- private:
-  static constexpr int digit_bits = 8;
-
-  /// Keeps the order of columns whose ranks have the same digit there.
-  void sort_by(int bit) {
-    const auto digit = [&](const column& c) { return gray_rank(c.parts) >> bit & ((1u << digit_bits) - 1); };
-    std::array<std::int64_t, 1 << digit_bits> next{};
-    for (const column& c : found_) ++next[digit(c)];
-    std::int64_t before = 0;
-    for (std::int64_t& n : next) before += std::exchange(n, before);
-    ordered_.resize(found_.size());
-    for (const column& c : found_) ordered_[at(next[digit(c)]++)] = c;
-    found_.swap(ordered_);
-  }
-
-  const compact_bcsc_view<T, I>& a_;
-  bool by_parts_;
-  std::vector<column> found_, ordered_;
-};
-
-template <class Column>
-unsigned parts_of_group(const std::vector<Column>& columns, std::size_t first) {
-  unsigned parts = 0;
-  for (std::size_t j = first; j < std::min(first + mma_tile_columns, columns.size()); ++j) parts |= columns[j].parts;
-  return parts;
-}
 
 }  // namespace
 
@@ -118,12 +56,12 @@ mma_tiles_matrix<T> to_mma_tiles(const compact_bcsc_view<T, I>& a, const mma_til
   auto first_group = storage<std::int64_t>(num_blocks + 1, "first groups");
   auto first_tile = storage<std::int64_t>(num_blocks + 1, "first tiles");
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    block_order<T, I> order(a, options.by_parts);
+    block_order<T, I> order(a, mma_tile_rows, options.by_parts);
     for (std::int64_t b = first; b < last; ++b) {
       const auto& columns = order.of(b);
       first_group[at(b) + 1] = ceil_div(static_cast<std::int64_t>(columns.size()), std::int64_t{mma_tile_columns});
       for (std::size_t j = 0; j < columns.size(); j += mma_tile_columns) {
-        first_tile[at(b) + 1] += std::popcount(parts_of_group(columns, j));
+        first_tile[at(b) + 1] += std::popcount(parts_of_group(columns, j, mma_tile_columns));
       }
     }
   });
@@ -139,13 +77,13 @@ mma_tiles_matrix<T> to_mma_tiles(const compact_bcsc_view<T, I>& a, const mma_til
   out.tiles = storage<T>((first_tile.back() + spare_tiles) * mma_tile_values, "tiles");
   out.masks = storage<std::uint64_t>(first_tile.back(), "masks");
   for_pieces(cuts, [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    block_order<T, I> order(a, options.by_parts);
+    block_order<T, I> order(a, mma_tile_rows, options.by_parts);
     for (std::int64_t b = first; b < last; ++b) {
       const auto& columns = order.of(b);
       std::int64_t tile = first_tile[at(b)];
       for (std::size_t j = 0; j < columns.size(); j += mma_tile_columns) {
         const std::int64_t group = first_group[at(b)] + static_cast<std::int64_t>(j) / mma_tile_columns;
-        const unsigned parts = parts_of_group(columns, j);
+        const unsigned parts = parts_of_group(columns, j, mma_tile_columns);
         out.groups[at(group)] = {static_cast<std::int32_t>(tile), parts};
         for (int k = 0; k < mma_tile_columns; ++k) {
           const auto& column = columns[std::min(j + static_cast<std::size_t>(k), columns.size() - 1)];
