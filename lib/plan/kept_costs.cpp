@@ -36,19 +36,28 @@ std::string lines_of(std::string_view key, std::span<const measured_config> conf
   return text;
 }
 
-/// A feature is "=" where it is the last case's: that compresses better.
-std::string lines_of(std::string_view key, std::span<const measured_case> cases) {
+/// How lines begin that say where cases lie, and those with all residuals of a type, case after case.
+struct case_keys {
+  std::string_view at, residuals;
+};
+constexpr case_keys row_major{"case", "residuals"}, in_place{"case-in-place", "residuals-in-place"};
+
+/// Features apart from residuals, and "=" for one that is the last case's: so they compress better.
+std::string lines_of(const case_keys& keys, std::span<const measured_case> cases) {
   std::string text;
   std::array<std::string, std::tuple_size_v<features>> last;
+  std::map<value_type, std::string> residuals;
   for (const measured_case& c : cases) {
-    text += core::format("{} {}", key, to_string(c.type));
+    text += core::format("{} {}", keys.at, to_string(c.type));
     for (std::size_t i = 0; i < last.size(); ++i) {
       std::string at = core::format("{:.2f}", c.at[i]);
       text += at == last[i] ? " =" : " " + at;
       last[i] = std::move(at);
     }
-    text += core::format(" {}\n", c.residuals);
+    text += '\n';
+    residuals[c.type] += c.residuals;
   }
+  for (const auto& [type, all] : residuals) text += core::format("{} {} {}\n", keys.residuals, to_string(type), all);
   return text;
 }
 
@@ -63,11 +72,12 @@ class words {
     left_.remove_prefix(std::min(end + 1, left_.size()));
     return word;
   }
-  /// Whether the next is this character, which then is taken.
-  bool skip(char c) {
-    const bool is_next = left_.size() > 1 && left_[0] == c && left_[1] == ' ';
-    if (is_next) left_.remove_prefix(2);
-    return is_next;
+  /// Whether the next is this one, which then is taken.
+  bool skip(std::string_view word) {
+    words rest = *this;
+    if (rest.next() != word) return false;
+    *this = rest;
+    return true;
   }
   /// All that are left.
   std::string rest() { return std::string(std::exchange(left_, {})); }
@@ -119,28 +129,56 @@ cpu_family parse_family(words& line) {
   return family;
 }
 
-void parse_case(words& line, std::vector<measured_case>& cases) {
-  measured_case one{.type = line.type(), .at = cases.empty() ? features{} : cases.back().at, .residuals = {}};
-  for (float& at : one.at) {
-    if (!line.skip('=')) at = line.number<float>();
-  }
-  one.residuals = line.next();
-  cases.push_back(std::move(one));
-}
+/// Reads what lines_of() writes.
+class case_reader {
+ public:
+  explicit case_reader(const case_keys& keys) : keys_(keys) {}
 
-/// Every case has a residual for each of the `configs` of its type.
-template <class Config>
-void require_whole(std::span<const measured_case> cases, std::span<const Config> configs) {
-  std::map<value_type, std::size_t> of_type;
-  for (const Config& config : configs) ++of_type[config.type];
-  for (const measured_case& c : cases) {
-    const std::size_t num = of_type[c.type];
-    const bool known = std::ranges::all_of(c.residuals, is_residual);
-    if (!known || c.residuals.size() != num) {
-      core::fail(errc::invalid_format, "a case has {} residuals, not {}", known ? c.residuals.size() : 0, num);
+  /// Whether `key` is one of its own.
+  bool reads(std::string_view key, words& line) {
+    if (key == keys_.residuals) {
+      std::string_view& all = residuals_[line.type()];
+      if (!all.empty()) core::fail(errc::invalid_format, "{} twice", key);
+      all = line.next();
+      return true;
     }
+    if (key != keys_.at) return false;
+    measured_case one{.type = line.type(), .at = cases_.empty() ? features{} : cases_.back().at, .residuals = {}};
+    for (float& at : one.at) {
+      if (cases_.empty() || !line.skip("=")) at = line.number<float>();
+    }
+    cases_.push_back(std::move(one));
+    return true;
   }
-}
+
+  /// All cases, each with a residual for every one of the `configs` of its type.
+  template <class Config>
+  std::vector<measured_case> cases(std::span<const Config> configs) {
+    std::map<value_type, std::size_t> num_configs;
+    for (const Config& config : configs) ++num_configs[config.type];
+    for (measured_case& c : cases_) {
+      std::string_view& left = residuals_[c.type];
+      c.residuals = left.substr(0, num_configs[c.type]);
+      left.remove_prefix(c.residuals.size());
+      if (c.residuals.empty() || c.residuals.size() < num_configs[c.type]) {
+        core::fail(errc::invalid_format, "a case in {} has {} residuals, not {}", to_string(c.type), c.residuals.size(),
+                   num_configs[c.type]);
+      }
+      if (!std::ranges::all_of(c.residuals, is_residual)) {
+        core::fail(errc::invalid_format, "\"{}\" are no residuals", c.residuals);
+      }
+    }
+    for (const auto& [type, left] : residuals_) {
+      if (!left.empty()) core::fail(errc::invalid_format, "residuals of no case in {}", to_string(type));
+    }
+    return std::move(cases_);
+  }
+
+ private:
+  const case_keys& keys_;
+  std::vector<measured_case> cases_;
+  std::map<value_type, std::string_view> residuals_;  ///< of each type's cases, one after the other
+};
 
 /// At most so many of each type; of every stretch of its cases the same share, since multiples of the golden ratio fall
 /// evenly into [0, 1).
@@ -176,7 +214,7 @@ std::string text_of(const kept_costs& kept) {
   for (const cpu_config& c : kept.cpu_configs) {
     text += core::format("tile {} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
   }
-  return text + lines_of("case", kept.cases) + lines_of("case-in-place", kept.cases_in_place);
+  return text + lines_of(row_major, kept.cases) + lines_of(in_place, kept.cases_in_place);
 }
 
 kept_costs parse_costs(std::string_view text) {
@@ -188,13 +226,12 @@ kept_costs parse_costs(std::string_view text) {
   };
   if (line() != title) core::fail(errc::invalid_format, "no costs, or of another version");
   kept_costs kept;
+  case_reader of_row_major(row_major), of_in_place(in_place);
   while (!text.empty()) {
     words left(line());
     const std::string_view key = left.next();
-    if (key == "case") {
-      parse_case(left, kept.cases);
-    } else if (key == "case-in-place") {
-      parse_case(left, kept.cases_in_place);
+    if (of_row_major.reads(key, left) || of_in_place.reads(key, left)) {
+      // taken
     } else if (key == "config") {
       kept.configs.push_back(parse_config(left));
     } else if (key == "config-in-place") {
@@ -220,12 +257,9 @@ kept_costs parse_costs(std::string_view text) {
     }
     left.end();
   }
-  if (kept.families.empty()) {
-    require_whole<measured_config>(kept.cases, kept.configs);
-  } else {
-    require_whole<cpu_config>(kept.cases, kept.cpu_configs);
-  }
-  require_whole<measured_config>(kept.cases_in_place, kept.configs_in_place);
+  kept.cases = kept.families.empty() ? of_row_major.cases<measured_config>(kept.configs)
+                                     : of_row_major.cases<cpu_config>(kept.cpu_configs);
+  kept.cases_in_place = of_in_place.cases<measured_config>(kept.configs_in_place);
   return kept;
 }
 

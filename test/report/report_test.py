@@ -400,7 +400,7 @@ class Fitted(unittest.TestCase):
         for in_place, key in [(False, "case"), (True, "case-in-place")]:
             known = {}
             at = []
-            for _, value_type, *at_or_same, _ in (words for words in lines if words[0] == key):
+            for _, value_type, *at_or_same in (words for words in lines if words[0] == key):
                 at = [old if new == "=" else float(new) for old, new in zip(at or at_or_same, at_or_same)]
                 known.setdefault(value_type, []).append((at[0], at[1]))
             for value_type in ["fp32", "fp64", "fp16", "bf16"]:

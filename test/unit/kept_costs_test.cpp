@@ -82,12 +82,15 @@ TEST(kept_costs, are_refused_where_a_line_makes_no_sense) {
       {config("1 1 1 1 1 1 1 1 1 1 1 1 1"), "residuals, not 3"},
       {"scale inf\n", "is no number"},
       {"constants 1 2\n", "is no number"},
-      {"case fp8 1 1 1 1 1 1 1 OO\n", "is no type"},
-      {"case fp32 1 1 1 1 1 1 OO\n", "is no number"},
-      {"case fp32 1 1 1 1 1 1 1 OOO\n", "a case has 3 residuals, not 2"},
-      {"case fp32 1 1 1 1 1 1 1 O~\n", "residuals, not 2"},
-      {"case fp64 1 1 1 1 1 1 1 OO\n", "residuals, not 0"},
-      {"case fp32 = = = = = = =\n", "is no number"},
+      {"case fp8 1 1 1 1 1 1 1\n", "is no type"},
+      {"case fp32 1 1 1 1 1 1\n", "is no number"},
+      {"case fp32 1 1 1 1 1 1 1 1\n", "is left over"},
+      {"case fp32 = = = = = = =\n", "a case in fp32 has 0 residuals, not 2"},
+      {"case-in-place fp16 1 1 1 1 1 1 1\n", "a case in fp16 has 0 residuals, not 0"},
+      {"case fp64 1 1 1 1 1 1 1\nresiduals fp64 OO\n", "a case in fp64 has 0 residuals, not 0"},
+      {"residuals fp64 OO\n", "residuals of no case in fp64"},
+      {"residuals fp32 OO\n", "residuals twice"},
+      {"residuals\n", "is no type"},
       {"family rows one 1\n", "is no number"},
       {"colour green\n", "\"colour\" is not known"},
       {"\n", "\"\" is not known"},
@@ -102,6 +105,9 @@ TEST(kept_costs, are_refused_where_a_line_makes_no_sense) {
       EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
     }
   }
+  std::string other = good;
+  other[other.find("residuals fp32 ") + 15] = '~';
+  EXPECT_EQ(code_of([&] { plan::parse_costs(other); }), errc::invalid_format);
   for (const char* text : {"", "bcsc costs 1\n", "something else\n"}) {
     EXPECT_EQ(code_of([&] { plan::parse_costs(text); }), errc::invalid_format) << text;
   }
