@@ -2,9 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -19,23 +17,25 @@
 
 #include "bcsc/registry.hpp"
 #include "bench/fit_cases.hpp"
-#include "bench/harness/report.hpp"
-#include "lib/plan/cpu_costs.hpp"
+#include "core/fail.hpp"
+#include "core/whole_file.hpp"
+#include "lib/plan/built_in_costs.hpp"
+#include "lib/plan/kept_costs.hpp"
 #include "lib/plan/known_costs.hpp"
-#include "lib/plan/measured_costs.hpp"
-#include "lib/plan/registry.hpp"
 #include "lib/tune/fit_costs.hpp"
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
-/// says how good a choice it makes on either half, and writes lib/plan/measured_costs.hpp, or with --device cpu
-/// lib/plan/cpu_costs.hpp. On a GPU configs of a value type that none of the files holds keep the costs that they have.
-/// The fit is lib/tune/fit_costs.hpp's.
+/// says how good a choice it makes on either half, and writes files for lib/plan/costs. On a GPU configs of a value
+/// type that none of the files holds keep the costs that they have, CPUs of other kinds keep theirs. The fit is
+/// lib/tune/fit_costs.hpp's.
 namespace {
 
 using namespace bcsc;
 using bench::operand;
 using bench::types;
+using plan::cpu_kind;
 using plan::estimate;
+using plan::kept_costs;
 using tuning::config_key;
 using tuning::fastest_config;
 using tuning::fitted;
@@ -59,24 +59,26 @@ struct quality {
 };
 
 /// By vector instructions and threads.
-using cpu_kind = std::pair<core::cpu_isa, int>;
 using fitted_on_cpus = std::map<cpu_kind, fitted_on_cpu>;
 
-fitted_on_cpu known_of(std::span<const plan::cpu_family> families, std::span<const plan::cpu_config> configs,
-                       std::span<const plan::measured_case> cases) {
+fitted_on_cpu known_of(const plan::cost_table& costs) {
   fitted_on_cpu known;
-  for (const plan::cpu_family& family : families) known.families[tuning::key_of(family)] = {family.min_us, family.us};
-  known.configs.assign(configs.begin(), configs.end());
-  known.cases.assign(cases.begin(), cases.end());
+  for (const plan::cpu_family& family : costs.families)
+    known.families[tuning::key_of(family)] = {family.min_us, family.us};
+  known.configs.assign(costs.cpu_configs.begin(), costs.cpu_configs.end());
+  known.cases.assign(costs.cases.begin(), costs.cases.end());
   return known;
+}
+
+fitted_on_cpu known_of(const kept_costs& kept) {
+  return known_of(
+      plan::cost_table{.origin = {}, .families = kept.families, .cpu_configs = kept.cpu_configs, .cases = kept.cases});
 }
 
 /// What the library has.
 fitted_on_cpus built_in_on_cpus() {
   fitted_on_cpus known;
-  for (const plan::cpu_measurements& of : plan::measured_on_cpus) {
-    known[{of.isa, of.threads}] = known_of(of.families, of.configs, of.cases);
-  }
+  for (const cpu_kind& kind : plan::measured_cpus()) known[kind] = known_of(plan::built_in(plan::file_name(kind)));
   return known;
 }
 
@@ -87,18 +89,28 @@ fitted_on_cpus calibrated_on_cpus(int threads) {
   fmt::print("{}\n", costs.origin);
   fitted_on_cpus known = built_in_on_cpus();
   for (auto& [kind, of] : known) {
-    if (kind.first == core::best_cpu_isa()) of = known_of(costs.families, costs.cpu_configs, costs.cases);
+    if (kind.isa == core::best_cpu_isa()) of = known_of(costs);
   }
   return known;
 }
 
-/// Of the CPUs that no case is from what is built in stays.
-fitted_on_cpus learn_on_cpus(const std::vector<timed_case>& cases, const std::set<std::string>& matrices) {
+kept_costs kept_of(const cpu_kind& kind, const fitted_on_cpu& known) {
+  kept_costs kept;
+  kept.machine = fmt::format("CPUs with {} by {} threads", core::to_string(kind.isa), kind.threads);
+  for (const auto& [key, costs] : known.families) {
+    const std::size_t dash = key.second.find("-m");
+    kept.families.push_back(
+        {key.second.substr(0, dash), std::stoi(key.second.substr(dash + 2)), costs.min_us, costs.us});
+  }
+  kept.cpu_configs = known.configs;
+  kept.cases = known.cases;
+  return kept;
+}
+
+std::map<cpu_kind, std::vector<timed_case>> by_cpu(const std::vector<timed_case>& cases) {
   std::map<cpu_kind, std::vector<timed_case>> by_kind;
-  for (const timed_case& c : cases_of(cases, matrices)) by_kind[{c.isa, c.threads}].push_back(c);
-  fitted_on_cpus known = built_in_on_cpus();
-  for (const auto& [kind, some] : by_kind) known[kind] = tuning::learn_on_cpu(some);
-  return known;
+  for (const timed_case& c : cases) by_kind[{c.isa, c.threads}].push_back(c);
+  return by_kind;
 }
 
 /// us of a config in a case; infinite where it has no costs.
@@ -106,14 +118,14 @@ constexpr estimate no_estimate{tuning::unknown_us};
 using prediction = std::function<estimate(const timing&)>;
 using predictor = std::function<prediction(const timed_case&)>;
 
-predictor by_config(const fitted& known) {
+predictor by_config(std::span<const plan::measured_config> known, std::span<const plan::measured_case> cases) {
   std::map<config_key, std::pair<const plan::measured_config*, std::size_t>> configs;
   std::map<value_type, std::size_t> of_type;
-  for (const plan::measured_config& config : known.configs) {
+  for (const plan::measured_config& config : known) {
     configs.emplace(config_key{config.type, config.name}, std::pair(&config, of_type[config.type]++));
   }
-  return [&known, configs](const timed_case& c) {
-    const plan::neighbours near(known.cases, c.type, c.shape);
+  return [cases, configs](const timed_case& c) {
+    const plan::neighbours near(cases, c.type, c.shape);
     return [&configs, near, type = c.type](const timing& t) {
       const auto config = configs.find({type, t.config->name});
       if (config == configs.end()) return no_estimate;
@@ -186,130 +198,72 @@ void print(value_type type, const char* what, const quality& q) {
   fmt::print("\n");
 }
 
+/// In coarser steps residuals compress better. Where a config is far behind the fastest, it only has to stay there.
+void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,
+             std::span<const timed_case> cases) {
+  constexpr double far_behind = 1.3;
+  constexpr int step = 4, far_step = 23;  // 9 and 50 %
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    auto residual = known[i].residuals.begin();
+    for (const plan::measured_config& config : configs) {
+      if (config.type != known[i].type) continue;
+      const timing* const timed = tuning::timing_of(cases[i], config);
+      const bool is_far = timed != nullptr && timed->us > far_behind * cases[i].fastest;
+      *residual = plan::rounded(*residual, is_far ? far_step : step);
+      ++residual;
+    }
+  }
+}
+
 /// Keeps what is known of the types that nothing was fitted to.
-void keep_the_others(fitted& known, std::span<const plan::measured_config> configs,
-                     std::span<const plan::measured_case> cases) {
+void keep_the_others(std::vector<plan::measured_config>& known, std::vector<plan::measured_case>& cases,
+                     std::span<const plan::measured_config> built_in,
+                     std::span<const plan::measured_case> built_in_cases) {
   std::set<value_type> of;
-  for (const plan::measured_config& config : known.configs) of.insert(config.type);
+  for (const plan::measured_config& config : known) of.insert(config.type);
   const auto is_left = [&](const auto& one) { return !of.contains(one.type); };
-  std::ranges::copy_if(configs, std::back_inserter(known.configs), is_left);
-  std::ranges::copy_if(cases, std::back_inserter(known.cases), is_left);
+  std::ranges::copy_if(built_in, std::back_inserter(known), is_left);
+  std::ranges::copy_if(built_in_cases, std::back_inserter(cases), is_left);
 }
 
-/// "Made by", in lines that clang-format leaves as they are.
-std::string origin(const std::set<value_type>& of, const std::vector<std::string>& files, unsigned seed) {
-  std::vector<std::string> words{"Made by bench/fit_choice;", "last,", fmt::format("with --seed {},", seed)};
-  for (const value_type type : of) words.push_back(fmt::format("{},", to_string(type)));
-  words.emplace_back("from");
-  for (const std::string& file : files) words.push_back(std::filesystem::path(file).filename().string() + ",");
-  words.back().back() = '.';
-  std::string text, line = "///";
-  for (const std::string& word : words) {
-    constexpr std::size_t widest = 120;
-    if (line.size() + 1 + word.size() > widest) {
-      text += line + "\n";
-      line = "///";
-    }
-    line += " " + word;
-  }
-  return text + line;
+kept_costs learn_on_gpu(const std::vector<timed_case>& cases, const std::vector<timed_case>& cases_in_place) {
+  fitted row_major = tuning::learn(cases), in_place = tuning::learn(cases_in_place);
+  coarsen(row_major.cases, row_major.configs, cases);
+  coarsen(in_place.cases, in_place.configs, cases_in_place);
+  const kept_costs& before = plan::built_in(plan::h200_file);
+  keep_the_others(row_major.configs, row_major.cases, before.configs, before.cases);
+  keep_the_others(in_place.configs, in_place.cases, before.configs_in_place, before.cases_in_place);
+  kept_costs kept;
+  kept.machine = before.machine;
+  kept.configs = std::move(row_major.configs);
+  kept.configs_in_place = std::move(in_place.configs);
+  kept.cases = std::move(row_major.cases);
+  kept.cases_in_place = std::move(in_place.cases);
+  return kept;
 }
 
-/// As a string literal without a to-do marker or a trigraph in it.
-std::string quoted(std::string_view text) {
-  std::string inside;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') inside += '\\';
-    // Splits "XXX" and trigraphs, in which these characters stand side by side.
-    constexpr std::string_view apart = "Xx?";
-    if (apart.find(c) != std::string_view::npos && !inside.empty() &&
-        apart.find(inside.back()) != std::string_view::npos)
-      inside += "\"\"";
-    inside += c;
-  }
-  return '"' + inside + '"';
-}
-
-std::string cases_array(const std::string& name, const std::vector<plan::measured_case>& cases) {
-  std::string text = fmt::format("inline constexpr measured_case {}[] = {{\n", name);
-  for (const plan::measured_case& c : cases) {
-    text += fmt::format("    {{value_type::{}, {{{:.2f}}}, {}}},\n", to_string(c.type), fmt::join(c.at, ", "),
-                        quoted(c.residuals));
-  }
-  return text + "};\n";
-}
-
-/// As two arrays of these names.
-std::string arrays(const fitted& known, const std::string& configs, const std::string& cases) {
-  std::string text = fmt::format("inline constexpr measured_config {}[] = {{\n", configs);
-  for (const plan::measured_config& config : known.configs) {
-    text += fmt::format("    {{value_type::{}, \"{}\", {:.4g}, {{{:.4g}}}}},\n", to_string(config.type), config.name,
-                        config.min_us, fmt::join(config.us, ", "));
-  }
-  return text + "};\n\n" + cases_array(cases, known.cases);
-}
-
-std::string header(const std::string& needs, const std::string& made_by, const std::string& content) {
-  return fmt::format(R"(#pragma once
-
-{}
-
-{}
-namespace bcsc::plan {{
-
-// clang-format off
-{}// clang-format on
-
-}}  // namespace bcsc::plan
-)",
-                     fmt::format("#include \"lib/plan/{}.hpp\"", needs), made_by, content);
-}
-
-std::string gpu_header(const fitted& row_major, const fitted& in_place, const std::string& made_by) {
-  return header("neighbours", made_by,
-                "/// Configs that do not stand here have not been measured.\n" +
-                    arrays(row_major, "measured_costs", "measured_cases") +
-                    "\n/// The same with a column-major B, read where it lies.\n" +
-                    arrays(in_place, "measured_in_place", "measured_cases_in_place"));
-}
-
-std::string configs_array(std::string_view isa, const std::vector<plan::cpu_config>& configs) {
-  std::string text = fmt::format("inline constexpr cpu_config configs_{}[] = {{\n", isa);
-  for (const plan::cpu_config& config : configs) {
-    text += fmt::format("    {{value_type::{}, \"{}\", {}, {}}},\n", to_string(config.type), config.algorithm,
-                        config.m_tile, config.n_tile);
-  }
-  return text + "};\n";
-}
-
-/// The configs stand once for each instruction set, however many threads it was measured by.
-std::string cpu_header(const fitted_on_cpus& of_cpus, const std::string& made_by) {
-  std::string text, all;
+/// Plans count on it: where a kernel's costs stand is looked up once for all CPUs with the same instructions.
+void require_same_configs(const fitted_on_cpus& of_cpus) {
   std::map<core::cpu_isa, std::string> of_isa;
-  std::size_t num_isas = 0;
   for (const auto& [kind, known] : of_cpus) {
-    const std::string_view isa = core::to_string(kind.first);
-    const std::string name = fmt::format("{}_by_{}", isa, kind.second);
-    text += fmt::format("inline constexpr cpu_family families_{}[] = {{\n", name);
-    for (const auto& [key, costs] : known.families) {
-      const std::size_t dash = key.second.find("-m");
-      text += fmt::format("    {{\"{}\", {}, {:.4g}, {{{:.4g}}}}},\n", key.second.substr(0, dash),
-                          key.second.substr(dash + 2), costs.min_us, fmt::join(costs.us, ", "));
+    std::string names;
+    for (const auto& [key, costs] : known.families) names += key.second + "\n";
+    for (const plan::cpu_config& c : known.configs) {
+      names += fmt::format("{} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
     }
-    text += "};\n\n";
-    const std::string configs = configs_array(isa, known.configs);
-    const std::string& configs_of_isa = of_isa.try_emplace(kind.first, configs).first->second;
-    if (configs != configs_of_isa) {
-      core::fail(errc::invalid_argument, "{} was measured by {} threads with other configs", isa, kind.second);
+    if (of_isa.try_emplace(kind.isa, names).first->second != names) {
+      core::fail(errc::invalid_argument, "{} was measured with other configs than the others", plan::file_name(kind));
     }
-    if (of_isa.size() > num_isas) text += configs + "\n";
-    num_isas = of_isa.size();
-    text += cases_array(fmt::format("cases_{}", name), known.cases) + "\n";
-    all +=
-        fmt::format("    {{core::cpu_isa::{0}, {1}, families_{2}, configs_{0}, cases_{2}}},\n", isa, kind.second, name);
   }
-  return header("neighbours", made_by,
-                fmt::format("{}inline constexpr cpu_measurements measured_on_cpus[] = {{\n{}}};\n", text, all));
+}
+
+/// The command, with files as they lie in bench/results.
+std::string origin(const std::vector<std::string>& files, unsigned seed) {
+  std::string text = fmt::format("bench/fit_choice --seed {}", seed);
+  for (const std::filesystem::path file : files) {
+    text += " " + (file.parent_path().filename() / file.filename()).string();
+  }
+  return text;
 }
 
 }  // namespace
@@ -321,6 +275,7 @@ int main(int argc, char** argv) {
   unsigned seed = 1;
   bool tell = false, as_it_is = false;
   int calibrated_threads = 0;
+  std::size_t max_bytes = plan::max_kept_bytes;
   app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
@@ -331,7 +286,9 @@ int main(int argc, char** argv) {
   app.add_option("--algorithm", algorithms, "Whose configs (rowwise,sliced,fma,mma,staged or rows,blocks,columns,slices)")
       ->delimiter(',');
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
-  app.add_option("--out", out, "The header, e.g. lib/plan/measured_costs.hpp");
+  app.add_option("--out", out, "The folder of the files, e.g. lib/plan/costs")->check(CLI::ExistingDirectory);
+  app.add_option("--max-bytes", max_bytes, "Of a file: what it cannot hold is not judged either")
+      ->capture_default_str();
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
   app.add_flag("--as-it-is", as_it_is, "On a CPU: judges the costs that the library has, and fits nothing");
   app.add_option("--as-calibrated", calibrated_threads,
@@ -364,14 +321,25 @@ int main(int argc, char** argv) {
     if (seed != 0) order.resize((order.size() + 1) / 2);
     std::set<std::string> half(order.begin(), order.end());
     half.insert(learned.begin(), learned.end());
+    std::map<std::string, std::string> made;  // files, by name
+    // What the library will know is judged: with the cases that fit a file.
+    const auto as_kept = [&](std::string_view name, kept_costs kept) {
+      kept.from = origin(files, seed);
+      return plan::read_file(made[std::string(name)] = plan::file_of(kept, max_bytes));
+    };
     fitted_on_cpus on_cpus;
+    kept_costs on_gpu;
     if (where == backend::cpu) {
-      on_cpus = calibrated_threads > 0 ? calibrated_on_cpus(calibrated_threads)
-                : as_it_is             ? built_in_on_cpus()
-                                       : learn_on_cpus(cases, half);
+      on_cpus = calibrated_threads > 0 ? calibrated_on_cpus(calibrated_threads) : built_in_on_cpus();
+      if (calibrated_threads == 0 && !as_it_is) {
+        for (const auto& [kind, some] : by_cpu(cases_of(cases, half))) {
+          on_cpus[kind] = known_of(as_kept(plan::file_name(kind), kept_of(kind, tuning::learn_on_cpu(some))));
+        }
+      }
+      if (!out.empty()) require_same_configs(on_cpus);
+    } else {
+      on_gpu = as_kept(plan::h200_file, learn_on_gpu(cases_of(cases, half), cases_of(cases_in_place, half)));
     }
-    fitted known = where == backend::cpu ? fitted{} : tuning::learn(cases_of(cases, half));
-    fitted measured_cases_in_place = tuning::learn(cases_of(cases_in_place, half));
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<timed_case>& some, const predictor& fit) {
       fmt::print("B {}: {} cases\n", b, some.size());
@@ -380,19 +348,14 @@ int main(int argc, char** argv) {
         print(type, "the other half", judge(some, fit, half, false, type, tell));
       }
     };
-    tell_of("row-major", cases, where == backend::cpu ? by_family(on_cpus) : by_config(known));
-    if (where == backend::cuda) tell_of("column-major, in place", cases_in_place, by_config(measured_cases_in_place));
-    if (out.empty()) return 0;
-    std::set<value_type> of;
-    for (const timed_case& c : cases) of.insert(c.type);
-    const std::string made_by = origin(of, files, seed);
-    if (where == backend::cpu) {
-      fmt::print("written: {}\n", bench::write_text(cpu_header(on_cpus, made_by), out).string());
-      return 0;
+    tell_of("row-major", cases, where == backend::cpu ? by_family(on_cpus) : by_config(on_gpu.configs, on_gpu.cases));
+    if (where == backend::cuda) {
+      tell_of("column-major, in place", cases_in_place, by_config(on_gpu.configs_in_place, on_gpu.cases_in_place));
     }
-    keep_the_others(known, plan::measured_costs, plan::measured_cases);
-    keep_the_others(measured_cases_in_place, plan::measured_in_place, plan::measured_cases_in_place);
-    fmt::print("written: {}\n", bench::write_text(gpu_header(known, measured_cases_in_place, made_by), out).string());
+    for (const auto& [name, file] : made) {
+      fmt::print("{}: {} bytes\n", name, file.size());
+      if (!out.empty()) core::replace_whole("costs", std::filesystem::path(out) / (name + ".gz"), file);
+    }
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "fit_choice: {}\n", e.what());

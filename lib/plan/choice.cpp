@@ -13,9 +13,9 @@
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/fma_tiles/layout.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
+#include "lib/plan/built_in_costs.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/dense_costs.hpp"
-#include "lib/plan/measured_costs.hpp"
 
 namespace bcsc::plan {
 
@@ -33,31 +33,20 @@ bool is_for_one_column(const registered_kernel& kernel) {
 /// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
 
-bool has_costs(const registered_kernel& kernel) {
-  return kernel.measured || kernel.cpu_costs != nullptr || is_dense(kernel);
-}
+bool has_costs(const registered_kernel& kernel) { return kernel.measured || kernel.family || is_dense(kernel); }
 
 const cost_table& costs_of(const problem& p) { return p.costs != nullptr ? *p.costs : built_in_costs(p.where); }
-
-/// The entry of `own` that stands where `built_in` stands among `all`: tables of costs hold the same entries in the
-/// same order.
-template <class Entry>
-const Entry& in_place_of(const Entry* built_in, std::span<const Entry> all, std::span<const Entry> own) {
-  return own[static_cast<std::size_t>(built_in - all.data())];
-}
 
 /// In seconds, as all estimates here.
 estimate predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
-  const measured_config& costs =
-      in_place_of<measured_config>(kernel.measured.costs, measured_costs, costs_of(p).configs);
-  return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms), p.near.correct(kernel.measured.index));
+  const measured_config& costs = costs_of(p).configs[kernel.measured->place];
+  return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms), p.near.correct(kernel.measured->index));
 }
 
 estimate predict_cpu(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cpu_cost_terms_of(shape_of(p), kernel.info, s);
-  const cpu_family& costs = in_place_of<cpu_family>(p.cols == 1 ? kernel.cpu_costs_of_vector : kernel.cpu_costs,
-                                                    measured_on_this_cpu().families, costs_of(p).families);
+  const cpu_family& costs = costs_of(p).families[p.cols == 1 ? *kernel.family_of_vector : *kernel.family];
   const double us = us_by_terms(costs.min_us, costs.us, terms);
   // Tiles that hold all N columns do the same work; the narrowest wins the tie.
   const double seconds = 1e-6 * us * (1 + 1e-6 * kernel.info.n_tile);
@@ -81,10 +70,9 @@ estimate in_place_estimate(const problem& p, const registered_kernel& kernel, co
     return {std::numeric_limits<double>::infinity(), 0};
   }
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
-  const measured_config& costs =
-      in_place_of<measured_config>(kernel.measured_in_place.costs, measured_in_place, costs_of(p).configs_in_place);
+  const measured_config& costs = costs_of(p).configs_in_place[kernel.measured_in_place->place];
   return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms),
-                   p.near_in_place.correct(kernel.measured_in_place.index));
+                   p.near_in_place.correct(kernel.measured_in_place->index));
 }
 
 estimate row_major_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "bcsc/analysis.hpp"
@@ -18,8 +18,7 @@
 #include "kernels/forms/row_stream/row_stream.hpp"
 
 /// What the time of a product is made of. A config has a cost for each term, in us, fitted to measurements
-/// (bench/fit_choice, measured_costs.hpp, cpu_costs.hpp); its time is their sum. One definition for the plan and the
-/// fit.
+/// (bench/fit_choice, lib/plan/costs); its time is their sum. One definition for the plan and the fit.
 namespace bcsc::plan {
 
 /// Rows of B that row blocks of `height` rows of A read, each by itself: BCSC's non-empty columns.
@@ -158,7 +157,7 @@ static_assert(static_cast<std::size_t>(cpu_cost_term::written) < num_cost_terms)
 /// The costs that the configs of one algorithm and height share on a CPU, whatever their n_tile and type: those differ
 /// in the terms. "vector": rows at N = 1, where it is another kernel.
 struct cpu_family {
-  std::string_view algorithm;
+  std::string algorithm;
   int m_tile;
   double min_us;  ///< it never took less
   cost_terms us;

@@ -1,10 +1,12 @@
 #include "lib/plan/known_costs.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <mutex>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "bcsc/tuning_cache.hpp"
 #include "bcsc/version.hpp"
@@ -12,7 +14,7 @@
 #include "core/fail.hpp"
 #include "core/this_machine.hpp"
 #include "core/whole_file.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/plan/built_in_costs.hpp"
 
 namespace bcsc::plan {
 
@@ -21,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view what = "costs file";
-constexpr std::string_view title = "bcsc costs 1 ";
-constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
 
 /// A table with what it refers to.
 struct owned_costs {
@@ -30,102 +30,25 @@ struct owned_costs {
   std::vector<measured_config> configs, configs_in_place;
   std::vector<cpu_family> families;
   std::vector<measured_case> cases;
-  kept_costs kept;  // the residuals that cases refer to
 };
 
-/// Each with a space before it.
-template <class Numbers>
-std::string listed(const Numbers& numbers, int digits) {
-  std::string text;
-  for (const double x : numbers) text += core::format(" {:.{}g}", x, digits);
-  return text;
+/// Whether residuals of `kept` stand where those of `built_in` do.
+bool has_configs_of(const kept_costs& kept, const cost_table& built_in) {
+  const auto config_key = [](const measured_config& c) { return std::tie(c.type, c.name); };
+  const auto family_key = [](const cpu_family& f) { return std::tie(f.algorithm, f.m_tile); };
+  const auto tile_key = [](const cpu_config& c) { return std::tie(c.type, c.algorithm, c.m_tile, c.n_tile); };
+  return std::ranges::equal(kept.configs, built_in.configs, {}, config_key, config_key) &&
+         std::ranges::equal(kept.families, built_in.families, {}, family_key, family_key) &&
+         std::ranges::equal(kept.cpu_configs, built_in.cpu_configs, {}, tile_key, tile_key);
 }
 
-/// Everything that places in a file refer to: a file of other tables is of no use.
-std::string tables_of(backend where) {
-  const cost_table& all = built_in_costs(where);
-  std::string names;
-  for (const measured_config& c : all.configs) names += core::format("{} {}\n", to_string(c.type), c.name);
-  for (const cpu_family& f : all.families) names += core::format("{} {}\n", f.algorithm, f.m_tile);
-  for (const cpu_config& c : all.cpu_configs) {
-    names += core::format("{} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
+/// Costs that were found on the machine of `ctx`, by this library.
+void require_ours(const context& ctx, const kept_costs& kept) {
+  if (kept.machine != machine_name(ctx)) core::fail(errc::invalid_format, "of another machine");
+  if (kept.library != version) core::fail(errc::invalid_format, "made by another version of the library");
+  if (kept.has_costs() && !has_configs_of(kept, built_in_costs(ctx.kind()))) {
+    core::fail(errc::invalid_format, "of other configs than the library has");
   }
-  return core::checksum_of(names);
-}
-
-std::string made_for(const context& ctx) {
-  return core::format("library {} tables {}", version, tables_of(ctx.kind()));
-}
-
-std::size_t num_places(backend where) {
-  const cost_table& all = built_in_costs(where);
-  return where == backend::cpu ? all.families.size() : all.configs.size();
-}
-
-std::size_t num_residuals(backend where, value_type type) {
-  const cost_table& all = built_in_costs(where);
-  const auto count = [&](const auto& configs) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(configs, [&](const auto& config) { return config.type == type; }));
-  };
-  return where == backend::cpu ? count(all.cpu_configs) : count(all.configs);
-}
-
-/// The words of a line, taken one after the other.
-class words {
- public:
-  explicit words(std::string_view line) : left_(line) {}
-
-  std::string_view next() {
-    const std::size_t end = std::min(left_.find(' '), left_.size());
-    const std::string_view word = left_.substr(0, end);
-    left_.remove_prefix(std::min(end + 1, left_.size()));
-    return word;
-  }
-  template <class Number>
-  Number number() {
-    const std::string_view word = next();
-    Number value{};
-    const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
-    const bool is_whole = status == std::errc{} && end == word.data() + word.size() && !word.empty();
-    if (!is_whole || !(std::isfinite(static_cast<double>(value)))) {
-      core::fail(errc::invalid_format, "\"{}\" is no number", word);
-    }
-    return value;
-  }
-  /// One that costs and constants may have.
-  double amount() {
-    const auto value = number<double>();
-    if (value < 0) core::fail(errc::invalid_format, "{} is negative", value);
-    return value;
-  }
-
- private:
-  std::string_view left_;
-};
-
-kept_costs::fitted_cost parse_cost(words line, backend where) {
-  kept_costs::fitted_cost cost{.place = line.number<std::size_t>()};
-  if (cost.place >= num_places(where)) core::fail(errc::invalid_format, "there is no config {}", cost.place);
-  cost.min_us = line.amount();
-  for (double& us : cost.us) us = line.amount();
-  return cost;
-}
-
-kept_costs::seen_case parse_case(words line, backend where) {
-  kept_costs::seen_case one;
-  const std::string_view type = line.next();
-  const auto* const found = std::ranges::find(types, type, [](value_type t) { return to_string(t); });
-  if (found == std::end(types)) core::fail(errc::invalid_format, "\"{}\" is no type", type);
-  one.type = *found;
-  for (float& at : one.at) at = line.number<float>();
-  one.residuals = line.next();
-  const bool printable = std::ranges::all_of(one.residuals, [](char c) { return c > ' ' && c <= '~'; });
-  if (!printable || one.residuals.size() != num_residuals(where, one.type)) {
-    core::fail(errc::invalid_format, "a case has {} residuals, not {}", one.residuals.size(),
-               num_residuals(where, one.type));
-  }
-  return one;
 }
 
 void scale(std::vector<measured_config>& configs, const gpu_scales& by) {
@@ -145,7 +68,7 @@ void scale(std::vector<measured_config>& configs, const gpu_scales& by) {
 }
 
 /// Puts what was measured here in the place of what is built in.
-void take_over(owned_costs& own, const kept_costs& kept, backend where) {
+void take_over(owned_costs& own, const kept_costs& kept) {
   const cost_table base = own.table;
   own.families.assign(base.families.begin(), base.families.end());
   // Not calibrated, but compared with what is.
@@ -156,20 +79,19 @@ void take_over(owned_costs& own, const kept_costs& kept, backend where) {
   gpu_scales& dense = own.table.scales;
   for (double* const factor : {&dense.launch, &dense.cache, &dense.memory, &dense.multiprocessors})
     *factor *= kept.scale;
-  own.kept = kept;
-  for (const kept_costs::fitted_cost& cost : own.kept.costs) {
-    const auto take = [&](auto& one) {
-      one.min_us = cost.min_us;
-      one.us = cost.us;
-    };
-    if (where == backend::cpu) {
-      take(own.families[cost.place]);
-    } else {
-      take(own.configs[cost.place]);
-    }
+  for (measured_config& config : own.configs) {
+    const auto found = std::ranges::find_if(
+        kept.configs, [&](const measured_config& c) { return c.type == config.type && c.name == config.name; });
+    if (found != kept.configs.end()) config = *found;
+  }
+  for (cpu_family& family : own.families) {
+    const auto found = std::ranges::find_if(kept.families, [&](const cpu_family& f) {
+      return f.algorithm == family.algorithm && f.m_tile == family.m_tile;
+    });
+    if (found != kept.families.end()) family = *found;
   }
   own.cases.assign(base.cases.begin(), base.cases.end());
-  for (const kept_costs::seen_case& c : own.kept.cases) own.cases.push_back({c.type, c.at, c.residuals});
+  own.cases.insert(own.cases.end(), kept.cases.begin(), kept.cases.end());
   own.table.families = own.families;
   own.table.cases = own.cases;
 }
@@ -187,69 +109,11 @@ gpu_scales scales_from(const gpu_constants& here, const gpu_constants& measured)
   return scales;
 }
 
-std::string text_of(const context& ctx, kept_costs kept) {
-  for (;;) {
-    std::string text = core::format("machine {}\n{}\n", machine_name(ctx), made_for(ctx));
-    if (!kept.date.empty()) text += core::format("date {}\n", kept.date);
-    if (kept.launch_seconds > 0) {
-      text += core::format("constants {:.4g} {:.4g} {:.4g}\n", kept.launch_seconds, kept.cache_bandwidth,
-                           kept.memory_bandwidth);
-    }
-    if (!kept.costs.empty()) text += core::format("scale {:.4g}\n", kept.scale);
-    for (const kept_costs::fitted_cost& cost : kept.costs) {
-      text += core::format("cost {} {:.4g}{}\n", cost.place, cost.min_us, listed(cost.us, 4));
-    }
-    for (const kept_costs::seen_case& c : kept.cases) {
-      text += core::format("case {}{} {}\n", to_string(c.type), listed(c.at, 4), c.residuals);
-    }
-    text = core::format("{}{}\n{}", title, core::checksum_of(text), text);
-    if (text.size() <= max_kept_bytes || kept.cases.empty()) return text;
-    for (std::size_t i = 0; i < kept.cases.size(); ++i) {
-      kept.cases.erase(kept.cases.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-}
-
-kept_costs parse_costs(const context& ctx, std::string_view text) {
-  const auto line = [&text] {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view found = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return found;
-  };
-  const std::string_view first = line();
-  if (!first.starts_with(title)) core::fail(errc::invalid_format, "no costs, or of another version");
-  if (first.substr(title.size()) != core::checksum_of(text)) core::fail(errc::invalid_format, "damaged");
-  if (line() != core::format("machine {}", machine_name(ctx))) core::fail(errc::invalid_format, "of another machine");
-  if (line() != made_for(ctx)) core::fail(errc::invalid_format, "made by another version of the library");
-  kept_costs kept;
-  while (!text.empty()) {
-    words left(line());
-    const std::string_view key = left.next();
-    if (key == "date") {
-      kept.date = left.next();
-    } else if (key == "constants") {
-      kept.launch_seconds = left.amount();
-      kept.cache_bandwidth = left.amount();
-      kept.memory_bandwidth = left.amount();
-    } else if (key == "scale") {
-      kept.scale = left.amount();
-    } else if (key == "cost") {
-      kept.costs.push_back(parse_cost(left, ctx.kind()));
-    } else if (key == "case") {
-      kept.cases.push_back(parse_case(left, ctx.kind()));
-    } else {
-      core::fail(errc::invalid_format, "\"{}\" is not known", key);
-    }
-  }
-  return kept;
-}
-
 std::string costs_file(const context& ctx, const std::string& named) {
   const std::string cache = core::tuning_file(named);
   if (cache.empty()) return {};
   return fs::path(cache)
-      .replace_filename(core::format("bcsc-costs-{}.txt", core::checksum_of(machine_name(ctx))))
+      .replace_filename(core::format("bcsc-costs-{}.gz", core::checksum_of(machine_name(ctx))))
       .string();
 }
 
@@ -257,18 +121,23 @@ std::optional<kept_costs> read_costs(const context& ctx, const std::string& name
   const std::string file = costs_file(ctx, named);
   if (file.empty()) return std::nullopt;
   try {
-    const std::string text = core::read_whole(what, file, max_kept_bytes);
-    if (text.empty() && !fs::exists(file)) return std::nullopt;
-    return parse_costs(ctx, text);
+    const std::string content = core::read_whole(what, file, max_kept_bytes);
+    if (content.empty() && !fs::exists(file)) return std::nullopt;
+    kept_costs kept = read_file(content);
+    require_ours(ctx, kept);
+    return kept;
   } catch (const std::exception& problem) {
     ctx.state().say(core::format("costs file {} is ignored: {}", file, problem.what()));
     return std::nullopt;
   }
 }
 
-void keep_costs(const context& ctx, const std::string& named, const kept_costs& kept) {
+void keep_costs(const context& ctx, const std::string& named, kept_costs kept) {
   const std::string file = costs_file(ctx, named);
-  if (!file.empty()) core::replace_whole(what, core::behind_links(file), text_of(ctx, kept));
+  if (file.empty()) return;
+  kept.machine = machine_name(ctx);
+  kept.library = version;
+  core::replace_whole(what, core::behind_links(file), file_of(kept));
 }
 
 std::shared_ptr<const cost_table> costs_from(backend where, const device_info& gpu,
@@ -281,9 +150,9 @@ std::shared_ptr<const cost_table> costs_from(backend where, const device_info& g
     if (gpu.name.find("H200") == gpu.name.npos) {
       gpu_constants here{.peak_bandwidth = gpu.peak_bandwidth, .multiprocessors = gpu.num_multiprocessors};
       if (kept) {
-        here.launch_seconds = kept->launch_seconds;
-        here.cache_bandwidth = kept->cache_bandwidth;
-        here.memory_bandwidth = kept->memory_bandwidth;
+        here.launch_seconds = kept->constants.launch_seconds;
+        here.cache_bandwidth = kept->constants.cache_bandwidth;
+        here.memory_bandwidth = kept->constants.memory_bandwidth;
       }
       own->table.scales = scales_from(here);
       own->table.origin = "an H200's costs, scaled by this GPU's constants";
@@ -293,8 +162,8 @@ std::shared_ptr<const cost_table> costs_from(backend where, const device_info& g
     own->table.configs = own->configs;
     own->table.configs_in_place = own->configs_in_place;
   }
-  if (kept && !kept->costs.empty()) {
-    take_over(*own, *kept, where);
+  if (kept && kept->has_costs()) {
+    take_over(*own, *kept);
     own->table.origin = core::format("costs of this machine, calibrated on {}", kept->date);
   }
   return {own, &own->table};

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "bcsc/registry.hpp"
 #include "bcsc/types.hpp"
-#include "core/context_state.hpp"
 #include "lib/plan/cost_terms.hpp"
 
 /// From measurements to a prediction: a linear model of a config's time, corrected by its residuals for the measured
@@ -21,7 +21,7 @@ namespace bcsc::plan {
 /// A config that has been timed.
 struct measured_config {
   value_type type;
-  std::string_view name;
+  std::string name;
   double min_us;  ///< it never took less
   cost_terms us;  ///< the cost of each term
 };
@@ -29,7 +29,7 @@ struct measured_config {
 /// A CPU's config that has been timed; its costs are its family's.
 struct cpu_config {
   value_type type;
-  std::string_view algorithm;
+  std::string algorithm;
   int m_tile, n_tile;
 };
 
@@ -68,17 +68,7 @@ inline features features_of(const product_shape& p) {
 struct measured_case {
   value_type type;
   features at;
-  std::string_view residuals;
-};
-
-/// What has been measured on CPUs with one kind of vector instructions, by so many threads. Those of one kind hold the
-/// same families and configs.
-struct cpu_measurements {
-  core::cpu_isa isa;
-  int threads;
-  std::span<const cpu_family> families;
-  std::span<const cpu_config> configs;
-  std::span<const measured_case> cases;
+  std::string residuals;
 };
 
 /// The ratio of the measured time to the model's, as one printable character, from 1/e to e in steps of 2 %; and its
@@ -88,6 +78,12 @@ inline char residual_of(double ratio) {
   return static_cast<char>(no_residual + std::lround(46 * std::clamp(std::log(ratio), -1.0, 1.0)));
 }
 inline double log_of(char residual) { return (residual - no_residual) / 46.0; }
+inline bool is_residual(char c) { return std::abs(c - no_residual) <= 46; }
+/// In steps of 2 % times `step`.
+inline char rounded(char residual, int step) {
+  const auto steps = static_cast<int>(std::lround(static_cast<double>(residual - no_residual) / step));
+  return static_cast<char>(no_residual + step * std::clamp(steps, -(46 / step), 46 / step));
+}
 
 /// No correction goes beyond this factor.
 constexpr double max_correction = 2;

@@ -1,7 +1,6 @@
 #include "lib/plan/registry.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -13,29 +12,30 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda_tables.h"
-#include "lib/plan/cost_table.hpp"
-#include "lib/plan/cpu_costs.hpp"
-#include "lib/plan/measured_costs.hpp"
+#include "lib/plan/built_in_costs.hpp"
 
 namespace bcsc::plan {
 
 namespace {
 
-measurement find_measured(const kernel_info& kernel, std::span<const measured_config> all) {
-  std::size_t index = 0;
+std::optional<measurement> find_measured(const kernel_info& kernel, std::span<const measured_config> all) {
+  measurement at;
   for (const measured_config& config : all) {
-    if (config.type != kernel.type) continue;
-    if (config.name == kernel.name) return {&config, index};
-    ++index;
+    if (config.type == kernel.type) {
+      if (config.name == kernel.name) return at;
+      ++at.index;
+    }
+    ++at.place;
   }
-  return {};
+  return std::nullopt;
 }
 
-const cpu_family* find_family(std::string_view algorithm, int m_tile) {
-  const std::span<const cpu_family> families = measured_on_this_cpu().families;
+std::optional<std::size_t> find_family(std::string_view algorithm, int m_tile) {
+  const std::span<const cpu_family> families = built_in_costs(backend::cpu).families;
   const auto found = std::ranges::find_if(
       families, [&](const cpu_family& f) { return f.algorithm == algorithm && f.m_tile == m_tile; });
-  return found != families.end() ? &*found : nullptr;
+  if (found == families.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - families.begin());
 }
 
 template <class Algorithm, class Launcher>
@@ -71,14 +71,15 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     if constexpr (requires { config.strided_cols(); }) entry.info.strided_cols = config.strided_cols();
     entry.info.built = built;
     entry.form = Algorithm::form;
-    entry.measured = find_measured(entry.info, measured_costs);
-    entry.measured_in_place = find_measured(entry.info, measured_in_place);
     if (where == backend::cpu) {
-      entry.cpu_costs = find_family(Algorithm::name, entry.info.m_tile);
-      entry.cpu_costs_of_vector = entry.cpu_costs;
-      if (entry.info.algorithm == "rows") entry.cpu_costs_of_vector = find_family("vector", 1);
+      entry.family = find_family(Algorithm::name, entry.info.m_tile);
+      entry.family_of_vector = entry.family;
+      if (entry.info.algorithm == "rows") entry.family_of_vector = find_family("vector", 1);
       // For more columns than one a slice is unpacked and multiplied as rows does.
-      if (entry.info.algorithm == "slices") entry.cpu_costs = find_family("rows", 1);
+      if (entry.info.algorithm == "slices") entry.family = find_family("rows", 1);
+    } else {
+      entry.measured = find_measured(entry.info, built_in_costs(where).configs);
+      entry.measured_in_place = find_measured(entry.info, built_in_costs(where).configs_in_place);
     }
     if (built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
@@ -128,37 +129,6 @@ std::vector<kernel_info> infos_of(const std::vector<registered_kernel>& list) {
 }
 
 }  // namespace
-
-const cpu_measurements& measured_on_this_cpu() {
-  const core::cpu_isa isa = std::max(core::best_cpu_isa(), core::cpu_isa::avx2);
-  static const cpu_measurements& here = *std::ranges::find(measured_on_cpus, isa, &cpu_measurements::isa);
-  return here;
-}
-
-const cost_table& built_in_costs(backend where, int threads) {
-  static const cost_table of_h200{.origin = "an H200's costs",
-                                  .configs = measured_costs,
-                                  .configs_in_place = measured_in_place,
-                                  .cases = measured_cases,
-                                  .cases_in_place = measured_cases_in_place};
-  static const std::vector<std::pair<int, cost_table>> of_cpus = [] {
-    std::vector<std::pair<int, cost_table>> all;
-    for (const cpu_measurements& of : measured_on_cpus) {
-      if (of.isa != measured_on_this_cpu().isa) continue;
-      all.emplace_back(of.threads, cost_table{.origin = core::format("the costs of CPUs with {} by {} threads",
-                                                                     core::to_string(of.isa), of.threads),
-                                              .families = of.families,
-                                              .cpu_configs = of.configs,
-                                              .cases = of.cases});
-    }
-    return all;
-  }();
-  if (where == backend::cuda) return of_h200;
-  return std::ranges::min_element(
-             of_cpus, {},
-             [&](const auto& of) { return std::abs(std::log2(static_cast<double>(of.first) / std::max(threads, 1))); })
-      ->second;
-}
 
 bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel) {
   return kernel.info.where == other.info.where && kernel.info.type == other.info.type && kernel.form == other.form &&

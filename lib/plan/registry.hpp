@@ -1,19 +1,18 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "bcsc/registry.hpp"
 #include "kernels/forms/product_args.hpp"
-#include "lib/plan/neighbours.hpp"
 
 namespace bcsc::plan {
 
-/// The measured costs of a config (neighbours.hpp), if there are any.
+/// Where the measured costs of a config stand in a cost_table.
 struct measurement {
-  const measured_config* costs = nullptr;
-  std::size_t index = 0;  ///< its position among the measured configs of its type
-
-  explicit operator bool() const { return costs != nullptr; }
+  std::size_t place = 0;  ///< among all measured configs
+  std::size_t index = 0;  ///< among those of its type
 };
 
 /// A config with the way to start it.
@@ -21,13 +20,10 @@ struct registered_kernel {
   kernel_info info;
   kernels::launch_fn launch = nullptr;  ///< null: not in this build
   kernels::operand_form form = kernels::operand_form::compact;
-  measurement measured, measured_in_place;  ///< with a row-major B; with a column-major B that it reads where it lies
-  const cpu_family* cpu_costs = nullptr;    ///< on a CPU
-  const cpu_family* cpu_costs_of_vector = nullptr;  ///< at N = 1
+  /// If there are any: with a row-major B; with a column-major B that it reads where it lies.
+  std::optional<measurement> measured, measured_in_place;
+  std::optional<std::size_t> family, family_of_vector;  ///< where its costs on a CPU stand; those at N = 1
 };
-
-/// Those for the instructions of this CPU; for AVX2's where there are narrower ones, which have not been measured.
-const cpu_measurements& measured_on_this_cpu();
 
 /// All tables of kernels that compute C = alpha * A * B + beta * C, concatenated.
 const std::vector<registered_kernel>& registry();

@@ -145,9 +145,7 @@ class calibration {
 /// A GPU without costs of its own has an H200's scaled by these.
 void keep_for_choice(const context& ctx, const std::string& cache, const machine_constants& found) {
   plan::kept_costs kept = plan::read_costs(ctx, cache).value_or(plan::kept_costs{});
-  kept.launch_seconds = found.launch_seconds;
-  kept.cache_bandwidth = found.cache_bandwidth;
-  kept.memory_bandwidth = found.memory_bandwidth;
+  kept.constants = found;
   plan::keep_costs(ctx, cache, kept);
 }
 

@@ -105,7 +105,7 @@ class cost_calibration {
       const kernel_info& info = kernel.info;
       const bool runs = kernel.launch != nullptr && info.where == ctx_.kind() && info.type == value_type_of<T> &&
                         info.index_bits == 32;
-      const bool has_costs = info.where == backend::cpu ? kernel.cpu_costs != nullptr : bool{kernel.measured};
+      const bool has_costs = info.where == backend::cpu ? bool{kernel.family} : bool{kernel.measured};
       if (!runs || !has_costs || !suits(info, n)) continue;
       try {
         std::optional<spmm_plan<T>> plan;
@@ -227,18 +227,15 @@ calibrated_costs calibrate_costs(const context& ctx, const matrix_source& genera
   }
   core::require_healthy(ctx.state());
   // What was kept before is no start: a bad calibration would outlive the next.
-  plan::kept_costs constants = plan::read_costs(ctx, options.cache).value_or(plan::kept_costs{});
-  constants.costs.clear();
-  constants.cases.clear();
+  plan::kept_costs constants;
+  constants.constants = plan::read_costs(ctx, options.cache).value_or(plan::kept_costs{}).constants;
   const auto before = plan::costs_from(ctx.kind(), ctx.device(), constants, ctx.threads());
   cost_calibration calibration(ctx, options);
   const std::vector<timed_case>& cases = core::guarded(
       ctx.state(), "a calibration", [&]() -> const std::vector<timed_case>& { return calibration.run(generate); });
   plan::kept_costs kept = tuning::correct(*before, cases);
   kept.date = today();
-  kept.launch_seconds = constants.launch_seconds;
-  kept.cache_bandwidth = constants.cache_bandwidth;
-  kept.memory_bandwidth = constants.memory_bandwidth;
+  kept.constants = constants.constants;
   calibrated_costs made{.date = kept.date, .file = {}, .num_products = std::ssize(cases)};
   tuning::use_cache(ctx, [&] {
     plan::keep_costs(ctx, options.cache, kept);
@@ -249,7 +246,7 @@ calibrated_costs calibrate_costs(const context& ctx, const matrix_source& genera
 
 std::optional<calibrated_costs> known_costs(const context& ctx, const std::string& cache) {
   const auto kept = plan::read_costs(ctx, cache);
-  if (!kept || kept->costs.empty()) return std::nullopt;
+  if (!kept || !kept->has_costs()) return std::nullopt;
   return calibrated_costs{kept->date, plan::costs_file(ctx, cache), std::ssize(kept->cases)};
 }
 

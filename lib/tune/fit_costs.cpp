@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "core/format.hpp"
 
@@ -166,7 +167,7 @@ const timing* timing_of(const timed_case& c, const plan::cpu_config& config) {
 fitted learn(std::span<const timed_case> cases) {
   fitted known;
   for (const auto& [config, us] : fit(cases)) {
-    known.configs.push_back({config.first, known.texts.emplace_back(config.second), 0, us});
+    known.configs.push_back({config.first, config.second, 0, us});
   }
   for (const timed_case& c : cases) {
     for (plan::measured_config& config : known.configs) {
@@ -176,12 +177,12 @@ fitted learn(std::span<const timed_case> cases) {
     }
   }
   for (const timed_case& c : cases) {
-    const std::string& residuals = known.texts.emplace_back(residuals_in<plan::measured_config>(
+    std::string residuals = residuals_in<plan::measured_config>(
         c, known.configs, [&](const plan::measured_config& config) { return timing_of(c, config); },
         [](const plan::measured_config& config, const timing& t) {
           return plan::us_by_terms(config.min_us, config.us, t.terms);
-        }));
-    known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
+        });
+    known.cases.push_back({c.type, plan::features_of(c.shape), std::move(residuals)});
   }
   return known;
 }
@@ -205,13 +206,13 @@ fitted_on_cpu learn_on_cpu(std::span<const timed_case> cases) {
     }
   }
   for (const auto& [type, algorithm, m_tile, n_tile] : configs) {
-    known.configs.push_back({type, algorithm, m_tile, n_tile});
+    known.configs.push_back({type, std::string(algorithm), m_tile, n_tile});
   }
   for (const timed_case& c : cases) {
-    const std::string& residuals = known.texts.emplace_back(residuals_in<plan::cpu_config>(
+    std::string residuals = residuals_in<plan::cpu_config>(
         c, known.configs, [&](const plan::cpu_config& config) { return timing_of(c, config); },
-        [&](const plan::cpu_config&, const timing& t) { return known.us_of(c.type, *t.config, c.cols, t.terms); }));
-    known.cases.push_back({c.type, plan::features_of(c.shape), residuals});
+        [&](const plan::cpu_config&, const timing& t) { return known.us_of(c.type, *t.config, c.cols, t.terms); });
+    known.cases.push_back({c.type, plan::features_of(c.shape), std::move(residuals)});
   }
   return known;
 }
@@ -249,7 +250,17 @@ plan::kept_costs correct(const plan::cost_table& before, std::span<const timed_c
       if (believed_cost* const cost = cost_of(c, t)) cost->min_us = std::min(cost->min_us, t.us);
     }
   }
-  for (std::size_t i = 0; i < costs.size(); ++i) kept.costs.push_back({i, costs[i].min_us, costs[i].us});
+  kept.configs.assign(before.configs.begin(), before.configs.end());
+  kept.families.assign(before.families.begin(), before.families.end());
+  kept.cpu_configs.assign(before.cpu_configs.begin(), before.cpu_configs.end());
+  auto cost = costs.begin();  // in costs_in()'s order
+  const auto take = [&](auto& one) {
+    one.min_us = cost->min_us;
+    one.us = cost->us;
+    ++cost;
+  };
+  std::ranges::for_each(kept.configs, take);
+  std::ranges::for_each(kept.families, take);
   const auto residuals = [&]<class Config>(const timed_case& c, std::span<const Config> configs) {
     const auto us_of = [&](const Config&, const timing& t) {
       const believed_cost* const cost = cost_of(c, t);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -14,7 +13,7 @@
 #include "core/context_state.hpp"
 #include "lib/plan/cost_table.hpp"
 #include "lib/plan/cost_terms.hpp"
-#include "lib/plan/known_costs.hpp"
+#include "lib/plan/kept_costs.hpp"
 #include "lib/plan/neighbours.hpp"
 
 /// Fits what configs cost (lib/plan/cost_terms.hpp) to times that were taken of them: for bench/fit_choice, whose costs
@@ -71,7 +70,6 @@ constexpr double unknown_us = std::numeric_limits<double>::infinity();
 struct fitted {
   std::vector<plan::measured_config> configs;  ///< by type, then by name
   std::vector<plan::measured_case> cases;
-  std::deque<std::string> texts;  ///< that they point to
 };
 fitted learn(std::span<const timed_case> cases);
 
@@ -84,7 +82,6 @@ struct fitted_on_cpu {
   std::map<config_key, family_costs> families;
   std::vector<plan::cpu_config> configs;  ///< by type, algorithm, height and width
   std::vector<plan::measured_case> cases;
-  std::deque<std::string> texts;  ///< that the cases point to
 
   /// Infinite where it has no costs.
   double us_of(value_type type, const kernel_info& config, std::int64_t cols, const plan::cost_terms& terms) const;

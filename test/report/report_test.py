@@ -3,7 +3,9 @@ Nucleus of roofline.py: the table of `ncu --csv`, which cannot be had without a 
 
     report_test.py ROOT
 """
+import gzip
 import json
+import math
 import os
 import pathlib
 import re
@@ -388,21 +390,30 @@ class Fitted(unittest.TestCase):
         self.assertLess(fitted.draw_half(names, 1), names)
         self.assertEqual(fitted.draw_half(names, 0), names)
 
-    def test_the_choice_knows_the_cases_of_the_seen_matrices_and_no_others(self):
+    def test_the_choice_knows_cases_of_the_seen_matrices_and_no_others(self):
         fit = fitted.Fit()
         self.assertFalse(fit.seen & fit.unseen)
-        header = (ROOT / "lib" / "plan" / "measured_costs.hpp").read_text()
-        made_by = " ".join(header[header.index("Made by"):header.index("namespace")].replace("///", " ").split())
-        self.assertEqual(re.findall(r"[\w.-]+\.json\.gz", made_by), fit.files)
-        arrays = re.findall(r"inline constexpr measured_case \w+\[\] = \{\n(.*?)\n\};", header, re.DOTALL)
-        for in_place, known in zip([False, True], arrays, strict=True):
+        with gzip.open(ROOT / "lib" / "plan" / "costs" / "nvidia-h200.gz", "rt", encoding="ascii") as file:
+            lines = [line.split() for line in file]
+        made_by = next(words[1:] for words in lines if words[0] == "from")
+        self.assertEqual([pathlib.Path(file).name for file in made_by[3:]], fit.files)
+        for in_place, key in [(False, "case"), (True, "case-in-place")]:
+            known = {}
+            at = []
+            for _, value_type, *at_or_same in (words for words in lines if words[0] == key):
+                at = [old if new == "=" else float(new) for old, new in zip(at or at_or_same, at_or_same)]
+                known.setdefault(value_type, []).append((at[0], at[1]))
             for value_type in ["fp32", "fp64", "fp16", "bf16"]:
-                timed = {(m["name"], c["cols"]) for run in fit.runs.values() if run.get("in_place", False) == in_place
+                timed = {(m["name"], m["nnz"], c["cols"]) for run in fit.runs.values()
+                         if run.get("in_place", False) == in_place
                          for m in run["matrices"] for c in m["cases"] if c["type"] == value_type}
+                seen = [(math.log2(cols), 0.5 * math.log2(nnz)) for name, nnz, cols in timed if name in fit.seen]
                 with self.subTest(in_place=in_place, type=value_type):
-                    self.assertEqual(known.count(f"{{value_type::{value_type},"),
-                                     sum(name in fit.seen for name, _ in timed))
-                    self.assertTrue(any(name in fit.unseen for name, _ in timed))
+                    self.assertLessEqual(len(known[value_type]), len(seen))
+                    self.assertGreater(len(known[value_type]), 0.5 * len(seen))
+                    near = [min(max(abs(x - a), abs(y - b)) for a, b in seen) for x, y in known[value_type]]
+                    self.assertLess(max(near), 0.006)
+                    self.assertTrue(any(name in fit.unseen for name, _, _ in timed))
 
     def test_a_matrix_without_times_is_fresh(self):
         fit = fitted.Fit()

@@ -17,8 +17,7 @@
 #include "bcsc/plan.hpp"
 #include "bcsc/tune.hpp"
 #include "kernels/forms/compact/locality.hpp"
-#include "lib/plan/cpu_costs.hpp"
-#include "lib/plan/measured_costs.hpp"
+#include "lib/plan/built_in_costs.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/tuned_kernels.hpp"
@@ -609,27 +608,28 @@ TEST(choice, takes_any_number_of_columns) {
 
 TEST(choice, every_cpu_config_has_measured_costs) {
   for (const plan::registered_kernel& k : plan::registry()) {
-    EXPECT_EQ(k.cpu_costs != nullptr, k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
-    EXPECT_EQ(k.cpu_costs_of_vector != nullptr, k.info.where == backend::cpu) << k.info.name;
+    EXPECT_EQ(k.family.has_value(), k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
+    EXPECT_EQ(k.family_of_vector.has_value(), k.info.where == backend::cpu) << k.info.name;
   }
 }
 
 TEST(choice, every_case_measured_on_a_cpu_has_a_residual_of_each_config) {
-  for (const plan::cpu_measurements& of : plan::measured_on_cpus) {
+  for (const plan::cpu_kind& kind : plan::measured_cpus()) {
+    const plan::kept_costs& of = plan::built_in(plan::file_name(kind));
     EXPECT_GT(of.families.size(), 0u);
     EXPECT_GT(of.cases.size(), 0u);
     for (const plan::measured_case& c : of.cases) {
-      ASSERT_EQ(std::ssize(c.residuals), std::ranges::count(of.configs, c.type, &plan::cpu_config::type));
+      ASSERT_EQ(std::ssize(c.residuals), std::ranges::count(of.cpu_configs, c.type, &plan::cpu_config::type));
     }
   }
 }
 
 TEST(choice, on_a_cpu_tiles_that_hold_all_columns_are_one) {
-  constexpr plan::cpu_config timed[] = {{value_type::fp32, "rows", 1, 32},
-                                        {value_type::fp64, "rows", 1, 32},
-                                        {value_type::fp32, "rows", 1, 128},
-                                        {value_type::fp32, "rows", 1, 512},
-                                        {value_type::fp32, "blocks", 4, 512}};
+  const plan::cpu_config timed[] = {{value_type::fp32, "rows", 1, 32},
+                                    {value_type::fp64, "rows", 1, 32},
+                                    {value_type::fp32, "rows", 1, 128},
+                                    {value_type::fp32, "rows", 1, 512},
+                                    {value_type::fp32, "blocks", 4, 512}};
   const auto place = [&](const char* algorithm, int m_tile, int n_tile, std::int64_t cols) {
     kernel_info kernel{.m_tile = m_tile, .n_tile = n_tile};
     kernel.algorithm = algorithm;
@@ -668,8 +668,9 @@ TEST(neighbours, every_known_case_tells_of_every_measured_config_of_its_type) {
                 static_cast<std::size_t>(std::ranges::count(configs, c.type, &plan::measured_config::type)));
     }
   };
-  expect_whole(plan::measured_cases, plan::measured_costs);
-  expect_whole(plan::measured_cases_in_place, plan::measured_in_place);
+  const plan::cost_table& of_h200 = plan::built_in_costs(backend::cuda);
+  expect_whole(of_h200.cases, of_h200.configs);
+  expect_whole(of_h200.cases_in_place, of_h200.configs_in_place);
 }
 
 TEST(choice, a_forced_height_is_kept) {

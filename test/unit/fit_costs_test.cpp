@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "lib/plan/built_in_costs.hpp"
 #include "lib/plan/choice.hpp"
 #include "lib/plan/registry.hpp"
 
@@ -60,7 +61,7 @@ class cpu_calibration : public testing::Test {
       one.shape.read_by_height = {{1, nnz}, {4, nnz * 3 / 4}, {16, nnz / 2}};
       for (const plan::registered_kernel& kernel : plan::registry()) {
         const kernel_info& info = kernel.info;
-        if (kernel.cpu_costs == nullptr || info.type != one.type || info.index_bits != 32) continue;
+        if (!kernel.family || info.type != one.type || info.index_bits != 32) continue;
         if (plan::takes_a_detour(info, n, info.m_tile)) continue;
         const block_statistics s{
             .m_block = info.m_tile, .num_row_blocks = rows / info.m_tile, .nnzc = nnz / 2 + nnz / (2 * info.m_tile)};
@@ -81,10 +82,10 @@ TEST_F(cpu_calibration, scales_all_costs_on_a_slower_machine) {
   const plan::kept_costs kept =
       tuning::correct(built_in, timed([](const kernel_info&, std::int64_t, double us) { return 3 * us; }));
   EXPECT_NEAR(kept.scale, 3, 0.1);
-  ASSERT_EQ(kept.costs.size(), built_in.families.size());
-  for (const auto& cost : kept.costs) {
-    const plan::cost_terms& before = built_in.families[cost.place].us;
-    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(cost.us[i], 3 * before[i], 0.2 * 3 * before[i] + 1e-9);
+  ASSERT_EQ(kept.families.size(), built_in.families.size());
+  for (std::size_t place = 0; place < kept.families.size(); ++place) {
+    const plan::cost_terms &before = built_in.families[place].us, &now = kept.families[place].us;
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(now[i], 3 * before[i], 0.2 * 3 * before[i] + 1e-9);
   }
   EXPECT_EQ(std::ssize(kept.cases), num_products);
   for (const auto& one : kept.cases) {
@@ -104,7 +105,7 @@ TEST_F(cpu_calibration, moves_the_costs_of_what_is_slow_here) {
     for (const tuning::timing& t : c.timings) {
       const auto key = tuning::cost_key(c.type, *t.config, c.cols);
       const auto family = std::ranges::find(built_in.families, key, &tuning::key_of);
-      const auto& now = kept.costs[static_cast<std::size_t>(family - built_in.families.begin())].us;
+      const auto& now = kept.families[static_cast<std::size_t>(family - built_in.families.begin())].us;
       auto& [sum, count] = logs[t.config->algorithm];
       sum += std::log(plan::us_by_terms(0, now, t.terms) / plan::us_by_terms(0, family->us, t.terms));
       ++count;
@@ -121,7 +122,7 @@ TEST_F(cpu_calibration, moves_the_costs_of_what_is_slow_here) {
     const tuning::timing& t = cases[i].timings.front();
     const auto key = tuning::cost_key(cases[i].type, *t.config, cases[i].cols);
     const auto family = std::ranges::find(built_in.families, key, &tuning::key_of);
-    const auto& cost = kept.costs[static_cast<std::size_t>(family - built_in.families.begin())];
+    const auto& cost = kept.families[static_cast<std::size_t>(family - built_in.families.begin())];
     const double us =
         plan::us_by_terms(cost.min_us, cost.us, t.terms) * std::exp(plan::log_of(kept.cases[i].residuals[*place]));
     EXPECT_NEAR(us / t.us, 1, 0.02);
@@ -130,7 +131,7 @@ TEST_F(cpu_calibration, moves_the_costs_of_what_is_slow_here) {
 
 TEST_F(cpu_calibration, of_nothing_changes_nothing) {
   const plan::kept_costs kept = tuning::correct(plan::built_in_costs(backend::cpu), {});
-  EXPECT_TRUE(kept.costs.empty());
+  EXPECT_FALSE(kept.has_costs());
   EXPECT_TRUE(kept.cases.empty());
   EXPECT_EQ(kept.scale, 1);
 }

@@ -41,6 +41,20 @@ TEST(neighbours, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {1e-9, 1.0, 1e9}) EXPECT_TRUE(std::isprint(residual_of(ratio)));
 }
 
+TEST(neighbours, round_residuals_to_whole_steps) {
+  for (const char residual : {residual_of(0.1), residual_of(0.7), residual_of(1), residual_of(1.3), residual_of(10)}) {
+    EXPECT_EQ(rounded(residual, 1), residual);
+    for (const int step : {4, 23}) {
+      const char coarse = rounded(residual, step);
+      EXPECT_TRUE(is_residual(coarse));
+      EXPECT_EQ((coarse - no_residual) % step, 0);
+      EXPECT_LE(std::abs(coarse - residual), step / 2 + (std::abs(residual - no_residual) == 46 ? 1 : 0));
+    }
+  }
+  EXPECT_FALSE(is_residual(' '));
+  EXPECT_FALSE(is_residual('~'));
+}
+
 TEST(neighbours, the_nearest_count_most) {
   const product_shape mesh{.rows = 1000, .inner = 1000, .nnz = 7000, .cols = 32, .shared_nnzc = 3000, .longest_row = 7};
   const product_shape graph{

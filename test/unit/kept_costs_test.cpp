@@ -1,0 +1,178 @@
+// The file that costs are kept in, and the files that are built in.
+#include "lib/plan/kept_costs.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/gzip.hpp"
+#include "lib/plan/built_in_costs.hpp"
+#include "test/support/code_of.hpp"
+
+namespace bcsc {
+namespace {
+
+using test::code_of;
+
+constexpr std::size_t plenty = 1 << 20;
+
+/// Two configs of each way to read B, and so many cases.
+plan::kept_costs some_costs(int num_cases) {
+  plan::kept_costs kept;
+  kept.machine = "a GPU, driver 1.2";
+  kept.from = "bench/fit_choice --seed 1 times.json.gz";
+  kept.constants = {1.5e-6, 3e12, 2e12};
+  kept.configs = {{value_type::fp32, "rowwise-a", 3.25, {1, 2, 0.125, 4, 0, 6, 7, 8, 9, 10, 11, 12}},
+                  {value_type::fp32, "rowwise-b", 3.5, {1e-6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12}}};
+  kept.configs_in_place = {{value_type::bf16, "mma-a", 4, {}}};
+  for (int i = 0; i < num_cases; ++i) {
+    const auto at = static_cast<float>(i);
+    const char one = plan::residual_of(1 + 0.1 * (i % 7)), other = plan::residual_of(1 - 0.01 * (i % 31));
+    kept.cases.push_back({value_type::fp32, {at, 1.5, 2.25, -3, 4, at / 2, 6}, {one, other}});
+    if (i % 4 == 0) kept.cases_in_place.push_back({value_type::bf16, {at, 0, 0, 0, 0, 0, 0}, {one}});
+  }
+  return kept;
+}
+
+TEST(kept_costs, come_back_as_they_were) {
+  for (const int num_cases : {0, 1, 100}) {
+    const plan::kept_costs kept = some_costs(num_cases), found = plan::read_file(plan::file_of(kept));
+    EXPECT_EQ(plan::text_of(found), plan::text_of(kept));
+    EXPECT_EQ(found.machine, kept.machine);
+    EXPECT_EQ(found.constants.memory_bandwidth, kept.constants.memory_bandwidth);
+    ASSERT_EQ(found.configs.size(), 2u);
+    EXPECT_EQ(found.configs[1].name, "rowwise-b");
+    EXPECT_EQ(found.configs[1].us, kept.configs[1].us);
+    EXPECT_EQ(found.configs_in_place[0].type, value_type::bf16);
+    ASSERT_EQ(found.cases.size(), kept.cases.size());
+    for (std::size_t i = 0; i < kept.cases.size(); ++i) {
+      EXPECT_EQ(found.cases[i].at, kept.cases[i].at);
+      EXPECT_EQ(found.cases[i].residuals, kept.cases[i].residuals);
+    }
+  }
+}
+
+TEST(kept_costs, of_too_many_cases_keep_as_many_of_each_type_as_fit) {
+  constexpr std::size_t max_bytes = 2000;
+  const plan::kept_costs all = some_costs(1000), some = plan::read_file(plan::file_of(all, max_bytes));
+  EXPECT_LE(plan::file_of(all, max_bytes).size(), max_bytes);
+  EXPECT_EQ(some.configs.size(), all.configs.size());
+  EXPECT_GT(some.cases.size(), 100u);
+  EXPECT_LT(some.cases.size(), 900u);
+  EXPECT_NEAR(static_cast<double>(some.cases.size()), std::max(static_cast<double>(some.cases_in_place.size()), 250.0),
+              250);
+  // Of all parts about as many.
+  const auto num_before = std::ranges::count_if(some.cases, [](const auto& c) { return c.at[0] < 500; });
+  EXPECT_NEAR(static_cast<double>(num_before), static_cast<double>(some.cases.size()) / 2, 2);
+  EXPECT_EQ(plan::file_of(all, max_bytes), plan::file_of(all, max_bytes));
+}
+
+TEST(kept_costs, are_refused_where_a_line_makes_no_sense) {
+  const std::string good = plan::text_of(some_costs(2));
+  const auto config = [](const char* numbers) { return fmt::format("config fp32 rowwise-c {}\n", numbers); };
+  const std::pair<std::string, const char*> lines[] = {
+      {config("1 1 1 1"), "is no number"},
+      {config("1 1 -1 1 1 1 1 1 1 1 1 1 1"), "is negative"},
+      {config("1 1 nan 1 1 1 1 1 1 1 1 1 1"), "is no number"},
+      {config("1 1 1 1 1 1 1 1 1 1 1 1 1 1"), "is left over"},
+      {config("1 1 1 1 1 1 1 1 1 1 1 1 1"), "residuals, not 3"},
+      {"scale inf\n", "is no number"},
+      {"constants 1 2\n", "is no number"},
+      {"case fp8 1 1 1 1 1 1 1\n", "is no type"},
+      {"case fp32 1 1 1 1 1 1\n", "is no number"},
+      {"case fp32 1 1 1 1 1 1 1 1\n", "is left over"},
+      {"case fp32 = = = = = = =\n", "a case in fp32 has 0 residuals, not 2"},
+      {"case-in-place fp16 1 1 1 1 1 1 1\n", "a case in fp16 has 0 residuals, not 0"},
+      {"case fp64 1 1 1 1 1 1 1\nresiduals fp64 OO\n", "a case in fp64 has 0 residuals, not 0"},
+      {"residuals fp64 OO\n", "residuals of no case in fp64"},
+      {"residuals fp32 OO\n", "residuals twice"},
+      {"residuals\n", "is no type"},
+      {"family rows one 1\n", "is no number"},
+      {"colour green\n", "\"colour\" is not known"},
+      {"\n", "\"\" is not known"},
+  };
+  for (const auto& [line, why] : lines) {
+    SCOPED_TRACE(line);
+    try {
+      plan::parse_costs(good + line);
+      ADD_FAILURE() << "not refused";
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::invalid_format);
+      EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+    }
+  }
+  std::string other = good;
+  other[other.find("residuals fp32 ") + 15] = '~';
+  EXPECT_EQ(code_of([&] { plan::parse_costs(other); }), errc::invalid_format);
+  for (const char* text : {"", "bcsc costs 1\n", "something else\n"}) {
+    EXPECT_EQ(code_of([&] { plan::parse_costs(text); }), errc::invalid_format) << text;
+  }
+}
+
+TEST(kept_costs, are_refused_where_the_file_is_damaged) {
+  const plan::kept_costs kept = some_costs(50);
+  const std::string file = plan::file_of(kept), text = plan::text_of(kept);
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    ASSERT_EQ(code_of([&] { plan::read_file(file.substr(0, size)); }), errc::corrupt_compression) << size;
+  }
+  EXPECT_EQ(code_of([&] { plan::read_file(file + "x"); }), errc::corrupt_compression);
+  // What no flipped bit changes: gzip's time and system, and bits that fill up a byte.
+  std::size_t num_harmless = 0;
+  for (std::size_t i = 0; i < 8 * file.size(); ++i) {
+    std::string changed = file;
+    changed[i / 8] = static_cast<char>(changed[i / 8] ^ (1 << (i % 8)));
+    const auto code = code_of([&] { EXPECT_EQ(plan::text_of(plan::read_file(changed)), text) << i; });
+    ASSERT_TRUE(code == errc::corrupt_compression || code == errc::invalid_format || code == errc::ok) << i;
+    num_harmless += code == errc::ok ? 1 : 0;
+  }
+  EXPECT_LE(num_harmless, 8 * 10u);
+}
+
+TEST(gzip, holds_texts_up_to_a_limit) {
+  for (const std::string& text : {std::string(), std::string("a"), std::string(100'000, 'x')}) {
+    const std::string stream = core::gzipped(text);
+    EXPECT_EQ(core::gunzipped(stream, text.size()), text);
+    if (text.empty()) continue;
+    EXPECT_EQ(code_of([&] { core::gunzipped(stream, text.size() - 1); }), errc::invalid_format);
+  }
+  EXPECT_EQ(code_of([] { core::gunzipped(core::gzipped(std::string(plenty << 4, '\0')), plenty); }),
+            errc::invalid_format);
+}
+
+TEST(built_in_costs, are_what_was_written_in_files_of_64_kb) {
+  ASSERT_GE(plan::built_in_files().size(), 4u);
+  for (const plan::built_in_file& file : plan::built_in_files()) {
+    SCOPED_TRACE(file.name);
+    EXPECT_LE(file.content.size(), plan::max_kept_bytes);
+    const std::string text = core::gunzipped(file.content, plenty);
+    EXPECT_EQ(plan::text_of(plan::built_in(file.name)), text) << "nothing is lost on the way";
+    EXPECT_NE(text.find("\nfrom bench/fit_choice --seed "), std::string::npos);
+    EXPECT_FALSE(plan::built_in(file.name).cases.empty());
+  }
+  EXPECT_EQ(code_of([] { plan::built_in("cpu-mmx-1"); }), errc::internal);
+}
+
+TEST(built_in_costs, are_found_by_machine) {
+  for (const plan::cpu_kind& kind : plan::measured_cpus()) {
+    EXPECT_GT(kind.threads, 0);
+    EXPECT_EQ(plan::built_in(plan::file_name(kind)).machine,
+              fmt::format("CPUs with {} by {} threads", core::to_string(kind.isa), kind.threads));
+  }
+  EXPECT_EQ(plan::measured_cpus().size() + 1, plan::built_in_files().size());
+  EXPECT_EQ(plan::built_in_costs(backend::cuda).origin, "an H200's costs");
+}
+
+TEST(built_in_costs, are_read_once_by_all_threads) {
+  std::vector<const plan::kept_costs*> seen(8);
+  std::vector<std::thread> threads;
+  for (auto& at : seen) threads.emplace_back([&at] { at = &plan::built_in(plan::h200_file); });
+  for (std::thread& one : threads) one.join();
+  EXPECT_EQ(std::ranges::count(seen, seen.front()), std::ssize(seen));
+}
+
+}  // namespace
+}  // namespace bcsc
