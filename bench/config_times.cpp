@@ -31,7 +31,12 @@ using namespace bcsc;
 using json = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "bcsc-config-times-1";
-constexpr std::int64_t heights[] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128};
+/// Those of every config, and what its costs may need besides.
+std::vector<std::int64_t> all_heights() {
+  std::set<std::int64_t> heights{1, 2, 3, 4, 6, 8, 16, 32, 64, 128};
+  for (const kernel_info& config : kernel_table()) heights.insert(config.m_tile);
+  return {heights.begin(), heights.end()};
+}
 
 struct options {
   std::string device = "cuda", out = "config-times.json.gz";
@@ -46,6 +51,7 @@ struct options {
 /// How rows of a matrix are filled.
 json statistics_of(const csr_view<float, std::int32_t>& a) {
   json list = json::array();
+  const std::vector<std::int64_t> heights = all_heights();
   for (const block_statistics& s : analyse_blocks(a, std::span(heights))) {
     list.push_back({{"m_block", s.m_block},
                     {"num_row_blocks", s.num_row_blocks},

@@ -13,7 +13,6 @@ namespace {
 /// Whether the GPU can make the form: of rows counted in 32 bits, in row blocks of one height.
 bool can_be_made_on_device(std::int64_t nnz, const storing& how) {
   using form = kernels::operand_form;
-  if (how.form == form::fma_tiles) return false;
   const bool has_blocks = how.form != form::row_stream && how.form != form::dense;
   const bool blocks_fit = !has_blocks || how.boundaries.empty();
   const bool indices_fit = how.form != form::compact || how.index_bits == 32;

@@ -60,18 +60,17 @@ consteval auto fma_table() {
         {.height = 9, .lane_cols = 2, .warps = 2, .min_blocks = 4, .type = fp64},
     }};
   } else {
-    return std::array<fma_config, 9>{{
+    return std::array<fma_config, 8>{{
         // nodes of three unknowns
         {.height = 12, .lane_cols = 1, .min_blocks = 8},
         {.height = 12, .lane_cols = 2, .min_blocks = 6},
         {.height = 12, .lane_cols = 4, .min_blocks = 4},
         {.height = 9, .lane_cols = 4, .min_blocks = 4},
-        // of two, and of four
+        // of two, of four, and of one
         {.height = 8, .lane_cols = 1, .min_blocks = 8},
+        {.height = 8, .lane_cols = 2, .min_blocks = 7},
         {.height = 8, .lane_cols = 4, .min_blocks = 4},
-        {.height = 16, .lane_cols = 2, .min_blocks = 5},
         // fp64
-        {.height = 9, .lane_cols = 1, .min_blocks = 6, .type = fp64},
         {.height = 9, .lane_cols = 2, .min_blocks = 4, .type = fp64},
     }};
   }

@@ -2,6 +2,7 @@
 
 #include "bcsc/convert.hpp"
 #include "kernels/forms/block_slices/block_slices.hpp"
+#include "kernels/forms/fma_tiles/fma_tiles.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 #include "test/support/same_bytes.hpp"
@@ -38,6 +39,17 @@ void expect_same(const forms::device_mma_tiles<T>& actual, const forms::mma_tile
   expect_same_bytes(actual.tiles, wanted.tiles, "tiles");
   expect_same_bytes(actual.masks, wanted.masks, "masks");
   expect_same_bytes(actual.sums, wanted.sums, "sums");
+}
+
+template <class T>
+void expect_same(const forms::device_fma_tiles<T>& actual, const forms::fma_tiles_matrix<T>& wanted) {
+  EXPECT_EQ(actual.rows, wanted.rows);
+  EXPECT_EQ(actual.cols, wanted.cols);
+  EXPECT_EQ(actual.height, wanted.height);
+  expect_same_bytes(actual.blocks, wanted.blocks, "blocks");
+  expect_same_bytes(actual.steps, wanted.steps, "steps");
+  expect_same_bytes(actual.tiles, wanted.tiles, "tiles");
+  expect_same_bytes(actual.masks, wanted.masks, "masks");
 }
 
 template <class T>

@@ -22,17 +22,6 @@ namespace {
 using core::at;
 using core::ceil_div;
 
-void check(std::int64_t rows, std::int64_t cols, std::int64_t m_block) {
-  if (m_block < 2 || m_block > max_fma_height) {
-    core::fail(errc::invalid_argument, "m_block = {}: FMA tiles take row blocks of 2 to {} rows", m_block,
-               max_fma_height);
-  }
-  if (cols > max_fma_columns) {
-    core::fail(errc::size_overflow, "columns = {}: FMA tiles hold at most {}", cols, max_fma_columns);
-  }
-  (void)core::narrow<std::int32_t>(rows, "rows");
-}
-
 /// Row blocks one after the other: where each begins, then what is in it.
 template <value T, index I>
 class maker {
@@ -118,10 +107,21 @@ class maker {
 
 }  // namespace
 
+void check_fma_tiles(std::int64_t rows, std::int64_t cols, std::int64_t m_block) {
+  if (m_block < 2 || m_block > max_fma_height) {
+    core::fail(errc::invalid_argument, "m_block = {}: FMA tiles take row blocks of 2 to {} rows", m_block,
+               max_fma_height);
+  }
+  if (cols > max_fma_columns) {
+    core::fail(errc::size_overflow, "columns = {}: FMA tiles hold at most {}", cols, max_fma_columns);
+  }
+  (void)core::narrow<std::int32_t>(rows, "rows");
+}
+
 template <value T, index I>
 fma_tiles_matrix<T> to_fma_tiles(const compact_bcsc_view<T, I>& a) {
   require_host(a.space, "compact bcsc");
-  check(a.rows, a.cols, a.m_block);
+  check_fma_tiles(a.rows, a.cols, a.m_block);
   return maker<T, I>(a).make();
 }
 

@@ -44,6 +44,14 @@ struct device_fma_tiles {
   }
 };
 
+/// Throws error{invalid_argument | size_overflow} for a matrix that FMA tiles cannot hold.
+void check_fma_tiles(std::int64_t rows, std::int64_t cols, std::int64_t m_block);
+
+/// The same tiles, made on the GPU: bit-equal to the host's. `a` lies on the device. Work on the default stream,
+/// complete on return, error{no_device} in a build without CUDA. Method, memory and errors as to_mma_tiles_on_device().
+template <value T>
+device_fma_tiles<T> to_fma_tiles_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a);
+
 /// Returns when the copy is done.
 template <value T>
 device_fma_tiles<T> upload(int device, const fma_tiles_matrix<T>& a) {

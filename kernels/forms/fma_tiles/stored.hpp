@@ -20,7 +20,6 @@ struct stored_fma_tiles {
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };
 
-/// Made on the host; a matrix on the GPU is downloaded for it.
 template <value T, index I>
 stored_fma_tiles<T> make_fma_tiles(const csr_view<T, I>& csr, const storing& how);
 

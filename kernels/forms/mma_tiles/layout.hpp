@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/forms/column_group.hpp"
+
 /// MMA tiles: the form of A that the tensor cores multiply. It is made once (kernels/forms/mma_tiles/mma_tiles.hpp) and
 /// read by the kernels (kernels/forms/mma_tiles/operand.hpp); what both share is here.
 ///
@@ -25,12 +27,8 @@ inline constexpr int max_mma_tile_parts = 16;  ///< 8-row parts of a row block
 /// One more tile follows the groups' tiles; it may be read for a part without a tile.
 inline constexpr int spare_tiles = 1;
 
-/// A group of columns: which parts it has a tile for (bit p: rows 8p .. 8p + 7 of the row block); the tiles follow each
-/// other from first_tile on.
-struct alignas(8) mma_tiles_group {
-  std::int32_t first_tile;
-  std::uint32_t parts;
-};
+/// A group of eight columns.
+using mma_tiles_group = column_group;
 
 /// What one warp, or one thread block, multiplies: a row block, or a piece of one that has many groups.
 struct alignas(16) mma_tiles_item {

@@ -1,4 +1,5 @@
 #include "core/checked.hpp"
+#include "kernels/forms/column_groups_of.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
 
@@ -10,31 +11,15 @@ namespace gpu = core::gpu;
 using core::device_buffer;
 
 template <class T>
-steps::mma_tiles_job job_of(const compact_bcsc_view<T, std::int32_t>& a, const mma_tiles_options& options) {
-  const auto present = [](const auto& array) { return array.empty() ? nullptr : array.data(); };
-  return {.rows = a.rows,
-          .cols = a.cols,
-          .m_block = a.m_block,
-          .num_blocks = a.num_row_blocks(),
-          .nnzc = a.nnzc(),
-          .nnz = a.nnz(),
-          .height = height_of_mma_tiles(a.m_block),
-          .max_groups = options.max_groups,
-          .by_parts = options.by_parts,
-          .block_row = present(a.block_row),
-          .brow_ptr = a.brow_ptr.data(),
-          .col_ind = present(a.col_ind),
-          .col_ind16 = present(a.col_ind16),
-          .col_count = a.col_count.data(),
-          .row_in_block = a.row_in_block.data(),
-          .index_bytes = a.row_in_block.bytes(),
-          .values = a.values.data(),
-          .value_bytes = static_cast<int>(sizeof(T))};
-}
-
-void require_on_device(memory_space space) {
-  if (space == memory_space::device) return;
-  core::fail(errc::wrong_memory_space, "compact bcsc lies in {} memory: must lie on the device", to_string(space));
+steps::column_groups_job job_of(const compact_bcsc_view<T, std::int32_t>& a, const mma_tiles_options& options) {
+  steps::column_groups_job job;
+  steps::take_matrix(job, a);
+  job.part_rows = mma_tile_rows;
+  job.parts = static_cast<int>(height_of_mma_tiles(a.m_block) / mma_tile_rows);
+  job.group_size = mma_tile_columns;
+  job.max_groups = options.max_groups;
+  job.by_parts = options.by_parts;
+  return job;
 }
 
 }  // namespace
@@ -42,17 +27,16 @@ void require_on_device(memory_space space) {
 template <number T>
 device_mma_tiles<T> to_mma_tiles_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
                                            const mma_tiles_options& options) {
-  require_on_device(a.space);
   check_mma_tiles(a.rows, a.cols, a.m_block, options);
   const gpu::device_guard guard(device);
-  const steps::mma_tiles_job job = job_of(a, options);
-  steps::planned_mma_tiles planned = steps::plan_mma_tiles(device, job);
+  const steps::column_groups_job job = job_of(a, options);
+  steps::planned_groups planned = steps::plan_mma_tiles(device, job);
   (void)core::narrow<std::int32_t>(planned.num_tiles, "tiles");
 
   device_mma_tiles<T> out;
   out.rows = a.rows;
   out.cols = a.cols;
-  out.height = job.height;
+  out.height = height_of_mma_tiles(a.m_block);
   out.num_slots = planned.num_slots;
   out.items = device_buffer<mma_tiles_item>(device, planned.num_slots + job.num_blocks - planned.num_sums);
   out.col_ind = device_buffer<std::int32_t>(device, planned.num_groups * mma_tile_columns);

@@ -5,118 +5,24 @@
 #include <cstdint>
 
 #include "converters/formats/device_grid.cuh"
+#include "kernels/forms/column_groups.cuh"
 #include "kernels/forms/mma_tiles/layout.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
 
 /// The kernels that make MMA tiles from compact BCSC (mma_tiles_steps.cu starts them).
 ///
-/// For each column the 8-row parts of its row block that it reaches are found; a stable sort by (row block, position of
-/// those parts in the Gray code) orders the columns. Eight of them are a group, whose parts say how many tiles it has.
-/// A warp fills a group's tiles in shared memory, zeros included, and writes them contiguously. A is read once, the MMA
-/// tiles are written once.
+/// column_groups.cuh puts eight columns each into groups, whose parts say how many tiles they have. A warp fills a
+/// group's tiles in shared memory, zeros included, and writes them contiguously. A is read once, the MMA tiles are
+/// written once.
 namespace bcsc::forms::steps {
 
-using converters::steps::count_while;
 using converters::steps::num_grid_threads;
-using converters::steps::segment_of;
-using converters::steps::small_at;
 using converters::steps::thread_number;
-
-/// The position of `parts` in the reflected Gray code; kernels/forms/mma_tiles/mma_tiles.cpp says why.
-__host__ __device__ inline unsigned gray_rank(unsigned parts) {
-  parts ^= parts >> 8;
-  parts ^= parts >> 4;
-  parts ^= parts >> 2;
-  return parts ^ parts >> 1;
-}
-static_assert(max_mma_tile_parts <= 16);
-
-/// Column j's parts and, unless null, its key and its number.
-struct column_parts_body {
-  mma_tiles_job job;
-  const std::int32_t* first_entry;
-  int parts_bits;
-  std::uint16_t* parts;
-  std::uint64_t* keys;
-  std::int32_t* order;
-  __device__ void operator()(std::int64_t j) const {
-    unsigned reached = 0;
-    for (std::int64_t k = first_entry[j]; k < first_entry[j + 1]; ++k) {
-      reached |= 1u << static_cast<int>(small_at(job.row_in_block, job.index_bytes, k)) / mma_tile_rows;
-    }
-    parts[j] = static_cast<std::uint16_t>(reached);
-    if (keys == nullptr) return;
-    const auto block = static_cast<std::uint64_t>(segment_of(job.brow_ptr, job.num_blocks, j));
-    keys[j] = block << parts_bits | gray_rank(reached);
-    order[j] = static_cast<std::int32_t>(j);
-  }
-};
-
-/// What row block b takes.
-struct block_needs {
-  const std::int32_t* brow_ptr;
-  std::int64_t num_blocks, max_groups;
-  __host__ __device__ mma_tiles_place operator()(std::int64_t b) const {
-    if (b >= num_blocks) return {};
-    const auto columns = static_cast<std::uint32_t>(brow_ptr[b + 1] - brow_ptr[b]);
-    const std::uint32_t groups = (columns + mma_tile_columns - 1) / mma_tile_columns;
-    if (max_groups == 0 || groups <= max_groups) return {groups, 0, 0};
-    const auto most = static_cast<std::uint32_t>(max_groups);
-    return {groups, (groups - 1) / most + 1, 1};
-  }
-};
-struct add_places {
-  __host__ __device__ mma_tiles_place operator()(const mma_tiles_place& a, const mma_tiles_place& b) const {
-    return {a.groups + b.groups, a.slots + b.slots, a.sums + b.sums};
-  }
-};
-
-/// Group g's columns and parts.
-struct group_body {
-  const std::int32_t* brow_ptr;
-  std::int64_t num_blocks;
-  const mma_tiles_place* before;
-  const std::uint16_t* parts;
-  const std::int32_t* order;  // null: each column stands at its own place
-  group_columns* columns;
-  mma_tiles_group* groups;
-  __device__ void operator()(std::int64_t g) const {
-    const std::int64_t block = count_while(num_blocks, [&](std::int64_t b) { return before[b].groups <= g; }) - 1;
-    const std::int64_t first = brow_ptr[block] + (g - before[block].groups) * mma_tile_columns;
-    const std::int64_t left = brow_ptr[block + 1] - first;
-    const int count = left < mma_tile_columns ? static_cast<int>(left) : mma_tile_columns;
-    unsigned reached = 0;
-    for (int k = 0; k < count; ++k) reached |= parts[order != nullptr ? order[first + k] : first + k];
-    columns[g] = {static_cast<std::int32_t>(first), count};
-    groups[g].parts = reached;
-  }
-};
-
-__host__ __device__ inline int count_bits(unsigned bits) {
-  int count = 0;
-  for (; bits != 0; bits &= bits - 1) ++count;
-  return count;
-}
-
-/// How many tiles group g has.
-struct group_tiles {
-  const mma_tiles_group* groups;
-  std::int64_t num_groups;
-  __host__ __device__ std::int64_t operator()(std::int64_t g) const {
-    return g < num_groups ? count_bits(groups[g].parts) : 0;
-  }
-};
-
-struct first_tile_body {
-  const std::int64_t* first_tile;
-  mma_tiles_group* groups;
-  __device__ void operator()(std::int64_t g) const { groups[g].first_tile = static_cast<std::int32_t>(first_tile[g]); }
-};
 
 /// Item i, and the sum that its row block needs if it is the first of several.
 struct item_body {
-  mma_tiles_job job;
-  const mma_tiles_place* before;  // [num_blocks + 1]
+  column_groups_job job;
+  const groups_place* before;  // [num_blocks + 1]
   mma_tiles_item* items;
   mma_tiles_sum* sums;
 
@@ -151,11 +57,11 @@ inline constexpr int warps_to_fill(int parts, std::size_t value_bytes) { return 
 inline constexpr int column_lanes = 32 / mma_tile_columns;
 
 struct tile_filling {
-  mma_tiles_job job;
+  column_groups_job job;
   const std::int32_t* first_entry;
   const std::int32_t* order;
   const group_columns* columns;
-  const mma_tiles_group* groups;
+  const column_group* groups;
   std::int32_t* col_ind;
   void* tiles;
   std::uint64_t* masks;
@@ -174,7 +80,7 @@ __global__ void __launch_bounds__(32 * warps_to_fill(Parts, sizeof(Value)))
   const int k = lane / column_lanes;
   for (std::int64_t g = blockIdx.x * std::int64_t{fill_warps} + warp; g < num_groups;
        g += gridDim.x * std::int64_t{fill_warps}) {
-    const mma_tiles_group group = at.groups[g];
+    const column_group group = at.groups[g];
     const group_columns columns = at.columns[g];
     const int num_tiles = __popc(group.parts), num_values = num_tiles * mma_tile_values;
     for (int i = lane; i < num_values; i += 32) tiles[i] = 0;

@@ -6,7 +6,7 @@ namespace bcsc::forms::steps {
 
 using converters::no_cuda;
 
-planned_mma_tiles plan_mma_tiles(int, const mma_tiles_job&) { no_cuda(); }
-void fill_mma_tiles(const mma_tiles_job&, const planned_mma_tiles&, const mma_tiles_arrays&) { no_cuda(); }
+planned_groups plan_mma_tiles(int, const column_groups_job&) { no_cuda(); }
+void fill_mma_tiles(const column_groups_job&, const planned_groups&, const mma_tiles_arrays&) { no_cuda(); }
 
 }  // namespace bcsc::forms::steps
