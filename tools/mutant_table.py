@@ -33,6 +33,7 @@ EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
 EMULATED_ROWWISE = ("emulated_rowwise_test",)
 EMULATED_SLICED = ("emulated_sliced_test",)
+EMULATED_FMA = ("emulated_fma_test",)
 EMULATED_MMA = ("emulated_mma_test",)
 EMULATED_STAGED = ("emulated_staged_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
@@ -120,6 +121,12 @@ MMA = "kernels/cuda/mma.cuh"
 MMA_SOURCE = "kernels/cuda/mma/source.cuh"
 MMA_SUM = "kernels/cuda/mma/sum_pieces.cuh"
 MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
+FINITE = "kernels/cuda/finite.cuh"
+FMA = "kernels/cuda/fma.cuh"
+FMA_RING = "kernels/cuda/fma/tile_ring.cuh"
+FMA_MULTIPLY = "kernels/cuda/fma/multiply.cuh"
+FMA_TILES = "kernels/forms/fma_tiles/fma_tiles.cpp"
+FMA_TILES_KERNELS = "kernels/forms/fma_tiles/fma_tiles_kernels.cuh"
 GEMM = "kernels/cuda/gemm.cuh"
 DENSE_KERNELS = "kernels/forms/dense/dense_kernels.cuh"
 STAGED = "kernels/cuda/staged.cuh"
@@ -527,8 +534,23 @@ MUTANTS = [
            EMULATED_MMA),
     Mutant("staged-no-vote", STAGED, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
            EMULATED_STAGED),
-    Mutant("mma-vote-of-one-half", MMA_STORED, "products[i / 2 % 4] += flat[i] * flat[i + 1];",
-           "products[i / 2 % 4] += flat[i] * flat[i];", EMULATED_MMA),
+    Mutant("vote-of-one-half", FINITE, "products[i / 2 % 4] += sums[i] * sums[i + 1];",
+           "products[i / 2 % 4] += sums[i] * sums[i];", EMULATED_MMA),
+    Mutant("vote-without-the-last", FINITE, "if (Count % 2 != 0) products[3]", "if (false) products[3]", EMULATED_FMA),
+    Mutant("fma-no-vote", FMA, "if (__all_sync(0xffffffffu, all_finite<shape::num_sums>(&sums[0][0][0]))) {",
+           "if (true) {", EMULATED_FMA),
+    Mutant("early-fma", FMA, "  wait_for_previous();\n  let_next_begin();\n  typename shape::sums",
+           "  let_next_begin();\n  typename shape::sums", EMULATED_FMA),
+    Mutant("fma-far-rows", FMA, "if (product.ldb > max_fma_ld<T>)", "if (product.ldb > 4 * max_fma_ld<T>)", EMULATED_FMA),
+    Mutant("fma-tiles-too-early", FMA_RING, "if (at_ + step_bytes <= held_) return;",
+           "if (at_ <= held_) return;", EMULATED_FMA),
+    Mutant("fma-ring-without-tail", FMA_RING, "if (next_ + place < step_bytes) copy_async16", "if (false) copy_async16",
+           EMULATED_FMA),
+    Mutant("fma-columns-past-n", FMA_MULTIPLY, "return wanted < last ? wanted : last;", "return wanted;", EMULATED_FMA),
+    Mutant("fma-stored-zeros", FMA_TILES, "    out_.masks[at(tile)] =",
+           "    if (a_.values[at(e)] != T{0}) out_.masks[at(tile)] =", EMULATED_FMA),
+    Mutant("fma-tiles-masks-on-device", FMA_TILES_KERNELS, "atomicOr(masks + tile, 1u << in_tile);",
+           "masks[tile] |= 1u << in_tile;", ("emulated_fma_tiles_test",)),
     Mutant("mma-stored-zeros", MMA_TILES, "out.masks[at(own_tile)] |= std::uint64_t{1} << place;",
            "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_MMA),
     Mutant("mma-pieces-whole", MMA_STORED, "  if (item.slot < 0) {\n    deliver_stored(",
