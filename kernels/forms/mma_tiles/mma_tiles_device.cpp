@@ -28,8 +28,8 @@ template <number T>
 device_mma_tiles<T> to_mma_tiles_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
                                            const mma_tiles_options& options) {
   check_mma_tiles(a.rows, a.cols, a.m_block, options);
-  const gpu::device_guard guard(device);
   const steps::column_groups_job job = job_of(a, options);
+  const gpu::device_guard guard(device);
   steps::planned_groups planned = steps::plan_mma_tiles(device, job);
   (void)core::narrow<std::int32_t>(planned.num_tiles, "tiles");
 
