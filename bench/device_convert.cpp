@@ -19,6 +19,7 @@
 #include "bench/harness/stage.hpp"
 #include "converters/formats/device_compact.hpp"
 #include "core/context_state.hpp"
+#include "kernels/forms/fma_tiles/fma_tiles.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
@@ -134,7 +135,26 @@ conversion to_mma_tiles_form(const context& ctx, const csr_matrix<float>& a, con
   return c;
 }
 
-/// One entry for each conversion: compact BCSC and, if the plan's kernel reads one of these, row stream or MMA tiles.
+conversion to_fma_tiles_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
+                             std::int64_t m_block) {
+  const auto convert = [&] {
+    return with_memory_of(ctx, [&](int device) {
+      return forms::to_fma_tiles_on_device(device, converters::to_compact_on_device(device, given, m_block).view());
+    });
+  };
+  conversion c{"fma_tiles", m_block};
+  c.seconds = median_seconds(convert);
+  const auto made = convert();
+  const auto blocks = to_compact(a, {.m_block = m_block});
+  const auto wanted = forms::to_fma_tiles(blocks.view());
+  c.bytes = made.bytes();
+  c.equal_to_host = same_bytes(made.blocks, wanted.blocks) && same_bytes(made.steps, wanted.steps) &&
+                    same_bytes(made.tiles, wanted.tiles) && same_bytes(made.masks, wanted.masks);
+  return c;
+}
+
+/// One entry for each conversion: compact BCSC and, if the plan's kernel reads one of these, row stream, FMA tiles or
+/// MMA tiles.
 std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& where, const std::string& name,
                                             const std::string& kernel, double copy_bandwidth) {
   const csr_matrix<float> a = std::filesystem::exists(name) ? read_csr<float>(name, {.pattern_seed = 1})
@@ -163,6 +183,8 @@ std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& wh
                     : spmm_plan<float>(ctx, a, {.cols = cols, .expert = {.kernel = "tiled"}}).facts().m_block));
   if (chosen.algorithm == "rowwise") {
     conversions.push_back(to_rows_form(ctx, a, given.view(), chosen.columns_at_once));
+  } else if (chosen.algorithm == "fma") {
+    conversions.push_back(to_fma_tiles_form(ctx, a, given.view(), m_block));
   } else if (chosen.algorithm == "mma") {
     conversions.push_back(to_mma_tiles_form(ctx, a, given.view(), m_block));
   }
