@@ -283,7 +283,8 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Where it was measured")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--algorithm", algorithms, "Whose configs (rowwise,sliced,fma,mma,staged or rows,blocks,columns,slices)")
+  app.add_option("--algorithm", algorithms,
+                 "Whose configs (rowwise,sliced,fma,mma,staged or rows,blocks,columns,slices)")
       ->delimiter(',');
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The folder of the files, e.g. lib/plan/costs")->check(CLI::ExistingDirectory);

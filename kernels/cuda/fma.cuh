@@ -53,17 +53,17 @@ __global__ void __launch_bounds__(32 * Warps, Blocks)
   const int4 block = __ldg(blocks);
   const int num_steps = __ldg(blocks + 1).y - block.y;
   if (num_steps < 0) return;  // never taken: it keeps ptxas from moving the loads past the wait
-  tile_ring<T, shape> tiles(dynamic_shared<unsigned char>() + warp * ring_bytes,
-                            args.a.tiles + std::int64_t{block.x} * forms::fma_tile_values(Height));
   wait_for_previous();
   let_next_begin();
   typename shape::sums sums = {};
   if (num_steps > 0 && read_scalars(args).alpha != T{0}) {
+    tile_ring<T, shape> tiles(dynamic_shared<unsigned char>() + warp * ring_bytes,
+                              args.a.tiles + std::int64_t{block.x} * forms::fma_tile_values(Height));
     const fma_place at = place();
     const fma_columns<T, shape> b(args, at.first_col, at.template num_cols<shape::slab>(args));
     multiply_steps<T, shape>(sums, tiles, reinterpret_cast<const int4*>(args.a.steps) + block.y, num_steps, b);
+    wait_for_copies();
   }
-  wait_for_copies();
   if (__all_sync(0xffffffffu, all_finite<shape::num_sums>(&sums[0][0][0]))) {
     store_sums<T, shape>(args, place(), sums);
   } else {
