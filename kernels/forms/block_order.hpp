@@ -7,18 +7,10 @@
 
 #include "bcsc/formats.hpp"
 #include "core/checked.hpp"
+#include "kernels/forms/gray_code.hpp"
 
 /// The order in which a row block's columns go into tiles, on the host.
 namespace bcsc::forms {
-
-/// The position of `parts` in the reflected Gray code, along which one part is added or removed at a time: a group of
-/// the last columns of one set of parts and the first of the next has at most one tile too many.
-constexpr unsigned gray_rank(unsigned parts) {
-  parts ^= parts >> 8;
-  parts ^= parts >> 4;
-  parts ^= parts >> 2;
-  return parts ^ parts >> 1;
-}
 
 /// The columns of one row block, in the order in which they go into groups: those that reach the same parts, of
 /// `part_rows` rows each, beside each other, or as they stand in A. At most 16 parts.

@@ -11,6 +11,7 @@
 #include "converters/formats/device_steps.hpp"
 #include "kernels/forms/column_groups.hpp"
 #include "kernels/forms/device_sums.cuh"
+#include "kernels/forms/gray_code.hpp"
 
 /// From compact BCSC to groups of columns, on the device: for each column the parts of its row block that it reaches
 /// are found; a stable sort by (row block, position of those parts in the Gray code) orders the columns; sums of groups
@@ -23,14 +24,6 @@ using converters::steps::segment_of;
 using converters::steps::small_at;
 using converters::steps::sort_pairs;
 using converters::steps::with_cub;
-
-/// The position of `parts` in the reflected Gray code; kernels/forms/block_order.hpp says why.
-__host__ __device__ inline unsigned gray_rank(unsigned parts) {
-  parts ^= parts >> 8;
-  parts ^= parts >> 4;
-  parts ^= parts >> 2;
-  return parts ^ parts >> 1;
-}
 
 /// Column j's parts and, unless null, its key and its number.
 struct column_parts_body {
