@@ -138,6 +138,13 @@ auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
               slices ? misfit_of_slices(p, one) : misfit(p, kernel, m_block), -kernel.threads);
 }
 
+/// Whether tiles on the tensor cores have so few zeros that the plain cores are not worth a prediction: of the bands
+/// whose columns meet eleven of 16 rows `fma` was slower on all but one, and its costs do not tell (docs/history, 82).
+bool fills_tiles(const problem& p) {
+  constexpr double nearly_all = 11;
+  return static_cast<double>(p.nnz) > nearly_all * static_cast<double>(std::max<std::int64_t>(1, p.shared_nnzc));
+}
+
 /// Whether `k` can compute `p` at all.
 bool runs(const registered_kernel& k, const problem& p, const plan_options& options) {
   const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
@@ -317,7 +324,9 @@ std::vector<prediction> predictions(const problem& given, const plan_options& op
                                     std::span<const block_statistics> statistics) {
   const problem p = with_experience(with_statistics(given, statistics));
   std::vector<prediction> all;
+  const bool passes_over_fma = options.expert.kernel.empty() && p.shared_nnzc > 0 && fills_tiles(p);
   for (const registered_kernel* k : kernels) {
+    if (passes_over_fma && k->info.algorithm == "fma") continue;
     for (const block_statistics& s : statistics) {
       if (options.expert.m_block == 0 && s.m_block != k->info.m_tile) continue;
       const auto [seconds, doubt] = estimate_of(p, *k, s, options.expert.reading);

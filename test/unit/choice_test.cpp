@@ -422,6 +422,17 @@ TEST(choice, stages_rows_of_b_where_narrow_values_meet_many_rows_of_a) {
   }
 }
 
+TEST(choice, takes_tiles_of_nodes_on_plain_cores_and_bands_on_tensor_cores) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  const auto nodes = generate::from_specification<float>("elasticity:30,30,30");
+  const auto band = generate::from_specification<float>("banded:100000,60");
+  for (const std::int64_t n : {32, 128, 512}) {
+    EXPECT_EQ(chosen_config(value_type::fp32, nodes, n)->info.algorithm, "fma") << n;
+    EXPECT_EQ(chosen_config(value_type::fp32, band, n)->info.algorithm, "mma") << n;
+  }
+  EXPECT_EQ(chosen_config(value_type::fp64, nodes, 128)->info.algorithm, "fma");
+}
+
 TEST(cost_terms, tell_what_the_last_wave_of_thread_blocks_leaves_empty) {
   // 2 x 1024 thread blocks of 4 teams, 132 x 6 at once: 2.59 waves, of which 3 are paid.
   const kernel_info wide{.resident_blocks = 6, .teams = 4, .depth = 4};
