@@ -31,9 +31,8 @@
 ///   not finite it computes them once more from the stored entries, which masks tell from the zeros between them.
 /// - Columns past n: lanes read the slab's last ones instead, and their results are not stored.
 /// - Bytes, for each slab: a tile's values, 16 a step; 4 * slab values of B a step; C once (twice if beta is not 0).
-/// - Preconditions: those of product_args and fma_tiles_operand; a B whose columns lie side by side. Deterministic:
-/// every
-///   sum has one order.
+/// - Preconditions: those of product_args and fma_tiles_operand; a B whose columns lie side by side.
+/// - Deterministic: every sum has one order.
 namespace bcsc::kernels::cuda {
 
 /// Thread blocks lie along the row blocks (x), then along the slabs from first_slab on (y), then along a batch's

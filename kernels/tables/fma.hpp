@@ -66,7 +66,7 @@ consteval auto fma_table() {
         {.height = 12, .lane_cols = 2, .min_blocks = 6},
         {.height = 12, .lane_cols = 4, .min_blocks = 4},
         {.height = 9, .lane_cols = 4, .min_blocks = 4},
-        // of two, of four, and of one
+        // parts of two rows: nodes of two or four unknowns, stencils
         {.height = 8, .lane_cols = 1, .min_blocks = 8},
         {.height = 8, .lane_cols = 2, .min_blocks = 7},
         {.height = 8, .lane_cols = 4, .min_blocks = 4},

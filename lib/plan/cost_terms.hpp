@@ -59,7 +59,9 @@ enum class cost_term {
   chain,       ///< steps of the heaviest piece, one after the other
   split,       ///< 1 if pieces have to be added up
   idle,        ///< gathered MB that the places which the last wave of thread blocks leaves empty could have read
-  idle_steps,  ///< and the steps that they could have taken; of fma thousands of non-zeros times tiles instead
+  idle_steps,  ///< and the steps that they could have taken
+  /// In its place for fma, whose plain cores take each entry by itself: thousands of non-zeros times tiles.
+  multiplied = idle_steps,
 };
 inline constexpr std::size_t num_cost_terms = 12;
 using cost_terms = std::array<double, num_cost_terms>;
@@ -132,9 +134,11 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::chain, heaviest > most ? piece : heaviest);
   set(cost_term::split, heaviest > most ? 1 : 0);
   set(cost_term::idle, idle * gathered);
-  // Whatever columns rows share, plain cores multiply each entry by itself.
-  const double multiplied = kernel.algorithm == "fma" ? number(p.nnz) : idle * number(s.nnzc);
-  set(cost_term::idle_steps, 1e-3 * multiplied * tiles);
+  if (kernel.algorithm == "fma") {
+    set(cost_term::multiplied, 1e-3 * number(p.nnz) * tiles);
+  } else {
+    set(cost_term::idle_steps, 1e-3 * idle * number(s.nnzc) * tiles);
+  }
   return terms;
 }
 

@@ -1,6 +1,7 @@
 #include "core/checked.hpp"
 #include "kernels/forms/block_slices/block_slices.hpp"
 #include "kernels/forms/block_slices/block_slices_steps.hpp"
+#include "kernels/forms/device_blocks_of.hpp"
 
 namespace bcsc::forms {
 
@@ -9,26 +10,13 @@ using core::device_buffer;
 
 template <number T>
 device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a, int lanes) {
-  if (a.space != memory_space::device) {
-    core::fail(errc::wrong_memory_space, "compact bcsc lies in {} memory: must lie on the device", to_string(a.space));
-  }
+  steps::block_slices_job job{steps::device_blocks_of(a)};
   check_block_slices(a.rows, a.cols, a.m_block, lanes);
   if (!a.block_row.empty()) core::fail(errc::invalid_argument, "block_row: row blocks must be of one height");
+  job.height = static_cast<int>(a.m_block);
+  job.lanes = lanes;
+  job.longest_shared = longest_shared_block(a.nnzc(), a.num_row_blocks());
   const gpu::device_guard guard(device);
-  const auto present = [](const auto& array) { return array.empty() ? nullptr : array.data(); };
-  const steps::block_slices_job job{.num_blocks = a.num_row_blocks(),
-                                    .nnzc = a.nnzc(),
-                                    .height = static_cast<int>(a.m_block),
-                                    .lanes = lanes,
-                                    .longest_shared = longest_shared_block(a.nnzc(), a.num_row_blocks()),
-                                    .brow_ptr = a.brow_ptr.data(),
-                                    .col_ind = present(a.col_ind),
-                                    .col_ind16 = present(a.col_ind16),
-                                    .col_count = a.col_count.data(),
-                                    .row_in_block = a.row_in_block.data(),
-                                    .index_bytes = a.row_in_block.bytes(),
-                                    .values = a.values.data(),
-                                    .value_bytes = static_cast<int>(sizeof(T))};
   steps::planned_block_slices planned = steps::plan_block_slices(device, job);
 
   device_block_slices<T> out{.rows = a.rows,

@@ -4,25 +4,17 @@
 
 #include "core/buffer.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
+#include "kernels/forms/device_blocks.hpp"
 
 /// The device's steps from compact BCSC to block slices, named without any CUDA header. Values are moved by their size
 /// alone.
 namespace bcsc::forms::steps {
 
-/// A compact BCSC matrix of low, uniform row blocks, and how it is sliced; device pointers.
-struct block_slices_job {
-  std::int64_t num_blocks = 0, nnzc = 0;
+/// Low row blocks, all of one height, and how they are sliced.
+struct block_slices_job : device_blocks {
   int height = 1;
   int lanes = 1;
   std::int64_t longest_shared = 0;
-  const std::int32_t* brow_ptr = nullptr;
-  const std::int32_t* col_ind = nullptr;  ///< or
-  const std::uint16_t* col_ind16 = nullptr;
-  const void* col_count = nullptr;
-  const void* row_in_block = nullptr;
-  int index_bytes = 1;  ///< 0, 1 or 2, of the two arrays of small indices
-  const void* values = nullptr;
-  int value_bytes = 4;  ///< 2, 4 or 8
 };
 
 /// The slices and the sizes, before the arrays that need them.

@@ -1,5 +1,5 @@
 #include "core/checked.hpp"
-#include "kernels/forms/column_groups_of.hpp"
+#include "kernels/forms/device_blocks_of.hpp"
 #include "kernels/forms/fma_tiles/fma_tiles.hpp"
 #include "kernels/forms/fma_tiles/fma_tiles_steps.hpp"
 
@@ -8,8 +8,7 @@ namespace bcsc::forms {
 template <value T>
 device_fma_tiles<T> to_fma_tiles_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a) {
   check_fma_tiles(a.rows, a.cols, a.m_block);
-  steps::column_groups_job job;
-  steps::take_matrix(job, a);
+  steps::column_groups_job job{steps::device_blocks_of(a)};
   job.part_rows = fma_part_rows(a.m_block);
   job.parts = fma_parts(a.m_block);
   job.group_size = fma_step_columns;

@@ -1,5 +1,5 @@
 #include "core/checked.hpp"
-#include "kernels/forms/column_groups_of.hpp"
+#include "kernels/forms/device_blocks_of.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles_steps.hpp"
 
@@ -12,8 +12,7 @@ using core::device_buffer;
 
 template <class T>
 steps::column_groups_job job_of(const compact_bcsc_view<T, std::int32_t>& a, const mma_tiles_options& options) {
-  steps::column_groups_job job;
-  steps::take_matrix(job, a);
+  steps::column_groups_job job{steps::device_blocks_of(a)};
   job.part_rows = mma_tile_rows;
   job.parts = static_cast<int>(height_of_mma_tiles(a.m_block) / mma_tile_rows);
   job.group_size = mma_tile_columns;

@@ -1,7 +1,7 @@
 #include "kernels/forms/mma_tiles/stored.hpp"
 
-#include "converters/formats/device_compact.hpp"
 #include "core/checked.hpp"
+#include "kernels/forms/blocks_on_device.hpp"
 
 namespace bcsc::forms {
 
@@ -17,28 +17,16 @@ mma_tiles_options options_for(const compact_bcsc_view<T, std::int32_t>& blocks, 
           .by_parts = blocks.nnz() < blocks.nnzc() * (how.m_block / mma_tile_rows)};
 }
 
-template <number T>
-stored_mma_tiles<T> tiles_of(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
-  return {.tiles = to_mma_tiles_on_device(*how.device, blocks, options_for(blocks, how)),
-          .nnzc = blocks.nnzc(),
-          .num_row_blocks = blocks.num_row_blocks(),
-          .row_of = row_permutation<std::int32_t>(how)};
-}
-
 }  // namespace
 
-// Row blocks of heights of their own are made on the host.
 template <number T, index I>
 stored_mma_tiles<T> make_mma_tiles(const csr_view<T, I>& csr, const storing& how) {
-  const int device = *how.device;
-  if constexpr (sizeof(I) > sizeof(std::int32_t)) {
-    return make_mma_tiles<T, std::int32_t>(cast<T, std::int32_t>(csr), how);
-  } else if (csr.space == memory_space::device) {
-    return tiles_of<T>(converters::to_compact_on_device(device, csr, how.m_block).view(), how);
-  } else {
-    const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
-    return tiles_of<T>(converters::upload(device, blocks.view()).view(), how);
-  }
+  const auto blocks = blocks_on_device(csr, how);
+  const auto view = blocks.view();
+  return {.tiles = to_mma_tiles_on_device(*how.device, view, options_for(view, how)),
+          .nnzc = view.nnzc(),
+          .num_row_blocks = view.num_row_blocks(),
+          .row_of = row_permutation<std::int32_t>(how)};
 }
 
 template <class T>
