@@ -284,7 +284,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--algorithm", algorithms,
-                 "Whose configs (rowwise,sliced,fma,mma,staged or rows,blocks,columns,slices)")
+                 "Whose configs (rowwise,sliced,fma,mma,staged,wgmma or rows,blocks,columns,slices)")
       ->delimiter(',');
   app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
   app.add_option("--out", out, "The folder of the files, e.g. lib/plan/costs")->check(CLI::ExistingDirectory);
@@ -299,8 +299,9 @@ int main(int argc, char** argv) {
   try {
     const backend where = device == "cpu" ? backend::cpu : backend::cuda;
     if (algorithms.empty()) {
-      algorithms = where == backend::cpu ? std::vector<std::string>{"rows", "blocks", "columns", "slices"}
-                                         : std::vector<std::string>{"rowwise", "sliced", "fma", "mma", "staged"};
+      algorithms = where == backend::cpu
+                       ? std::vector<std::string>{"rows", "blocks", "columns", "slices"}
+                       : std::vector<std::string>{"rowwise", "sliced", "fma", "mma", "staged", "wgmma"};
     }
     std::set<std::string> learned, judged;
     std::vector<json> documents = bench::read_documents(files);

@@ -36,6 +36,7 @@ EMULATED_SLICED = ("emulated_sliced_test",)
 EMULATED_FMA = ("emulated_fma_test",)
 EMULATED_MMA = ("emulated_mma_test",)
 EMULATED_STAGED = ("emulated_staged_test",)
+EMULATED_WGMMA = ("emulated_wgmma_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
@@ -132,6 +133,8 @@ DENSE_KERNELS = "kernels/forms/dense/dense_kernels.cuh"
 STAGED = "kernels/cuda/staged.cuh"
 STAGED_COPIES = "kernels/cuda/staged/copies.cuh"
 STAGED_MULTIPLY = "kernels/cuda/staged/multiply.cuh"
+WGMMA = "kernels/cuda/wgmma.cuh"
+WGMMA_PRODUCER = "kernels/cuda/wgmma/producer.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
@@ -495,6 +498,18 @@ MUTANTS = [
     Mutant("staged-past-the-groups", STAGED_COPIES, "whole || at < last ? at : last", "at", EMULATED_STAGED),
     Mutant("staged-whole-slab", STAGED_COPIES, "width_ == Shape::vector && num_cols_ == Shape::block_slab",
            "width_ == Shape::vector", EMULATED_STAGED),
+    Mutant("wgmma-filled", WGMMA, "        filled[next.stage()].wait(next.phase);\n", "", EMULATED_WGMMA),
+    Mutant("wgmma-left", WGMMA, "    left[to_copy.stage()].wait(to_copy.phase - 1);\n", "", EMULATED_WGMMA),
+    Mutant("wgmma-wait", WGMMA, "    wait_for_all_but<ahead>();", "    wait_for_all_but<ahead + 1>();", EMULATED_WGMMA),
+    Mutant("wgmma-numbers-too-early", WGMMA, "    __syncwarp();  // so that what its lanes", "    // so that what its lanes",
+           EMULATED_WGMMA),
+    Mutant("wgmma-numbers-too-late", WGMMA, "    __syncwarp();  // all lanes have read", "    // all lanes have read",
+           EMULATED_WGMMA),
+    Mutant("wgmma-past-the-groups", WGMMA_PRODUCER, "present ? 8 : 0", "8", EMULATED_WGMMA),
+    Mutant("wgmma-whole-slab", WGMMA_PRODUCER, "width_ == vector && num_cols_ == Shape::block_slab", "width_ == vector",
+           EMULATED_WGMMA),
+    Mutant("wgmma-low-parts", WGMMA_PRODUCER, "if constexpr (Shape::products == 3) value[v] -=",
+           "if constexpr (Shape::products == 4) value[v] -=", EMULATED_WGMMA),
     # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
     Mutant("early-sliced", SLICED, "before the wait\n    wait_for_previous();\n", "before the wait\n", EMULATED_SLICED),
     Mutant("sliced-rows-without-entry", SLICED, "const bool has_row = Rows == 1 ||", "const bool has_row = true ||",
@@ -521,6 +536,8 @@ MUTANTS = [
            EMULATED_MMA),
     Mutant("early-staged", STAGED, "  wait_for_previous();\n  let_next_begin();\n  if (read_scalars",
            "  if (read_scalars", EMULATED_STAGED),
+    Mutant("early-wgmma", WGMMA, "  wait_for_previous();\n  let_next_begin();\n  item_walk",
+           "  let_next_begin();\n  item_walk", EMULATED_WGMMA),
     Mutant("early-scatter", SCATTER, "kernel before has written\n      wait_for_previous();\n",
            "kernel before has written\n", EMULATED_SCATTER),
     Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
@@ -534,6 +551,8 @@ MUTANTS = [
            EMULATED_MMA),
     Mutant("staged-no-vote", STAGED, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
            EMULATED_STAGED),
+    Mutant("wgmma-no-vote", WGMMA, "if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {", "if (true) {",
+           EMULATED_WGMMA),
     Mutant("vote-of-one-half", FINITE, "products[i / 2 % 4] += sums[i] * sums[i + 1];",
            "products[i / 2 % 4] += sums[i] * sums[i];", EMULATED_MMA),
     Mutant("vote-without-the-last", FINITE, "if (Count % 2 != 0) products[3]", "if (false) products[3]", EMULATED_FMA),

@@ -158,15 +158,15 @@ struct named_algorithm {
 constexpr std::array<named_algorithm<cusparseSpMMAlg_t>, 4> csr_algorithms{
     {{"cusparse-csr-default", CUSPARSE_SPMM_ALG_DEFAULT},
      {"cusparse-csr-alg1", CUSPARSE_SPMM_CSR_ALG1, true},
-     {"cusparse-csr-alg2", CUSPARSE_SPMM_CSR_ALG2},
+     {"cusparse-csr-alg2", CUSPARSE_SPMM_CSR_ALG2, true},
      {"cusparse-csr-alg3", CUSPARSE_SPMM_CSR_ALG3}}};
 constexpr std::array<named_algorithm<cusparseSpMVAlg_t>, 2> vector_algorithms{
     {{"cusparse-spmv-alg1", CUSPARSE_SPMV_CSR_ALG1}, {"cusparse-spmv-alg2", CUSPARSE_SPMV_CSR_ALG2}}};
 constexpr std::array<named_algorithm<cusparseSpMMAlg_t>, 4> coo_algorithms{
-    {{"cusparse-coo-alg1", CUSPARSE_SPMM_COO_ALG1, true},
+    {{"cusparse-coo-alg1", CUSPARSE_SPMM_COO_ALG1},
      {"cusparse-coo-alg2", CUSPARSE_SPMM_COO_ALG2, true},
-     {"cusparse-coo-alg3", CUSPARSE_SPMM_COO_ALG3, true},
-     {"cusparse-coo-alg4", CUSPARSE_SPMM_COO_ALG4, true}}};
+     {"cusparse-coo-alg3", CUSPARSE_SPMM_COO_ALG3},
+     {"cusparse-coo-alg4", CUSPARSE_SPMM_COO_ALG4}}};
 
 template <number T>
 rival<T> cusparse_csr(const std::shared_ptr<handles>& library, stage& where, const problem<T>& p,

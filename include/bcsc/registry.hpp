@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bcsc/context.hpp"
 #include "bcsc/types.hpp"
 
 #pragma GCC visibility push(default)
@@ -13,7 +14,7 @@ namespace bcsc {
 /// (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied. u is fp32's for fp16
 /// and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
 struct error_bound {
-  int more_terms = 3;   ///< 16 or, for fp16 and bf16 by staged, 66 where tensor cores sum or three products make one
+  int more_terms = 3;   ///< 16 where tensor cores sum or three products make one; by staged and wgmma up to 133
   double rounding = 0;  ///< r
 };
 
@@ -25,7 +26,7 @@ inline constexpr std::int64_t max_dense_values_per_entry = 32;
 struct kernel_info {
   std::string name;  ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
   /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "sliced", "fma", "mma",
-  /// "staged", "gemm"
+  /// "staged", "wgmma", "gemm"
   std::string algorithm;
   backend where = backend::cpu;
   value_type type = value_type::fp32;
@@ -48,9 +49,13 @@ struct kernel_info {
   /// Only stored entries of A take part: a NaN or infinity of B reaches the rows that have an entry in its column, and
   /// no others. A kernel for which this is false is used only when asked for by name.
   bool stored_entries_only = true;
-  error_bound bound;  ///< of its results
-  bool built = true;  ///< compiled into this library (CUDA kernels need a CUDA build)
+  error_bound bound;           ///< of its results
+  int compute_capability = 0;  ///< the only one that it runs on, as 10 * major + minor; 0: any
+  bool built = true;           ///< compiled into this library (CUDA kernels need a CUDA build)
 };
+
+/// Whether `gpu` can run it: built, of the compute capability it needs, within the shared memory of a thread block.
+bool runs_on(const kernel_info& kernel, const device_info& gpu);
 
 /// Every config of every table that a plan chooses from, in the tables' order.
 const std::vector<kernel_info>& kernel_table();

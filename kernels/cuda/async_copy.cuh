@@ -41,6 +41,13 @@ __device__ inline void copy_async16(shared_place to, const void* from_global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to.bytes()), "l"(from_global) : "memory");
 }
 
+/// The same, or 16 bytes of zeros: then nothing is read.
+__device__ inline void copy_async16(shared_place to, const void* from_global, bool present) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to.bytes()), "l"(from_global),
+               "r"(present ? 16 : 0)
+               : "memory");
+}
+
 /// Waits for this thread's copies; a barrier then shows them to the others.
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

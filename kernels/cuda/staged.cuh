@@ -8,10 +8,10 @@
 #include "kernels/cuda/mma/epilogue.cuh"
 #include "kernels/cuda/mma/place.cuh"
 #include "kernels/cuda/mma/stored_entries.cuh"
-#include "kernels/cuda/mma/sum_pieces.cuh"
 #include "kernels/cuda/staged/copies.cuh"
 #include "kernels/cuda/staged/multiply.cuh"
 #include "kernels/cuda/staged/shape.cuh"
+#include "kernels/cuda/staged/start.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/forms/mma_tiles/layout.hpp"
 #include "kernels/forms/mma_tiles/operand.hpp"
@@ -37,8 +37,7 @@
 /// - Preconditions: those of product_args and mma_tiles_operand; any ldb. Deterministic: every sum has one order.
 namespace bcsc::kernels::cuda {
 
-/// Thread blocks lie along the items (x), then along the slabs from first_slab on (y), then along a batch's members
-/// (z).
+/// Started by start_on_slabs(), which says where thread blocks lie.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Depth, int Stages, int Products,
           int Blocks>
 __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
@@ -112,35 +111,10 @@ struct implementation<tables::staged> {
   static int launch(const void* args, const launch_env& env) {
     constexpr tables::staged_config config = tables::staged::configs[Index];
     using T = value_of<config.type>;
-    const auto& spmm = *static_cast<const mma_tiles_args<T>*>(args);
-    if (spmm.a.height != config.tile_rows() || spmm.b_col_stride != 1) return cudaErrorInvalidValue;
-    const std::int64_t num_slabs = ceil_div(spmm.n, config.slab);
-    constexpr std::int64_t slabs_at_once = 65535;
-    for (std::int64_t slab = 0; slab < num_slabs; slab += slabs_at_once) {
-      const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
-      const int started =
-          start(begins::while_previous_ends,
-                &staged_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k,
-                               config.depth, config.stages, config.products(), config.min_blocks>,
-                dim3(static_cast<unsigned>(spmm.a.num_items), static_cast<unsigned>(count),
-                     static_cast<unsigned>(spmm.batch.count)),
-                dim3(config.block_threads()), config.shared_bytes(), env.stream, spmm, slab, copied_at_once(spmm));
-      if (started != cudaSuccess) return started;
-    }
-    return start_sum_of_pieces(spmm, env);
-  }
-
- private:
-  /// Values of B, at most 16 bytes of them, to whose alignment its address and all its rows keep.
-  template <class T>
-  static int copied_at_once(const mma_tiles_args<T>& spmm) {
-    int width = 16 / static_cast<int>(sizeof(T));
-    const auto fits = [&] {
-      return reinterpret_cast<std::uintptr_t>(spmm.b) % (static_cast<unsigned>(width) * sizeof(T)) == 0 &&
-             spmm.ldb % width == 0 && spmm.batch.b % width == 0;
-    };
-    while (!fits()) width /= 2;
-    return width;
+    return start_on_slabs(&staged_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k,
+                                         config.depth, config.stages, config.products(), config.min_blocks>,
+                          config, *static_cast<const mma_tiles_args<T>*>(args), env,
+                          [](std::int64_t) { return core::max_grid; });
   }
 };
 

@@ -16,8 +16,9 @@ namespace bcsc::kernels::tables {
 /// What the tag of a table says of all its configs.
 struct algorithm {
   static constexpr operand_form form = operand_form::compact;
-  static constexpr bool transposes = false;  ///< multiplies by A'
-  static constexpr bool batches = false;     ///< starts all members of a batch (batch_strides) at once
+  static constexpr bool transposes = false;     ///< multiplies by A'
+  static constexpr int compute_capability = 0;  ///< runs on this one alone, as 10 * major + minor; 0: on any
+  static constexpr bool batches = false;        ///< starts all members of a batch (batch_strides) at once
   /// Multiplies no zero that A does not store, or takes back what that spoils (kernel_info::stored_entries_only).
   static constexpr bool stored_entries_only = true;
 };

@@ -28,6 +28,7 @@ struct problem {
   bool deterministic = false;
   bool b_is_col_major = false;
   std::int64_t max_shared_bytes = 0;  ///< of a thread block of the device
+  int compute_capability = 0;         ///< of the device, as 10 * major + minor
   int num_multiprocessors = 0;
   core::cpu_caches caches = {};
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours

@@ -99,7 +99,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   // The longest row block in columns.
   const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
   const double longest = std::min(mean * s.skew, number(s.max_block_nnz));
-  if (kernel.algorithm == "mma" || kernel.algorithm == "staged") {
+  if (kernel.algorithm == "mma" || kernel.algorithm == "staged" || kernel.algorithm == "wgmma") {
     heaviest = longest / forms::mma_tile_columns;
     most = piece = number(
         kernel.algorithm == "mma"

@@ -35,6 +35,7 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
             .deterministic = options.deterministic,
             .b_is_col_major = options.b_layout == layout::col_major,
             .max_shared_bytes = ctx.device().shared_bytes_per_block,
+            .compute_capability = 10 * ctx.device().compute_major + ctx.device().compute_minor,
             .num_multiprocessors = ctx.device().num_multiprocessors,
             .caches = caches,
             .costs = &costs_on(ctx)};

@@ -38,6 +38,19 @@ std::optional<std::size_t> find_family(std::string_view algorithm, int m_tile) {
   return static_cast<std::size_t>(found - families.begin());
 }
 
+/// Whether this library has code for GPUs of this compute capability (10 * major + minor).
+constexpr bool is_compiled_for(int compute_capability) {
+  std::string_view archs = BCSC_CUDA_ARCHS;
+  while (!archs.empty()) {
+    int arch = 0;
+    std::size_t digits = 0;
+    for (; digits < archs.size() && archs[digits] != ','; ++digits) arch = 10 * arch + (archs[digits] - '0');
+    if (arch == compute_capability) return true;
+    archs.remove_prefix(std::min(archs.size(), digits + 1));
+  }
+  return false;
+}
+
 template <class Algorithm, class Launcher>
 void append(std::vector<registered_kernel>& list, backend where, bool built, Launcher launcher) {
   for (std::size_t i = 0; i < Algorithm::configs.size(); ++i) {
@@ -69,7 +82,8 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
       entry.info.depth = config.depth;
     }
     if constexpr (requires { config.strided_cols(); }) entry.info.strided_cols = config.strided_cols();
-    entry.info.built = built;
+    entry.info.compute_capability = Algorithm::compute_capability;
+    entry.info.built = built && (Algorithm::compute_capability == 0 || is_compiled_for(Algorithm::compute_capability));
     entry.form = Algorithm::form;
     if (where == backend::cpu) {
       entry.family = find_family(Algorithm::name, entry.info.m_tile);
@@ -81,7 +95,7 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
       entry.measured = find_measured(entry.info, built_in_costs(where).configs);
       entry.measured_in_place = find_measured(entry.info, built_in_costs(where).configs_in_place);
     }
-    if (built) entry.launch = launcher(i);
+    if (entry.info.built) entry.launch = launcher(i);
     list.push_back(std::move(entry));
   }
 }
@@ -164,6 +178,12 @@ const std::vector<kernel_info>& kernel_table() {
 const std::vector<kernel_info>& transposing_kernel_table() {
   static const std::vector<kernel_info> list = plan::infos_of(plan::transposing_registry());
   return list;
+}
+
+bool runs_on(const kernel_info& kernel, const device_info& gpu) {
+  const int capability = 10 * gpu.compute_major + gpu.compute_minor;
+  return kernel.built && kernel.where == backend::cuda && kernel.shared_bytes <= gpu.shared_bytes_per_block &&
+         (kernel.compute_capability == 0 || kernel.compute_capability == capability);
 }
 
 std::vector<kernel_info> kernel_table(backend where, value_type type) {

@@ -91,6 +91,12 @@ std::vector<chain> small_chains() {
                  col_major_b::as_predicted, factors::kept, 3});
   all.push_back({"staged_fp16_heavy", "staged", value_type::fp16, small_heavy, 16, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::plain, 1, 2});
+  all.push_back({"wgmma_fp32", "wgmma", value_type::fp32, small, 33, layout::row_major, col, col_major_b::as_predicted,
+                 factors::kept});
+  all.push_back({"wgmma_fp16_batch", "wgmma", value_type::fp16, small, 72, layout::row_major, layout::row_major,
+                 col_major_b::as_predicted, factors::kept, 3});
+  all.push_back({"wgmma_fp16_heavy", "wgmma", value_type::fp16, small_heavy, 16, layout::row_major, layout::row_major,
+                 col_major_b::as_predicted, factors::plain, 1, 2});
   all.push_back({"fma_fp32", "fma", value_type::fp32, small, 33, layout::row_major, col, col_major_b::as_predicted,
                  factors::kept});
   all.push_back({"fma_fp32_packed_batch", "fma", value_type::fp32, small, 16, col, col, col_major_b::packed,

@@ -142,7 +142,8 @@ TEST(kernels_that_plans_choose_by_themselves, multiply_stored_entries_only) {
                                 .nnz = 5000,
                                 .cols = 32,
                                 .index_bits = index_bits,
-                                .max_shared_bytes = 1 << 20};
+                                .max_shared_bytes = 1 << 20,
+                                .compute_capability = 90};
           for (const auto* kernel :
                plan::allowed(p, {.cols = 32, .compute = compute_class::tf32, .expert = {.m_block = m_block}})) {
             EXPECT_TRUE(kernel->info.stored_entries_only) << kernel->info.name;

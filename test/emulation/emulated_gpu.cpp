@@ -222,8 +222,9 @@ std::string place_name(const thread_place& at) {
 /// Who touched dynamic shared memory last, in cells of 4 bytes: finds accesses that no barrier separates.
 ///
 /// Each lane has a clock that advances when a barrier of its warp ends, and knows how far it has seen the clocks of the
-/// other lanes (vector clocks); __syncthreads begins a new epoch, in which all that came before is seen. A cell
-/// remembers its last write and two of its readers: what it forgets may hide a race, but every race reported is one.
+/// other lanes (vector clocks); __syncthreads begins a new epoch, in which all that came before is seen. Where barriers
+/// in shared memory are used each thread has turns as well, which they hand on: offer() and take(). A cell remembers
+/// its last write and two of its readers: what it forgets may hide a race, but every race reported is one.
 class shared_watch {
  public:
   struct hazard {
@@ -240,6 +241,8 @@ class shared_watch {
     watched_ = bytes + 2 * guard_bytes;
     if (cells_.size() < bytes / 4 + 1) cells_.resize(bytes / 4 + 1);
     clocks_.resize((num_threads + warp_lanes - 1) / warp_lanes);
+    num_threads_ = num_threads;
+    turns_.clear();
     join_block();
   }
   void end() { watched_ = 0; }
@@ -265,11 +268,33 @@ class shared_watch {
     });
   }
 
+  /// Which turn of each thread a barrier's waiters have seen.
+  using turns = std::vector<std::uint32_t>;
+
+  void begin_turns() {
+    if (!turns_.empty()) return;
+    turns_.assign(num_threads_, turns(num_threads_));
+    for (std::size_t t = 0; t < num_threads_; ++t) turns_[t][t] = 1;
+  }
+  /// What `thread` did and saw until now.
+  void offer(std::size_t thread, turns& to) {
+    if (turns_.empty()) return;
+    join(to, turns_[thread]);
+    ++turns_[thread][thread];
+  }
+  void take(std::size_t thread, const turns& from) {
+    if (!turns_.empty()) join(turns_[thread], from);
+  }
+
   hazard note(std::size_t thread, const std::byte* address, std::size_t bytes, access kind) {
     const std::ptrdiff_t first = address - shared_;
     if (first < 0 || static_cast<std::size_t>(first) + bytes > bytes_) return {hazard::outside, first};
     const warp_clocks& w = of_this_epoch(thread / warp_lanes);
-    const touch mine{epoch_, w.seen[thread % warp_lanes][thread % warp_lanes], static_cast<std::uint16_t>(thread), 0,
+    const touch mine{epoch_,
+                     w.seen[thread % warp_lanes][thread % warp_lanes],
+                     turns_.empty() ? 0 : turns_[thread][thread],
+                     static_cast<std::uint16_t>(thread),
+                     0,
                      kind == access::atomic};
     for (std::size_t at = static_cast<std::size_t>(first); at < static_cast<std::size_t>(first) + bytes;) {
       const std::size_t next = std::min((at / 4 + 1) * 4, static_cast<std::size_t>(first) + bytes);
@@ -299,6 +324,7 @@ class shared_watch {
   struct touch {
     std::uint32_t epoch = 0;
     std::uint32_t clock = 0;
+    std::uint32_t turn = 0;
     std::uint16_t thread = 0;
     std::uint8_t bytes = 0;  ///< of the cell, a bit each
     bool atomic = false;
@@ -327,7 +353,13 @@ class shared_watch {
     return w;
   }
 
+  static void join(turns& to, const turns& from) {
+    to.resize(std::max(to.size(), from.size()));
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+  }
+
   bool before(const touch& other, std::size_t thread) {
+    if (other.turn != 0 && other.turn <= turns_[thread][other.thread]) return true;
     if (other.thread / warp_lanes != thread / warp_lanes) return false;
     return other.clock <= of_this_epoch(thread / warp_lanes).seen[thread % warp_lanes][other.thread % warp_lanes];
   }
@@ -338,6 +370,15 @@ class shared_watch {
   std::uint32_t epoch_ = 0;  ///< never the same twice, so that old touches need not be wiped out
   std::vector<cell> cells_;
   std::vector<warp_clocks> clocks_;
+  std::size_t num_threads_ = 0;
+  std::vector<turns> turns_;  ///< [thread]; empty without barriers in shared memory
+};
+
+/// A barrier in shared memory.
+struct shared_barrier {
+  unsigned arrivals = 0, missing = 0;  ///< of a phase
+  std::uint64_t ended = 0;             ///< phases
+  shared_watch::turns offered, handed_on;
 };
 
 /// The last write to a word of global memory.
@@ -358,6 +399,7 @@ struct thread_block {
   std::vector<std::byte> shared;
   std::size_t shared_bytes = 0;
   shared_watch watch;
+  std::map<const void*, shared_barrier> barriers;
 
   std::byte* shared_begin() {
     const auto address = reinterpret_cast<std::uintptr_t>(shared.data()) + guard_bytes;
@@ -490,6 +532,32 @@ class machine {
   }
 
   void note_change() { ++changes_; }
+
+  void begin_barrier(const void* at, unsigned arrivals) {
+    block().watch.begin_turns();
+    block().barriers[at] = {.arrivals = arrivals, .missing = arrivals, .ended = 0, .offered = {}, .handed_on = {}};
+  }
+  shared_barrier& barrier(const void* at) {
+    const auto found = block().barriers.find(at);
+    if (found != block().barriers.end()) return found->second;
+    record(place_name(current_->place) + " uses a barrier that has not begun");
+    give_up();
+  }
+  void arrive_at_barrier(const void* at) {
+    shared_barrier& b = barrier(at);
+    block().watch.offer(index_of(*current_), b.offered);
+    if (--b.missing > 0) return;
+    b.missing = b.arrivals;
+    b.handed_on = b.offered;
+    ++b.ended;
+    note_change();
+  }
+  bool barrier_has_ended(const void* at, unsigned parity) {
+    const shared_barrier& b = barrier(at);
+    if (b.ended % 2 == parity) return false;
+    block().watch.take(index_of(*current_), b.handed_on);
+    return true;
+  }
 
   void wait_for_change(source_line where) {
     current_->where = where;
@@ -704,6 +772,7 @@ class machine {
     if (now.watch_memory) b.watch.begin(begin, b.shared_bytes, b.threads.size());
     b.live = b.threads.size();
     b.in_barrier = 0;
+    b.barriers.clear();
     for (warp& w : b.warps) w = {};
     if (b.live % warp_lanes != 0) b.warps.back().done = ~0u << b.live % warp_lanes;  // no such lanes
     for (std::size_t i = 0; i < b.threads.size(); ++i) {
@@ -954,6 +1023,10 @@ void give_way() {
 }
 
 void note_change() { gpu().note_change(); }
+
+void begin_barrier(const void* at, unsigned arrivals) { gpu().begin_barrier(at, arrivals); }
+void arrive_at_barrier(const void* at) { gpu().arrive_at_barrier(at); }
+bool barrier_has_ended(const void* at, unsigned parity) { return gpu().barrier_has_ended(at, parity); }
 
 void wait_for_change(source_line where) {
   const outside_kernel here;

@@ -13,6 +13,7 @@
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/mma_instructions.cuh"
 #include "kernels/cuda/pack.cu"
+#include "kernels/cuda/stage_barrier.cuh"
 #include "test/support/oracle.hpp"
 
 namespace bcsc::test {
@@ -107,6 +108,67 @@ __global__ void place_kernel(std::uint64_t* seen) {
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   ++seen[std::size_t{block} * (blockDim.x * blockDim.y * blockDim.z) + thread];
+}
+
+/// Warp 0 fills a stage that warp 1 reads, again and again.
+template <bool Filled, bool Left>
+__global__ void pass_on(int* to, int rounds) {
+  int* const stage = dynamic_shared<int>();
+  auto* const filled = reinterpret_cast<kernels::cuda::stage_barrier*>(stage + 32);
+  auto* const left = filled + 1;
+  if (threadIdx.x == 0) {
+    filled->begin(1);
+    left->begin(1);
+  }
+  __syncthreads();
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  int sum = 0;
+  for (int round = 0; round < rounds; ++round) {
+    if (threadIdx.x < 32) {
+      if (Left) left->wait(round - 1);
+      stage[lane] = round + lane;
+      filled->arrive();
+    } else {
+      if (Filled) filled->wait(round);
+      sum += stage[31 - lane];
+      left->arrive();
+    }
+  }
+  if (threadIdx.x >= 32) to[lane] = sum;
+}
+
+TEST(emulated_gpu, hands_on_by_barriers_in_shared_memory_what_was_written) {
+  constexpr int rounds = 7;
+  std::vector<int> sums(32);
+  const auto run = [&](auto* kernel) {
+    std::ranges::fill(sums, -1);
+    return start(kernel, 1, 64, 256, nullptr, sums.data(), rounds);
+  };
+  const auto is_well = [&](auto* kernel) {
+    bool well = run(kernel) == 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      well &= sums[static_cast<std::size_t>(lane)] == rounds * (31 - lane) + rounds * (rounds - 1) / 2;
+    }
+    return well;
+  };
+  in_every_order([&] { EXPECT_TRUE(is_well(&pass_on<true, true>)) << emulation::report(); });
+  EXPECT_FALSE(well_in_every_order([&] { return is_well(&pass_on<false, true>); }));
+  EXPECT_FALSE(well_in_every_order([&] { return is_well(&pass_on<true, false>); }));
+  // A race, or one of them laps the other and nobody can go on.
+  expect_report("block (0, 0, 0)", [&] { return run(&pass_on<false, true>); });
+}
+
+__global__ void wait_for_nobody(bool begins) {
+  auto* const barrier = dynamic_shared<kernels::cuda::stage_barrier>();
+  if (begins && threadIdx.x == 0) barrier->begin(2);
+  __syncthreads();
+  barrier->arrive();
+  barrier->wait(0);
+}
+
+TEST(emulated_gpu, finds_barriers_in_shared_memory_that_never_end_or_begin) {
+  expect_report("deadlock: ", [] { return start(&wait_for_nobody, 1, 32, 64, nullptr, true); });
+  expect_report("a barrier that has not begun", [] { return start(&wait_for_nobody, 1, 32, 64, nullptr, false); });
 }
 
 TEST(emulated_gpu, runs_every_thread_of_every_block_once) {

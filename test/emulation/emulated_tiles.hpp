@@ -8,6 +8,7 @@
 
 #include "bcsc/convert.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
+#include "kernels/forms/mma_tiles/operand.hpp"
 #include "test/emulation/emulated_product.hpp"
 
 /// Products from A in MMA tiles on the emulated GPU: what the kernels that read that form have in common.

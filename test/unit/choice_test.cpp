@@ -53,9 +53,15 @@ TEST(registry, allows_more_error_only_where_tensor_cores_sum) {
     const bool is_narrow = k.type == value_type::fp16 || k.type == value_type::bf16;
     const bool is_split = k.name.starts_with("mma-3xtf32") || k.name.starts_with("staged-3xtf32");
     const bool sums_there = is_split || (is_narrow && (k.algorithm == "mma" || k.algorithm == "gemm"));
-    EXPECT_EQ(k.bound.more_terms, is_narrow && k.algorithm == "staged" ? 66 : sums_there ? 16 : 3) << k.name;
-    const bool is_rounding =
-        k.name.starts_with("mma-tf32") || k.name.starts_with("staged-tf32") || k.name == "gemm-tf32";
+    // What is summed from zero there: a stage of columns, and the column that a product begins with.
+    const int by_stage = 2 * (k.columns_at_once + 1) + (k.name.starts_with("wgmma-3xtf32") ? 16 : 3);
+    EXPECT_EQ(k.bound.more_terms, k.algorithm == "wgmma"                 ? by_stage
+                                  : is_narrow && k.algorithm == "staged" ? 66
+                                  : sums_there                           ? 16
+                                                                         : 3)
+        << k.name;
+    const bool is_rounding = k.name.starts_with("mma-tf32") || k.name.starts_with("staged-tf32") ||
+                             k.name.starts_with("wgmma-tf32") || k.name == "gemm-tf32";
     EXPECT_EQ(k.rounds_values, is_rounding) << k.name;
     EXPECT_EQ(k.bound.rounding, k.rounds_values ? 0x1p-10 : 0) << k.name;
   }
@@ -294,7 +300,7 @@ std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner
 
 TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   using names = std::set<std::string>;
-  const names all{"fma", "naive", "naive-i64", "rowwise", "sliced", "staged", "tiled", "mma", "warp"};
+  const names all{"fma", "naive", "naive-i64", "rowwise", "sliced", "staged", "tiled", "mma", "warp", "wgmma"};
   const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
   constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
@@ -320,6 +326,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
                   .cols = 8,
                   .index_bits = 64,
                   .max_shared_bytes = 1 << 20,
+                  .compute_capability = 90,
                   .num_multiprocessors = 132};
   for (const char* asked_for : {"", "rowwise", "naive"}) {
     for (const auto* k : plan::allowed(p, {.expert = {.kernel = asked_for}})) {
@@ -360,6 +367,7 @@ TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
                         .nnz = 500,
                         .cols = 32,
                         .max_shared_bytes = 1 << 20,
+                        .compute_capability = 90,
                         .num_multiprocessors = 132,
                         .no_dense_library = {}};
   const auto count = [](const auto& kernels) {
@@ -380,6 +388,7 @@ const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<f
                         .nnz = a.nnz(),
                         .cols = cols,
                         .max_shared_bytes = 1 << 20,
+                        .compute_capability = 90,
                         .num_multiprocessors = 132};
   std::vector<const plan::registered_kernel*> configs;
   for (const auto& k : plan::registry()) {
@@ -511,6 +520,7 @@ TEST(choice, considers_block_slices_for_one_column_alone_unless_they_are_named) 
                   .nnz = 5000,
                   .cols = 1,
                   .max_shared_bytes = 1 << 20,
+                  .compute_capability = 90,
                   .num_multiprocessors = 132};
   const auto has_slices = [&](const plan_options& options) { return considers(p, options, "sliced"); };
   const bool built = sliced_config(1, 8)->launch != nullptr;

@@ -50,6 +50,7 @@ TEST(dense_choice, takes_dense_products_only_with_their_library) {
                   .nnz = 1677887,
                   .cols = 512,
                   .max_shared_bytes = 1 << 20,
+                  .compute_capability = 90,
                   .num_multiprocessors = 132,
                   .no_dense_library = "libcublasLt.so.13: not there"};
   const auto holds_gemm = [](const auto& kernels) {

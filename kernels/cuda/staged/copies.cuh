@@ -4,8 +4,8 @@
 
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/staged/chunk.cuh"
 #include "kernels/cuda/staged/shape.cuh"
 #include "kernels/forms/mma_tiles/layout.hpp"
 #include "kernels/forms/mma_tiles/operand.hpp"
@@ -124,26 +124,8 @@ class staged_copies {
         const int other_chunk = q * chunks_at_once;
         const int n = other_chunk * Shape::vector;
         T* const to = reinterpret_cast<T*>(stages_ + place + place_of_chunk<Shape>(row(i), chunk() + other_chunk));
-#pragma unroll 1
-        for (int v = 0; v < Shape::vector; v += width_) {
-          copy_part(to + v, from + n + v, num_cols_ - chunk() * Shape::vector - n - v);
-        }
+        copy_chunk(to, from + n, num_cols_ - chunk() * Shape::vector - n, width_, args_.b);
       }
-    }
-  }
-
-  /// The first `left` of width_ values, and zeros for the others.
-  __device__ void copy_part(T* to, const T* from, int left) const {
-    if (left <= 0) from = args_.b;  // nothing is read there, but it has to be an address
-    const int present = left <= 0 ? 0 : left < width_ ? left * size : width_ * size;
-    if (width_ * size == 16) {
-      copy_async<16>(to, from, present);
-    } else if (width_ * size == 8) {
-      copy_async<8>(to, from, present);
-    } else if (width_ * size == 4) {
-      copy_async<4>(to, from, present);
-    } else if constexpr (size == 2) {  // nothing so small is copied without a register
-      to->bits = present > 0 ? load_global(&from->bits) : std::uint16_t{0};
     }
   }
 

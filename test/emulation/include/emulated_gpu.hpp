@@ -128,6 +128,14 @@ void note_change();
 /// has changed; if nothing has, this is a deadlock.
 void wait_for_change(source_line where);
 
+/// A barrier in shared memory, known by its address, whose phase ends when `arrivals` have come.
+void begin_barrier(const void* at, unsigned arrivals);
+/// Hands on what the running thread did until now.
+void arrive_at_barrier(const void* at);
+/// Whether the last phase that has ended has this parity. Then what was handed on comes before what the running thread
+/// does next. Otherwise wait_for_change().
+bool barrier_has_ended(const void* at, unsigned parity);
+
 /// An access to memory by the running thread, from the instruction at `code` if that is known. Sources compiled with
 /// -fsanitize=thread report theirs by themselves (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by
 /// two threads, one of them a write, are a race unless both are atomic or a barrier lies between them: __syncthreads,

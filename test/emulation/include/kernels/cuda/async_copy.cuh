@@ -28,6 +28,11 @@ inline void copy_async16(shared_place to, const void* from_global,
   emulation::start_copy(to.at(), from_global, 16, 16, where);
 }
 
+inline void copy_async16(shared_place to, const void* from_global, bool present,
+                         emulation::source_line where = emulation::source_line::current()) {
+  emulation::start_copy(to.at(), from_global, 16, present ? 16 : 0, where);
+}
+
 inline void wait_for_copies() { emulation::finish_copies(); }
 
 inline void commit_copies() { emulation::commit_copies(); }

@@ -1,32 +1,32 @@
-// Every config of the staged kernel on the emulated GPU: exact on small integers for what the kernel meets,
-// within its error bound on reals, and non-finite values multiplied by stored entries alone.
+// Every config of a kernel that stages MMA tiles for thread blocks, on the emulated GPU: exact on small integers for
+// what the kernel meets, within its error bound on reals, and non-finite values multiplied by stored entries alone.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 
 #include "bcsc/convert.hpp"
-#include "kernels/cuda/staged.cuh"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_nonfinite.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/emulation/emulated_tiles.hpp"
+#include BCSC_ALGORITHM_HEADER
 
 namespace bcsc::test {
 namespace {
 
 using kernels::tables::accuracy;
-using kernels::tables::staged;
-using kernels::tables::staged_config;
-constexpr auto launchers = emulated_launchers<staged>();
+using algorithm = kernels::tables::BCSC_ALGORITHM;
+using config_type = std::remove_cvref_t<decltype(algorithm::configs[0])>;
+constexpr auto launchers = emulated_launchers<algorithm>();
 
 using setting = tiles_setting;
 
 template <class T>
 std::vector<dense_table<T>> run_batch(std::size_t config, const sparse_case& a, const std::vector<dense_table<T>>& b,
                                       const std::vector<dense_table<T>>& c0, const setting& s) {
-  return run_tiles<T>(launchers[config], staged::configs[config].tile_rows(), a, b, c0, s);
+  return run_tiles<T>(launchers[config], algorithm::configs[config].tile_rows(), a, b, c0, s);
 }
 
 template <class T>
@@ -37,7 +37,7 @@ dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T
 
 class every_config : public ::testing::TestWithParam<std::size_t> {
  protected:
-  const staged_config& config() const { return staged::configs[GetParam()]; }
+  const config_type& config() const { return algorithm::configs[GetParam()]; }
 
   template <class Check>
   void with_type(Check&& check) const {
@@ -193,11 +193,11 @@ TEST_P(every_config, does_not_depend_on_the_order_of_threads) {
 }
 
 // A grid is at most 65535 thread blocks high.
-TEST(staged_configs, cover_more_slabs_than_a_grid_is_high) {
-  const auto columns_of_block = [](std::size_t config) { return staged::configs[config].slab; };
+TEST(configs, cover_more_slabs_than_a_grid_is_high) {
+  const auto columns_of_block = [](std::size_t config) { return algorithm::configs[config].tile_cols(); };
   std::size_t narrowest = 0;
-  for (std::size_t config = 0; config < staged::configs.size(); ++config) {
-    if (staged::configs[config].type == value_type::fp32 && columns_of_block(config) < columns_of_block(narrowest)) {
+  for (std::size_t config = 0; config < algorithm::configs.size(); ++config) {
+    if (algorithm::configs[config].type == value_type::fp32 && columns_of_block(config) < columns_of_block(narrowest)) {
       narrowest = config;
     }
   }
@@ -247,16 +247,16 @@ TEST_P(every_config, reads_rows_of_b_that_lie_far_apart) {
   });
 }
 
-TEST(staged_configs, refuse_row_blocks_of_another_height) {
+TEST(configs, refuse_row_blocks_of_another_height) {
   kernels::mma_tiles_args<float> args{};
-  args.a.height = 2 * staged::configs[0].tile_rows();
+  args.a.height = 2 * algorithm::configs[0].tile_rows();
   args.ldb = 1;
   EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
 }
 
-INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::Range(std::size_t{0}, staged::configs.size()),
+INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::Range(std::size_t{0}, algorithm::configs.size()),
                          [](const auto& info) {
-                           std::string name = staged::configs[info.param].label();
+                           std::string name = algorithm::configs[info.param].label();
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+/// A barrier in shared memory at which some warps arrive and others wait (mbarrier, sm_80 and later): what was written
+/// before the arrivals can be read after the wait. test/emulation/include holds a header of this name with the same
+/// functions for the emulated GPU.
+namespace bcsc::kernels::cuda {
+
+class alignas(8) stage_barrier {
+ public:
+  /// By one thread; a __syncthreads() shows it to the others. A phase ends when all threads of so many warps have
+  /// arrived.
+  __device__ void begin(unsigned warps) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place()), "r"(32 * warps) : "memory");
+  }
+
+  __device__ void arrive() {
+    asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(place()) : "memory");
+  }
+
+  /// Until phase number `phase` has ended; none is waited for that is older than the last. Before the first, phase -1
+  /// counts as ended.
+  __device__ void wait(int phase) {
+    const unsigned parity = static_cast<unsigned>(phase) & 1u;
+    unsigned ended = 0;
+    while (ended == 0) {
+      asm volatile(
+          "{\n.reg .pred ended;\nmbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
+          "selp.u32 %0, 1, 0, ended;\n}"
+          : "=r"(ended)
+          : "r"(place()), "r"(parity)
+          : "memory");
+    }
+  }
+
+ private:
+  __device__ unsigned place() const { return static_cast<unsigned>(__cvta_generic_to_shared(this)); }
+
+  std::uint64_t state_;
+};
+
+}  // namespace bcsc::kernels::cuda
