@@ -12,9 +12,9 @@ from table import geometric_mean, markdown, read_run
 
 
 def ratios(runs):
-    """{(entry of cuBLAS, N): {zeros: [ratio]}} of row-major networks that were timed both ways."""
-    found = {}
-    for run in runs:
+    """{(entry of cuBLAS, N): {zeros: [ratio]}} of row-major networks that were timed both ways, each as it was last."""
+    last = {}
+    for run in sorted(runs, key=lambda run: run["machine"]["date"]):
         zeros = {m["name"]: 1 - m["nnz"] / (m["rows"] * m["cols"]) for m in run["matrices"]}
         for case in run["cases"]:
             timed = [e for e in case["entries"] if e["status"] == "ok" and e["warm"] and e["layout"] == case["layout"]]
@@ -23,9 +23,11 @@ def ratios(runs):
                 continue
             for entry in timed:
                 if entry["group"].startswith("cublas"):
-                    cell = found.setdefault((entry["name"], case["cols"]), {})
-                    cell.setdefault(round(100 * zeros[case["matrix"]]), []).append(
+                    last[entry["name"], case["cols"], round(100 * zeros[case["matrix"]]), case["matrix"]] = (
                         entry["warm"]["median"] / plan["warm"]["median"])
+    found = {}
+    for (name, cols, percent, _), ratio in last.items():
+        found.setdefault((name, cols), {}).setdefault(percent, []).append(ratio)
     return found
 
 
