@@ -50,8 +50,8 @@ struct kernel_info {
   /// no others. A kernel for which this is false is used only when asked for by name.
   bool stored_entries_only = true;
   error_bound bound;           ///< of its results
-  int compute_capability = 0;  ///< the only one that it runs on, as 10 * major + minor; 0: any
   bool built = true;           ///< compiled into this library (CUDA kernels need a CUDA build)
+  int compute_capability = 0;  ///< the only one that it runs on, as 10 * major + minor; 0: any
 };
 
 /// Whether `gpu` can run it: built, of the compute capability it needs, within the shared memory of a thread block.

@@ -25,13 +25,11 @@
 ///
 /// - Transposed: the 64 rows of a product are columns of B, from registers; its columns are all rows of a row block,
 ///   from shared memory. So a lane splits a value of B once for 64 or 128 rows of A.
-/// - Ownership: a thread block owns `slab` columns of one row block, or a piece of it, after another; a consumer, one
-/// of
-///   the warps that multiply, all its rows and 16 or 32 of the columns.
+/// - Ownership: a thread block owns `slab` columns of one row block, or of a piece of it, after another; a consumer,
+///   which is a warp that multiplies, all rows and 16 or 32 of the columns.
 /// - Loads: a stage holds `depth` groups of columns: their rows of B, and their tiles with zeros for those that a group
-///   lacks, so that there is no branch. The producers copy (cp.async, 16 bytes) as soon as the consumers
-///   have left a stage, and split or round A there; they may be ahead in the next row block while the consumers write
-///   C.
+///   lacks, so that there is no branch. The producers copy (cp.async, 16 bytes) as soon as the consumers have left a
+///   stage, and split or round A there; they may be in the next row block while the consumers write C.
 /// - Banks: place_of_chunk() spreads the rows of B; tiles lie as the tensor cores read them without a conflict.
 /// - Sums: those of a stage from zero, then added in fp32, since the tensor cores truncate. While one warpgroup adds,
 ///   the other's products are under way.

@@ -87,7 +87,7 @@ consteval auto wgmma_table() {
   if constexpr (built_space == space::few) {
     return std::array<wgmma_config, 3>{{
         {.parts = 8, .lane_cols = 2, .warpgroups = 2, .depth = 2, .stages = 3},
-        {.parts = 16, .lane_cols = 4, .warpgroups = 1, .depth = 2, .stages = 3},
+        {.parts = 16, .lane_cols = 2, .warpgroups = 1, .depth = 2, .stages = 3},
         {.keeps = tf32, .parts = 8, .lane_cols = 4, .warpgroups = 1, .depth = 4, .stages = 3},
     }};
   } else {
@@ -107,7 +107,7 @@ consteval auto narrow_wgmma_table(value_type type) {
   if constexpr (built_space == space::few) {
     return std::array<wgmma_config, 2>{{
         {.type = type, .parts = 8, .lane_cols = 2, .warpgroups = 1, .depth = 4, .stages = 3},
-        {.type = type, .parts = 16, .lane_cols = 4, .warpgroups = 2, .depth = 2, .stages = 3},
+        {.type = type, .parts = 16, .lane_cols = 4, .warpgroups = 1, .depth = 2, .stages = 3},
     }};
   } else {
     return std::array<wgmma_config, 3>{{

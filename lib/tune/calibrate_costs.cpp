@@ -104,7 +104,7 @@ class cost_calibration {
     for (const plan::registered_kernel& kernel : plan::registry()) {
       const kernel_info& info = kernel.info;
       const bool runs = kernel.launch != nullptr && info.where == ctx_.kind() && info.type == value_type_of<T> &&
-                        info.index_bits == 32;
+                        info.index_bits == 32 && (info.where == backend::cpu || runs_on(info, ctx_.device()));
       const bool has_costs = info.where == backend::cpu ? bool{kernel.family} : bool{kernel.measured};
       if (!runs || !has_costs || !suits(info, n)) continue;
       try {

@@ -5,8 +5,8 @@ every instance in the library.
     early_reads_test.py --root ROOT --archs 90 --offsets PROGRAM LIBRARY...
 
 LIBRARY: an archive, an object or a shared library with the kernels. PROGRAM: argument_offsets. Which kernels begin
-early is read from the sources: all of those in a file that says begins::while_previous_ends. Skipped where cuobjdump is
-neither in PATH, nor in /usr/local/cuda/bin, nor among the Python packages (pip install nvidia-cuda-cuobjdump
+early is read from the sources: all of those in a file that says begins::while_previous_ends, or starts them by
+start_on_slabs(), which says so. Skipped where cuobjdump is neither in PATH, nor in /usr/local/cuda/bin, nor among the Python packages (pip install nvidia-cuda-cuobjdump
 nvidia-cuda-nvdisasm).
 """
 import argparse
@@ -50,7 +50,7 @@ def early_kernels(root: pathlib.Path) -> dict[str, str]:
     for folder in ("kernels", "lib", "converters"):
         for path in sorted((root / folder).rglob("*.cu*")):
             text = path.read_text()
-            if path.name == "launch.cuh" or "begins::while_previous_ends" not in text:
+            if path.name == "launch.cuh" or not re.search(r"begins::while_previous_ends|start_on_slabs\(&", text):
                 continue
             found = re.findall(r"__global__\s+void\s+(?:__launch_bounds__\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*)?"
                                r"(\w+)\s*\(", text)

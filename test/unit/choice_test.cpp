@@ -379,8 +379,9 @@ TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
   EXPECT_EQ(count(plan::allowed(p, {.compute = compute_class::tf32})), built);
 }
 
-/// The config that is chosen among all of `type`, in this build or not.
-const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
+/// The config that is chosen among all of `type`, in this build or not, on a GPU of this compute capability.
+const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<float>& a, std::int64_t cols,
+                                             int compute_capability = 90) {
   const plan::problem p{.where = backend::cuda,
                         .type = type,
                         .rows = a.rows(),
@@ -388,11 +389,12 @@ const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<f
                         .nnz = a.nnz(),
                         .cols = cols,
                         .max_shared_bytes = 1 << 20,
-                        .compute_capability = 90,
+                        .compute_capability = compute_capability,
                         .num_multiprocessors = 132};
   std::vector<const plan::registered_kernel*> configs;
   for (const auto& k : plan::registry()) {
-    const bool here = k.info.where == backend::cuda && k.info.type == type;
+    const bool here = k.info.where == backend::cuda && k.info.type == type &&
+                      (k.info.compute_capability == 0 || k.info.compute_capability == compute_capability);
     if (here && k.measured && !k.info.rounds_values && takes(k, cols)) configs.push_back(&k);
   }
   if (configs.empty()) return nullptr;
@@ -417,6 +419,39 @@ TEST(choice, among_configs_of_any_type_goes_by_their_costs) {
   }
 }
 
+TEST(choice, takes_warpgroups_for_networks_where_there_are_any) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  const auto network = generate::from_specification<float>("uniform:2048,2048,0.75,seed=3");
+  for (const value_type type : {value_type::fp32, value_type::fp16, value_type::bf16}) {
+    SCOPED_TRACE(to_string(type));
+    for (const std::int64_t n : {128, 512, 2048}) {
+      EXPECT_EQ(chosen_config(type, network, n)->info.algorithm, "wgmma") << n;
+      EXPECT_NE(chosen_config(type, network, n, 80)->info.algorithm, "wgmma") << n;
+      EXPECT_NE(chosen_config(type, network, n, 100)->info.algorithm, "wgmma") << n;
+    }
+    EXPECT_NE(chosen_config(type, network, 8)->info.algorithm, "wgmma");
+  }
+}
+
+TEST(choice, says_which_gpu_a_kernel_needs) {
+  const plan::problem p{.where = backend::cuda,
+                        .type = value_type::fp32,
+                        .rows = 100,
+                        .inner = 100,
+                        .nnz = 500,
+                        .cols = 32,
+                        .max_shared_bytes = 1 << 20,
+                        .compute_capability = 80,
+                        .num_multiprocessors = 108};
+  try {
+    plan::candidates(p, {.expert = {.kernel = "wgmma"}});
+    FAIL() << "there are no warpgroups on an A100";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::no_such_kernel);
+    EXPECT_NE(std::string(e.what()).find("needs compute capability 9.0, not 8.0"), std::string::npos) << e.what();
+  }
+}
+
 TEST(choice, stages_rows_of_b_where_narrow_values_meet_many_rows_of_a) {
   if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto network = generate::from_specification<float>("uniform:2048,2048,0.75,seed=3");
@@ -424,9 +459,9 @@ TEST(choice, stages_rows_of_b_where_narrow_values_meet_many_rows_of_a) {
   for (const value_type type : {value_type::fp16, value_type::bf16}) {
     SCOPED_TRACE(to_string(type));
     for (const std::int64_t n : {128, 512, 2048}) {
-      EXPECT_EQ(chosen_config(type, network, n)->info.algorithm, "staged") << n;
+      EXPECT_EQ(chosen_config(type, network, n, 80)->info.algorithm, "staged") << n;
     }
-    EXPECT_NE(chosen_config(type, network, 8)->info.algorithm, "staged");
+    EXPECT_NE(chosen_config(type, network, 8, 80)->info.algorithm, "staged");
     EXPECT_EQ(chosen_config(type, sparser, 128)->info.algorithm, "rowwise");
   }
 }
@@ -437,7 +472,7 @@ TEST(choice, takes_tiles_of_nodes_on_plain_cores_and_bands_on_tensor_cores) {
   const auto band = generate::from_specification<float>("banded:100000,60");
   for (const std::int64_t n : {32, 128, 512}) {
     EXPECT_EQ(chosen_config(value_type::fp32, nodes, n)->info.algorithm, "fma") << n;
-    EXPECT_EQ(chosen_config(value_type::fp32, band, n)->info.algorithm, "mma") << n;
+    EXPECT_EQ(chosen_config(value_type::fp32, band, n, 80)->info.algorithm, "mma") << n;
   }
   EXPECT_EQ(chosen_config(value_type::fp64, nodes, 128)->info.algorithm, "fma");
 }

@@ -44,6 +44,7 @@ int run_kernels(const kernels_options& options, output& out) {
                                      {"deterministic", kernel.deterministic},
                                      {"stored_entries_only", kernel.stored_entries_only},
                                      {"batches", kernel.batches},
+                                     {"compute_capability", kernel.compute_capability},
                                      {"built", kernel.built}});
   }
   shown.print(out);
