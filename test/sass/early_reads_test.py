@@ -6,8 +6,8 @@ every instance in the library.
 
 LIBRARY: an archive, an object or a shared library with the kernels. PROGRAM: argument_offsets. Which kernels begin
 early is read from the sources: all of those in a file that says begins::while_previous_ends, or starts them by
-start_on_slabs(), which says so. Skipped where cuobjdump is neither in PATH, nor in /usr/local/cuda/bin, nor among the Python packages (pip install nvidia-cuda-cuobjdump
-nvidia-cuda-nvdisasm).
+start_on_slabs(), which says so. Skipped where cuobjdump is neither in PATH, nor in /usr/local/cuda/bin, nor among the
+Python packages (pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm).
 """
 import argparse
 import collections
