@@ -61,8 +61,9 @@ class item_walk {
 
  private:
   __device__ int2 groups_of(std::int64_t other) const {
-    if (other >= args_.a.num_items || !reads_a_) return {0, 0};
-    return __ldg(reinterpret_cast<const int2*>(args_.a.items + other));
+    const std::int64_t last = args_.a.num_items - 1;
+    const int2 groups = __ldg(reinterpret_cast<const int2*>(args_.a.items + (other < last ? other : last)));
+    return other <= last && reads_a_ ? groups : int2{0, 0};
   }
   __device__ void enter() {
     group = upcoming_.x;
