@@ -88,7 +88,7 @@ consteval auto wgmma_table() {
     return std::array<wgmma_config, 3>{{
         {.parts = 8, .lane_cols = 2, .warpgroups = 2, .depth = 2, .stages = 3},
         {.parts = 16, .lane_cols = 2, .warpgroups = 1, .depth = 2, .stages = 3},
-        {.keeps = tf32, .parts = 8, .lane_cols = 4, .warpgroups = 1, .depth = 4, .stages = 3},
+        {.keeps = tf32, .parts = 8, .lane_cols = 4, .warpgroups = 1, .depth = 4, .stages = 4},
     }};
   } else {
     return std::array<wgmma_config, 6>{{
