@@ -65,7 +65,7 @@ __device__ inline void begin_products() { BCSC_WGMMA("wgmma.fence.sync.aligned;"
 __device__ inline void end_products() { BCSC_WGMMA("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 __device__ inline void wait_for_products() { BCSC_WGMMA("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-/// Registers that products have written while the compiler did not see it.
+/// After the wait: keeps the compiler from using values of d from before, as it does not see products write them.
 template <int Parts>
 __device__ void take_products(float (&d)[Parts][4]) {
 #ifdef __CUDA_ARCH__

@@ -145,14 +145,11 @@ bool fills_tiles(const problem& p) {
   return static_cast<double>(p.nnz) > nearly_all * static_cast<double>(std::max<std::int64_t>(1, p.shared_nnzc));
 }
 
-bool suits_device(const registered_kernel& k, const problem& p) {
-  return k.info.compute_capability == 0 || k.info.compute_capability == p.compute_capability;
-}
-
 /// Whether `k` can compute `p` at all.
 bool runs(const registered_kernel& k, const problem& p, const plan_options& options) {
-  const bool here = k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
-                    (p.where == backend::cpu || (k.info.shared_bytes <= p.max_shared_bytes && suits_device(k, p)));
+  const bool here =
+      k.launch != nullptr && k.info.where == p.where && k.info.type == p.type &&
+      (p.where == backend::cpu || (k.info.shared_bytes <= p.max_shared_bytes && suits(k.info, p.compute_capability)));
   // Only compact BCSC is made for any height.
   const bool of_height = options.expert.m_block == 0 || k.info.any_m_block || options.expert.m_block == k.info.m_tile;
   const bool as_wanted =
@@ -160,6 +157,18 @@ bool runs(const registered_kernel& k, const problem& p, const plan_options& opti
   const bool has_library = !is_dense(k) || p.no_dense_library.empty();
   return here && of_height && as_wanted && has_library && holds(k, p) && (!p.deterministic || k.info.deterministic) &&
          (!options.transposable || !transposing(p, k).empty());
+}
+
+void refuse_kernel_of_other_gpus(const problem& p, const plan_options& options) {
+  for (const registered_kernel& k : registry()) {
+    const bool is_meant = options.expert.kernel == k.info.name || options.expert.kernel == k.info.algorithm;
+    if (is_meant && k.info.where == p.where && !suits(k.info, p.compute_capability)) {
+      core::fail(errc::no_such_kernel,
+                 "plan_options::expert.kernel = \"{}\": needs compute capability {}.{}, not {}.{}",
+                 options.expert.kernel, k.info.compute_capability / 10, k.info.compute_capability % 10,
+                 p.compute_capability / 10, p.compute_capability % 10);
+    }
+  }
 }
 
 }  // namespace
@@ -223,15 +232,9 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
     core::fail(errc::no_such_kernel, "plan_options::expert.kernel = \"{}\": needs cuBLASLt: {}", options.expert.kernel,
                p.no_dense_library);
   }
+  refuse_kernel_of_other_gpus(p, options);
   std::set<std::string> names;
   for (const registered_kernel& k : registry()) {
-    const bool is_meant = options.expert.kernel == k.info.name || options.expert.kernel == k.info.algorithm;
-    if (is_meant && k.info.where == p.where && !suits_device(k, p)) {
-      core::fail(errc::no_such_kernel,
-                 "plan_options::expert.kernel = \"{}\": needs compute capability {}.{}, not {}.{}",
-                 options.expert.kernel, k.info.compute_capability / 10, k.info.compute_capability % 10,
-                 p.compute_capability / 10, p.compute_capability % 10);
-    }
     if (runs(k, p, options)) names.insert(k.info.algorithm);
   }
   core::fail(errc::no_such_kernel,

@@ -9,6 +9,7 @@
 
 #include "bcsc_config.h"
 #include "core/format.hpp"
+#include "core/gpu.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda_tables.h"
@@ -38,17 +39,10 @@ std::optional<std::size_t> find_family(std::string_view algorithm, int m_tile) {
   return static_cast<std::size_t>(found - families.begin());
 }
 
-/// Whether this library has code for GPUs of this compute capability (10 * major + minor).
-constexpr bool is_compiled_for(int compute_capability) {
-  std::string_view archs = BCSC_CUDA_ARCHS;
-  while (!archs.empty()) {
-    int arch = 0;
-    std::size_t digits = 0;
-    for (; digits < archs.size() && archs[digits] != ','; ++digits) arch = 10 * arch + (archs[digits] - '0');
-    if (arch == compute_capability) return true;
-    archs.remove_prefix(std::min(archs.size(), digits + 1));
-  }
-  return false;
+/// Whether this library has code for GPUs of this compute capability.
+bool is_compiled_for(int compute_capability) {
+  const std::vector<int> archs = core::gpu::this_platform().built_archs;
+  return std::ranges::find(archs, compute_capability) != archs.end();
 }
 
 template <class Algorithm, class Launcher>
@@ -183,7 +177,7 @@ const std::vector<kernel_info>& transposing_kernel_table() {
 bool runs_on(const kernel_info& kernel, const device_info& gpu) {
   const int capability = 10 * gpu.compute_major + gpu.compute_minor;
   return kernel.built && kernel.where == backend::cuda && kernel.shared_bytes <= gpu.shared_bytes_per_block &&
-         (kernel.compute_capability == 0 || kernel.compute_capability == capability);
+         plan::suits(kernel, capability);
 }
 
 std::vector<kernel_info> kernel_table(backend where, value_type type) {

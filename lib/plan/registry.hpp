@@ -31,6 +31,11 @@ const std::vector<registered_kernel>& registry();
 /// Those that compute C = alpha * A' * B + beta * C from A as one of registry()'s kernels has it stored.
 const std::vector<registered_kernel>& transposing_registry();
 
+/// Whether `kernel` is made for GPUs of this compute capability (10 * major + minor).
+constexpr bool suits(const kernel_info& kernel, int compute_capability) {
+  return kernel.compute_capability == 0 || kernel.compute_capability == compute_capability;
+}
+
 /// Whether `kernel` reads A in the form in which a plan stores it for `other`: the forms that may be cut in several
 /// ways (row blocks of any height, pieces of rows) included.
 bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel);

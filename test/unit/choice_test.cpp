@@ -158,6 +158,19 @@ plan::problem cpu_problem() {
   return {.where = backend::cpu, .type = value_type::fp32, .rows = 100, .inner = 100, .nnz = 500, .cols = 32};
 }
 
+plan::problem small_problem_on_gpu(int compute_capability) {
+  return {.where = backend::cuda,
+          .type = value_type::fp32,
+          .rows = 100,
+          .inner = 100,
+          .nnz = 500,
+          .cols = 32,
+          .max_shared_bytes = 1 << 20,
+          .compute_capability = compute_capability,
+          .num_multiprocessors = 132,
+          .no_dense_library = {}};
+}
+
 TEST(choice, columns_between_two_powers_of_two_are_read_alike) {
   plan::columns_in_place columns;
   columns.add(2);
@@ -360,16 +373,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
 }
 
 TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
-  const plan::problem p{.where = backend::cuda,
-                        .type = value_type::fp32,
-                        .rows = 100,
-                        .inner = 100,
-                        .nnz = 500,
-                        .cols = 32,
-                        .max_shared_bytes = 1 << 20,
-                        .compute_capability = 90,
-                        .num_multiprocessors = 132,
-                        .no_dense_library = {}};
+  const plan::problem p = small_problem_on_gpu(90);
   const auto count = [](const auto& kernels) {
     return std::ranges::count_if(kernels, [](const auto* k) { return k->info.rounds_values; });
   };
@@ -434,15 +438,7 @@ TEST(choice, takes_warpgroups_for_networks_where_there_are_any) {
 }
 
 TEST(choice, says_which_gpu_a_kernel_needs) {
-  const plan::problem p{.where = backend::cuda,
-                        .type = value_type::fp32,
-                        .rows = 100,
-                        .inner = 100,
-                        .nnz = 500,
-                        .cols = 32,
-                        .max_shared_bytes = 1 << 20,
-                        .compute_capability = 80,
-                        .num_multiprocessors = 108};
+  const plan::problem p = small_problem_on_gpu(80);
   try {
     plan::candidates(p, {.expert = {.kernel = "wgmma"}});
     FAIL() << "there are no warpgroups on an A100";

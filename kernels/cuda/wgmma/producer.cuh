@@ -73,7 +73,7 @@ class wgmma_producer {
   /// Starts the copies of the stage whose numbers lie in `slot` to `place`.
   __device__ void start(int place, int slot) const {
     const unsigned char* const numbers = numbers_ + slot * Shape::numbers_bytes;
-    // All that is read of shared memory before the first copy, which no read is moved past.
+    // All reads come before the first copy: the compiler moves none past its asm, so later ones would not overlap.
     int2 groups[own_tiles];
     int cols[own_rows];
 #pragma unroll
