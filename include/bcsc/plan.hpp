@@ -123,7 +123,7 @@ struct run_options {
 struct trial {
   std::string kernel;
   std::int64_t m_block = 0;
-  bool reordered = false;         ///< with the rows in another order than A's
+  bool reordered = false;         ///< with the rows ordered by similarity
   double predicted_seconds = 0;   ///< of one product; 0: the plan has no costs of this config
   double seconds = 0;             ///< of one product: the median of the samples; without any, a rough time
   std::int64_t num_samples = 0;   ///< of which each is the mean of products back to back

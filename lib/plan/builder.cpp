@@ -9,7 +9,9 @@
 #include "bcsc/device.hpp"
 #include "bcsc/order.hpp"
 #include "converters/formats/device_analysis.hpp"
+#include "converters/formats/device_rows.hpp"
 #include "converters/formats/device_validate.hpp"
+#include "converters/formats/grid.hpp"
 #include "converters/formats/threads_guard.hpp"
 #include "core/buffer.hpp"
 #include "core/fail.hpp"
@@ -67,7 +69,9 @@ class builder {
     const core::gpu::device_guard guard(how_.device());
     if (!plain) return convert_on_host<I>(download(given));
     decide_on_device(given);
-    return made_on_device() ? settle(given) : convert_on_host<I>(download(given));
+    if (made_on_device()) return store_on_device(given);
+    open_ = nullptr;
+    return convert_on_host<I>(download(given));
   }
 
   template <class I>
@@ -78,7 +82,9 @@ class builder {
       const core::gpu::device_guard guard(how_.device());
       if (!stays_on_device<I>()) return convert_on_host<I>(download(given));
       decide_on_device(given);
-      return made_on_device() ? settle<I>(to_csr_on_device(how_.ctx, given)) : convert_on_host<I>(download(given));
+      if (made_on_device()) return store_on_device<I>(to_csr_on_device(how_.ctx, given));
+      open_ = nullptr;
+      return convert_on_host<I>(download(given));
     }
     if (how_.options.check == trust::validate) validate(given);
     return convert_on_host(given);
@@ -115,7 +121,6 @@ class builder {
       return converters::analyse_blocks_on_device(how_.device(), given, std::span<const std::int64_t>(heights));
     });
     if constexpr (requires { given.m_block; }) open_->facts.reblocked = how_.facts.m_block != given.m_block;
-    open_ = nullptr;
   }
 
   /// Settles kernel and m_block, and whether the order found stays: only if rows share more columns in it.
@@ -130,7 +135,9 @@ class builder {
       settle_with(permute_rows(given, how_.order));
       const order_comparison orders = compare_orders(given, how_.order, facts.m_block);
       facts.reordered = orders.after.nnzc < orders.before.nnzc;
-      if (!facts.reordered) {
+      if (facts.reordered) {
+        open_->ordered = row_order::by_similarity;
+      } else {
         open_->refused_reuse = orders.after.reuse;
         open_->order = {};
       }
@@ -156,9 +163,13 @@ class builder {
       decide_on_host(csr);
       open_->unequal_rows = !how_.on_gpu() && forms::differ_in_length(csr);
       if (how_.unequal_rows && how_.gains_by_equal_rows(how_.facts.kernel, how_.options.cols)) {
-        open_->order = forms::order_rows_by_length(csr);
-        open_->facts.reordered = open_->by_length = true;
+        take_order(row_order::by_length, forms::order_rows_by_length(csr));
       }
+      look_for_bricks(csr);
+    }
+    if (moves_rows_on_device<I>()) {
+      if (open_ != nullptr) cut_rows(csr);
+      return settle_in_order(csr);
     }
     if (!how_.order.empty()) {
       owner = permute_rows(csr, how_.order);
@@ -177,6 +188,31 @@ class builder {
       open_->facts.reblocked = how_.options.transpose == op::none && how_.facts.m_block != given.m_block;
     }
     return made;
+  }
+
+  template <class I>
+  stored store_on_device(const csr_view<T, I>& csr) {
+    if (open_ != nullptr) look_for_bricks(csr);
+    open_ = nullptr;
+    return settle_in_order(csr);
+  }
+
+  void take_order(row_order kind, std::vector<std::int64_t> order) {
+    open_->order = std::move(order);
+    open_->ordered = kind;
+    open_->facts.reordered = true;
+  }
+
+  /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.
+  template <class I>
+  void look_for_bricks(const csr_view<T, I>& csr) {
+    if (!how_.gains_by_bricks()) return;
+    const core::gpu::device_guard guard(how_.device());
+    const auto bytes = csr.nnz() * static_cast<std::int64_t>(sizeof(T) + sizeof(I));
+    if (core::gpu::free_bytes() / copies_of_a < bytes) return;
+    open_->lattice = converters::find_grid(csr);
+    if (!how_.lattice.exists()) return;
+    take_order(row_order::in_bricks, converters::order_in_bricks(how_.lattice, csr.rows));
   }
 
   /// Finds the boundaries of the row blocks, in the rows' final order.
@@ -201,6 +237,21 @@ class builder {
              .boundaries = how_.boundaries,
              .order = how_.order,
              .device = how_.on_gpu() ? std::optional(how_.device()) : std::nullopt}};
+  }
+
+  /// Bricks; any other order is worked out on the host, where its rows then are moved, too.
+  template <class I>
+  bool moves_rows_on_device() const {
+    return how_.ordered == row_order::in_bricks && sizeof(I) == sizeof(std::int32_t);
+  }
+  template <class I>
+  stored settle_in_order(const csr_view<T, I>& csr) const {
+    if constexpr (sizeof(I) == sizeof(std::int32_t)) {
+      if (moves_rows_on_device<I>()) {
+        return settle(converters::permute_rows_on_device(how_.device(), csr, how_.order).view());
+      }
+    }
+    return settle(csr);
   }
 
   template <class I>
@@ -229,6 +280,7 @@ class builder {
     }
   }
 
+  static constexpr std::int64_t copies_of_a = 4;  // as given, in order, as stored, and what making it takes
   const recipe& how_;
   recipe* open_ = nullptr;  // the same, until it is decided
 };

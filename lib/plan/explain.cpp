@@ -41,10 +41,19 @@ std::string explain_form(const recipe& how) {
   return core::format("compact BCSC, {}", blocks);
 }
 
+std::string explain_bricks(const converters::grid& g) {
+  const converters::brick_shape b = converters::brick_of(g);
+  return core::format("\nrows: in bricks of {}x{}{} nodes of a grid of {} x {}{}{}", b.x, b.y,
+                      g.is_flat() ? "" : core::format("x{}", b.z), g.x, g.y,
+                      g.is_flat() ? "" : core::format(" x {}", g.z),
+                      g.unknowns == 1 ? "" : core::format(", {} unknowns each", g.unknowns));
+}
+
 /// What was done with the rows, and what it gained.
 std::string explain_rows(const recipe& how) {
   const plan_facts& facts = how.facts;
-  if (how.by_length) return "\nrows: sorted by length within windows of 256";
+  if (how.ordered == row_order::by_length) return "\nrows: sorted by length within windows of 256";
+  if (how.ordered == row_order::in_bricks) return explain_bricks(how.lattice);
   if (how.keeps_rows()) return {};
   std::string text = "\nrows: ";
   if (facts.reordered) {

@@ -1,6 +1,7 @@
 #include "lib/plan/recipe.hpp"
 
 #include "bcsc_config.h"
+#include "core/checked.hpp"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 #include "kernels/cuda/dense_library.hpp"
@@ -56,6 +57,17 @@ bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) c
   constexpr std::int64_t max_bytes = 256;  // of a row of C
   return !on_gpu() && keeps_rows() && config.algorithm == "rows" && facts.m_block == 1 && cols > 1 &&
          cols <= max_bytes / static_cast<std::int64_t>(size_of(type));
+}
+
+bool recipe::gains_by_bricks() const {
+  constexpr std::int64_t min_row_bytes = 128;                // of B: below, reading A is what takes the time
+  constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
+  const std::int64_t row_bytes = options.cols * static_cast<std::int64_t>(size_of(type));
+  const bool shares_by_l1 =
+      kernel->form == kernels::operand_form::row_stream || kernel->form == kernels::operand_form::fma_tiles;
+  return on_gpu() && keeps_rows() && shares_by_l1 && kernel->info.index_bits == 32 &&
+         options.b_layout == layout::row_major && row_bytes >= min_row_bytes &&
+         facts.cols >= core::ceil_div(min_bytes, row_bytes);
 }
 
 void recipe::settle_reading() {

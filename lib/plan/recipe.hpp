@@ -6,10 +6,19 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/plan.hpp"
+#include "converters/formats/grid.hpp"
 #include "core/context_state.hpp"
 #include "lib/plan/choice.hpp"
 
 namespace bcsc::plan {
+
+/// How the rows of A are stored.
+enum class row_order {
+  as_given,
+  by_similarity,  ///< asked for, and found to share more columns
+  by_length,      ///< on a CPU: those of equal length side by side
+  in_bricks,      ///< on a GPU: those of neighbouring nodes of a grid
+};
 
 /// What a plan was asked for and what it has decided. Written while the plan is made, constant afterwards.
 struct recipe {
@@ -23,9 +32,10 @@ struct recipe {
 
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
-  bool unequal_rows = false;             // on a CPU: order_rows_by_length() has an order
-  bool by_length = false;                // the order is that one
-  double refused_reuse = 0;              // of an order that was found and rejected
+  row_order ordered = row_order::as_given;
+  converters::grid lattice;   // if rows are in bricks: of what
+  bool unequal_rows = false;  // on a CPU: order_rows_by_length() has an order
+  double refused_reuse = 0;   // of an order that was found and rejected
 
   /// Throws error{invalid_argument | context_poisoned}.
   recipe(const context& where, const plan_options& wanted, value_type of);
@@ -41,6 +51,9 @@ struct recipe {
   /// Whether the config's loop over a row of A is so short, for `cols` columns, that the row's length matters, and
   /// nothing else orders the rows.
   bool gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const;
+  /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes were near each other, and
+  /// nothing else orders the rows.
+  bool gains_by_bricks() const;
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
   /// Whether a column-major B of n columns is read where it lies.
   bool reads_in_place(std::int64_t n) const;

@@ -238,7 +238,7 @@ class trials {
     const plan_facts& facts = e.plan.facts();
     return {.kernel = facts.kernel.name,
             .m_block = facts.m_block,
-            .reordered = facts.reordered,
+            .reordered = plan::access<T>::how(e.plan).ordered == plan::row_order::by_similarity,
             .predicted_seconds = e.predicted_seconds,
             .seconds = e.result.seconds(),
             .num_samples = static_cast<std::int64_t>(e.result.samples.size()),

@@ -1,0 +1,154 @@
+// Grids found by their diagonals, and their rows in bricks: on the host and, where there is one, on the GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+
+#include "bcsc/context.hpp"
+#include "bcsc/convert.hpp"
+#include "bcsc/generate.hpp"
+#include "bcsc/order.hpp"
+#include "converters/formats/device_rows.hpp"
+#include "converters/formats/grid.hpp"
+#include "test/support/same_bytes.hpp"
+#include "test/support/viewed.hpp"
+#include "test/unit/device_csr.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using converters::find_grid;
+using converters::grid;
+using converters::order_in_bricks;
+
+struct known_grid {
+  std::string specification;
+  grid found;
+};
+
+const std::vector<known_grid>& grids() {
+  static const std::vector<known_grid> all{
+      {"stencil5:100,100", {1, 100, 100, 1}},         {"stencil5:37,61", {1, 37, 61, 1}},
+      {"stencil9:1000,9", {1, 1000, 9, 1}},           {"stencil9:64,64", {1, 64, 64, 1}},
+      {"stencil7:20,20,20", {1, 20, 20, 20}},         {"stencil7:9,17,31", {1, 9, 17, 31}},
+      {"stencil27:16,12,20", {1, 16, 12, 20}},        {"elasticity:12,12,12", {3, 13, 13, 12}},
+      {"elasticity:10,12,14,dof=2", {2, 15, 13, 10}}, {"elasticity:15,9,11,dof=1", {1, 12, 10, 15}},
+  };
+  return all;
+}
+
+TEST(find_grid, knows_stencils_and_meshes) {
+  for (const known_grid& known : grids()) {
+    SCOPED_TRACE(known.specification);
+    const auto a = generate::from_specification<float>(known.specification);
+    const grid found = find_grid(a.view());
+    EXPECT_EQ(found.unknowns, known.found.unknowns);
+    EXPECT_EQ(found.x, known.found.x);
+    EXPECT_EQ(found.y, known.found.y);
+    EXPECT_EQ(found.z, known.found.z);
+    EXPECT_EQ(find_grid(viewed(cast<double, std::int64_t>(a))), found);
+  }
+}
+
+TEST(find_grid, takes_nothing_else_for_one) {
+  for (const char* specification :
+       {"banded:20000,20", "banded:20000,1", "uniform:4096,4096,0.9", "uniform:3000,2000,0.99", "rmat:13,8",
+        "blocks:2000,5,5,5", "hypersparse:50000,50000,20000", "linking:30000,9000,1,9,2000", "nm:1024,1024,2,4",
+        "stencil5:20,20", "stencil5:4,4000", "stencil7:3,3,400"}) {
+    EXPECT_FALSE(find_grid(viewed(generate::from_specification<float>(specification))).exists()) << specification;
+  }
+  EXPECT_FALSE(find_grid(viewed(csr_matrix<float>(0, 0, {0}, {}, {}))).exists());
+  const csr_matrix<float> empty(5000, 5000, std::vector<std::int32_t>(5001, 0), {}, {});
+  EXPECT_FALSE(find_grid(empty.view()).exists());
+}
+
+TEST(find_grid, does_not_know_one_whose_rows_were_shuffled) {
+  const auto a = generate::from_specification<float>("stencil7:20,20,20");
+  std::vector<std::int64_t> order(8000);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::shuffle(order, std::mt19937_64(1));
+  EXPECT_FALSE(find_grid(viewed(permute_rows(a, order))).exists());
+}
+
+TEST(find_grid, forgives_a_few_entries_elsewhere) {
+  // One row in ten meets a random column, too.
+  const auto a = generate::from_specification<float>("stencil5:80,80");
+  std::mt19937_64 random(1);
+  std::vector<std::int32_t> row_ptr{0}, col_ind;
+  for (std::int32_t row = 0; row < 6400; ++row) {
+    std::set<std::int32_t> cols(a.col_ind().begin() + a.row_ptr()[static_cast<std::size_t>(row)],
+                                a.col_ind().begin() + a.row_ptr()[static_cast<std::size_t>(row) + 1]);
+    if (row % 10 == 0) cols.insert(static_cast<std::int32_t>(random() % 6400));
+    col_ind.insert(col_ind.end(), cols.begin(), cols.end());
+    row_ptr.push_back(static_cast<std::int32_t>(col_ind.size()));
+  }
+  const auto nnz = col_ind.size();
+  const csr_matrix<float> disturbed(6400, 6400, row_ptr, col_ind, std::vector<float>(nnz, 1));
+  EXPECT_EQ(find_grid(disturbed.view()), (grid{1, 80, 80, 1}));
+}
+
+TEST(order_in_bricks, is_a_permutation_that_keeps_nodes_together) {
+  for (const grid& g : {grid{1, 8, 8, 1}, grid{1, 13, 7, 1}, grid{2, 9, 5, 1}, grid{1, 4, 4, 4}, grid{3, 5, 6, 7},
+                        grid{1, 9, 17, 31}, grid{1, 100, 1, 1}}) {
+    for (const std::int64_t beyond : {0, 1, 29}) {
+      const std::int64_t rows = g.rows() + beyond;
+      const auto order = order_in_bricks(g, rows);
+      ASSERT_EQ(order.size(), static_cast<std::size_t>(rows));
+      std::vector<std::int64_t> sorted = order;
+      std::ranges::sort(sorted);
+      for (std::int64_t i = 0; i < rows; ++i) ASSERT_EQ(sorted[static_cast<std::size_t>(i)], i);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        if (i % g.unknowns != 0 || i >= g.rows()) {
+          ASSERT_EQ(order[static_cast<std::size_t>(i)], i >= g.rows() ? i : order[static_cast<std::size_t>(i) - 1] + 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(order_in_bricks, fills_one_brick_after_the_other) {
+  // 64 rows in a cube of 4 nodes a side, of which x runs fastest.
+  const auto order = order_in_bricks({1, 8, 12, 16}, 8 * 12 * 16);
+  for (std::int64_t brick = 0; brick < 2 * 3 * 4; ++brick) {
+    const std::int64_t x0 = brick % 2 * 4, y0 = brick / 2 % 3 * 4, z0 = brick / 6 * 4;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      const std::int64_t x = x0 + i % 4, y = y0 + i / 4 % 4, z = z0 + i / 16;
+      ASSERT_EQ(order[static_cast<std::size_t>(64 * brick + i)], x + 8 * (y + 12 * z));
+    }
+  }
+}
+
+TEST(order_in_bricks, lets_64_rows_share_more_columns) {
+  for (const known_grid& known : grids()) {
+    const auto a = generate::from_specification<float>(known.specification);
+    const auto reuse = compare_orders(a.view(), order_in_bricks(known.found, a.rows()), 64);
+    if (std::min({known.found.x, known.found.y}) < 16) continue;  // bricks are cut off at the sides
+    EXPECT_GT(reuse.gain(), 1.25) << known.specification;
+  }
+}
+
+TEST(grids_on_a_gpu, are_found_and_put_into_bricks_as_on_the_host) {
+  const int device = usable_device();
+  if (device < 0) GTEST_SKIP() << "no usable GPU";
+  for (const known_grid& known : grids()) {
+    SCOPED_TRACE(known.specification);
+    const auto a = generate::from_specification<float>(known.specification);
+    const device_csr<float, std::int32_t> there(device, a.view());
+    EXPECT_EQ(find_grid(there.view()), known.found);
+    const auto order = order_in_bricks(known.found, a.rows());
+    const auto wanted = permute_rows(a, order);
+    const auto expect_same = [&](const converters::csr_on_device<float>& made) {
+      expect_same_bytes(made.row_ptr, wanted.view().row_ptr, "row_ptr");
+      expect_same_bytes(made.col_ind, wanted.view().col_ind, "col_ind");
+      expect_same_bytes(made.values, wanted.view().values, "values");
+    };
+    expect_same(converters::permute_rows_on_device(device, there.view(), order));
+    expect_same(converters::permute_rows_on_device(device, a.view(), order));
+  }
+}
+
+}  // namespace
+}  // namespace bcsc::test
