@@ -5,32 +5,32 @@
 
 #include "bcsc/formats.hpp"
 
-/// Grids: matrices of stencils and meshes whose nodes are numbered line by line and plane by plane, recognised by their
+/// Grids: matrices of stencils on nodes that are numbered line by line and plane by plane, recognised by their
 /// diagonals. Rows of neighbouring nodes read the same rows of B, but only those of one line lie beside each other; in
 /// bricks all of them do.
 namespace bcsc::converters {
 
-/// Node (i, j, k) is number i + x * (j + y * k), and has `unknowns` rows of A, one after the other. Nodes beyond the
-/// last whole plane (or line, if flat) belong to no brick.
+/// Row i + x * (j + y * k) is that of node (i, j, k). Rows beyond the last whole plane (or line, if flat) belong to no
+/// brick.
 struct grid {
-  std::int64_t unknowns = 1;
   std::int64_t x = 0, y = 0, z = 0;  ///< nodes along the axes: all 0 if there is no grid; z = 1: it is flat
 
   bool exists() const { return x > 0; }
   constexpr bool is_flat() const { return z == 1; }
-  std::int64_t rows() const { return unknowns * x * y * z; }
+  std::int64_t rows() const { return x * y * z; }
   friend bool operator==(const grid&, const grid&) = default;
 };
 
 /// A brick has this many nodes along x, y and z: 64 in all, about the rows of a thread block.
 struct brick_shape {
   std::int64_t x, y, z;
+  constexpr std::int64_t rows() const { return x * y * z; }
 };
 constexpr brick_shape brick_of(const grid& g) { return g.is_flat() ? brick_shape{8, 8, 1} : brick_shape{4, 4, 4}; }
 
 /// Judged by some rows at four places of A, on the host or on the device (where it waits for eight small copies): a
-/// grid if most entries lie on diagonals that most nodes have, and these are those of neighbours on lines and planes.
-/// Any order of the rows is correct, so a matrix that is a grid at these places alone does no harm.
+/// grid if most entries lie on diagonals that most rows have, and these are those of the nearest neighbours on lines
+/// and planes. Any order of the rows is correct, so a matrix that is a grid at these places alone does no harm.
 template <element T, index I>
 grid find_grid(const csr_view<T, I>& a);
 

@@ -39,6 +39,7 @@ struct storing {
   int tile_cols = 1;                              ///< of the kernel's tile
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
+  std::int64_t rows_together = 0;                 ///< row_stream_operand::rows_together
   std::optional<int> device = {};                 ///< none: on the host
 };
 

@@ -206,12 +206,12 @@ class builder {
   /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.
   template <class I>
   void look_for_bricks(const csr_view<T, I>& csr) {
-    if (!how_.gains_by_bricks()) return;
+    if (!how_.may_gain_by_bricks()) return;
     const core::gpu::device_guard guard(how_.device());
     const auto bytes = csr.nnz() * static_cast<std::int64_t>(sizeof(T) + sizeof(I));
     if (core::gpu::free_bytes() / copies_of_a < bytes) return;
     open_->lattice = converters::find_grid(csr);
-    if (!how_.lattice.exists()) return;
+    if (!how_.lattice.exists() || !how_.gains_by_bricks(how_.lattice)) return;
     take_order(row_order::in_bricks, converters::order_in_bricks(how_.lattice, csr.rows));
   }
 
@@ -236,6 +236,7 @@ class builder {
              .tile_cols = how_.facts.kernel.n_tile,
              .boundaries = how_.boundaries,
              .order = how_.order,
+             .rows_together = how_.ordered == row_order::in_bricks ? converters::brick_of(how_.lattice).rows() : 0,
              .device = how_.on_gpu() ? std::optional(how_.device()) : std::nullopt}};
   }
 

@@ -101,10 +101,13 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   const double longest = std::min(mean * s.skew, number(s.max_block_nnz));
   if (kernel.algorithm == "mma" || kernel.algorithm == "staged" || kernel.algorithm == "wgmma") {
     heaviest = longest / forms::mma_tile_columns;
-    most = piece = number(
-        kernel.algorithm == "mma"
-            ? forms::max_groups_for(s.nnzc)
-            : forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
+    if (kernel.algorithm == "mma") {
+      most = piece = number(forms::max_groups_for(s.nnzc));
+    } else {
+      most = number(
+          forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
+      piece = heaviest / std::max(1.0, std::ceil(heaviest / most));  // all are about as long
+    }
   } else if (kernel.algorithm == "fma") {
     heaviest = most = longest / kernel.columns_at_once;
   } else if (kernel.algorithm == "sliced") {

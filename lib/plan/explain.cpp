@@ -43,10 +43,9 @@ std::string explain_form(const recipe& how) {
 
 std::string explain_bricks(const converters::grid& g) {
   const converters::brick_shape b = converters::brick_of(g);
-  return core::format("\nrows: in bricks of {}x{}{} nodes of a grid of {} x {}{}{}", b.x, b.y,
+  return core::format("\nrows: in bricks of {}x{}{} nodes of a grid of {} x {}{}", b.x, b.y,
                       g.is_flat() ? "" : core::format("x{}", b.z), g.x, g.y,
-                      g.is_flat() ? "" : core::format(" x {}", g.z),
-                      g.unknowns == 1 ? "" : core::format(", {} unknowns each", g.unknowns));
+                      g.is_flat() ? "" : core::format(" x {}", g.z));
 }
 
 /// What was done with the rows, and what it gained.

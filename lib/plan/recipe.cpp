@@ -59,7 +59,15 @@ bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) c
          cols <= max_bytes / static_cast<std::int64_t>(size_of(type));
 }
 
-bool recipe::gains_by_bricks() const {
+bool recipe::gains_by_bricks(const converters::grid& g) const {
+  // A longer row of A takes its time in L1, wherever its rows of B come from.
+  constexpr std::int64_t max_length = 8;
+  // Tiles gain where a row block is whole lines of a brick: ends of two lines share nothing.
+  const bool whole_lines = facts.m_block % converters::brick_of(g).x == 0;
+  return kernel->form == kernels::operand_form::row_stream ? facts.nnz / max_length <= facts.rows : whole_lines;
+}
+
+bool recipe::may_gain_by_bricks() const {
   constexpr std::int64_t min_row_bytes = 128;                // of B: below, reading A is what takes the time
   constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
   const std::int64_t row_bytes = options.cols * static_cast<std::int64_t>(size_of(type));

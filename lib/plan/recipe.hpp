@@ -51,9 +51,10 @@ struct recipe {
   /// Whether the config's loop over a row of A is so short, for `cols` columns, that the row's length matters, and
   /// nothing else orders the rows.
   bool gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const;
-  /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes were near each other, and
-  /// nothing else orders the rows.
-  bool gains_by_bricks() const;
+  /// Whether the kernel might find more of B's rows in L1 if those of neighbouring nodes were near each other, and
+  /// nothing else orders the rows; and whether on this grid it does (docs/history, 84).
+  bool may_gain_by_bricks() const;
+  bool gains_by_bricks(const converters::grid& g) const;
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
   /// Whether a column-major B of n columns is read where it lies.
   bool reads_in_place(std::int64_t n) const;

@@ -22,18 +22,21 @@ constexpr auto launchers = emulated_launchers<table>();
 /// A product, and how A is cut for it.
 struct setting : dense_setting {
   forms::row_stream_options stream = {16, 8};
-  int multiprocessors = 1;  ///< few: long thread blocks
+  int multiprocessors = 1;    ///< few: long thread blocks
+  std::int64_t together = 0;  ///< row_stream_operand::rows_together
 };
 
 setting setting_of(std::size_t k, std::int64_t n) {
   constexpr std::int64_t splits[] = {2, 6, 32, 512};
   constexpr std::int64_t grains[] = {1, 8, 1000};
   constexpr int multiprocessors[] = {0, 1, 132};
+  constexpr std::int64_t together[] = {0, 64, 192};
   test_random random(1000 + k);
   setting s{draw_dense(random, n, true)};
   s.stream.split = one_of(random, splits);
   s.stream.grain = one_of(random, grains);
   s.multiprocessors = one_of(random, multiprocessors);
+  s.together = one_of(random, together);
   if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
   if (k % 3 == 2) {                                   // as plans pack B: whole vectors
     s.reads_padding = true;
@@ -45,7 +48,8 @@ setting setting_of(std::size_t k, std::int64_t n) {
 
 std::string words(const setting& s) {
   return words(static_cast<const dense_setting&>(s)) + ", split " + std::to_string(s.stream.split) + ", grain " +
-         std::to_string(s.stream.grain) + ", multiprocessors " + std::to_string(s.multiprocessors);
+         std::to_string(s.stream.grain) + ", together " + std::to_string(s.together) + ", multiprocessors " +
+         std::to_string(s.multiprocessors);
 }
 
 /// The products C of a batch's `c0`, as the kernel leaves them. The workspace holds NaN before, so that reading an
@@ -56,7 +60,8 @@ std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_ca
   SCOPED_TRACE(a.name + ", " + words(s));
   emulated_product<T> there(s, b, c0);
   const auto csr = cast<scalar_of<T>, std::int32_t>(csr_of<T>(a));
-  const auto stream = forms::to_row_stream(csr.view(), s.stream);
+  auto stream = forms::to_row_stream(csr.view(), s.stream);
+  stream.rows_together = s.together;
   there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
   using S = scalar_of<T>;
   const std::int64_t partials = stream.num_partials * kernels::partials_ld<S>(s.n);

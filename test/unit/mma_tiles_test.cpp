@@ -9,6 +9,7 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
+#include "core/checked.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/viewed.hpp"
 
@@ -186,6 +187,27 @@ TEST(mma_tiles, have_no_tiles_for_rows_without_entries) {
   // In the order of the columns the halves alternate: every group reaches both.
   const auto by_column = forms::to_mma_tiles(viewed(to_compact(csr_of<double>(a), {.m_block = 16})), {0, false});
   EXPECT_EQ(by_column.num_tiles(), 22);
+}
+
+TEST(mma_tiles, row_blocks_of_about_one_length_are_cut_into_equally_many_pieces) {
+  for (const std::int64_t blocks : {1, 4, 16, 32, 33, 60}) {
+    for (const std::int64_t tiles : {1, 2}) {
+      SCOPED_TRACE(std::to_string(blocks) + " row blocks, " + std::to_string(tiles) + " tiles of C");
+      constexpr std::int64_t groups = 1000;  // of the mean row block
+      const std::int64_t most = forms::max_staged_groups_for(8 * groups * blocks, blocks, tiles);
+      const std::int64_t pieces = core::ceil_div(groups, most);
+      if (most == 32) continue;  // as short as is worth it
+      EXPECT_LE(pieces * blocks * tiles, 132);
+      EXPECT_GT((pieces + 1) * blocks * tiles, 132);
+      // Of few pieces those that are a sixth longer or shorter, of many those that are a hundredth.
+      const std::int64_t off = pieces <= 3 ? groups / 6 : groups / 150;
+      EXPECT_EQ(core::ceil_div(groups + off, most), pieces);
+      if (pieces > 1) {
+        EXPECT_EQ(core::ceil_div(groups - off, most), pieces);
+      }
+    }
+  }
+  EXPECT_EQ(forms::max_staged_groups_for(8 * 1000 * 200, 200, 1), 2000);  // enough row blocks: the heavy ones alone
 }
 
 TEST(mma_tiles, refuse_what_they_cannot_hold) {

@@ -34,6 +34,7 @@ template <value T>
 struct row_stream {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t num_partials = 0;              ///< the pieces of heavy rows
+  std::int64_t rows_together = 0;             ///< row_stream_operand::rows_together
   std::vector<row_piece> pieces;              ///< [num_pieces + 1]
   std::vector<entry_pair<T>> pairs;           ///< [num_pairs + 1]
   std::vector<std::int32_t> heavy_ptr = {0};  ///< [num_heavy + 1] the first piece of each heavy row
@@ -82,6 +83,7 @@ template <value T>
 struct device_row_stream {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t num_partials = 0;
+  std::int64_t rows_together = 0;
   core::device_buffer<row_piece> pieces;
   core::device_buffer<entry_pair<T>> pairs;
   core::device_buffer<std::int32_t> heavy_ptr;
@@ -98,6 +100,7 @@ device_row_stream<T> upload(int device, const row_stream<T>& a) {
           a.cols,
           a.nnz,
           a.num_partials,
+          a.rows_together,
           {device, std::span<const row_piece>(a.pieces)},
           {device, std::span<const entry_pair<T>>(a.pairs)},
           {device, std::span<const std::int32_t>(a.heavy_ptr)}};

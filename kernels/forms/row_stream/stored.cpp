@@ -20,6 +20,7 @@ stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const st
       piece.row_and_odd = 2 * static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2]) + piece.row_and_odd % 2;
     }
   }
+  stream.rows_together = how.rows_together;
   return {*how.device, upload(*how.device, stream)};
 }
 
@@ -29,6 +30,7 @@ stored_row_stream<T> make_row_stream(const csr_view<T, I>& csr, const storing& h
     if (csr.space == memory_space::device) {
       const auto cut = cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
       stored_row_stream<T> made{*how.device, to_row_stream_on_device(*how.device, csr, cut)};
+      made.stream.rows_together = how.rows_together;
       if (!how.order.empty()) rename_rows(*how.device, made.stream, how.order);
       return made;
     }
