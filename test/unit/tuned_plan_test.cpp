@@ -243,6 +243,18 @@ TEST_F(tuned, remembers) {
   EXPECT_EQ(script_.num_made, 1) << "pattern";
 }
 
+TEST_F(tuned, remembers_the_order_of_rows_that_it_timed) {
+  // Rows so uneven that `rows` sorts them by length, which nobody asked for.
+  const auto uneven = generate::from_specification<float>("rmat:12,8,seed=1");
+  script_.others = {{"rows-m1-n32", 0.5e-5}};
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto made = plan(uneven.view(), options(effort::check, cache()));
+    EXPECT_EQ(made.facts().kernel.name, "rows-m1-n32");
+    EXPECT_NE(made.explain().find("sorted by length"), std::string::npos) << turn << ": " << made.explain();
+  }
+  EXPECT_EQ(script_.num_made, 1);
+}
+
 TEST_F(tuned, a_check_does_not_stand_for_a_search) {
   plan(a_.view(), options(effort::check, cache()));
   script_.num_made = 0;
