@@ -53,20 +53,6 @@ void index_bounds(const I* ascending, std::int64_t n, std::int64_t majors, I* pt
 /// out[k] = from[position of the k-th entry].
 void gather(const sorted_entries& entries, const void* from, int bytes, void* out);
 
-// --- Rows in another order ------------------------------------------------------------------------------------------
-
-/// Row i is to be what row_of[i] was; of rows counted in 32 bits.
-struct row_moves {
-  std::int64_t rows = 0, nnz = 0;
-  const std::int32_t* row_of = nullptr;  ///< [rows] a permutation
-  const std::int32_t* from = nullptr;    ///< [rows + 1] where each row began
-  std::int32_t* to = nullptr;            ///< [rows + 1] where each row begins: made by move_pointers()
-};
-void move_pointers(int device, const row_moves& moves);
-/// Columns and values to where their rows begin now.
-void move_entries(const row_moves& moves, const std::int32_t* cols, const void* values, int bytes,
-                  std::int32_t* cols_out, void* values_out);
-
 // --- Groups of entries with one key ---------------------------------------------------------------------------------
 
 /// first[g] = where the g-th group begins, first[number of groups] = entries.n.

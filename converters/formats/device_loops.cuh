@@ -43,21 +43,6 @@ void for_each(std::int64_t n, Body body, const char* what) {
   start_over(what, for_each_kernel<Body>, n, body);
 }
 
-/// body(x) with an x of the size of a value that is only moved; not called for a pattern.
-template <class Body>
-void with_size(int bytes, Body body) {
-  switch (bytes) {
-    case 0:
-      return;
-    case 2:
-      return body(std::uint16_t{});
-    case 4:
-      return body(std::uint32_t{});
-    default:
-      return body(std::uint64_t{});
-  }
-}
-
 /// One number on the device.
 class device_number {
  public:

@@ -1,5 +1,4 @@
 #include "converters/formats/device_analysis.hpp"
-#include "converters/formats/device_rows.hpp"
 #include "converters/formats/device_validate.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/no_cuda.hpp"
@@ -24,19 +23,6 @@ template <number T, index I>
 std::vector<block_statistics> analyse_blocks_on_device(int, const bcsc_view<T, I>&, std::span<const std::int64_t>) {
   no_cuda();
 }
-
-template <number T>
-csr_on_device<T> permute_rows_on_device(int, const csr_view<T, std::int32_t>&, std::span<const std::int64_t>) {
-  no_cuda();
-}
-template csr_on_device<float> permute_rows_on_device(int, const csr_view<float, std::int32_t>&,
-                                                     std::span<const std::int64_t>);
-template csr_on_device<double> permute_rows_on_device(int, const csr_view<double, std::int32_t>&,
-                                                      std::span<const std::int64_t>);
-template csr_on_device<half> permute_rows_on_device(int, const csr_view<half, std::int32_t>&,
-                                                    std::span<const std::int64_t>);
-template csr_on_device<bfloat16> permute_rows_on_device(int, const csr_view<bfloat16, std::int32_t>&,
-                                                        std::span<const std::int64_t>);
 
 template <index I>
 pattern_hash hash_pattern_on_device(int, const csr_pattern<I>&) {

@@ -7,6 +7,21 @@
 
 namespace bcsc::converters::steps {
 
+/// body(x) with an x of the size of a value that is only moved; not called for a pattern.
+template <class Body>
+void with_size(int bytes, Body body) {
+  switch (bytes) {
+    case 0:
+      return;
+    case 2:
+      return body(std::uint16_t{});
+    case 4:
+      return body(std::uint32_t{});
+    default:
+      return body(std::uint64_t{});
+  }
+}
+
 // --- Some of n entries, numbered in order ----------------------------------------------------------------------------
 
 // A warp counts the entries taken from its chunk; prefix sums of the counts then give each entry's place.

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "bcsc/formats.hpp"
 
@@ -15,9 +15,9 @@ namespace bcsc::converters {
 struct grid {
   std::int64_t x = 0, y = 0, z = 0;  ///< nodes along the axes: all 0 if there is no grid; z = 1: it is flat
 
-  bool exists() const { return x > 0; }
+  constexpr bool exists() const { return x > 0; }
   constexpr bool is_flat() const { return z == 1; }
-  std::int64_t rows() const { return x * y * z; }
+  constexpr std::int64_t rows() const { return x * y * z; }
   friend bool operator==(const grid&, const grid&) = default;
 };
 
@@ -28,14 +28,27 @@ struct brick_shape {
 };
 constexpr brick_shape brick_of(const grid& g) { return g.is_flat() ? brick_shape{8, 8, 1} : brick_shape{4, 4, 4}; }
 
-/// Judged by some rows at four places of A, on the host or on the device (where it waits for eight small copies): a
-/// grid if most entries lie on diagonals that most rows have, and these are those of the nearest neighbours on lines
-/// and planes. Any order of the rows is correct, so a matrix that is a grid at these places alone does no harm.
-template <element T, index I>
-grid find_grid(const csr_view<T, I>& a);
+/// The row at a place of the order in bricks: brick by brick along x, then y, then z, and so inside each brick; the
+/// rows beyond g.rows() come last, as they are. A permutation of any number of rows from g.rows() on.
+constexpr std::int64_t row_in_bricks(const grid& g, std::int64_t place) {
+  if (place >= g.rows()) return place;
+  const brick_shape b = brick_of(g);
+  // Bricks at the sides are cut off: layers of them, rows of bricks in a layer, bricks in a row, nodes in a brick.
+  const std::int64_t k0 = place / (g.x * g.y * b.z) * b.z, depth = std::min(b.z, g.z - k0);
+  place -= k0 * g.x * g.y;
+  const std::int64_t j0 = place / (g.x * depth * b.y) * b.y, height = std::min(b.y, g.y - j0);
+  place -= j0 * g.x * depth;
+  const std::int64_t i0 = place / (depth * height * b.x) * b.x, width = std::min(b.x, g.x - i0);
+  place -= i0 * depth * height;
+  const std::int64_t k = place / (width * height), j = place / width % height, i = place % width;
+  return i0 + i + g.x * (j0 + j + g.y * (k0 + k));
+}
 
-/// order[new row] = old row, for all `rows` of A: brick by brick along x, then y, then z, and so inside each brick; the
-/// rows beyond g.rows() come last, as they are.
-std::vector<std::int64_t> order_in_bricks(const grid& g, std::int64_t rows);
+/// Judged by 128 rows at each of four places of A, on the host or on the device (where it waits for eight small
+/// copies): nine tenths of the entries lie on diagonals that at least a quarter of these rows have, and the diagonals
+/// are those of the nearest neighbours on lines and planes. Any order of the rows is correct, so a matrix that is a
+/// grid at these places alone does no harm.
+template <index I>
+grid find_grid(const csr_view<pattern, I>& a);
 
 }  // namespace bcsc::converters

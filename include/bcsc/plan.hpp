@@ -144,7 +144,7 @@ struct plan_facts {
   row_blocks boundaries = row_blocks::uniform;
   std::int64_t num_row_blocks = 0;
   double reuse = 0;                ///< nnz / nnzc as the plan holds A
-  double reuse_given = 0;          ///< with A's rows in their order and uniform row blocks; set if either was to change
+  double reuse_given = 0;          ///< with A's rows in their order and uniform row blocks; set if another was asked for
   std::vector<trial> trials = {};  ///< fastest first; empty: the kernel was predicted, asked for, or remembered
   double trial_seconds = 0;        ///< what the trials took
   double trial_setup_seconds = 0;  ///< what A's other forms, operands and captured graphs took
@@ -198,7 +198,8 @@ class spmm_plan {
 
   /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
   /// the stored matrix until one of them is given new values. `cols`: the N it mostly runs with; 0: this plan's. Empty
-  /// if for that kernel and N A is stored in another form or order, or if it does not run here.
+  /// if for that kernel and N A is stored in another form or order (of a grid's rows any will do), or if it does not
+  /// run here.
   std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
 
   /// C = alpha * op(A)' * B + beta * C from the matrix as this plan stores it: nothing is converted or copied, so that

@@ -7,6 +7,7 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/formats.hpp"
+#include "converters/formats/grid.hpp"
 #include "core/buffer.hpp"
 #include "kernels/forms/product_args.hpp"
 
@@ -39,7 +40,7 @@ struct storing {
   int tile_cols = 1;                              ///< of the kernel's tile
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
-  std::int64_t rows_together = 0;                 ///< row_stream_operand::rows_together
+  converters::grid bricks = {};                   ///< row_stream_options::bricks
   std::optional<int> device = {};                 ///< none: on the host
 };
 

@@ -9,9 +9,9 @@
 #include "bcsc/device.hpp"
 #include "bcsc/order.hpp"
 #include "converters/formats/device_analysis.hpp"
-#include "converters/formats/device_rows.hpp"
 #include "converters/formats/device_validate.hpp"
 #include "converters/formats/grid.hpp"
+#include "converters/formats/structure.hpp"
 #include "converters/formats/threads_guard.hpp"
 #include "core/buffer.hpp"
 #include "core/fail.hpp"
@@ -68,10 +68,9 @@ class builder {
     const bool plain = stays_on_device<I>() && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(how_.device());
     if (!plain) return convert_on_host<I>(download(given));
+    require_rows(given.rows);
     decide_on_device(given);
-    if (made_on_device()) return store_on_device(given);
-    open_ = nullptr;
-    return convert_on_host<I>(download(given));
+    return made_on_device() ? settle_decided(given) : convert_decided(given);
   }
 
   template <class I>
@@ -81,10 +80,9 @@ class builder {
       if (how_.options.check == trust::validate) converters::validate_on_device(how_.device(), given);
       const core::gpu::device_guard guard(how_.device());
       if (!stays_on_device<I>()) return convert_on_host<I>(download(given));
+      require_rows(given.rows);
       decide_on_device(given);
-      if (made_on_device()) return store_on_device<I>(to_csr_on_device(how_.ctx, given));
-      open_ = nullptr;
-      return convert_on_host<I>(download(given));
+      return made_on_device() ? settle_decided<I>(to_csr_on_device(how_.ctx, given)) : convert_decided(given);
     }
     if (how_.options.check == trust::validate) validate(given);
     return convert_on_host(given);
@@ -122,6 +120,23 @@ class builder {
     });
     if constexpr (requires { given.m_block; }) open_->facts.reblocked = how_.facts.m_block != given.m_block;
   }
+  /// After decide_on_device(): where it made the form, and where it could not.
+  template <class I>
+  stored settle_decided(const csr_view<T, I>& csr) {
+    if (open_ != nullptr) look_for_bricks(csr);
+    return settle(csr);
+  }
+  template <class View>
+  stored convert_decided(const View& given) {
+    open_ = nullptr;
+    const auto downloaded = download(given);
+    return convert_on_host(downloaded.view());
+  }
+
+  /// A plan's order and boundaries are those of the rows that it was made for.
+  void require_rows(std::int64_t rows) const {
+    if (open_ == nullptr && rows != how_.facts.rows) fail_pattern();
+  }
 
   /// Settles kernel and m_block, and whether the order found stays: only if rows share more columns in it.
   template <class I>
@@ -134,16 +149,15 @@ class builder {
     if (!how_.order.empty()) {
       settle_with(permute_rows(given, how_.order));
       const order_comparison orders = compare_orders(given, how_.order, facts.m_block);
-      facts.reordered = orders.after.nnzc < orders.before.nnzc;
-      if (facts.reordered) {
-        open_->ordered = row_order::by_similarity;
+      if (orders.after.nnzc < orders.before.nnzc) {
+        take_order(row_order::by_similarity);
       } else {
         open_->refused_reuse = orders.after.reuse;
         open_->order = {};
       }
     }
     if (!facts.reordered) settle_with(given);
-    if (how_.keeps_rows()) return;
+    if (how_.leaves_rows_to_plan()) return;
     const std::int64_t heights[] = {facts.m_block};
     facts.reuse_given = analyse_blocks(given, heights).front().reuse;
   }
@@ -156,20 +170,16 @@ class builder {
       owner = transpose(csr);
       csr = owner->view();
     }
-    // Order and boundaries are those of the rows the plan was made for.
-    if (open_ == nullptr && csr.rows != how_.facts.rows) fail_pattern();
+    require_rows(csr.rows);
     if (open_ != nullptr) {
       if (how_.options.expert.reorder_rows) open_->order = order_rows_by_similarity(csr);
       decide_on_host(csr);
       open_->unequal_rows = !how_.on_gpu() && forms::differ_in_length(csr);
       if (how_.unequal_rows && how_.gains_by_equal_rows(how_.facts.kernel, how_.options.cols)) {
-        take_order(row_order::by_length, forms::order_rows_by_length(csr));
+        open_->order = forms::order_rows_by_length(csr);
+        take_order(row_order::by_length);
       }
       look_for_bricks(csr);
-    }
-    if (moves_rows_on_device<I>()) {
-      if (open_ != nullptr) cut_rows(csr);
-      return settle_in_order(csr);
     }
     if (!how_.order.empty()) {
       owner = permute_rows(csr, how_.order);
@@ -190,15 +200,7 @@ class builder {
     return made;
   }
 
-  template <class I>
-  stored store_on_device(const csr_view<T, I>& csr) {
-    if (open_ != nullptr) look_for_bricks(csr);
-    open_ = nullptr;
-    return settle_in_order(csr);
-  }
-
-  void take_order(row_order kind, std::vector<std::int64_t> order) {
-    open_->order = std::move(order);
+  void take_order(row_order kind) {
     open_->ordered = kind;
     open_->facts.reordered = true;
   }
@@ -206,13 +208,12 @@ class builder {
   /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.
   template <class I>
   void look_for_bricks(const csr_view<T, I>& csr) {
-    if (!how_.may_gain_by_bricks()) return;
+    if (!how_.gains_by_bricks()) return;
     const core::gpu::device_guard guard(how_.device());
-    const auto bytes = csr.nnz() * static_cast<std::int64_t>(sizeof(T) + sizeof(I));
-    if (core::gpu::free_bytes() / copies_of_a < bytes) return;
-    open_->lattice = converters::find_grid(csr);
-    if (!how_.lattice.exists() || !how_.gains_by_bricks(how_.lattice)) return;
-    take_order(row_order::in_bricks, converters::order_in_bricks(how_.lattice, csr.rows));
+    const converters::grid found = converters::find_grid(converters::structure_of(csr));
+    if (!found.exists()) return;
+    open_->grid = found;
+    take_order(row_order::in_bricks);
   }
 
   /// Finds the boundaries of the row blocks, in the rows' final order.
@@ -236,28 +237,13 @@ class builder {
              .tile_cols = how_.facts.kernel.n_tile,
              .boundaries = how_.boundaries,
              .order = how_.order,
-             .rows_together = how_.ordered == row_order::in_bricks ? converters::brick_of(how_.lattice).rows() : 0,
+             .bricks = how_.grid,
              .device = how_.on_gpu() ? std::optional(how_.device()) : std::nullopt}};
-  }
-
-  /// Bricks; any other order is worked out on the host, where its rows then are moved, too.
-  template <class I>
-  bool moves_rows_on_device() const {
-    return how_.ordered == row_order::in_bricks && sizeof(I) == sizeof(std::int32_t);
-  }
-  template <class I>
-  stored settle_in_order(const csr_view<T, I>& csr) const {
-    if constexpr (sizeof(I) == sizeof(std::int32_t)) {
-      if (moves_rows_on_device<I>()) {
-        return settle(converters::permute_rows_on_device(how_.device(), csr, how_.order).view());
-      }
-    }
-    return settle(csr);
   }
 
   template <class I>
   bool stays_on_device() const {
-    return how_.options.transpose == op::none && how_.keeps_rows() && sizeof(I) == 4;
+    return how_.options.transpose == op::none && how_.leaves_rows_to_plan() && sizeof(I) == 4;
   }
   bool made_on_device() const { return how_.facts.kernel.index_bits == 32; }
 
@@ -281,7 +267,6 @@ class builder {
     }
   }
 
-  static constexpr std::int64_t copies_of_a = 4;  // as given, in order, as stored, and what making it takes
   const recipe& how_;
   recipe* open_ = nullptr;  // the same, until it is decided
 };

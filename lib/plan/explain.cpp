@@ -52,8 +52,8 @@ std::string explain_bricks(const converters::grid& g) {
 std::string explain_rows(const recipe& how) {
   const plan_facts& facts = how.facts;
   if (how.ordered == row_order::by_length) return "\nrows: sorted by length within windows of 256";
-  if (how.ordered == row_order::in_bricks) return explain_bricks(how.lattice);
-  if (how.keeps_rows()) return {};
+  if (how.ordered == row_order::in_bricks) return explain_bricks(how.grid);
+  if (how.leaves_rows_to_plan()) return {};
   std::string text = "\nrows: ";
   if (facts.reordered) {
     text += "ordered by similarity";

@@ -55,27 +55,18 @@ bool recipe::reads_in_place(std::int64_t n) const {
 
 bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const {
   constexpr std::int64_t max_bytes = 256;  // of a row of C
-  return !on_gpu() && keeps_rows() && config.algorithm == "rows" && facts.m_block == 1 && cols > 1 &&
+  return !on_gpu() && leaves_rows_to_plan() && config.algorithm == "rows" && facts.m_block == 1 && cols > 1 &&
          cols <= max_bytes / static_cast<std::int64_t>(size_of(type));
 }
 
-bool recipe::gains_by_bricks(const converters::grid& g) const {
-  // A longer row of A takes its time in L1, wherever its rows of B come from.
-  constexpr std::int64_t max_length = 8;
-  // Tiles gain where a row block is whole lines of a brick: ends of two lines share nothing.
-  const bool whole_lines = facts.m_block % converters::brick_of(g).x == 0;
-  return kernel->form == kernels::operand_form::row_stream ? facts.nnz / max_length <= facts.rows : whole_lines;
-}
-
-bool recipe::may_gain_by_bricks() const {
+bool recipe::gains_by_bricks() const {
+  constexpr std::int64_t max_length = 8;                     // of a row: longer ones take their time in L1
   constexpr std::int64_t min_row_bytes = 128;                // of B: below, reading A is what takes the time
   constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
-  const std::int64_t row_bytes = options.cols * static_cast<std::int64_t>(size_of(type));
-  const bool shares_by_l1 =
-      kernel->form == kernels::operand_form::row_stream || kernel->form == kernels::operand_form::fma_tiles;
-  return on_gpu() && keeps_rows() && shares_by_l1 && kernel->info.index_bits == 32 &&
-         options.b_layout == layout::row_major && row_bytes >= min_row_bytes &&
-         facts.cols >= core::ceil_div(min_bytes, row_bytes);
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  return on_gpu() && leaves_rows_to_plan() && kernel->form == kernels::operand_form::row_stream &&
+         options.b_layout == layout::row_major && facts.nnz <= max_length * facts.rows &&
+         options.cols >= min_row_bytes / size && facts.cols >= core::ceil_div(min_bytes / size, options.cols);
 }
 
 void recipe::settle_reading() {

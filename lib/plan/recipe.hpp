@@ -17,7 +17,7 @@ enum class row_order {
   as_given,
   by_similarity,  ///< asked for, and found to share more columns
   by_length,      ///< on a CPU: those of equal length side by side
-  in_bricks,      ///< on a GPU: those of neighbouring nodes of a grid
+  in_bricks,      ///< on a GPU, in a row stream: those of neighbouring nodes of a grid
 };
 
 /// What a plan was asked for and what it has decided. Written while the plan is made, constant afterwards.
@@ -33,7 +33,7 @@ struct recipe {
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   row_order ordered = row_order::as_given;
-  converters::grid lattice;   // if rows are in bricks: of what
+  converters::grid grid;      // if rows are in bricks: of what; their order follows from it
   bool unequal_rows = false;  // on a CPU: order_rows_by_length() has an order
   double refused_reuse = 0;   // of an order that was found and rejected
 
@@ -46,15 +46,16 @@ struct recipe {
   problem described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
   problem described() const { return described(facts.rows, facts.cols, facts.nnz); }
 
-  /// A's rows stay in their order, in uniform row blocks; anything else is worked out on the host.
-  bool keeps_rows() const { return !options.expert.reorder_rows && options.expert.boundaries == row_blocks::uniform; }
+  /// Neither an order nor boundaries of the row blocks were asked for: both would be worked out on the host.
+  bool leaves_rows_to_plan() const {
+    return !options.expert.reorder_rows && options.expert.boundaries == row_blocks::uniform;
+  }
   /// Whether the config's loop over a row of A is so short, for `cols` columns, that the row's length matters, and
   /// nothing else orders the rows.
   bool gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const;
-  /// Whether the kernel might find more of B's rows in L1 if those of neighbouring nodes were near each other, and
-  /// nothing else orders the rows; and whether on this grid it does (docs/history, 84).
-  bool may_gain_by_bricks() const;
-  bool gains_by_bricks(const converters::grid& g) const;
+  /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes of a grid were near each other
+  /// (docs/history, 84), and nothing else orders the rows.
+  bool gains_by_bricks() const;
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
   /// Whether a column-major B of n columns is read where it lies.
   bool reads_in_place(std::int64_t n) const;

@@ -17,8 +17,15 @@ namespace {
 using forms::row_stream_options;
 using forms::to_row_stream;
 
+/// Some grid that the rows may be taken for.
+converters::grid grid_of(std::int64_t rows) {
+  if (rows < 9) return {};
+  return rows < 60 ? converters::grid{9, rows / 9, 1} : converters::grid{5, 3, rows / 15};
+}
+
 template <class T>
-void check(const sparse_case& c, const row_stream_options& options) {
+void check(const sparse_case& c, row_stream_options options) {
+  if (options.split % 4 == 2) options.bricks = grid_of(c.rows);
   SCOPED_TRACE(c.name + ", split " + std::to_string(options.split) + ", grain " + std::to_string(options.grain));
   const auto csr = csr_of<T>(c);
   {

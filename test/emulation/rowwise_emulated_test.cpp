@@ -60,14 +60,14 @@ std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_ca
   SCOPED_TRACE(a.name + ", " + words(s));
   emulated_product<T> there(s, b, c0);
   const auto csr = cast<scalar_of<T>, std::int32_t>(csr_of<T>(a));
-  auto stream = forms::to_row_stream(csr.view(), s.stream);
-  stream.rows_together = s.together;
+  const auto stream = forms::to_row_stream(csr.view(), s.stream);
   there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
   using S = scalar_of<T>;
   const std::int64_t partials = stream.num_partials * kernels::partials_ld<S>(s.n);
   partial_sums<S> workspace(partials * std::ssize(c0));
   there.may_write_bytes(workspace.data(), workspace.bytes());
-  return there.run_batch(launch, kernels::operand_of(stream, workspace.data()), partials, s.multiprocessors);
+  return there.run_batch(launch, kernels::operand_of(stream, workspace.data(), s.together), partials,
+                         s.multiprocessors);
 }
 
 template <class T>

@@ -63,15 +63,20 @@ void expect_stream(const sparse_case& c, const row_stream_options& options) {
   std::vector<std::vector<std::tuple<std::int64_t, double>>> wanted(std::size_t(c.rows)), got(std::size_t(c.rows));
   for (const triplet& e : c.entries) wanted[std::size_t(e.row)].emplace_back(e.col, e.value);
 
+  // Where each row stands before rows are sorted by length.
+  std::vector<std::int64_t> place(std::size_t(c.rows));
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    place[std::size_t(options.bricks.exists() ? converters::row_in_bricks(options.bricks, i) : i)] = i;
+  }
   const auto pieces = unpack(stream);
   ASSERT_EQ(stream.heavy_ptr.front(), 0);
   ASSERT_EQ(stream.heavy_ptr.back(), stream.num_partials);
-  std::int64_t former_row = -1;
+  std::int64_t former_place = -1;
   for (std::int64_t h = 0; h < stream.num_heavy(); ++h) {
     const std::int64_t first = stream.heavy_ptr[std::size_t(h)], last = stream.heavy_ptr[std::size_t(h) + 1];
     const std::int64_t row = pieces[std::size_t(first)].row;
-    EXPECT_GT(row, former_row) << "heavy rows keep their order";
-    former_row = row;
+    EXPECT_GT(place[std::size_t(row)], former_place) << "heavy rows keep their order";
+    former_place = place[std::size_t(row)];
     EXPECT_GE(last - first, 2);
     std::int64_t least = options.split, most = 0;
     for (std::int64_t p = first; p < last; ++p) {
@@ -93,7 +98,8 @@ void expect_stream(const sparse_case& c, const row_stream_options& options) {
       const std::int64_t length_class = (length + options.grain - 1) / options.grain;
       EXPECT_LE(length_class, former_class);
       if (length_class == former_class && p > stream.num_partials) {
-        EXPECT_GT(piece.row, pieces[std::size_t(p) - 1].row) << "rows of a class keep their order";
+        EXPECT_GT(place[std::size_t(piece.row)], place[std::size_t(pieces[std::size_t(p) - 1].row)])
+            << "rows of a class keep their order";
       }
       former_class = length_class;
     }
@@ -143,6 +149,16 @@ sparse_case uneven(std::int64_t rows = 6000) {
 }
 
 TEST(row_stream, of_a_large_matrix) { expect_stream<float, std::int32_t>(uneven(), {128, 8}); }
+
+TEST(row_stream, of_rows_in_bricks) {
+  // Heavy rows and empty ones among them, and rows beyond the grid.
+  for (const converters::grid bricks : {converters::grid{60, 100, 1}, {77, 75, 1}, {20, 20, 15}, {9, 11, 60}}) {
+    SCOPED_TRACE(std::to_string(bricks.x) + " x " + std::to_string(bricks.y) + " x " + std::to_string(bricks.z));
+    expect_stream<float, std::int32_t>(uneven(), {128, 8, 0, bricks});
+    expect_stream<double, std::int64_t>(uneven(), {8, 2, 4, bricks});
+    expect_stream<half, std::int32_t>(uneven(60000), {128, 1000, 0, bricks});
+  }
+}
 
 TEST(row_stream, does_not_depend_on_the_threads) {
   const auto csr = csr_of<double>(uneven(60000));
@@ -209,6 +225,10 @@ TEST(row_stream, names_what_is_wrong) {
               std::string::npos);
   }
   EXPECT_NE(message([&] { to_row_stream(csr.view(), {128, 0}); }).find("grain = 0"), std::string::npos);
+  EXPECT_NE(message([&] {
+              to_row_stream(csr.view(), {.bricks = {61, 100, 1}});
+            }).find("bricks = 61 x 100 x 1: must have at most 6000 nodes"),
+            std::string::npos);
   auto on_device = csr.view();
   on_device.space = memory_space::device;
   EXPECT_NE(message([&] { to_row_stream(on_device); }).find("host"), std::string::npos);

@@ -49,9 +49,9 @@ constexpr std::int64_t max_groups_for(std::int64_t nnzc) {
 }
 
 /// max_groups where a thread block multiplies an item by the columns of one of `tiles` tiles of C: where there are not
-/// enough of those for the multiprocessors of a GPU, row blocks are cut into pieces that are all about as long. Each
-/// has as many pieces as the mean row block, also if it is a little longer: one more than there are multiprocessors
-/// waits for all the others.
+/// enough of those for the multiprocessors of a GPU, row blocks are cut into pieces that are all about as long. A
+/// row block that is a little longer than the mean gets no extra piece: one beyond the last multiprocessor would take a
+/// second wave.
 constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num_row_blocks, std::int64_t tiles) {
   constexpr std::int64_t multiprocessors = 132;
   constexpr std::int64_t fewest = 32;  // groups that are worth partial sums
@@ -59,7 +59,7 @@ constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num
   const std::int64_t groups = (nnzc + mma_tile_columns - 1) / mma_tile_columns;
   const std::int64_t pieces =
       blocks < multiprocessors && tiles < multiprocessors / blocks ? multiprocessors / (blocks * tiles) : 1;
-  // The mean row block is cut at pieces - 1/2, or at twice its length.
+  // mean / (pieces - 1/2), or twice the mean.
   const std::int64_t halves = pieces > 1 ? blocks * (2 * pieces - 1) : blocks;
   const std::int64_t most = (2 * groups + halves - 1) / halves;
   return most > fewest ? most : fewest;

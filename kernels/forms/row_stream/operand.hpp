@@ -16,10 +16,9 @@ template <class S>
 struct row_stream_operand {
   std::int64_t rows, cols;
   std::int64_t num_pieces;
-  std::int64_t num_partials;  ///< pieces 0 .. num_partials - 1 are parts of rows of several pieces, the heavy rows
-  std::int64_t num_heavy;     ///< heavy rows
-  std::int64_t rows_together;  ///< so many rows, one after the other, read the same rows of B: a brick's; 0: no more
-                               ///< than any neighbours do
+  std::int64_t num_partials;   ///< pieces 0 .. num_partials - 1 are parts of rows of several pieces, the heavy rows
+  std::int64_t num_heavy;      ///< heavy rows
+  std::int64_t rows_together;  ///< so many rows, one after the other, read the same rows of B, a brick's; 0: unknown
   /// [num_pieces + 1], every row in one of them at least, those without entries at the end; the last names no piece,
   /// only the end of the one before it
   const forms::row_piece* pieces;
@@ -45,13 +44,13 @@ constexpr std::int64_t partials_ld(std::int64_t n) {
 
 /// A stream as an operand, on the host (for the emulated GPU) or the device.
 template <class S, class Stream>
-row_stream_operand<S> operand_of(const Stream& stream, S* workspace) {
+row_stream_operand<S> operand_of(const Stream& stream, S* workspace, std::int64_t rows_together = 0) {
   return {.rows = stream.rows,
           .cols = stream.cols,
           .num_pieces = stream.num_pieces(),
           .num_partials = stream.num_partials,
           .num_heavy = stream.num_heavy(),
-          .rows_together = stream.rows_together,
+          .rows_together = rows_together,
           .pieces = stream.pieces.data(),
           .pairs = stream.pairs.data(),
           .heavy_ptr = stream.heavy_ptr.data(),

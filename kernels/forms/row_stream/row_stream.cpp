@@ -34,6 +34,10 @@ struct lengths {
   std::int64_t pieces(std::int64_t row) const { return heavy(row) ? ceil_div(entries(row), options.max_piece()) : 1; }
 
   std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
+  /// Before the rows are sorted.
+  std::int64_t row_at(std::int64_t place) const {
+    return options.bricks.exists() ? converters::row_in_bricks(options.bricks, place) : place;
+  }
 };
 
 /// The light rows in the order of their pieces, longest first, stable: a counting sort, each thread counting its share
@@ -48,7 +52,8 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
   const auto num_shares = static_cast<std::int64_t>(cuts.size()) - 1;
   auto next = storage<std::int64_t>(num_shares * num_classes, "row counts");
   for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
+    for (std::int64_t place = first; place < last; ++place) {
+      const std::int64_t row = of.row_at(place);
       if (!of.heavy(row)) ++next[at(share * num_classes + rank(row))];
     }
   });
@@ -60,7 +65,8 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
   }
   auto sorted = storage<std::int32_t>(num_light, "rows");
   for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
+    for (std::int64_t place = first; place < last; ++place) {
+      const std::int64_t row = of.row_at(place);
       if (!of.heavy(row)) sorted[at(next[at(share * num_classes + rank(row))]++)] = static_cast<std::int32_t>(row);
     }
   });
@@ -89,6 +95,10 @@ void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_opt
     fail(errc::invalid_argument, "piece = {}: must be even and lie in 0 .. {} (split)", options.piece, options.split);
   }
   require_at_least_one(options.grain, "grain");
+  if (options.bricks.rows() > rows) {
+    fail(errc::invalid_argument, "bricks = {} x {} x {}: must have at most {} nodes (rows)", options.bricks.x,
+         options.bricks.y, options.bricks.z, rows);
+  }
   (void)core::narrow<std::int32_t>(rows, "rows");
   (void)core::narrow<std::int32_t>(cols, "cols");
 }
@@ -105,7 +115,8 @@ row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream
   out.nnz = a.nnz();
   std::vector<std::int32_t> heavy;
   std::int64_t num_pairs = 0, longest = 0;
-  for (std::int64_t row = 0; row < a.rows; ++row) {
+  for (std::int64_t place = 0; place < a.rows; ++place) {
+    const std::int64_t row = of.row_at(place);
     num_pairs += of.pairs(row);
     if (!of.heavy(row)) {
       longest = std::max(longest, of.entries(row));

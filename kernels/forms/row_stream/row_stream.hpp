@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bcsc/formats.hpp"
+#include "converters/formats/grid.hpp"
 #include "core/buffer.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 
@@ -16,14 +17,16 @@
 /// piece each, longest first: neighbours, which one warp and one thread block take together, are alike, and what is
 /// left for the end is short; rows without entries are the last. Lengths count by multiples of `grain`: within one
 /// multiple, which costs a kernel about the same, rows keep their order, for neighbouring rows of a mesh read the same
-/// rows of B. Entries lie in the order of the pieces, so A is read as one stream; each piece begins with a new pair of
-/// entries (an odd one's last pair is filled up with column 0, value 0, which kernels do not multiply).
+/// rows of B; those of a grid lie in bricks there. Entries lie in the order of the pieces, so A is read as one stream;
+/// each piece begins with a new pair of entries (an odd one's last pair is filled up with column 0, value 0, which
+/// kernels do not multiply).
 namespace bcsc::forms {
 
 struct row_stream_options {
-  std::int64_t split = 256;  ///< the most entries of a row that is not cut: even, at least 2
-  std::int64_t grain = 8;    ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
-  std::int64_t piece = 0;    ///< the most entries of a piece of a heavy row: even, at most `split`; 0: `split`
+  std::int64_t split = 256;      ///< the most entries of a row that is not cut: even, at least 2
+  std::int64_t grain = 8;        ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
+  std::int64_t piece = 0;        ///< the most entries of a piece of a heavy row: even, at most `split`; 0: `split`
+  converters::grid bricks = {};  ///< whose rows A's are, of at most so many; none: rows keep their order
 
   constexpr std::int64_t max_piece() const { return piece > 0 ? piece : split; }
   friend bool operator==(const row_stream_options&, const row_stream_options&) = default;
@@ -34,7 +37,6 @@ template <value T>
 struct row_stream {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t num_partials = 0;              ///< the pieces of heavy rows
-  std::int64_t rows_together = 0;             ///< row_stream_operand::rows_together
   std::vector<row_piece> pieces;              ///< [num_pieces + 1]
   std::vector<entry_pair<T>> pairs;           ///< [num_pairs + 1]
   std::vector<std::int32_t> heavy_ptr = {0};  ///< [num_heavy + 1] the first piece of each heavy row
@@ -83,7 +85,6 @@ template <value T>
 struct device_row_stream {
   std::int64_t rows = 0, cols = 0, nnz = 0;
   std::int64_t num_partials = 0;
-  std::int64_t rows_together = 0;
   core::device_buffer<row_piece> pieces;
   core::device_buffer<entry_pair<T>> pairs;
   core::device_buffer<std::int32_t> heavy_ptr;
@@ -100,7 +101,6 @@ device_row_stream<T> upload(int device, const row_stream<T>& a) {
           a.cols,
           a.nnz,
           a.num_partials,
-          a.rows_together,
           {device, std::span<const row_piece>(a.pieces)},
           {device, std::span<const entry_pair<T>>(a.pairs)},
           {device, std::span<const std::int32_t>(a.heavy_ptr)}};

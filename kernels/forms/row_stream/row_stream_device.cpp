@@ -33,7 +33,8 @@ device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_vi
                                   .row_ptr = a.row_ptr.data(),
                                   .col_ind = a.col_ind.data(),
                                   .values = a.values.data(),
-                                  .type = value_type_of<T>};
+                                  .type = value_type_of<T>,
+                                  .bricks = options.bricks};
   const steps::ordered_rows ordered = steps::order_rows(device, job);
 
   device_row_stream<scalar_of<T>> out;

@@ -7,6 +7,7 @@
 
 #include "bcsc/elements.hpp"
 #include "converters/formats/device_grid.cuh"
+#include "converters/formats/grid.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 
 /// The kernels that make a stream of row pieces from CSR (row_stream_steps.cu starts them).
@@ -41,16 +42,18 @@ struct row_cutting {
   }
 };
 
-/// The key of row i, and its number; counts the heavy rows.
+/// The key of the row at a place before the sort, and its number; counts the heavy rows.
 struct row_key_body {
   row_cutting cut;
+  converters::grid bricks;
   std::uint32_t* keys;
   std::int32_t* order;
   unsigned long long* num_heavy;
-  __device__ void operator()(std::int64_t row) const {
+  __device__ void operator()(std::int64_t place) const {
+    const std::int64_t row = bricks.exists() ? converters::row_in_bricks(bricks, place) : place;
     const std::uint32_t entries = cut.entries(row);
-    keys[row] = cut.key(entries);
-    order[row] = static_cast<std::int32_t>(row);
+    keys[place] = cut.key(entries);
+    order[place] = static_cast<std::int32_t>(row);
     if (cut.heavy(entries)) atomicAdd(num_heavy, 1ull);
   }
 };

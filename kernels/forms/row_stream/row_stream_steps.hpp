@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bcsc/types.hpp"
+#include "converters/formats/grid.hpp"
 #include "core/buffer.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 
@@ -18,6 +19,7 @@ struct row_stream_job {
   const std::int32_t* col_ind = nullptr;
   const void* values = nullptr;
   value_type type = value_type::fp32;  ///< not pattern; fp16 and bf16 become fp32
+  converters::grid bricks = {};
 };
 
 /// The rows in the order of their pieces, and what that takes.

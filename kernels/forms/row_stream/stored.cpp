@@ -5,6 +5,20 @@
 
 namespace bcsc::forms {
 
+namespace {
+
+row_stream_options options_for(std::int64_t rows, std::int64_t nnz, const storing& how) {
+  row_stream_options options = cut_for(rows, nnz, how.cols, how.columns_at_once);
+  options.bricks = how.bricks;
+  return options;
+}
+
+std::int64_t rows_together(const storing& how) {
+  return how.bricks.exists() ? converters::brick_of(how.bricks).rows() : 0;
+}
+
+}  // namespace
+
 template <number T, index I>
 stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const storing& how) {
   // Checked before the minutes that a large A takes here. Rows of even length fill their pairs, others take more.
@@ -14,23 +28,21 @@ stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const st
     core::fail(errc::out_of_memory, "A with {} non-zeros takes {} as a row stream: {} are free on device {}",
                core::count_text(csr.nnz()), core::bytes_text(min_bytes), core::bytes_text(free), *how.device);
   }
-  row_stream<scalar_of<T>> stream = to_row_stream(csr, cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once));
+  row_stream<scalar_of<T>> stream = to_row_stream(csr, options_for(csr.rows, csr.nnz(), how));
   if (!how.order.empty()) {
     for (row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
       piece.row_and_odd = 2 * static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2]) + piece.row_and_odd % 2;
     }
   }
-  stream.rows_together = how.rows_together;
-  return {*how.device, upload(*how.device, stream)};
+  return {*how.device, upload(*how.device, stream), rows_together(how)};
 }
 
 template <number T, index I>
 stored_row_stream<T> make_row_stream(const csr_view<T, I>& csr, const storing& how) {
   if constexpr (sizeof(I) == sizeof(std::int32_t)) {
     if (csr.space == memory_space::device) {
-      const auto cut = cut_for(csr.rows, csr.nnz(), how.cols, how.columns_at_once);
-      stored_row_stream<T> made{*how.device, to_row_stream_on_device(*how.device, csr, cut)};
-      made.stream.rows_together = how.rows_together;
+      const row_stream_options options = options_for(csr.rows, csr.nnz(), how);
+      stored_row_stream<T> made{*how.device, to_row_stream_on_device(*how.device, csr, options), rows_together(how)};
       if (!how.order.empty()) rename_rows(*how.device, made.stream, how.order);
       return made;
     }
@@ -46,7 +58,7 @@ stored_facts stored_row_stream<T>::facts() const {
 template <class T>
 int stored_row_stream<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                 const kernels::launch_env& env) const {
-  const auto args = with_operand(kernels::operand_of(stream, product.partials), product);
+  const auto args = with_operand(kernels::operand_of(stream, product.partials, rows_together), product);
   return launch(&args, env);
 }
 

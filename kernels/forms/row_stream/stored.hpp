@@ -13,6 +13,7 @@ template <class T>
 struct stored_row_stream {
   int device = 0;
   device_row_stream<scalar_of<T>> stream;
+  std::int64_t rows_together = 0;  // row_stream_operand's
 
   stored_facts facts() const;
   partial_sums partials() const { return {stream.num_partials, kernels::partials_grain<scalar_of<T>>}; }
