@@ -143,8 +143,8 @@ struct plan_facts {
   bool reordered = false;         ///< rows are stored in another order than A's
   row_blocks boundaries = row_blocks::uniform;
   std::int64_t num_row_blocks = 0;
-  double reuse = 0;                ///< nnz / nnzc as the plan holds A
-  double reuse_given = 0;          ///< with A's rows in their order and uniform row blocks; set if another was asked for
+  double reuse = 0;        ///< nnz / nnzc as the plan holds A
+  double reuse_given = 0;  ///< with A's rows in their order and uniform row blocks; set if another was asked for
   std::vector<trial> trials = {};  ///< fastest first; empty: the kernel was predicted, asked for, or remembered
   double trial_seconds = 0;        ///< what the trials took
   double trial_setup_seconds = 0;  ///< what A's other forms, operands and captured graphs took
