@@ -49,6 +49,8 @@ EXPANSION = "converters/files/expansion.hpp"
 WRITING = "converters/files/writing.hpp"
 PATTERN_HASH = "converters/formats/pattern_hash.hpp"
 STORED_ROW_STREAM = "kernels/forms/row_stream/stored.cpp"
+GRID_CPP = "converters/formats/grid.cpp"
+GRID_HPP = "converters/formats/grid.hpp"
 READ_CPP = "converters/files/matrix_market_read.cpp"
 WRITE_CPP = "converters/files/matrix_market_write.cpp"
 ASSEMBLY = "converters/files/coo_assembly.hpp"
@@ -390,6 +392,18 @@ MUTANTS = [
            "nnz / 2 < max_pairs", CHOICE),
     Mutant("plan-stream-order-on-host", STORED_ROW_STREAM, "static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2])",
            "piece.row_and_odd / 2", PLAN_CUDA),
+    Mutant("stream-bricks-of-heavy-rows", "kernels/forms/row_stream/row_stream.cpp",
+           "const std::int64_t row = of.row_at(place);\n    num_pairs", "const std::int64_t row = place;\n    num_pairs",
+           ("row_stream_test",)),
+    Mutant("stream-bricks-on-device", "kernels/forms/row_stream/row_stream_kernels.cuh",
+           "bricks.exists() ? converters::row_in_bricks(bricks, place) : place;", "place;", ("emulated_row_stream_test",)),
+    Mutant("grid-bricks-cut-off", GRID_HPP, "height = std::min(b.y, g.y - j0);", "height = b.y;", ("grid_test",)),
+    Mutant("grid-by-any-diagonal", GRID_CPP, "if (4 * count < rows) continue;", "if (count < 1) continue;", ("grid_test",)),
+    Mutant("grid-among-other-entries", GRID_CPP, "if (10 * usual < 9 * static_cast", "if (10 * usual < 0 * static_cast",
+           ("grid_test",)),
+    Mutant("grid-planes-of-part-lines", GRID_CPP, "return plane % x == 0 && ", "return ", ("grid_test",)),
+    Mutant("tiles-one-piece-too-many", "kernels/forms/mma_tiles/mma_tiles.hpp", "blocks * (2 * pieces - 1)",
+           "blocks * 2 * pieces", ("mma_tiles_test",)),
     Mutant("plan-small-workspace", WORKSPACE_CPP, "run.workspace.size() < bytes", "run.workspace.empty()",
            PLAN),
     Mutant("plan-shared-workspace", WORKSPACE_CPP, "own.taken_.exchange(true, ",

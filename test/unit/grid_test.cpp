@@ -79,21 +79,40 @@ TEST(find_grid, does_not_know_one_whose_rows_were_shuffled) {
   EXPECT_FALSE(grid_of(permute_rows(a, order)).exists());
 }
 
-TEST(find_grid, forgives_a_few_entries_elsewhere) {
-  // One row in ten meets a random column, too.
-  const auto a = generate::from_specification<float>("stencil5:80,80");
+/// The diagonals with these offsets, of every row that they meet, and in one row of `every` so many random entries.
+csr_matrix<float> diagonals(std::int32_t rows, const std::vector<std::int32_t>& offsets, std::int32_t every = 1,
+                            int elsewhere = 0) {
   std::mt19937_64 random(1);
   std::vector<std::int32_t> row_ptr{0}, col_ind;
-  for (std::int32_t row = 0; row < 6400; ++row) {
-    std::set<std::int32_t> cols(a.col_ind().begin() + a.row_ptr()[static_cast<std::size_t>(row)],
-                                a.col_ind().begin() + a.row_ptr()[static_cast<std::size_t>(row) + 1]);
-    if (row % 10 == 0) cols.insert(static_cast<std::int32_t>(random() % 6400));
+  for (std::int32_t row = 0; row < rows; ++row) {
+    std::set<std::int32_t> cols;
+    for (const std::int32_t offset : offsets) {
+      for (const std::int32_t col : {row - offset, row + offset}) {
+        if (col >= 0 && col < rows) cols.insert(col);
+      }
+    }
+    for (int k = 0; row % every == 0 && k < elsewhere; ++k) {
+      cols.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(rows)));
+    }
     col_ind.insert(col_ind.end(), cols.begin(), cols.end());
     row_ptr.push_back(static_cast<std::int32_t>(col_ind.size()));
   }
   const auto nnz = col_ind.size();
-  const csr_matrix<float> disturbed(6400, 6400, row_ptr, col_ind, std::vector<float>(nnz, 1));
-  EXPECT_EQ(grid_of(disturbed), (grid{80, 80, 1}));
+  return {rows, rows, row_ptr, col_ind, std::vector<float>(nnz, 1)};
+}
+
+TEST(find_grid, forgives_a_few_entries_elsewhere) {
+  EXPECT_EQ(grid_of(diagonals(6400, {0, 1, 80}, 10, 1)), (grid{80, 80, 1}));
+  EXPECT_EQ(grid_of(diagonals(8000, {0, 1, 20, 400}, 5, 2)), (grid{20, 20, 20}));
+  EXPECT_FALSE(grid_of(diagonals(6400, {0, 1, 80}, 1, 2)).exists());
+}
+
+TEST(find_grid, wants_the_neighbours_of_a_grid) {
+  EXPECT_FALSE(grid_of(diagonals(6400, {0, 80})).exists());                  // none on the line
+  EXPECT_FALSE(grid_of(diagonals(6400, {0, 1, 2, 80})).exists());            // the second, too
+  EXPECT_FALSE(grid_of(diagonals(8200, {0, 1, 20, 410})).exists());          // a plane of twenty lines and a half
+  EXPECT_FALSE(grid_of(diagonals(8000, {0, 1, 4, 80})).exists());            // lines too short
+  EXPECT_EQ(grid_of(diagonals(8013, {0, 1, 20, 400})), (grid{20, 20, 20}));  // and some rows beyond
 }
 
 TEST(row_in_bricks, is_a_permutation_that_leaves_what_is_beyond_the_grid) {
