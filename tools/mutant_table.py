@@ -397,6 +397,8 @@ MUTANTS = [
            ("row_stream_test",)),
     Mutant("stream-bricks-on-device", "kernels/forms/row_stream/row_stream_kernels.cuh",
            "bricks.exists() ? converters::row_in_bricks(bricks, place) : place;", "place;", ("emulated_row_stream_test",)),
+    Mutant("stream-depth-beyond-a-brick", "kernels/forms/row_stream/operand.hpp",
+           "if (rows_together == 0) return most;", "if (rows_together >= 0) return most;", ("row_stream_test",)),
     Mutant("grid-bricks-cut-off", GRID_HPP, "height = std::min(b.y, g.y - j0);", "height = b.y;", ("grid_test",)),
     Mutant("grid-by-any-diagonal", GRID_CPP, "if (4 * count < rows) continue;", "if (count < 1) continue;", ("grid_test",)),
     Mutant("grid-among-other-entries", GRID_CPP, "if (10 * usual < 9 * static_cast", "if (10 * usual < 0 * static_cast",

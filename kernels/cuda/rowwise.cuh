@@ -18,8 +18,8 @@
 /// - Ownership: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C, in
 ///   registers. Its lanes lie side by side along N, `items` columns each; its groups take the piece's entries in turn,
 ///   two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams take
-///   `depth` pieces each: consecutive ones (about a brick of a grid) or, where there are heavy rows, pieces
-///   a `depth`th of all apart, so that no team has only long ones. There is no barrier (unless C goes through shared
+///   `depth` pieces each: consecutive ones (of a grid a brick at most) or, where there are heavy rows, pieces a
+///   `depth`th of all apart, so that no team has only long ones. There is no barrier (unless C goes through shared
 ///   memory), no atomic, and no multiplication without an entry of A.
 /// - Loads before the wait: the first pieces and entries, since nothing in flight writes A (spmm_plan::update_values
 ///   makes new arrays). Everything else after it.
@@ -177,11 +177,7 @@ struct implementation<tables::rowwise> {
 
     constexpr int sector = sizeof(T) == 2 ? 16 : 8;
     const std::int64_t max_width = args.b_col_stride == 1 ? config.tile_cols() : config.strided_cols();
-    // Depth is cut so that a thread block takes about the rows of a brick.
-    const std::int64_t together = args.a.rows_together;
-    const int depth = together > 0
-                          ? static_cast<int>(std::min<std::int64_t>(config.depth, ceil_div(together, shape::teams)))
-                          : config.depth;
+    const int depth = depth_in_bricks(args.a.rows_together, shape::teams, config.depth);
     const stream_grid cut =
         cut_stream(args.a.num_pieces, args.n, max_width, std::min<std::int64_t>(max_width, sector), args.batch.count,
                    {shape::teams, depth, config.resident_blocks()}, env.num_multiprocessors);

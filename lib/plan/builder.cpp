@@ -120,7 +120,8 @@ class builder {
     });
     if constexpr (requires { given.m_block; }) open_->facts.reblocked = how_.facts.m_block != given.m_block;
   }
-  /// After decide_on_device(): where it made the form, and where it could not.
+
+  /// After decide_on_device(), where the GPU makes the form, and where it cannot.
   template <class I>
   stored settle_decided(const csr_view<T, I>& csr) {
     if (open_ != nullptr) look_for_bricks(csr);

@@ -53,9 +53,9 @@ std::optional<cached_choice> parse_choice(std::string_view text) {
 
 std::string key_of(const context& ctx, value_type type, const converters::pattern_hash& pattern,
                    const plan_options& options) {
-  constexpr int meaning = 2;  // of a choice; 2: reordered is by similarity alone
+  constexpr int choice_version = 2;  // since 2 "reordered" means by similarity alone
   std::string key = core::format("bcsc {} choice {} tables {:016x} | {} | {} pattern {:016x}{:016x} N {} {}", version,
-                                 meaning, tables_version(), machine_name(ctx), to_string(type), pattern.high,
+                                 choice_version, tables_version(), machine_name(ctx), to_string(type), pattern.high,
                                  pattern.low, options.cols, to_string(options.b_layout));
   const auto add = [&](bool is_set, std::string_view word) {
     if (is_set) key.append(" ").append(word);

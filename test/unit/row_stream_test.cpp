@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bcsc/error.hpp"
+#include "kernels/forms/row_stream/operand.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -200,6 +201,16 @@ TEST(row_stream, is_split_where_rows_are_long_and_longer_than_others) {
   EXPECT_EQ(forms::cut_for(131072, 1942979, 128, 4), (row_stream_options{.split = 288}));  // R-MAT 17
   EXPECT_EQ(forms::cut_for(131072, 1942979, 32, 4), (row_stream_options{.split = 128}));
   EXPECT_EQ(forms::cut_for(279794, 517047, 128, 2), (row_stream_options{.split = 128}));  // BOYD2_A
+}
+
+TEST(row_stream, thread_blocks_take_a_brick_at_most) {
+  EXPECT_EQ(kernels::depth_in_bricks(64, 8, 8), 8);
+  EXPECT_EQ(kernels::depth_in_bricks(64, 16, 8), 4);
+  EXPECT_EQ(kernels::depth_in_bricks(64, 32, 8), 2);
+  EXPECT_EQ(kernels::depth_in_bricks(64, 12, 8), 6);
+  EXPECT_EQ(kernels::depth_in_bricks(64, 128, 4), 1);
+  EXPECT_EQ(kernels::depth_in_bricks(64, 4, 4), 4);   // no more than without bricks
+  EXPECT_EQ(kernels::depth_in_bricks(0, 128, 4), 4);  // none
 }
 
 TEST(row_stream, names_what_is_wrong) {

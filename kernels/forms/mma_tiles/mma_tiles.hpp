@@ -49,8 +49,8 @@ constexpr std::int64_t max_groups_for(std::int64_t nnzc) {
 }
 
 /// max_groups where a thread block multiplies an item by the columns of one of `tiles` tiles of C: where there are not
-/// enough of those for the multiprocessors of a GPU, row blocks are cut into pieces that are all about as long. A
-/// row block that is a little longer than the mean gets no extra piece: one beyond the last multiprocessor would take a
+/// enough of those for the multiprocessors of a GPU, row blocks are cut into pieces that are all about as long. A row
+/// block that is a little longer than the mean gets no extra piece: one beyond the last multiprocessor would take a
 /// second wave.
 constexpr std::int64_t max_staged_groups_for(std::int64_t nnzc, std::int64_t num_row_blocks, std::int64_t tiles) {
   constexpr std::int64_t multiprocessors = 132;

@@ -65,4 +65,11 @@ constexpr std::int64_t depth_for(std::int64_t rounds, std::int64_t places, std::
   return std::clamp<std::int64_t>(rounds / (blocks_each * std::max<std::int64_t>(1, places)), 1, most);
 }
 
+/// At most that many where rows lie in bricks: with more rows than a brick thread blocks took 10 % longer
+/// (docs/history, 84).
+constexpr int depth_in_bricks(std::int64_t rows_together, std::int64_t teams, int most) {
+  if (rows_together == 0) return most;
+  return static_cast<int>(std::min<std::int64_t>(most, (rows_together + teams - 1) / teams));
+}
+
 }  // namespace bcsc::kernels

@@ -34,7 +34,7 @@ struct lengths {
   std::int64_t pieces(std::int64_t row) const { return heavy(row) ? ceil_div(entries(row), options.max_piece()) : 1; }
 
   std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
-  /// Before the rows are sorted.
+  /// The row that stands at `place` before rows are sorted by length.
   std::int64_t row_at(std::int64_t place) const {
     return options.bricks.exists() ? converters::row_in_bricks(options.bricks, place) : place;
   }
