@@ -17,8 +17,7 @@ template <number T>
 std::vector<std::vector<kernel_info>> own_kernels<T>::configs_by_algorithm(bool all) const {
   std::vector<std::vector<kernel_info>> algorithms;
   for (const kernel_info& config : kernel_table(ctx_.kind(), value_type_of<T>)) {
-    if (!config.built || (config.index_bits != 32 && !all)) continue;
-    if (ctx_.kind() == backend::cuda && !runs_on(config, ctx_.device())) continue;
+    if (!runs_on(config, ctx_) || (config.index_bits != 32 && !all)) continue;
     const auto same = [&](const auto& configs) { return configs.front().algorithm == config.algorithm; };
     if (const auto found = std::ranges::find_if(algorithms, same); found != algorithms.end()) {
       found->push_back(config);

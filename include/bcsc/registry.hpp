@@ -56,6 +56,8 @@ struct kernel_info {
 
 /// Whether `gpu` can run it: built, of the compute capability it needs, within the shared memory of a thread block.
 bool runs_on(const kernel_info& kernel, const device_info& gpu);
+/// Whether `where` can run it: built for its backend, and on a GPU as above.
+bool runs_on(const kernel_info& kernel, const context& where);
 
 /// Every config of every table that a plan chooses from, in the tables' order.
 const std::vector<kernel_info>& kernel_table();

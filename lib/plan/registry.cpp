@@ -180,6 +180,11 @@ bool runs_on(const kernel_info& kernel, const device_info& gpu) {
          plan::suits(kernel, capability);
 }
 
+bool runs_on(const kernel_info& kernel, const context& where) {
+  if (where.kind() == backend::cuda) return runs_on(kernel, where.device());
+  return kernel.built && kernel.where == backend::cpu;
+}
+
 std::vector<kernel_info> kernel_table(backend where, value_type type) {
   std::vector<kernel_info> chosen;
   std::ranges::copy_if(kernel_table(), std::back_inserter(chosen),

@@ -103,8 +103,7 @@ class cost_calibration {
     stored_plans<T> made;
     for (const plan::registered_kernel& kernel : plan::registry()) {
       const kernel_info& info = kernel.info;
-      const bool runs = kernel.launch != nullptr && info.where == ctx_.kind() && info.type == value_type_of<T> &&
-                        info.index_bits == 32 && (info.where == backend::cpu || runs_on(info, ctx_.device()));
+      const bool runs = runs_on(info, ctx_) && info.type == value_type_of<T> && info.index_bits == 32;
       const bool has_costs = info.where == backend::cpu ? bool{kernel.family} : bool{kernel.measured};
       if (!runs || !has_costs || !suits(info, n)) continue;
       try {

@@ -42,9 +42,8 @@ std::vector<std::string> chosen_kernels(const std::string& kernel, const context
   if (kernel != "each" && kernel != "all") return {kernel};
   std::vector<std::string> names;
   for (const kernel_info& config : kernel_table(ctx.kind(), type)) {
-    if (ctx.kind() == backend::cuda && !runs_on(config, ctx.device())) continue;
     // With its zeros a sparse matrix would not fit the memory.
-    if (!config.built || (config.algorithm == "gemm" && !is_nearly_dense)) continue;
+    if (!runs_on(config, ctx) || (config.algorithm == "gemm" && !is_nearly_dense)) continue;
     const std::string& name = kernel == "all" ? config.name : config.algorithm;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
