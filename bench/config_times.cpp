@@ -60,7 +60,11 @@ json statistics_of(const csr_view<float, std::int32_t>& a) {
                     {"skew", s.skew}});
   }
   const pattern_statistics p = analyse_pattern(a);
-  return {{"empty_rows", p.empty_rows}, {"row_max", p.row_max}, {"row_sd", p.row_sd}, {"blocks", std::move(list)}};
+  return {{"empty_rows", p.empty_rows},
+          {"row_max", p.row_max},
+          {"row_sd", p.row_sd},
+          {"sectors_per_entry", p.sectors_per_entry},
+          {"blocks", std::move(list)}};
 }
 
 template <number T>

@@ -97,6 +97,13 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
       known[{config.info.type, config.info.name}] = &config;
     }
   }
+  // Files of before November 26, 2026, say nothing of sectors.
+  std::map<std::string, double> sectors;
+  for (const json& document : documents) {
+    for (const json& m : document.at("matrices")) {
+      if (const double of = m.at("statistics").value("sectors_per_entry", 0.0); of > 0) sectors[m.at("name")] = of;
+    }
+  }
   // Told apart by their caches.
   using cpu = std::tuple<core::cpu_isa, int, std::int64_t, std::int64_t, std::int64_t>;
   std::map<std::tuple<std::string, value_type, std::int64_t, cpu>, timed_case> cases;
@@ -137,6 +144,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
                      by_height.at(16).nnzc,
                      by_height.at(1).max_block_nnz,
                      /*pads_b=*/b == operand::in_place,
+                     b == operand::in_place ? sectors[m.at("name")] : 0,
                      multiprocessors,
                      {},
                      caches};

@@ -17,6 +17,7 @@
 
 #include "bcsc/registry.hpp"
 #include "bench/fit_cases.hpp"
+#include "bench/needed_configs.hpp"
 #include "core/fail.hpp"
 #include "core/whole_file.hpp"
 #include "lib/plan/built_in_costs.hpp"
@@ -202,7 +203,7 @@ void print(value_type type, const char* what, const quality& q) {
 void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,
              std::span<const timed_case> cases) {
   constexpr double far_behind = 1.3;
-  constexpr int step = 4, far_step = 23;  // 9 and 50 %
+  constexpr int step = 4, far_step = 30;  // 9 and 92 %
   for (std::size_t i = 0; i < known.size(); ++i) {
     auto residual = known[i].residuals.begin();
     for (const plan::measured_config& config : configs) {
@@ -276,6 +277,10 @@ int main(int argc, char** argv) {
   bool tell = false, as_it_is = false;
   int calibrated_threads = 0;
   std::size_t max_bytes = plan::max_kept_bytes;
+  double most_loss = 0.05;
+  app.add_option("--most-loss", most_loss,
+                 "A GPU's configs that no product misses by more than this share get no costs")
+      ->capture_default_str();
   app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
       ->delimiter(',')
@@ -340,7 +345,9 @@ int main(int argc, char** argv) {
       }
       if (!out.empty()) require_same_configs(on_cpus);
     } else {
-      on_gpu = as_kept(plan::h200_file, learn_on_gpu(cases_of(cases, half), cases_of(cases_in_place, half)));
+      on_gpu =
+          as_kept(plan::h200_file, learn_on_gpu(bench::with_needed_configs(cases_of(cases, half), most_loss),
+                                                bench::with_needed_configs(cases_of(cases_in_place, half), most_loss)));
     }
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<timed_case>& some, const predictor& fit) {

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "bcsc/convert.hpp"
+#include "converters/formats/coalescing.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
+#include "converters/formats/structure.hpp"
 #include "core/checked.hpp"
 
 namespace bcsc {
@@ -73,6 +75,7 @@ void analyse_rows(const csr_view<T, I>& a, pattern_statistics& facts) {
     }
   }
   facts.row_sd = std::sqrt(deviation / static_cast<double>(a.rows));
+  facts.sectors_per_entry = converters::sectors_per_entry(converters::structure_of(a));
 }
 
 template <element T, index I>

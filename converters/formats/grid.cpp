@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.hpp"
+#include "converters/formats/row_sample.hpp"
 #include "core/checked.hpp"
 
 namespace bcsc::converters {
@@ -24,20 +24,6 @@ struct band {
   std::int64_t first, last;
   std::int64_t centre() const { return first + (last - first) / 2; }
 };
-
-/// Appends how far the entries of some rows, from `first` on, lie from the diagonal; false if they are more than a
-/// grid's.
-template <class I>
-bool sample(const csr_view<pattern, I>& a, std::int64_t first, std::vector<std::int64_t>& offsets) {
-  const auto ptr = core::copy_to_host(a.row_ptr.subspan(at(first), at(sampled_rows + 1)), a.space);
-  const std::int64_t begin = ptr.front(), count = ptr.back() - begin;
-  if (count > max_entries) return false;
-  const auto cols = core::copy_to_host(a.col_ind.subspan(at(begin), at(count)), a.space);
-  for (std::int64_t i = 0; i < sampled_rows; ++i) {
-    for (std::int64_t k = ptr[at(i)]; k < ptr[at(i + 1)]; ++k) offsets.push_back(cols[at(k - begin)] - (first + i));
-  }
-  return true;
-}
 
 /// The diagonals, the main one and above, that at least a quarter of the rows have, in bands; none unless nine in ten
 /// entries lie on such diagonals, on either side.
@@ -87,10 +73,15 @@ grid grid_with(const std::vector<band>& diagonals, std::int64_t rows) {
 template <index I>
 grid find_grid(const csr_view<pattern, I>& a) {
   if (a.rows != a.cols || a.rows < num_samples * sampled_rows) return {};
-  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> offsets;  // from the diagonal
   for (std::int64_t k = 0; k < num_samples; ++k) {
-    const std::int64_t middle = a.rows / num_samples * k + a.rows / (2 * num_samples);
-    if (!sample(a, middle - sampled_rows / 2, offsets)) return {};
+    const std::int64_t first = first_of_sample(a.rows, k, num_samples, sampled_rows);
+    const auto sample = sample_rows(a, first, sampled_rows, max_entries);
+    if (!sample) return {};
+    for (std::int64_t i = 0; i < sampled_rows; ++i) {
+      for (I e = sample->ptr[at(i)]; e < sample->ptr[at(i + 1)]; ++e)
+        offsets.push_back(sample->cols[at(e)] - (first + i));
+    }
   }
   return grid_with(usual_diagonals(std::move(offsets), num_samples * sampled_rows), a.rows);
 }

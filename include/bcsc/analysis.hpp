@@ -21,6 +21,10 @@ struct pattern_statistics {
   bool pattern_symmetric = false;
   bool value_symmetric = false;
   bool positive_diagonal = false;  ///< square, and every diagonal entry is stored and > 0
+  /// How near each other the columns of neighbouring rows are: sectors of eight columns that 32 rows reach at once with
+  /// their first, second, ... entries, for each entry. 1/8: side by side, along diagonals; 1: scattered; 0: not known.
+  /// Judged by 256 rows.
+  double sectors_per_entry = 0;
 };
 
 template <element T, index I>

@@ -56,7 +56,8 @@ struct expert_plan_options {
   /// comes out in A's order. Found on the host, and kept by update_values.
   bool reorder_rows = false;
   /// How a column-major B is read. in_place: only kernels that can are chosen, else error{no_such_kernel}: there are
-  /// none on the CPU or for 64-bit indices; transposed() packs. The workspace still has room for a packed B.
+  /// none on the CPU or for 64-bit indices; transposed() packs. The workspace still has room for a packed B, unless the
+  /// kernel is "sliced", which never needs it.
   col_major_b reading = col_major_b::as_predicted;
 };
 

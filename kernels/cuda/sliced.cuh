@@ -13,29 +13,32 @@
 #include "kernels/forms/block_slices/operand.hpp"
 #include "kernels/tables/sliced.hpp"
 
-/// Products with one column: A in block slices (kernels/forms/block_slices/layout.hpp).
+/// Products with one column, or several that are column-major: A in block slices
+/// (kernels/forms/block_slices/layout.hpp).
 ///
-/// - Ownership: a warp owns a slice, 32 / lanes row blocks, or one long one; its lanes keep a sum for each row of their
-///   row block, and where several lanes have one row block add them up by shuffles, in a fixed order. A thread block's
-///   warps take `depth` slices each: neighbouring ones or, where there are long row blocks, slices a `depth`th of all
-///   apart, so that no warp has only long ones. No barrier, no shared memory, no atomic.
+/// - Ownership: a warp owns a slice, 32 / lanes row blocks, or one long one, and `cols` columns; its lanes keep a sum
+///   for each of these and each row of their row block, and where several lanes have one row block add them up by
+///   shuffles, in a fixed order. A thread block's warps take `depth` slices each: neighbouring ones or, where there are
+///   long row blocks, slices a `depth`th of all apart, so that no warp has only long ones. No barrier, no shared
+///   memory, no atomic.
 /// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
 ///   in flight writes A. Everything else after it.
-/// - Loads in flight: `unroll` values of B a lane, all requested before the first is multiplied; behind them the words
-///   and values of as many steps, of the next slice at the end of one. Slices lie in registers from the start.
+/// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
+///   the words and values of as many steps, of the next slice at the end of one. Slices lie in registers throughout.
 /// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. They pass L1 by, which holds B. Of
-///   B a value a lane: of neighbouring row blocks on a mesh neighbours.
+///   B a value a lane: of neighbouring row blocks on a mesh neighbours, if columns lie as such.
 /// - Diagonals, where a lane has a row block: 8 bytes for the whole step instead of a word a lane, the first lane's
 ///   column and the lanes that have one. All loads of a step are predicated, so that no branch separates them.
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
 ///   column adds nothing.
 /// - fp16 and bf16: values of A lie as they are and become floats when they are multiplied; sums are fp32.
-/// - B and C may have any strides. Other columns than the first are products of their own, one after the other along
-///   the grid; a batch lies along z.
-/// - Bytes, s a value, g rows of a row block: (4 + g s) for each lane of a gather, (1/4 + g s) of a diagonal, absent
-///   entries included; 20 a slice, 4 a row block that is listed; B as gathered, C once, twice if beta is not 0.
-/// - Instructions of a warp for each step: 3 + g loads, g multiply-adds (of two instructions where g > 1), about 20 of
-///   addresses and tests.
+/// - B and C may have any strides. Tiles of columns and slices lie along the grid in the order that tiles_come_first()
+///   says, a batch along z.
+/// - Bytes, s a value, g rows of a row block, for each `cols` columns: (4 + g s) for each lane of a gather, (1/4 + g s)
+///   of a diagonal, absent entries included; 20 a slice, 4 a row block that is listed; B as gathered, C once, twice if
+///   beta is not 0.
+/// - Instructions of a warp for each step: 2 + g + cols loads, g * cols multiply-adds (predicated where g > 1), about
+///   20 of addresses and tests, and 2 for each further column.
 /// - Preconditions: those of product_args and block_slices_operand, made for the config's rows and lanes (else
 ///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices and the config alone.
 namespace bcsc::kernels::cuda {
@@ -43,6 +46,24 @@ namespace bcsc::kernels::cuda {
 struct sliced_grid : stream_grid {
   std::int64_t stride;  // slices from one of a warp to its next
   std::uint64_t ldb_bytes;
+  /// Of thread blocks that follow each other: tiles of the same slices, or slices for the same tile.
+  bool tiles_first;
+  std::int64_t first_count;
+  double rest_of_block;  // 1 / first_count
+};
+
+/// What a thread block does at one turn.
+struct sliced_block {
+  std::int64_t chunk, first_col;
+  int num_cols;
+
+  __device__ sliced_block(const sliced_grid& grid, std::int64_t index, std::int64_t n) {
+    const std::int64_t rest = divide(index, grid.first_count, grid.rest_of_block);
+    const std::int64_t first = index - rest * grid.first_count;
+    chunk = grid.tiles_first ? rest : first;
+    first_col = (grid.tiles_first ? first : rest) * grid.width;
+    num_cols = static_cast<int>(min(n - first_col, static_cast<std::int64_t>(grid.width)));
+  }
 };
 
 /// A value of A as it lies in memory, and as it is multiplied.
@@ -142,12 +163,15 @@ struct fetched_steps {
 };
 
 /// The sums of a row block's lanes, which are `blocks` apart, in each of them.
-template <int Blocks, class S, int Rows>
-__device__ void add_lanes(S (&sums)[Rows]) {
+template <int Blocks, class S, int Rows, int Cols>
+__device__ void add_lanes(S (&sums)[Rows][Cols]) {
 #pragma unroll
   for (int distance = forms::block_slice_lanes / 2; distance >= Blocks; distance /= 2) {
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) sums[r] += __shfl_xor_sync(0xffffffffu, sums[r], distance);
+    for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+      for (int j = 0; j < Cols; ++j) sums[r][j] += __shfl_xor_sync(0xffffffffu, sums[r][j], distance);
+    }
   }
 }
 
@@ -161,21 +185,47 @@ __device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice&
   return block;
 }
 
-/// The rows of row block `block` from the sums of the lane that writes them.
-template <class T, int Rows>
-__device__ void write_block(const block_slices_args<T>& args, std::int64_t block, T* c, const scalars<scalar_of<T>>& by,
-                            const scalar_of<T> (&sums)[Rows]) {
+/// The rows of row block `block` in `num_cols` columns from the sums of the lane that writes them.
+template <class T, int Rows, int Cols>
+__device__ void write_block(const block_slices_args<T>& args, std::int64_t block, T* c, int num_cols,
+                            const scalars<scalar_of<T>>& by, const scalar_of<T> (&sums)[Rows][Cols]) {
   const std::int64_t first_row = args.a.block_row != nullptr ? args.a.block_row[block] : block * Rows;
   const std::int64_t end_row = args.a.block_row != nullptr ? args.a.block_row[block + 1] : args.a.rows;
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     if (first_row + r >= end_row) break;
     const std::int64_t row = args.a.row_of != nullptr ? args.a.row_of[first_row + r] : first_row + r;
-    store(c + row * args.c_row_stride, by, sums[r]);
+#pragma unroll
+    for (int j = 0; j < Cols; ++j) {
+      if (j < num_cols) store(c + row * args.c_row_stride + j * args.c_col_stride, by, sums[r][j]);
+    }
   }
 }
 
-template <class T, int Rows, int Lanes, int Unroll, int Warps, int MinBlocks>
+/// The values of B in the row of each step's word, in the `num_cols` columns from `b` on, `stride` bytes apart.
+template <class T, int Cols, int Count>
+__device__ void gather_columns(scalar_of<T> (&to)[Count][Cols], const std::uint32_t (&word)[Count], const T* b,
+                               std::uint64_t row_bytes, std::int64_t stride, int num_cols) {
+  using stored = typename value_of_slice<T>::stored;
+  const auto gather = [&](auto is_wanted) {
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      const char* at = reinterpret_cast<const char*>(b) + forms::column_of_word(word[k]) * row_bytes;
+#pragma unroll
+      for (int j = 0; j < Cols; ++j, at += stride) {
+        const bool wanted = word[k] != 0 && is_wanted(j);
+        to[k][j] = value_of_slice<T>::widen(load_global_if(wanted, reinterpret_cast<const stored*>(at)));
+      }
+    }
+  };
+  if (Cols == 1 || num_cols == Cols) {
+    gather([](int) { return true; });
+  } else {
+    gather([&](int j) { return j < num_cols; });
+  }
+}
+
+template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
   using S = scalar_of<T>;
@@ -183,7 +233,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
-    const stream_block at(grid, index, args.n);
+    const sliced_block at(grid, index, args.n);
     const bool spread = grid.stride != Warps;
     const std::int64_t first = at.chunk * Warps * (spread ? 1 : grid.depth) + warp;
     const std::int64_t own = first + lane * grid.stride;
@@ -205,18 +255,15 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
       held.rows &= 0xffffu;  // no diagonals
       ahead.forget();
     }
-    S sums[Rows] = {};
+    const auto b_stride = static_cast<std::int64_t>(args.b_col_stride * sizeof(T));
+    S sums[Rows][Cols] = {};
     for (int round = 0, from = 0; round < rounds;) {
       const auto now = ahead;
       std::uint32_t word[Unroll];
-      S of_b[Unroll];
+      S of_b[Unroll][Cols];
 #pragma unroll
-      for (int k = 0; k < Unroll; ++k) {
-        word[k] = now.word(k, lane);
-        const auto* const at_b = reinterpret_cast<const typename value_of_slice<T>::stored*>(
-            reinterpret_cast<const char*>(b) + forms::column_of_word(word[k]) * grid.ldb_bytes);
-        of_b[k] = value_of_slice<T>::widen(load_global_if(word[k] != 0, at_b));
-      }
+      for (int k = 0; k < Unroll; ++k) word[k] = now.word(k, lane);
+      gather_columns(of_b, word, b, grid.ldb_bytes, b_stride, at.num_cols);
       const bool ends = from + Unroll >= slice.num_steps;
       const held_slice next = ends ? held.of_lane(round + 1) : slice;
       const int next_block = ends ? block_of_lane<blocks>(args.a, next, lane) : block;
@@ -228,7 +275,10 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
         for (int r = 0; r < Rows; ++r) {
           // Where there is one row, an absent entry is 0 times 0.
           const bool has_row = Rows == 1 || (forms::rows_of_word(word[k]) >> r & 1u) != 0;
-          if (has_row) sums[r] += value_of_slice<T>::widen(now.values[k][r]) * of_b[k];
+          if (!has_row) continue;
+          const S value = value_of_slice<T>::widen(now.values[k][r]);
+#pragma unroll
+          for (int j = 0; j < Cols; ++j) sums[r][j] += value * of_b[k][j];
         }
       }
       if (!ends) continue;
@@ -237,14 +287,28 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
       } else {
         add_lanes<blocks>(sums);
       }
-      if (block >= 0) write_block(args, block, c, by, sums);
+      if (block >= 0) write_block(args, block, c, at.num_cols, by, sums);
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) sums[r] = S{0};
+      for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+        for (int j = 0; j < Cols; ++j) sums[r][j] = S{0};
+      }
       slice = next;
       block = next_block;
       ++round;
     }
   }
+}
+
+/// Whether thread blocks that follow each other take all tiles of the same slices, so that A comes from memory once:
+/// where slices read B mostly as their neighbours do, on diagonals, and where the caches hold all of B. Else they take
+/// all slices for one tile, whose columns of B stay in the caches. The other order took up to a third longer on meshes,
+/// and up to three times as long on graphs (docs/history, 86).
+template <class T>
+bool tiles_come_first(const block_slices_args<T>& args) {
+  constexpr std::int64_t max_cached_bytes = std::int64_t{8} << 20;
+  const bool on_diagonals = 2 * args.a.num_diagonals > args.a.num_steps;
+  return on_diagonals || args.a.cols <= max_cached_bytes / static_cast<std::int64_t>(sizeof(T)) / args.n;
 }
 
 template <>
@@ -255,14 +319,21 @@ struct implementation<tables::sliced> {
     using T = value_of<config.type>;
     const auto& product = *static_cast<const block_slices_args<T>*>(args);
     if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
-    const stream_grid cut = cut_stream(product.a.num_slices, product.n, 1, 1, product.batch.count,
+    const stream_grid cut = cut_stream(product.a.num_slices, product.n, config.cols, 1, product.batch.count,
                                        {config.warps, config.depth, config.resident_blocks()}, env.num_multiprocessors);
     // The slices of long row blocks come first: a warp that took several of them would be the last to end.
     const bool spread = product.a.num_alone > 0 && cut.depth > 1;
-    const sliced_grid grid{cut, spread ? cut.num_chunks * config.warps : config.warps,
-                           static_cast<std::uint64_t>(product.ldb) * sizeof(T)};
+    const bool tiles_first = tiles_come_first(product);
+    const std::int64_t first_count = tiles_first ? cut.num_blocks / cut.num_chunks : cut.num_chunks;
+    const sliced_grid grid{cut,
+                           spread ? cut.num_chunks * config.warps : config.warps,
+                           static_cast<std::uint64_t>(product.ldb) * sizeof(T),
+                           tiles_first,
+                           first_count,
+                           1.0 / static_cast<double>(first_count)};
     return start(begins::while_previous_ends,
-                 &sliced_kernel<T, config.rows, config.lanes, config.unroll, config.warps, config.resident_blocks()>,
+                 &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps,
+                                config.resident_blocks()>,
                  grid_of(grid.num_blocks, product.batch), dim3(config.block_threads()), 0, env.stream, product, grid);
   }
 };

@@ -60,7 +60,8 @@ struct staged_config {
 
   std::string label() const {
     const auto number = [](int n) { return std::to_string(n); };
-    std::string name = type == value_type::fp16   ? "staged-f16"
+    std::string name = type == value_type::fp64   ? "staged-f64"
+                       : type == value_type::fp16 ? "staged-f16"
                        : type == value_type::bf16 ? "staged-bf16"
                        : keeps == accuracy::full  ? "staged-3xtf32"
                                                   : "staged-tf32";
@@ -69,9 +70,9 @@ struct staged_config {
     return name;
   }
   constexpr bool valid() const {
-    return type != value_type::fp64 && (type == value_type::fp32 || keeps == accuracy::full) &&
-           (parts == 8 || parts == 16) && warps_m >= 1 && warps_n >= 1 && warps_k >= 1 && warps() <= 16 &&
-           parts % warps_m == 0 && slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 16 &&
+    return (type == value_type::fp32 || keeps == accuracy::full) && (parts == 8 || parts == 16) && warps_m >= 1 &&
+           warps_n >= 1 && warps_k >= 1 && warps() <= 16 && parts % warps_m == 0 &&
+           slab % (warps_n * columns_of_piece()) == 0 && depth >= 1 && depth <= 16 &&
            depth % (groups_of_step() * warps_k) == 0 && stages >= 2 && stages <= 8 && chunks() % copied_chunks() == 0 &&
            block_threads() % copied_chunks() == 0 && 8 * depth % (block_threads() / copied_chunks()) == 0 &&
            min_blocks >= 1 && shared_bytes() <= max_shared_bytes;
@@ -79,14 +80,19 @@ struct staged_config {
 };
 
 consteval auto staged_table() {
+  constexpr auto fp64 = value_type::fp64;
   constexpr auto tf32 = accuracy::tf32;
   if constexpr (built_space == space::few) {
-    return std::array<staged_config, 2>{{
+    return std::array<staged_config, 3>{{
         {.parts = 16, .slab = 64, .warps_m = 2, .warps_k = 2, .depth = 2, .stages = 3, .min_blocks = 1},
+        {.type = fp64, .parts = 8, .slab = 64, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 1},
         {.keeps = tf32, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 2, .min_blocks = 1},
     }};
   } else {
-    return std::array<staged_config, 7>{{
+    return std::array<staged_config, 10>{{
+        {.type = fp64, .parts = 8, .slab = 32, .warps_m = 4, .depth = 4, .stages = 2, .min_blocks = 4},
+        {.type = fp64, .parts = 8, .slab = 64, .warps_m = 4, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 2},
+        {.type = fp64, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 2, .stages = 3, .min_blocks = 2},
         {.parts = 16, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 2},
         {.parts = 16, .slab = 64, .warps_m = 2, .warps_k = 4, .depth = 8, .stages = 4, .min_blocks = 1},
         {.parts = 8, .slab = 64, .warps_m = 1, .warps_k = 4, .depth = 8, .stages = 3, .min_blocks = 2},

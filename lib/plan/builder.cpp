@@ -8,6 +8,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/device.hpp"
 #include "bcsc/order.hpp"
+#include "converters/formats/coalescing.hpp"
 #include "converters/formats/device_analysis.hpp"
 #include "converters/formats/device_validate.hpp"
 #include "converters/formats/grid.hpp"
@@ -115,6 +116,7 @@ class builder {
   template <class View>
   void decide_on_device(const View& given) {
     if (open_ == nullptr) return;
+    if constexpr (!requires { given.m_block; }) look_at_columns(given);
     decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
       return converters::analyse_blocks_on_device(how_.device(), given, std::span<const std::int64_t>(heights));
     });
@@ -143,6 +145,7 @@ class builder {
   template <class I>
   void decide_on_host(const csr_view<T, I>& csr) {
     const auto settle_with = [&](const csr_view<pattern, I>& a) {
+      look_at_columns(a);
       decide(csr.rows, csr.cols, csr.nnz(), [&](const auto& heights) { return analyse_blocks(a, heights); });
     };
     const csr_view<pattern, I> given{csr.rows, csr.cols, csr.row_ptr, csr.col_ind, pattern_span(csr.values.size())};
@@ -204,6 +207,13 @@ class builder {
   void take_order(row_order kind) {
     open_->ordered = kind;
     open_->facts.reordered = true;
+  }
+
+  template <class View>
+  void look_at_columns(const View& csr) {
+    if (how_.asks_for_sectors()) {
+      open_->sectors_per_entry = converters::sectors_per_entry(converters::structure_of(csr));
+    }
   }
 
   /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.

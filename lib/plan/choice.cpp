@@ -25,15 +25,27 @@ namespace {
 bool is_dense(const registered_kernel& kernel) { return kernel.form == kernels::operand_form::dense; }
 bool names_dense(const std::string& kernel) { return kernel == "gemm" || kernel.starts_with("gemm-"); }
 
-/// Slices: a GPU multiplies one column at a time from them, a CPU unpacks them for more.
-bool is_for_one_column(const registered_kernel& kernel) {
+/// Their lanes read neighbouring rows of B, which lie side by side in a column. A CPU unpacks slices for more of them.
+bool is_slices(const registered_kernel& kernel) {
   return kernel.form == kernels::operand_form::block_slices || kernel.form == kernels::operand_form::row_slices;
+}
+
+/// Whether B's columns lie as the kernel may read them, unless it is asked for by name.
+bool suits_slices(const problem& p, const registered_kernel& kernel, const plan_options& options) {
+  if (p.cols == 1) return kernel.info.where == backend::cpu || kernel.info.n_tile == 1;
+  return p.where == backend::cuda && p.b_is_col_major && kernel.measured_in_place &&
+         options.expert.reading != col_major_b::packed;
 }
 
 /// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
 
-bool has_costs(const registered_kernel& kernel) { return kernel.measured || kernel.family || is_dense(kernel); }
+bool has_costs(const problem& p, const registered_kernel& kernel) {
+  const bool in_place = p.b_is_col_major && p.cols > 1 && kernel.measured_in_place;
+  return kernel.measured || in_place || kernel.family || is_dense(kernel);
+}
+
+constexpr estimate never{std::numeric_limits<double>::infinity(), 0};
 
 const cost_table& costs_of(const problem& p) { return p.costs != nullptr ? *p.costs : built_in_costs(p.where); }
 
@@ -55,34 +67,40 @@ estimate predict_cpu(const problem& p, const registered_kernel& kernel, const bl
   return corrected(seconds, place ? p.near.correct(*place) : correction{});
 }
 
-/// What packing a column-major B costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
-double packing_seconds(const problem& p) {
-  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
+/// What turning `rows` rows of a column-major operand costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
+double turning_seconds(const problem& p, std::int64_t rows) {
   const double mb =
-      1e-6 * static_cast<double>(p.inner) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
+      1e-6 * static_cast<double>(rows) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
   const gpu_scales& scales = costs_of(p).scales;
   return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * mb);
 }
 
+/// Packing B, and turning a large C.
+double packing_seconds(const problem& p) {
+  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
+  return turning_seconds(p, p.inner) + (turns_c(p) ? turning_seconds(p, p.rows) : 0);
+}
+
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
 estimate in_place_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || p.cols > columns_in_place::max) {
-    return {std::numeric_limits<double>::infinity(), 0};
-  }
-  const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.strided_cols, s);
+  const bool suits = is_slices(kernel) ? p.sectors_per_entry > 0 : p.cols <= columns_in_place::max_gathered;
+  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || !suits) return never;
+  const cost_terms terms = cost_terms_of(shape_of(p, true), kernel.info, kernel.info.strided_cols, s);
   const measured_config& costs = costs_of(p).configs_in_place[kernel.measured_in_place->place];
   return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms),
                    p.near_in_place.correct(kernel.measured_in_place->index));
 }
 
 estimate row_major_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (!has_costs(kernel)) return {};
+  if (!kernel.measured && !kernel.family && !is_dense(kernel)) return {};
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
   if (!is_dense(kernel)) return predict_measured(p, kernel, s);
   return {dense_seconds(p.rows, p.inner, p.cols, kernel.info, costs_of(p).scales), 0};
 }
 
 estimate packed_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  const bool is_known = kernel.measured || kernel.family || is_dense(kernel);
+  if (!is_known || (p.where == backend::cuda && p.b_is_col_major && p.cols > 1 && is_slices(kernel))) return never;
   const auto [seconds, doubt] = row_major_estimate(p, kernel, s);
   return {seconds + packing_seconds(p), doubt};
 }
@@ -90,7 +108,7 @@ estimate packed_estimate(const problem& p, const registered_kernel& kernel, cons
 /// With B read as wanted, or in the better way; nothing without costs.
 estimate estimate_of(const problem& p, const registered_kernel& kernel, const block_statistics& s,
                      col_major_b reading) {
-  if (!has_costs(kernel)) return {};
+  if (!has_costs(p, kernel)) return {};
   if (is_dense(kernel) && reading != col_major_b::packed) return row_major_estimate(p, kernel, s);
   const estimate packed = packed_estimate(p, kernel, s);
   if (reading == col_major_b::packed) return packed;
@@ -131,7 +149,7 @@ double misfit_of_slices(const problem& p, const prediction& one) {
 /// once, then what fits best, with more threads on a tie.
 auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
   using rank = std::tuple<bool, double, bool, bool, double, int>;
-  if (has_costs(*one.kernel)) return rank(false, one.seconds, false, false, 0, 0);
+  if (has_costs(p, *one.kernel)) return rank(false, one.seconds, false, false, 0, 0);
   const kernel_info& kernel = one.kernel->info;
   const bool slices = one.kernel->form == kernels::operand_form::block_slices;
   return rank(true, 0, one.kernel->form != kernels::operand_form::row_stream, !slices && kernel.columns_at_once == 1,
@@ -214,7 +232,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
     // Wider indices than needed only cost bytes: they are taken only when asked for by name.
     const bool fits = k.info.index_bits <= p.index_bits;
     const bool precise = !k.info.rounds_values || options.compute == compute_class::tf32;
-    const bool suits = k.info.stored_entries_only && (p.cols == 1 || !is_for_one_column(k));
+    const bool suits = k.info.stored_entries_only && (!is_slices(k) || suits_slices(p, k, options));
     const bool asked_for = options.expert.kernel.empty() ? suits : options.expert.kernel == k.info.algorithm;
     if (options.expert.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
   }
@@ -223,7 +241,7 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  const auto without_costs = [](const registered_kernel* k) { return !has_costs(*k); };
+  const auto without_costs = [&](const registered_kernel* k) { return !has_costs(p, *k); };
   if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, without_costs)) {
     std::erase_if(chosen, without_costs);
   }
@@ -278,7 +296,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   const auto s = std::ranges::find(statistics, kernel.info.m_tile, &block_statistics::m_block);
   if (s == statistics.end() || !kernel.measured_in_place) return chosen;
   problem one = with_statistics(p, statistics);
-  for (std::int64_t n = 2; n <= columns_in_place::max; n *= 2) {
+  for (std::int64_t n = 2; n <= 2 * columns_in_place::max_gathered; n *= 2) {
     // The range that holds the plan's own N is judged at that N.
     one.cols = columns_in_place::same_range(p.cols, n) ? p.cols : n;
     one = with_experience(one);
@@ -296,7 +314,7 @@ bool turns_c(const problem& p) {
   return p.where == backend::cuda && p.b_is_col_major && p.cols >= min_turned_cols && p.rows > min_values / p.cols;
 }
 
-product_shape shape_of(const problem& p) {
+product_shape shape_of(const problem& p, bool in_place) {
   constexpr std::int64_t max_cols = std::int64_t{1} << 50;  // whose bytes can be counted
   return {p.rows,
           p.inner,
@@ -306,6 +324,7 @@ product_shape shape_of(const problem& p) {
           p.shared_nnzc,
           p.longest_row,
           /*pads_b=*/p.b_is_col_major && p.cols > 1,
+          in_place ? p.sectors_per_entry : 0,
           p.num_multiprocessors,
           p.read_by_height,
           p.caches};
@@ -324,7 +343,7 @@ problem with_experience(problem p) {
   const cost_table& known = costs_of(p);
   p.near = neighbours(known.cases, p.type, shape_of(p));
   if (p.where == backend::cuda && p.b_is_col_major) {
-    p.near_in_place = neighbours(known.cases_in_place, p.type, shape_of(p));
+    p.near_in_place = neighbours(known.cases_in_place, p.type, shape_of(p, true));
   }
   return p;
 }

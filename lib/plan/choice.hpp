@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <bitset>
 #include <cstdint>
@@ -33,6 +34,7 @@ struct problem {
   core::cpu_caches caches = {};
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
   std::vector<rows_read> read_by_height = {};
+  double sectors_per_entry = 0;  ///< pattern_statistics's; 0: not known
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.
   std::string no_dense_library = "not looked for";
@@ -40,19 +42,21 @@ struct problem {
 };
 
 /// For which numbers of columns a column-major B is read where it lies; all from one power of two to the next are
-/// treated alike.
+/// treated alike, and all above the last.
 class columns_in_place {
  public:
-  static constexpr std::int64_t max = 64;  ///< more were slower in place on every graph measured
-  bool contains(std::int64_t n) const { return n > 1 && n <= max && ranges_.test(range_of(n)); }
-  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and its whole range; 2 .. max
+  /// More were slower on every graph measured, but for slices, which read neighbouring values together.
+  static constexpr std::int64_t max_gathered = 64;
+  bool contains(std::int64_t n) const { return n > 1 && ranges_.test(range_of(n)); }
+  void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and its whole range; 2 or more
   static bool same_range(std::int64_t n, std::int64_t m) { return range_of(n) == range_of(m); }
 
  private:
+  static constexpr std::size_t last = std::bit_width(static_cast<std::uint64_t>(max_gathered));
   static std::size_t range_of(std::int64_t n) {
-    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+    return std::min(last, static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n - 1))));
   }
-  std::bitset<7> ranges_;
+  std::bitset<last + 1> ranges_;
 };
 
 struct decision {
@@ -118,8 +122,8 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
 bool turns_c(const problem& p);
 inline constexpr std::int64_t min_turned_cols = 128;
 
-/// What costs are counted from.
-product_shape shape_of(const problem& p);
+/// What costs are counted from; with a column-major B that is packed, or read where it lies.
+product_shape shape_of(const problem& p, bool in_place = false);
 
 /// `p` with what the statistics say of it.
 problem with_statistics(problem p, std::span<const block_statistics> statistics);

@@ -34,7 +34,9 @@ struct product_shape {
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
   std::int64_t longest_row = 0;  ///< entries
   bool pads_b = false;           ///< rows of B begin on 16-byte boundaries whatever N is
-  int multiprocessors = 0;       ///< 0: not known
+  /// pattern_statistics::sectors_per_entry, where a column-major B is read as it lies; 0: it is not, or not known.
+  double sectors_per_entry = 0;
+  int multiprocessors = 0;                     ///< 0: not known
   std::vector<rows_read> read_by_height = {};  ///< by height; for a CPU
   core::cpu_caches caches = {};
 
@@ -50,8 +52,10 @@ struct product_shape {
 enum class cost_term {
   once,        ///< 1: starting
   gathered,    ///< MB of B that row blocks read
-  far,         ///< the same times log2(B / 4 MB): the caches hold less of it
-  shared,      ///< MB of B that blocks of 16 rows read: the L1 serves what neighbours have in common
+  far,         ///< the same times log2(B / 4 MB): the caches hold less of it. Of slices for several columns the MB of
+               ///< sectors times log2(a tile's columns of B / 128 KB), which L1 may hold
+  shared,      ///< MB of B that blocks of 16 rows read: the L1 serves what neighbours have in common. Of slices for
+               ///< several columns MB of sectors that warps read
   padded,      ///< MB that would have been read for columns past N
   dense,       ///< MB of B and C
   begun,       ///< thousands of row blocks times tiles: beginning and storing one
@@ -128,8 +132,18 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   const auto set = [&](cost_term term, double value) { terms[static_cast<std::size_t>(term)] = value; };
   set(cost_term::once, 1);
   set(cost_term::gathered, gathered);
-  set(cost_term::far, gathered * std::max(0.0, std::log2(std::max(b_mb, 1e-9) / near_mb)));
-  set(cost_term::shared, (p.shared_nnzc > 0 ? number(p.shared_nnzc) : number(s.nnzc)) * row_mb);
+  const auto far = [](double mb, double near) { return std::max(0.0, std::log2(std::max(mb, 1e-9) / near)); };
+  if (kernel.algorithm == "sliced" && p.cols > 1) {
+    // Lanes are a row block apart: where rows follow each other, higher ones are farther from each other.
+    constexpr double sector_bytes = 32, near_l1_mb = 0.128;
+    const double sectors = number(s.nnzc) * std::min(1.0, kernel.m_tile * p.sectors_per_entry);
+    const double sector_mb = 1e-6 * sector_bytes * sectors * number(p.cols);
+    set(cost_term::far, sector_mb * far(b_mb * std::min(1.0, tile_cols / number(p.cols)), near_l1_mb));
+    set(cost_term::shared, sector_mb);
+  } else {
+    set(cost_term::far, gathered * far(b_mb, near_mb));
+    set(cost_term::shared, (p.shared_nnzc > 0 ? number(p.shared_nnzc) : number(s.nnzc)) * row_mb);
+  }
   set(cost_term::padded, number(s.nnzc) * (tiles * tile_cols - number(p.cols)) * 1e-6 * number(p.value_bytes));
   set(cost_term::dense, number(p.rows + p.inner) * row_mb);
   set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);

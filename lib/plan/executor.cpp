@@ -87,7 +87,8 @@ void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const
   if (facts.rows == 0 || c.cols == 0) return;
 
   // A single column is row-major as it lies, whatever its layout is called.
-  const bool in_place = b.ld <= max_strided_ld && how_.reads_in_place(c.cols);
+  const bool any_ld = how_.always_reads_in_place();
+  const bool in_place = (any_ld || b.ld <= max_strided_ld) && how_.reads_in_place(c.cols);
   const bool packs = how_.packs_b() && reads_b && c.cols > 1 && !in_place;
   const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1, c.cols};
   held.with([&](const stored& a) {

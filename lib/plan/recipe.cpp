@@ -39,6 +39,7 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
             .compute_capability = 10 * ctx.device().compute_major + ctx.device().compute_minor,
             .num_multiprocessors = ctx.device().num_multiprocessors,
             .caches = caches,
+            .sectors_per_entry = sectors_per_entry,
             .costs = &costs_on(ctx)};
 #if BCSC_WITH_CUDA
   if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
@@ -48,6 +49,7 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
 
 bool recipe::reads_in_place(std::int64_t n) const {
   if (!packs_b() || n < 2) return false;
+  if (always_reads_in_place()) return true;
   // A dense product reads either layout equally fast.
   if (kernel->form == kernels::operand_form::dense) return options.expert.reading != col_major_b::packed;
   return options.expert.reading == col_major_b::in_place ? kernel->info.strided_cols > 0 : in_place.contains(n);

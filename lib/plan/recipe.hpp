@@ -29,6 +29,7 @@ struct recipe {
   const registered_kernel* kernel = nullptr;  // of a table, which outlives all plans
   columns_in_place in_place;                  // of a column-major B
   std::vector<block_statistics> statistics;   // that the kernel was chosen by
+  double sectors_per_entry = 0;               // likewise; only with a column-major B on a GPU
 
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
@@ -56,6 +57,11 @@ struct recipe {
   /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes of a grid were near each other
   /// (docs/history, 84), and nothing else orders the rows.
   bool gains_by_bricks() const;
+  bool asks_for_sectors() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
+  /// Slices read a column-major B where it lies, however many columns it has, unless it is to be packed.
+  bool always_reads_in_place() const {
+    return kernel->form == kernels::operand_form::block_slices && options.expert.reading != col_major_b::packed;
+  }
   bool packs_b() const { return options.b_layout == layout::col_major && facts.cols > 0; }
   /// Whether a column-major B of n columns is read where it lies.
   bool reads_in_place(std::int64_t n) const;

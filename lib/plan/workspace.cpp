@@ -20,7 +20,7 @@ workspace_layout<T>::workspace_layout(const recipe& how, const forms::partial_su
       inner_(how.facts.cols),
       n_tile_(how.facts.kernel.n_tile),
       on_gpu_(how.on_gpu()),
-      packs_(how.packs_b()),
+      packs_(how.packs_b() && !how.always_reads_in_place()),
       partials_(partials) {
   const plan_options& options = how.options;
   const auto bound_or = [&](std::int64_t ours) {

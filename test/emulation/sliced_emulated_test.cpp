@@ -91,11 +91,23 @@ TEST_P(every_config, is_exact_for_every_matrix) {
   std::size_t k = GetParam() * 7919;
   for (const sparse_case& a : all) {
     if (a.rows == 0) continue;  // nothing is launched then
-    for (int turn = 0; turn < 4; ++turn, ++k) {
-      run_and_check(a, setting_of(k, turn < 3 ? 1 : 3), k);
+    // One column, a whole tile, a tile in part, and several tiles of which the last are in part.
+    const std::int64_t tile = table::configs[GetParam()].cols;
+    for (const std::int64_t n : {std::int64_t{1}, tile, std::int64_t{3}, 2 * tile + 1}) {
+      run_and_check(a, setting_of(k, n), k);
+      ++k;
       if (HasFailure()) return;
     }
   }
+}
+
+// B of more than 8 MB, rows that share no diagonal: then slices run before tiles of columns.
+TEST_P(every_config, is_exact_where_a_tile_is_taken_by_all_slices_first) {
+  const sparse_case a =
+      make_case("scattered", 150, 300000, scatter(150, 300000, 900, 7), values::small_integers, 1 + GetParam());
+  const std::int64_t n = 2 * table::configs[GetParam()].cols + 1;
+  for (std::size_t k = 0; k < 2; ++k)
+    run_and_check(a, setting_of(GetParam() * 31 + k, std::max<std::int64_t>(n, 9)), k);
 }
 
 TEST_P(every_config, multiplies_a_batch_in_one_launch) {

@@ -7,10 +7,12 @@
 namespace bcsc::test {
 
 /// Whether a tuner that is asked for no kernel times `k` for A with 32-bit indices and far from dense (as `gemm` wants
-/// it), and N = cols: slices are for one column.
+/// it), and N = cols, B row-major: slices are for one column then.
 inline bool is_tuned(const kernel_info& k, std::int64_t cols) {
   const bool is_slices = k.algorithm == "sliced" || k.algorithm == "slices";
-  return k.built && k.index_bits == 32 && !k.rounds_values && k.algorithm != "gemm" && (cols == 1 || !is_slices);
+  const bool for_one = k.where == backend::cpu || k.n_tile == 1;
+  return k.built && k.index_bits == 32 && !k.rounds_values && k.algorithm != "gemm" &&
+         (!is_slices || (cols == 1 && for_one));
 }
 
 }  // namespace bcsc::test

@@ -407,8 +407,14 @@ TEST_P(plan_on, reads_a_column_major_b_where_it_lies_if_that_is_predicted_to_be_
   const auto shared = few.sharing(few.facts().kernel.name, 8);
   ASSERT_TRUE(shared.has_value());
   EXPECT_TRUE(says(*shared, "where it lies")) << shared->explain();
-  const spmm_plan many(ctx(), a, {.cols = 512, .b_layout = layout::col_major});
+  const spmm_plan many(ctx(), a, {.cols = 512, .b_layout = layout::col_major, .expert = {.kernel = "rowwise"}});
   EXPECT_TRUE(says(many, "made row-major")) << many.explain();
+  EXPECT_GT(many.workspace_bytes(), 0u);
+  // Rows side by side read values side by side: of any number of columns, and nothing is ever packed.
+  const auto mesh = generate::from_specification<float>("stencil7:40,40,40");
+  const spmm_plan slices(ctx(), mesh, {.cols = 512, .b_layout = layout::col_major});
+  EXPECT_TRUE(says(slices, "where it lies")) << slices.explain();
+  EXPECT_EQ(slices.workspace_bytes(), 0u);
 }
 
 TEST_P(plan_on, workspaces_are_checked_and_used) {
@@ -442,13 +448,14 @@ TEST_P(plan_on, workspaces_are_checked_and_used) {
 
 TEST_P(plan_on, the_workspace_keeps_within_its_bound) {
   const sparse_case a = case_named("wide");  // 19 x 700
+  const expert_plan_options packed{.reading = col_major_b::packed};
   const spmm_plan plan(ctx(), csr_of<float>(a),
-                       {.cols = 600, .b_layout = layout::col_major, .max_workspace_bytes = 1 << 20});
+                       {.cols = 600, .b_layout = layout::col_major, .max_workspace_bytes = 1 << 20, .expert = packed});
   const std::size_t one_tile = sizeof(float) * 700 * static_cast<std::size_t>(plan.facts().kernel.n_tile);
   EXPECT_LE(plan.workspace_bytes(), std::max(one_tile, std::size_t{1} << 20));
   expect_product(plan, a, false, 600, {layout::col_major}, {});
   const spmm_plan least(ctx(), csr_of<float>(a),
-                        {.cols = 600, .b_layout = layout::col_major, .max_workspace_bytes = 1});
+                        {.cols = 600, .b_layout = layout::col_major, .max_workspace_bytes = 1, .expert = packed});
   EXPECT_EQ(least.workspace_bytes(), sizeof(float) * 700 * static_cast<std::size_t>(least.facts().kernel.n_tile));
   expect_product(least, a, false, 600, {layout::col_major}, {});
 }

@@ -33,6 +33,9 @@ void report_pattern(const pattern_statistics& s, output& out) {
            s.row_sd);
   out.line("empty    {} rows, {} columns", core::count_text(s.empty_rows), core::count_text(s.empty_cols));
   out.line("band     |i - j| <= {}", core::count_text(s.bandwidth));
+  if (s.sectors_per_entry > 0) {
+    out.line("near     {:.2f} sectors of 8 columns an entry (side by side 0.125, scattered 1)", s.sectors_per_entry);
+  }
   out.line("symmetry pattern {}, values {}, diagonal {}", s.pattern_symmetric ? "yes" : "no",
            s.value_symmetric ? "yes" : "no", s.positive_diagonal ? "positive" : "not positive");
   out.json()["pattern"] = {{"row_min", s.row_min},
@@ -42,6 +45,7 @@ void report_pattern(const pattern_statistics& s, output& out) {
                            {"empty_rows", s.empty_rows},
                            {"empty_cols", s.empty_cols},
                            {"bandwidth", s.bandwidth},
+                           {"sectors_per_entry", s.sectors_per_entry},
                            {"pattern_symmetric", s.pattern_symmetric},
                            {"value_symmetric", s.value_symmetric},
                            {"positive_diagonal", s.positive_diagonal}};

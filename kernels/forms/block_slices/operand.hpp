@@ -16,8 +16,9 @@ struct block_slices_operand {
   int height;  ///< rows of a row block, or of the highest
   int lanes;   ///< of a row block that shares a slice: 1, 2, 4 or 8
   std::int64_t num_slices;
-  std::int64_t num_alone;            ///< slices of one row block, which come first
-  const forms::block_slice* slices;  ///< [num_slices]
+  std::int64_t num_alone;                 ///< slices of one row block, which come first
+  std::int64_t num_steps, num_diagonals;  ///< of all slices together
+  const forms::block_slice* slices;       ///< [num_slices]
   /// [num_slices + 1] where the diagonals of each begin; null: there are none
   const std::int32_t* first_diagonal;
   const forms::slice_diagonal* diagonals;
@@ -41,6 +42,8 @@ block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of) 
           .lanes = a.lanes,
           .num_slices = static_cast<std::int64_t>(a.slices.size()),
           .num_alone = a.num_alone,
+          .num_steps = static_cast<std::int64_t>(a.values.size()) / (a.height * forms::block_slice_lanes),
+          .num_diagonals = static_cast<std::int64_t>(a.diagonals.size()),
           .slices = a.slices.data(),
           .first_diagonal = a.diagonals.size() > 0 ? a.first_diagonal.data() : nullptr,
           .diagonals = a.diagonals.data(),

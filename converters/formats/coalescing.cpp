@@ -1,0 +1,63 @@
+#include "converters/formats/coalescing.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "converters/formats/row_sample.hpp"
+#include "core/checked.hpp"
+
+namespace bcsc::converters {
+
+namespace {
+
+using core::at;
+
+constexpr std::int64_t num_samples = 4;
+constexpr std::int64_t sampled_rows = 64;
+constexpr std::int64_t max_entries = std::int64_t{1} << 17;  // of a sample: half a megabyte
+constexpr std::int64_t warp = 32;
+constexpr std::int64_t sector = 8;  // columns: 32 bytes of fp32
+
+/// Of the rows from `first` on, a warp of them.
+template <index I>
+std::int64_t sectors_of_warp(const row_sample<I>& rows, std::int64_t first) {
+  const std::int64_t end = std::min(first + warp, rows.rows());
+  std::int64_t longest = 0;
+  for (std::int64_t i = first; i < end; ++i) {
+    longest = std::max(longest, std::int64_t{rows.ptr[at(i + 1)]} - rows.ptr[at(i)]);
+  }
+  std::int64_t sectors = 0;
+  std::vector<std::int64_t> reached;
+  for (std::int64_t k = 0; k < longest; ++k) {
+    reached.clear();
+    for (std::int64_t i = first; i < end; ++i) {
+      const std::int64_t entry = rows.ptr[at(i)] + k;
+      if (entry < rows.ptr[at(i + 1)]) reached.push_back(rows.cols[at(entry)] / sector);
+    }
+    std::ranges::sort(reached);
+    sectors += std::ranges::unique(reached).begin() - reached.begin();
+  }
+  return sectors;
+}
+
+}  // namespace
+
+template <index I>
+double sectors_per_entry(const csr_view<pattern, I>& a) {
+  const std::int64_t count = std::min(a.rows, sampled_rows);
+  const std::int64_t samples = a.rows >= num_samples * sampled_rows ? num_samples : 1;
+  std::int64_t sectors = 0, entries = 0;
+  for (std::int64_t k = 0; k < samples && count > 0; ++k) {
+    const auto rows = sample_rows(a, first_of_sample(a.rows, k, samples, count), count, max_entries);
+    if (!rows) continue;
+    entries += static_cast<std::int64_t>(rows->cols.size());
+    for (std::int64_t first = 0; first < count; first += warp) sectors += sectors_of_warp(*rows, first);
+  }
+  return entries > 0 ? static_cast<double>(sectors) / static_cast<double>(entries) : 0;
+}
+
+template double sectors_per_entry(const csr_view<pattern, std::int32_t>&);
+template double sectors_per_entry(const csr_view<pattern, std::int64_t>&);
+
+}  // namespace bcsc::converters

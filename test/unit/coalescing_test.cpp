@@ -1,0 +1,96 @@
+// How near each other the columns of neighbouring rows are: what 32 rows reach at once, counted on the host and, where
+// there is one, on the GPU.
+#include "converters/formats/coalescing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "bcsc/analysis.hpp"
+#include "bcsc/generate.hpp"
+#include "converters/formats/structure.hpp"
+#include "test/unit/device_csr.hpp"
+
+namespace bcsc::test {
+namespace {
+
+double sectors_of(const csr_matrix<double>& a) {
+  return converters::sectors_per_entry(converters::structure_of(a.view()));
+}
+
+csr_matrix<double> of(std::int64_t rows, std::int64_t cols,
+                      const std::function<std::vector<std::int64_t>(std::int64_t)>& row) {
+  std::vector<std::int64_t> ptr{0}, ind;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (const std::int64_t j : row(i)) ind.push_back(j);
+    ptr.push_back(static_cast<std::int64_t>(ind.size()));
+  }
+  std::vector<std::int32_t> ptr32(ptr.begin(), ptr.end()), ind32(ind.begin(), ind.end());
+  const std::vector<double> values(ind.size(), 1.0);
+  return {rows, cols, std::move(ptr32), std::move(ind32), values};
+}
+
+TEST(coalescing, counts_what_32_rows_reach_at_once) {
+  // The main diagonal: 32 rows reach four sectors, which begin at multiples of eight.
+  EXPECT_DOUBLE_EQ(sectors_of(of(1024, 1024, [](std::int64_t i) { return std::vector{i}; })), 4.0 / 32);
+  // One further: five.
+  EXPECT_DOUBLE_EQ(sectors_of(of(1024, 2048, [](std::int64_t i) { return std::vector{i + 1}; })), 5.0 / 32);
+  // All in one column: one. Each in a sector of its own: 32.
+  EXPECT_DOUBLE_EQ(sectors_of(of(1024, 8, [](std::int64_t) { return std::vector<std::int64_t>{3}; })), 1.0 / 32);
+  EXPECT_DOUBLE_EQ(sectors_of(of(1024, 8192, [](std::int64_t i) { return std::vector{8 * i}; })), 1);
+  // Entries meet by their place in the row: the second of even rows meets that of odd ones, 100 columns away.
+  EXPECT_DOUBLE_EQ(sectors_of(of(1024, 2048,
+                                 [](std::int64_t i) {
+                                   return std::vector{i, i + 100 + 100 * (i % 2)};
+                                 })),
+                   (4.0 + 5.0 + 4.0) / 64);
+}
+
+TEST(coalescing, judges_small_and_odd_numbers_of_rows) {
+  EXPECT_EQ(sectors_of(of(0, 5, [](std::int64_t) { return std::vector<std::int64_t>{}; })), 0);
+  EXPECT_EQ(sectors_of(of(100, 5, [](std::int64_t) { return std::vector<std::int64_t>{}; })), 0);
+  EXPECT_DOUBLE_EQ(sectors_of(of(1, 5, [](std::int64_t) { return std::vector<std::int64_t>{2}; })), 1);
+  EXPECT_DOUBLE_EQ(sectors_of(of(33, 33, [](std::int64_t i) { return std::vector{i}; })), 5.0 / 33);
+  // 150 rows: the 64 in the middle.
+  EXPECT_DOUBLE_EQ(
+      sectors_of(
+          of(150, 4096, [](std::int64_t i) { return std::vector{i >= 43 && i < 107 ? 8 * i : std::int64_t{0}}; })),
+      1);
+  // Rows too long to be looked at are passed over; if all are, nothing is known.
+  const auto long_row = [](std::int64_t i) {
+    std::vector<std::int64_t> all(i < 512 ? 3000 : 1);
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<std::int64_t>(k);
+    return all;
+  };
+  EXPECT_DOUBLE_EQ(sectors_of(of(1024, 3000, long_row)), 1.0 / 32);
+  EXPECT_EQ(sectors_of(of(512, 3000, long_row)), 0);
+}
+
+TEST(coalescing, tells_meshes_from_graphs) {
+  const auto near = [](const char* specification) {
+    const auto a = generate::from_specification<double>(specification);
+    return analyse_pattern(a.view()).sectors_per_entry;
+  };
+  for (const char* mesh : {"stencil5:100,100", "stencil27:20,20,20", "elasticity:12,12,12", "banded:5000,30"}) {
+    EXPECT_LT(near(mesh), 0.2) << mesh;
+    EXPECT_GE(near(mesh), 0.125) << mesh;
+  }
+  EXPECT_GT(near("rmat:16,8,seed=1"), 0.9);
+  EXPECT_GT(near("uniform:20000,20000,0.999,seed=1"), 0.9);
+}
+
+TEST(coalescing, is_the_same_from_the_device) {
+  const int device = usable_device();
+  if (device < 0) GTEST_SKIP() << "no usable GPU";
+  for (const char* specification : {"stencil7:30,30,30", "rmat:13,9,seed=2", "banded:50,3"}) {
+    const auto a = generate::from_specification<float>(specification);
+    const device_csr<float, std::int32_t> there(device, a.view());
+    EXPECT_DOUBLE_EQ(converters::sectors_per_entry(converters::structure_of(there.view())),
+                     converters::sectors_per_entry(converters::structure_of(a.view())))
+        << specification;
+  }
+}
+
+}  // namespace
+}  // namespace bcsc::test
