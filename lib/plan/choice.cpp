@@ -67,18 +67,38 @@ estimate predict_cpu(const problem& p, const registered_kernel& kernel, const bl
   return corrected(seconds, place ? p.near.correct(*place) : correction{});
 }
 
-/// What turning `rows` rows of a column-major operand costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
-double turning_seconds(const problem& p, std::int64_t rows) {
-  const double mb =
-      1e-6 * static_cast<double>(rows) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
-  const gpu_scales& scales = costs_of(p).scales;
-  return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * mb);
+double megabytes(const problem& p, std::int64_t rows) {
+  return 1e-6 * static_cast<double>(rows) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
 }
 
-/// Packing B, and turning a large C.
-double packing_seconds(const problem& p) {
-  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;  // a column is row-major as it lies
-  return turning_seconds(p, p.inner) + (turns_c(p) ? turning_seconds(p, p.rows) : 0);
+/// What turning `rows` rows of a column-major operand costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
+double turning_seconds(const problem& p, std::int64_t rows) {
+  const gpu_scales& scales = costs_of(p).scales;
+  return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * megabytes(p, rows));
+}
+
+/// What a column-major C costs a kernel on a GPU that owns a few rows, and so writes parts of sectors: L2 merges them
+/// as long as it holds them. Fitted to an H200 (docs/history, 35 and 89).
+struct column_writes {
+  std::int64_t min_turned_cols, min_turned_bytes;  ///< from where on turning C takes less
+  double us_per_mb;                                ///< of what is not turned
+};
+column_writes column_writes_of(const kernel_info& kernel) {
+  // A warp of fma stores single values of many columns at a time.
+  if (kernel.algorithm == "fma") return {32, std::int64_t{2} << 20, 3};
+  return {128, std::int64_t{36} << 20, 0.5};
+}
+
+/// Packing B, and turning C or writing it as it lies.
+double packing_seconds(const problem& p, const registered_kernel& kernel) {
+  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;         // a column is row-major as it lies
+  const double c_seconds = 1e-6 * costs_of(p).scales.memory * megabytes(p, p.rows);  // at 1 us a MB
+  if (turns_c(p, kernel.info)) {
+    constexpr double evicted = 0.3;  // what of C no longer lies in L2 when it is turned
+    return turning_seconds(p, p.inner) + turning_seconds(p, p.rows) + evicted * c_seconds;
+  }
+  const double direct = is_dense(kernel) ? 0 : column_writes_of(kernel.info).us_per_mb;
+  return turning_seconds(p, p.inner) + direct * c_seconds;
 }
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
@@ -102,7 +122,7 @@ estimate packed_estimate(const problem& p, const registered_kernel& kernel, cons
   const bool is_known = kernel.measured || kernel.family || is_dense(kernel);
   if (!is_known || (p.where == backend::cuda && p.b_is_col_major && p.cols > 1 && is_slices(kernel))) return never;
   const auto [seconds, doubt] = row_major_estimate(p, kernel, s);
-  return {seconds + packing_seconds(p), doubt};
+  return {seconds + packing_seconds(p, kernel), doubt};
 }
 
 /// With B read as wanted, or in the better way; nothing without costs.
@@ -305,14 +325,14 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   return chosen;
 }
 
-// A kernel that owns a few rows writes a few values into each column: partial sectors, which L2 merges as long as it
-// holds them. Measured on an H200 (docs/history, 35): from about half of its L2 on, turning C took from half to nine
-// tenths of the time in most cases.
-bool turns_c(const problem& p) {
-  constexpr std::int64_t min_bytes = std::int64_t{36} << 20;
-  const std::int64_t min_values = min_bytes / static_cast<std::int64_t>(size_of(p.type));
-  return p.where == backend::cuda && p.b_is_col_major && p.cols >= min_turned_cols && p.rows > min_values / p.cols;
+bool turns_c(const problem& p, const kernel_info& kernel) {
+  const column_writes writes = column_writes_of(kernel);
+  const std::int64_t min_values = writes.min_turned_bytes / static_cast<std::int64_t>(size_of(p.type));
+  return p.where == backend::cuda && p.b_is_col_major && p.cols >= writes.min_turned_cols &&
+         p.rows > min_values / p.cols;
 }
+
+std::int64_t min_turned_cols(const kernel_info& kernel) { return column_writes_of(kernel).min_turned_cols; }
 
 product_shape shape_of(const problem& p, bool in_place) {
   constexpr std::int64_t max_cols = std::int64_t{1} << 50;  // whose bytes can be counted

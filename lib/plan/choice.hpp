@@ -118,9 +118,9 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
                                 std::span<const block_statistics> statistics);
 
 /// Whether C of N = p.cols, column-major as B is, should be computed row-major in the workspace and transposed at the
-/// end, as many columns at a time as the workspace holds, but at least this many.
-bool turns_c(const problem& p);
-inline constexpr std::int64_t min_turned_cols = 128;
+/// end, as many columns at a time as the workspace holds, but at least so many.
+bool turns_c(const problem& p, const kernel_info& kernel);
+std::int64_t min_turned_cols(const kernel_info& kernel);
 
 /// What costs are counted from; with a column-major B that is packed, or read where it lies.
 product_shape shape_of(const problem& p, bool in_place = false);

@@ -142,7 +142,7 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
   problem as_run = how_.described();
   as_run.cols = c.cols;
-  const bool turns = layout_.turns() && c.order == layout::col_major && turns_c(as_run);
+  const bool turns = layout_.turns() && c.order == layout::col_major && turns_c(as_run, how_.facts.kernel);
   const bool reads_c = beta.pointer() != nullptr || beta.value() != 0;
 
   const workspace_lease workspace(workspace_, layout_.bytes(), how_.on_gpu(), run);

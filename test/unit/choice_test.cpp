@@ -264,11 +264,12 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
 TEST(choice, turns_a_large_column_major_c_of_many_columns) {
   plan::problem p{
       .where = backend::cuda, .rows = 100000, .inner = 10, .nnz = 1000, .cols = 128, .b_is_col_major = true};
-  EXPECT_TRUE(plan::turns_c(p));
+  kernel_info kernel{.algorithm = "rowwise"};
+  EXPECT_TRUE(plan::turns_c(p, kernel));
   const auto but = [&](auto change) {
     plan::problem other = p;
     change(other);
-    return plan::turns_c(other);
+    return plan::turns_c(other, kernel);
   };
   EXPECT_FALSE(but([](auto& q) { q.cols = 127; })) << "sectors wait for few columns";
   EXPECT_FALSE(but([](auto& q) { q.rows = 70000; })) << "L2 holds it";
@@ -277,6 +278,11 @@ TEST(choice, turns_a_large_column_major_c_of_many_columns) {
   EXPECT_FALSE(but([](auto& q) { q.b_is_col_major = false; })) << "nor is C then, most likely";
   EXPECT_FALSE(but([](auto& q) { q.where = backend::cpu; }));
   EXPECT_TRUE(but([](auto& q) { q.cols = std::int64_t{1} << 62; })) << "no product of sizes overflows";
+  kernel.algorithm = "fma";  // stores single values: sooner
+  EXPECT_TRUE(but([](auto& q) { q.cols = 32; }));
+  EXPECT_TRUE(but([](auto& q) { q.rows = 5000; }));
+  EXPECT_FALSE(but([](auto& q) { q.rows = 4000; }));
+  EXPECT_FALSE(but([](auto& q) { q.cols = 31; }));
 }
 
 TEST(choice, wide_problems_get_wide_kernels) {

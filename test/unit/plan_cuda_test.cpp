@@ -473,6 +473,7 @@ void turn_large_c(const context& ctx) {
                       {"rowwise", 2, 1, 1024},
                       {narrow_tile->name, 1, 1, 20},
                       {"rowwise", 0, 1, 1},
+                      {"fma", 1, 2, 1024},
                       {"sliced", 2, 2, 1024}};
   for (const run& each : runs) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a),
