@@ -469,12 +469,8 @@ void turn_large_c(const context& ctx) {
       table, [](const kernel_info& kernel) { return kernel.algorithm == "rowwise" && kernel.n_tile <= 64; });
   ASSERT_NE(narrow_tile, table.end());
   // Room for a batch and for single products; columns in slabs; none for C. Slices write C's columns as they lie.
-  const run runs[] = {{"rowwise", 0, 2, 1024},
-                      {"rowwise", 2, 1, 1024},
-                      {narrow_tile->name, 1, 1, 20},
-                      {"rowwise", 0, 1, 1},
-                      {"fma", 1, 2, 1024},
-                      {"sliced", 2, 2, 1024}};
+  const run runs[] = {{"rowwise", 0, 2, 1024}, {"rowwise", 2, 1, 1024}, {narrow_tile->name, 1, 1, 20},
+                      {"rowwise", 0, 1, 1},    {"fma", 1, 2, 1024},     {"sliced", 2, 2, 1024}};
   for (const run& each : runs) {
     const spmm_plan<T> plan(ctx, csr_of<T>(a),
                             {.cols = n,
