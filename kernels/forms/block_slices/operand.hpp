@@ -7,7 +7,7 @@
 
 namespace bcsc::kernels {
 
-/// A as the GPU's kernel for one column reads it. Every row block is in exactly one slice. Arrays are aligned to 16
+/// A as the GPU's kernel for columns reads it. Every row block is in exactly one slice. Arrays are aligned to 16
 /// bytes.
 template <class T>
 struct block_slices_operand {
