@@ -17,13 +17,13 @@
 
 #include "bcsc/registry.hpp"
 #include "bench/fit_cases.hpp"
-#include "bench/needed_configs.hpp"
 #include "core/fail.hpp"
 #include "core/whole_file.hpp"
 #include "lib/plan/built_in_costs.hpp"
 #include "lib/plan/kept_costs.hpp"
 #include "lib/plan/known_costs.hpp"
 #include "lib/tune/fit_costs.hpp"
+#include "lib/tune/needed_configs.hpp"
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
 /// says how good a choice it makes on either half, and writes files for lib/plan/costs. On a GPU configs of a value
@@ -345,9 +345,9 @@ int main(int argc, char** argv) {
       }
       if (!out.empty()) require_same_configs(on_cpus);
     } else {
-      on_gpu =
-          as_kept(plan::h200_file, learn_on_gpu(bench::with_needed_configs(cases_of(cases, half), most_loss),
-                                                bench::with_needed_configs(cases_of(cases_in_place, half), most_loss)));
+      on_gpu = as_kept(plan::h200_file,
+                       learn_on_gpu(tuning::with_needed_configs(cases_of(cases, half), most_loss),
+                                    tuning::with_needed_configs(cases_of(cases_in_place, half), most_loss)));
     }
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<timed_case>& some, const predictor& fit) {

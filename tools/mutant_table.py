@@ -537,7 +537,7 @@ MUTANTS = [
     Mutant("sliced-columns-of-a-tile", SLICED, "sums[r][j] += value * of_b[k][j];", "sums[r][j] += value * of_b[k][0];",
            EMULATED_SLICED),
     Mutant("coalescing-all-sectors", "converters/formats/coalescing.cpp",
-           "sectors += std::ranges::unique(reached).begin() - reached.begin();", "sectors += std::ssize(reached);",
+           "all.sectors += std::ranges::unique(reached).begin() - reached.begin();", "all.sectors += std::ssize(reached);",
            ("coalescing_test",)),
     Mutant("sliced-last-slice", BLOCK_SLICES, "return block < out_.num_blocks ? block : -1;", "return block;",
            ("block_slices_test",)),

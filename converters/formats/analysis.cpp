@@ -75,7 +75,7 @@ void analyse_rows(const csr_view<T, I>& a, pattern_statistics& facts) {
     }
   }
   facts.row_sd = std::sqrt(deviation / static_cast<double>(a.rows));
-  facts.sectors_per_entry = converters::sectors_per_entry(converters::structure_of(a));
+  facts.sectors_per_entry = converters::access_to_columns(converters::structure_of(a)).sectors_per_entry;
 }
 
 template <element T, index I>

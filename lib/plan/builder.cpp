@@ -209,11 +209,16 @@ class builder {
     open_->facts.reordered = true;
   }
 
+  /// How fast slices would read B's columns. Rows of many lengths are sorted, which scatters C: no matter as long as L2
+  /// holds it, else slices are not considered.
   template <class View>
   void look_at_columns(const View& csr) {
-    if (how_.asks_for_sectors()) {
-      open_->sectors_per_entry = converters::sectors_per_entry(converters::structure_of(csr));
-    }
+    if (!how_.asks_for_sectors()) return;
+    constexpr std::int64_t max_scattered_bytes = std::int64_t{36} << 20;
+    const converters::column_access found = converters::access_to_columns(converters::structure_of(csr));
+    const std::int64_t max_values = max_scattered_bytes / static_cast<std::int64_t>(sizeof(T));
+    const bool scatters_c = 2 * found.alike < 1 && csr.rows > max_values / how_.options.cols;
+    open_->sectors_per_entry = scatters_c ? 0 : found.sectors_per_entry;
   }
 
   /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.

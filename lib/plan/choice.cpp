@@ -103,7 +103,10 @@ double packing_seconds(const problem& p, const registered_kernel& kernel) {
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
 estimate in_place_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  const bool suits = is_slices(kernel) ? p.sectors_per_entry > 0 : p.cols <= columns_in_place::max_gathered;
+  constexpr double scattered = 0.75;
+  const bool reads_near = is_slices(kernel) && p.sectors_per_entry > 0 && p.sectors_per_entry < scattered;
+  const bool suits = reads_near || p.cols <= columns_in_place::max_gathered;
+  if (is_slices(kernel) && p.sectors_per_entry == 0) return never;
   if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || !suits) return never;
   const cost_terms terms = cost_terms_of(shape_of(p, true), kernel.info, kernel.info.strided_cols, s);
   const measured_config& costs = costs_of(p).configs_in_place[kernel.measured_in_place->place];

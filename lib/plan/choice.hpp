@@ -45,7 +45,7 @@ struct problem {
 /// treated alike, and all above the last.
 class columns_in_place {
  public:
-  /// More were slower on every graph measured, but for slices, which read neighbouring values together.
+  /// More were slower on every graph measured, unless slices read neighbouring values together.
   static constexpr std::int64_t max_gathered = 64;
   bool contains(std::int64_t n) const { return n > 1 && ranges_.test(range_of(n)); }
   void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and its whole range; 2 or more

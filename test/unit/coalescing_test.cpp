@@ -15,9 +15,10 @@
 namespace bcsc::test {
 namespace {
 
-double sectors_of(const csr_matrix<double>& a) {
-  return converters::sectors_per_entry(converters::structure_of(a.view()));
+converters::column_access access_of(const csr_matrix<double>& a) {
+  return converters::access_to_columns(converters::structure_of(a.view()));
 }
+double sectors_of(const csr_matrix<double>& a) { return access_of(a).sectors_per_entry; }
 
 csr_matrix<double> of(std::int64_t rows, std::int64_t cols,
                       const std::function<std::vector<std::int64_t>(std::int64_t)>& row) {
@@ -45,6 +46,22 @@ TEST(coalescing, counts_what_32_rows_reach_at_once) {
                                    return std::vector{i, i + 100 + 100 * (i % 2)};
                                  })),
                    (4.0 + 5.0 + 4.0) / 64);
+}
+
+TEST(coalescing, tells_how_many_rows_are_as_long_as_many_others) {
+  const auto alike = [](auto length_of) {
+    return access_of(of(1024, 4096,
+                        [=](std::int64_t i) {
+                          std::vector<std::int64_t> all;
+                          for (std::int64_t k = 0; k < length_of(i); ++k) all.push_back(i + k);
+                          return all;
+                        }))
+        .alike;
+  };
+  EXPECT_DOUBLE_EQ(alike([](std::int64_t) { return 7; }), 1);
+  EXPECT_DOUBLE_EQ(alike([](std::int64_t i) { return i % 4; }), 1) << "a quarter each, empty rows among them";
+  EXPECT_DOUBLE_EQ(alike([](std::int64_t i) { return i % 8 == 0 ? 9 : 3; }), 0.875);
+  EXPECT_DOUBLE_EQ(alike([](std::int64_t i) { return 1 + i % 8; }), 0);
 }
 
 TEST(coalescing, judges_small_and_odd_numbers_of_rows) {
@@ -86,9 +103,10 @@ TEST(coalescing, is_the_same_from_the_device) {
   for (const char* specification : {"stencil7:30,30,30", "rmat:13,9,seed=2", "banded:50,3"}) {
     const auto a = generate::from_specification<float>(specification);
     const device_csr<float, std::int32_t> there(device, a.view());
-    EXPECT_DOUBLE_EQ(converters::sectors_per_entry(converters::structure_of(there.view())),
-                     converters::sectors_per_entry(converters::structure_of(a.view())))
-        << specification;
+    const auto on_device = converters::access_to_columns(converters::structure_of(there.view()));
+    const auto on_host = converters::access_to_columns(converters::structure_of(a.view()));
+    EXPECT_DOUBLE_EQ(on_device.sectors_per_entry, on_host.sectors_per_entry) << specification;
+    EXPECT_DOUBLE_EQ(on_device.alike, on_host.alike) << specification;
   }
 }
 

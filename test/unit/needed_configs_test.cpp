@@ -1,5 +1,5 @@
 // Which configs a choice needs: those that some product would miss.
-#include "bench/needed_configs.hpp"
+#include "lib/tune/needed_configs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class needed_configs : public testing::Test {
   }
   std::set<std::string> left(double most_loss, std::size_t of_case = 0) const {
     std::set<std::string> names;
-    const std::vector<timed_case> some = bench::with_needed_configs(cases_, most_loss);
+    const std::vector<timed_case> some = tuning::with_needed_configs(cases_, most_loss);
     for (const auto& t : some[of_case].timings) names.insert(t.config->name);
     return names;
   }

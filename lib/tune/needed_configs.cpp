@@ -1,4 +1,4 @@
-#include "bench/needed_configs.hpp"
+#include "lib/tune/needed_configs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,9 @@
 #include <set>
 #include <string>
 
-namespace bcsc::bench {
+namespace bcsc::tuning {
 
 namespace {
-
-using tuning::timed_case;
-using tuning::timing;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
@@ -85,4 +82,4 @@ std::vector<timed_case> with_needed_configs(std::vector<timed_case> cases, doubl
   return cases;
 }
 
-}  // namespace bcsc::bench
+}  // namespace bcsc::tuning
