@@ -405,7 +405,7 @@ decision choose(const problem& p, const plan_options& options, const std::vector
                                          options.expert.kernel.empty() ? "" : " of \"" + options.expert.kernel + "\"");
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
-  } else if (seconds > 0) {
+  } else if (seconds > 0 && std::isfinite(seconds)) {
     best.reason = core::format("least predicted time of {}: {:.1f} us{}, by {} ({})", those, seconds * 1e6,
                                doubt_text(doubt), costs_of(p).origin, measure);
   } else {

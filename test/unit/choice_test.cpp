@@ -257,6 +257,13 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
       return plan::choose(p, {.expert = {.reading = reading}}, configs, small.statistics).reason;
     };
     EXPECT_EQ(reason(col_major_b::as_predicted), reason(col_major_b::in_place));
+    plan::problem unknown = p;  // how near its columns are: then no time of slices is predicted, nor told
+    unknown.sectors_per_entry = 0;
+    std::vector<const plan::registered_kernel*> slices = configs;
+    std::erase_if(slices, [](const auto* k) { return k->info.algorithm != "sliced"; });
+    if (slices.size() > 1) {
+      EXPECT_EQ(plan::choose(unknown, {}, slices, small.statistics).reason.find("predicted time"), std::string::npos);
+    }
     EXPECT_NE(reason(col_major_b::as_predicted), reason(col_major_b::packed));
   }
 }
