@@ -536,6 +536,8 @@ MUTANTS = [
     Mutant("sliced-order-of-tiles", SLICED, "chunk = grid.tiles_first ? rest : first;", "chunk = rest;", EMULATED_SLICED),
     Mutant("sliced-columns-of-a-tile", SLICED, "sums[r][j] += value * of_b[k][j];", "sums[r][j] += value * of_b[k][0];",
            EMULATED_SLICED),
+    Mutant("choice-scattered-c-of-any-size", CHOICE_CPP, "return 2 * alike < 1 && rows > max_merged_bytes",
+           "return 2 * alike < 1 || rows > max_merged_bytes", ("choice_test",)),
     Mutant("coalescing-all-sectors", "converters/formats/coalescing.cpp",
            "all.sectors += std::ranges::unique(reached).begin() - reached.begin();", "all.sectors += std::ssize(reached);",
            ("coalescing_test",)),

@@ -63,7 +63,9 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
   }
   if (all.entries == 0) return {};
   std::int64_t alike = 0;
-  for (const auto& [length, count_of_it] : all.rows_of_length) alike += 4 * count_of_it >= all.rows ? count_of_it : 0;
+  for (const auto& [length, num_rows] : all.rows_of_length) {
+    if (4 * num_rows >= all.rows) alike += num_rows;
+  }
   const auto share = [](std::int64_t part, std::int64_t of) {
     return static_cast<double>(part) / static_cast<double>(of);
   };

@@ -6,6 +6,7 @@
 /// values of a column of B side by side.
 namespace bcsc::converters {
 
+/// What a column of B, and one of C, cost rows that are multiplied side by side.
 struct column_access {
   /// Sectors of eight columns that 32 neighbouring rows reach at once with their first, second, ... entries, for each
   /// entry: an eighth where rows follow each other along diagonals, 1 where no two rows meet. 0: not known.

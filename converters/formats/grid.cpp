@@ -79,8 +79,9 @@ grid find_grid(const csr_view<pattern, I>& a) {
     const auto sample = sample_rows(a, first, sampled_rows, max_entries);
     if (!sample) return {};
     for (std::int64_t i = 0; i < sampled_rows; ++i) {
-      for (I e = sample->ptr[at(i)]; e < sample->ptr[at(i + 1)]; ++e)
+      for (I e = sample->ptr[at(i)]; e < sample->ptr[at(i + 1)]; ++e) {
         offsets.push_back(sample->cols[at(e)] - (first + i));
+      }
     }
   }
   return grid_with(usual_diagonals(std::move(offsets), num_samples * sampled_rows), a.rows);

@@ -26,7 +26,7 @@
 /// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
 ///   the words and values of as many steps, of the next slice at the end of one. Slices lie in registers throughout.
 /// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. They pass L1 by, which holds B. Of
-///   B a value a lane: of neighbouring row blocks on a mesh neighbours, if columns lie as such.
+///   B a value a lane: of neighbouring row blocks on a mesh neighbours, where B is column-major.
 /// - Diagonals, where a lane has a row block: 8 bytes for the whole step instead of a word a lane, the first lane's
 ///   column and the lanes that have one. All loads of a step are predicated, so that no branch separates them.
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's

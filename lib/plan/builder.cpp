@@ -116,6 +116,7 @@ class builder {
   template <class View>
   void decide_on_device(const View& given) {
     if (open_ == nullptr) return;
+    // Row blocks have no rows to sample: slices are not considered.
     if constexpr (!requires { given.m_block; }) look_at_columns(given);
     decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
       return converters::analyse_blocks_on_device(how_.device(), given, std::span<const std::int64_t>(heights));
@@ -209,16 +210,13 @@ class builder {
     open_->facts.reordered = true;
   }
 
-  /// How fast slices would read B's columns. Rows of many lengths are sorted, which scatters C: no matter as long as L2
-  /// holds it, else slices are not considered.
+  /// How fast slices would read B's columns; left unknown, so that they are not considered, where they would scatter C.
   template <class View>
   void look_at_columns(const View& csr) {
     if (!how_.asks_for_sectors()) return;
-    constexpr std::int64_t max_scattered_bytes = std::int64_t{36} << 20;
     const converters::column_access found = converters::access_to_columns(converters::structure_of(csr));
-    const std::int64_t max_values = max_scattered_bytes / static_cast<std::int64_t>(sizeof(T));
-    const bool scatters_c = 2 * found.alike < 1 && csr.rows > max_values / how_.options.cols;
-    open_->sectors_per_entry = scatters_c ? 0 : found.sectors_per_entry;
+    const bool suits = !scatters_c(csr.rows, how_.options.cols, how_.type, found.alike);
+    open_->sectors_per_entry = suits ? found.sectors_per_entry : 0;
   }
 
   /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.

@@ -30,7 +30,7 @@ bool is_slices(const registered_kernel& kernel) {
   return kernel.form == kernels::operand_form::block_slices || kernel.form == kernels::operand_form::row_slices;
 }
 
-/// Whether B's columns lie as the kernel may read them, unless it is asked for by name.
+/// Whether slices are considered without being asked for by name: for one column, or where B's are read as they lie.
 bool suits_slices(const problem& p, const registered_kernel& kernel, const plan_options& options) {
   if (p.cols == 1) return kernel.info.where == backend::cpu || kernel.info.n_tile == 1;
   return p.where == backend::cuda && p.b_is_col_major && kernel.measured_in_place &&
@@ -40,9 +40,13 @@ bool suits_slices(const problem& p, const registered_kernel& kernel, const plan_
 /// About as many rows as share an L1.
 constexpr std::int64_t shared_height = 16;
 
+bool has_row_major_costs(const registered_kernel& kernel) {
+  return kernel.measured || kernel.family || is_dense(kernel);
+}
+
 bool has_costs(const problem& p, const registered_kernel& kernel) {
   const bool in_place = p.b_is_col_major && p.cols > 1 && kernel.measured_in_place;
-  return kernel.measured || in_place || kernel.family || is_dense(kernel);
+  return in_place || has_row_major_costs(kernel);
 }
 
 constexpr estimate never{std::numeric_limits<double>::infinity(), 0};
@@ -77,6 +81,9 @@ double turning_seconds(const problem& p, std::int64_t rows) {
   return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * megabytes(p, rows));
 }
 
+/// Of a C whose sectors are written in parts: L2 holds that much of it until they are complete.
+constexpr std::int64_t max_merged_bytes = std::int64_t{36} << 20;
+
 /// What a column-major C costs a kernel on a GPU that owns a few rows, and so writes parts of sectors: L2 merges them
 /// as long as it holds them. Fitted to an H200 (docs/history, 35 and 89).
 struct column_writes {
@@ -86,12 +93,13 @@ struct column_writes {
 column_writes column_writes_of(const kernel_info& kernel) {
   // A warp of fma stores single values of many columns at a time.
   if (kernel.algorithm == "fma") return {32, std::int64_t{2} << 20, 3};
-  return {128, std::int64_t{36} << 20, 0.5};
+  return {128, max_merged_bytes, 0.5};
 }
 
 /// Packing B, and turning C or writing it as it lies.
 double packing_seconds(const problem& p, const registered_kernel& kernel) {
-  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;         // a column is row-major as it lies
+  // A single column is row-major as it lies.
+  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;
   const double c_seconds = 1e-6 * costs_of(p).scales.memory * megabytes(p, p.rows);  // at 1 us a MB
   if (turns_c(p, kernel.info)) {
     constexpr double evicted = 0.3;  // what of C no longer lies in L2 when it is turned
@@ -101,13 +109,18 @@ double packing_seconds(const problem& p, const registered_kernel& kernel) {
   return turning_seconds(p, p.inner) + direct * c_seconds;
 }
 
+/// Whether p.cols columns of B are few enough to be read in place: any number where the lanes of slices find their
+/// values side by side.
+bool few_enough_in_place(const problem& p, const registered_kernel& kernel) {
+  constexpr double scattered = 0.75;
+  const bool is_few = p.cols <= columns_in_place::max_gathered;
+  if (!is_slices(kernel)) return is_few;
+  return p.sectors_per_entry > 0 && (is_few || p.sectors_per_entry < scattered);
+}
+
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
 estimate in_place_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  constexpr double scattered = 0.75;
-  const bool reads_near = is_slices(kernel) && p.sectors_per_entry > 0 && p.sectors_per_entry < scattered;
-  const bool suits = reads_near || p.cols <= columns_in_place::max_gathered;
-  if (is_slices(kernel) && p.sectors_per_entry == 0) return never;
-  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || !suits) return never;
+  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || !few_enough_in_place(p, kernel)) return never;
   const cost_terms terms = cost_terms_of(shape_of(p, true), kernel.info, kernel.info.strided_cols, s);
   const measured_config& costs = costs_of(p).configs_in_place[kernel.measured_in_place->place];
   return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms),
@@ -115,15 +128,15 @@ estimate in_place_estimate(const problem& p, const registered_kernel& kernel, co
 }
 
 estimate row_major_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (!kernel.measured && !kernel.family && !is_dense(kernel)) return {};
+  if (!has_row_major_costs(kernel)) return {};
   if (p.where == backend::cpu) return predict_cpu(p, kernel, s);
   if (!is_dense(kernel)) return predict_measured(p, kernel, s);
   return {dense_seconds(p.rows, p.inner, p.cols, kernel.info, costs_of(p).scales), 0};
 }
 
 estimate packed_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  const bool is_known = kernel.measured || kernel.family || is_dense(kernel);
-  if (!is_known || (p.where == backend::cuda && p.b_is_col_major && p.cols > 1 && is_slices(kernel))) return never;
+  const bool never_packs = p.where == backend::cuda && p.b_is_col_major && p.cols > 1 && is_slices(kernel);
+  if (never_packs || !has_row_major_costs(kernel)) return never;
   const auto [seconds, doubt] = row_major_estimate(p, kernel, s);
   return {seconds + packing_seconds(p, kernel), doubt};
 }
@@ -333,6 +346,10 @@ bool turns_c(const problem& p, const kernel_info& kernel) {
   const std::int64_t min_values = writes.min_turned_bytes / static_cast<std::int64_t>(size_of(p.type));
   return p.where == backend::cuda && p.b_is_col_major && p.cols >= writes.min_turned_cols &&
          p.rows > min_values / p.cols;
+}
+
+bool scatters_c(std::int64_t rows, std::int64_t cols, value_type type, double alike) {
+  return 2 * alike < 1 && rows > max_merged_bytes / static_cast<std::int64_t>(size_of(type)) / cols;
 }
 
 std::int64_t min_turned_cols(const kernel_info& kernel) { return column_writes_of(kernel).min_turned_cols; }

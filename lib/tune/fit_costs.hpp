@@ -20,8 +20,8 @@
 /// are built in, and for the calibration of a machine.
 ///
 /// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
-/// slower the config is relative to the fastest, and is predicted to be: by how much a config loses that would not be
-/// chosen does not matter.
+/// further the config is behind the fastest, both as measured and as predicted: by how much a config loses that would
+/// not be chosen does not matter.
 /// How far the costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
 namespace bcsc::tuning {
 

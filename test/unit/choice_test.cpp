@@ -292,6 +292,15 @@ TEST(choice, turns_a_large_column_major_c_of_many_columns) {
   EXPECT_FALSE(but([](auto& q) { q.cols = 31; }));
 }
 
+TEST(choice, scatters_a_large_c_whose_rows_have_many_lengths) {
+  constexpr std::int64_t rows = 100000;  // 36 MiB are 94 columns of fp32
+  EXPECT_TRUE(plan::scatters_c(rows, 95, value_type::fp32, 0.4));
+  EXPECT_FALSE(plan::scatters_c(rows, 94, value_type::fp32, 0.4)) << "L2 holds it";
+  EXPECT_TRUE(plan::scatters_c(rows, 94, value_type::fp64, 0.4));
+  EXPECT_FALSE(plan::scatters_c(rows, 95, value_type::fp32, 0.5)) << "half of the rows stay where they are";
+  EXPECT_TRUE(plan::scatters_c(rows, std::int64_t{1} << 62, value_type::fp32, 0)) << "no product of sizes overflows";
+}
+
 TEST(choice, wide_problems_get_wide_kernels) {
   plan::problem p = cpu_problem();
   p.index_bits = 64;

@@ -8,7 +8,7 @@
 #include "core/buffer.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
 
-/// BCSC of low row blocks side by side, for products with columns on a GPU: sliced ELL (Kreutzer et al., 2014,
+/// BCSC of low row blocks side by side, for products column by column on a GPU: sliced ELL (Kreutzer et al., 2014,
 /// SELL-C-sigma) whose lanes own row blocks instead of rows. What a warp reads of A is contiguous, and a value of B is
 /// fetched once for a row block.
 ///

@@ -5,7 +5,7 @@
 #include "kernels/forms/row_slices/layout.hpp"
 
 /// How row blocks that stand side by side lie in memory: what kernels/forms/block_slices/block_slices.hpp writes and
-/// the GPU's kernel for columns reads.
+/// the GPU's sliced kernel reads.
 namespace bcsc::forms {
 
 /// Lanes of a slice: a warp.

@@ -7,8 +7,7 @@
 
 namespace bcsc::kernels {
 
-/// A as the GPU's kernel for columns reads it. Every row block is in exactly one slice. Arrays are aligned to 16
-/// bytes.
+/// A as the GPU's sliced kernel reads it. Every row block is in exactly one slice. Arrays are aligned to 16 bytes.
 template <class T>
 struct block_slices_operand {
   std::int64_t rows, cols;  ///< cols up to forms::max_slice_columns
