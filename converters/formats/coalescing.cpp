@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
+#include <cstdlib>
 #include <vector>
 
 #include "converters/formats/row_sample.hpp"
@@ -20,23 +20,15 @@ constexpr std::int64_t max_entries = std::int64_t{1} << 17;  // of a sample: hal
 constexpr std::int64_t warp = 32;
 constexpr std::int64_t sector = 8;  // columns: 32 bytes of fp32
 
-struct counts {
-  std::int64_t entries = 0, sectors = 0, rows = 0;
-  std::map<std::int64_t, std::int64_t> rows_of_length;
-};
-
-/// Adds those of the rows from `first` on, a warp of them.
+/// Of the rows from `first` on, a warp of them.
 template <index I>
-void add_warp(const row_sample<I>& rows, std::int64_t first, counts& all) {
+std::int64_t sectors_of_warp(const row_sample<I>& rows, std::int64_t first) {
   const std::int64_t end = std::min(first + warp, rows.rows());
   std::int64_t longest = 0;
   for (std::int64_t i = first; i < end; ++i) {
-    const std::int64_t length = std::int64_t{rows.ptr[at(i + 1)]} - rows.ptr[at(i)];
-    longest = std::max(longest, length);
-    all.entries += length;
-    ++all.rows;
-    ++all.rows_of_length[length];
+    longest = std::max(longest, std::int64_t{rows.ptr[at(i + 1)]} - rows.ptr[at(i)]);
   }
+  std::int64_t sectors = 0;
   std::vector<std::int64_t> reached;
   for (std::int64_t k = 0; k < longest; ++k) {
     reached.clear();
@@ -45,7 +37,19 @@ void add_warp(const row_sample<I>& rows, std::int64_t first, counts& all) {
       if (entry < rows.ptr[at(i + 1)]) reached.push_back(rows.cols[at(entry)] / sector);
     }
     std::ranges::sort(reached);
-    all.sectors += std::ranges::unique(reached).begin() - reached.begin();
+    sectors += std::ranges::unique(reached).begin() - reached.begin();
+  }
+  return sectors;
+}
+
+/// How far the entries of `rows`, which begin at row `first` of A, are from the diagonal.
+template <index I>
+void add_distances(const csr_view<pattern, I>& a, const row_sample<I>& rows, std::int64_t first,
+                   std::vector<std::int64_t>& all) {
+  const double slope = static_cast<double>(a.cols) / static_cast<double>(a.rows);
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    const auto on_diagonal = static_cast<std::int64_t>(static_cast<double>(first + i) * slope);
+    for (I e = rows.ptr[at(i)]; e < rows.ptr[at(i + 1)]; ++e) all.push_back(std::abs(rows.cols[at(e)] - on_diagonal));
   }
 }
 
@@ -55,21 +59,20 @@ template <index I>
 column_access access_to_columns(const csr_view<pattern, I>& a) {
   const std::int64_t count = std::min(a.rows, sampled_rows);
   const std::int64_t samples = a.rows >= num_samples * sampled_rows ? num_samples : 1;
-  counts all;
+  std::int64_t sectors = 0;
+  std::vector<std::int64_t> distances;
   for (std::int64_t k = 0; k < samples && count > 0; ++k) {
-    const auto rows = sample_rows(a, first_of_sample(a.rows, k, samples, count), count, max_entries);
+    const std::int64_t begin = first_of_sample(a.rows, k, samples, count);
+    const auto rows = sample_rows(a, begin, count, max_entries);
     if (!rows) continue;
-    for (std::int64_t first = 0; first < count; first += warp) add_warp(*rows, first, all);
+    for (std::int64_t first = 0; first < count; first += warp) sectors += sectors_of_warp(*rows, first);
+    add_distances(a, *rows, begin, distances);
   }
-  if (all.entries == 0) return {};
-  std::int64_t alike = 0;
-  for (const auto& [length, num_rows] : all.rows_of_length) {
-    if (4 * num_rows >= all.rows) alike += num_rows;
-  }
-  const auto share = [](std::int64_t part, std::int64_t of) {
-    return static_cast<double>(part) / static_cast<double>(of);
-  };
-  return {share(all.sectors, all.entries), share(alike, all.rows)};
+  if (distances.empty()) return {};
+  const std::int64_t entries = std::ssize(distances);
+  const auto last = distances.begin() + (entries - 1) * 99 / 100;
+  std::ranges::nth_element(distances, last);
+  return {static_cast<double>(sectors) / static_cast<double>(entries), *last};
 }
 
 template column_access access_to_columns(const csr_view<pattern, std::int32_t>&);

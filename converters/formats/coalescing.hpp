@@ -1,19 +1,20 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include "bcsc/formats.hpp"
 
 /// How near each other the columns are that neighbouring rows have: whether the lanes of a warp, a row each, find their
-/// values of a column of B side by side.
+/// values of a column of B side by side, and whether later rows find them in a cache.
 namespace bcsc::converters {
 
-/// What a column of B, and one of C, cost rows that are multiplied side by side.
 struct column_access {
   /// Sectors of eight columns that 32 neighbouring rows reach at once with their first, second, ... entries, for each
   /// entry: an eighth where rows follow each other along diagonals, 1 where no two rows meet. 0: not known.
   double sectors_per_entry = 0;
-  /// The share of the rows that are exactly as long as at least a quarter of them. Sorted by length these stay near
-  /// each other; others come to lie beside rows from elsewhere.
-  double alike = 0;
+  /// 99 % of the entries are at most so many columns from the diagonal, which leads from A's first corner to its last.
+  std::int64_t reach = std::numeric_limits<std::int64_t>::max();
 };
 
 /// Judged by 64 rows at each of four places of A, on the host or on the device (where it waits for eight small copies).

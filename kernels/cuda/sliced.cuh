@@ -32,7 +32,8 @@
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
 ///   column adds nothing.
 /// - fp16 and bf16: values of A lie as they are and become floats when they are multiplied; sums are fp32.
-/// - B and C may have any strides. Tiles of columns and slices lie along the grid in the order that tiles_come_first()
+/// - B and C may have any strides. Tiles of columns and slices lie along the grid in the order that
+/// forms::tiles_come_first()
 ///   says, a batch along z.
 /// - Bytes, s a value, g rows of a row block, for each `cols` columns: (4 + g s) for each lane of a gather, (1/4 + g s)
 ///   of a diagonal, absent entries included; 20 a slice, 4 a row block that is listed; B as gathered, C once, twice if
@@ -300,17 +301,6 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   }
 }
 
-/// Whether thread blocks that follow each other take all tiles of the same slices, so that A comes from memory once:
-/// where slices read B mostly as their neighbours do, on diagonals, and where the caches hold all of B. Else they take
-/// all slices for one tile, whose columns of B stay in the caches. The other order took up to a third longer on meshes,
-/// and up to three times as long on graphs (docs/history, 86).
-template <class T>
-bool tiles_come_first(const block_slices_args<T>& args) {
-  constexpr std::int64_t max_cached_bytes = std::int64_t{8} << 20;
-  const bool on_diagonals = 2 * args.a.num_diagonals > args.a.num_steps;
-  return on_diagonals || args.a.cols <= max_cached_bytes / static_cast<std::int64_t>(sizeof(T)) / args.n;
-}
-
 template <>
 struct implementation<tables::sliced> {
   template <int Index>
@@ -323,7 +313,8 @@ struct implementation<tables::sliced> {
                                        {config.warps, config.depth, config.resident_blocks()}, env.num_multiprocessors);
     // The slices of long row blocks come first: a warp that took several of them would be the last to end.
     const bool spread = product.a.num_alone > 0 && cut.depth > 1;
-    const bool tiles_first = tiles_come_first(product);
+    const bool tiles_first = forms::tiles_come_first(product.a.cols, product.a.reach,
+                                                     product.n * std::int64_t{sizeof(T)}, product.a.streamed_bytes());
     const std::int64_t first_count = tiles_first ? cut.num_blocks / cut.num_chunks : cut.num_chunks;
     const sliced_grid grid{cut,
                            spread ? cut.num_chunks * config.warps : config.warps,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,11 +38,12 @@ struct storing {
   std::int64_t m_block = 1;
   std::int64_t cols = 1;                          ///< N that it is made for
   int columns_at_once = 1;                        ///< entries of a row block that the kernel multiplies in one step
-  int tile_cols = 1;                              ///< of the kernel's tile
+  int tile_cols = 1;                              ///< columns of B and C in the kernel's tile
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
   converters::grid bricks = {};                   ///< row_stream_options::bricks
-  std::optional<int> device = {};                 ///< none: on the host
+  std::int64_t reach = std::numeric_limits<std::int64_t>::max();  ///< converters::column_access::reach
+  std::optional<int> device = {};                                 ///< none: on the host
 };
 
 /// Everything of a product but A.

@@ -28,12 +28,14 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   };
   const bool same_groups =
       other.form != form::staged_tiles || max_groups(cols, other.info) == max_groups(how.options.cols, mine);
-  // How a row block's columns are dealt out follows its lanes.
-  const bool same_lanes = other.form != form::block_slices || other.info.columns_at_once == mine.columns_at_once;
+  // How a row block's columns are dealt out follows its lanes; which row blocks stay together, whether it has several
+  // columns of B.
+  const bool same_slices = other.form != form::block_slices || (other.info.columns_at_once == mine.columns_at_once &&
+                                                                (other.info.n_tile > 1) == (mine.n_tile > 1));
   // Whether rows of equal length stand beside each other follows N. Rows in bricks, or not, suit any.
   const bool same_order =
       !how.unequal_rows || how.gains_by_equal_rows(other.info, cols) == (how.ordered == row_order::by_length);
-  return other.form == how.kernel->form && same_order && same_lanes && same_height && same_width && same_pieces &&
+  return other.form == how.kernel->form && same_order && same_slices && same_height && same_width && same_pieces &&
          same_groups;
 }
 

@@ -210,13 +210,11 @@ class builder {
     open_->facts.reordered = true;
   }
 
-  /// How fast slices would read B's columns; left unknown, so that they are not considered, where they would scatter C.
+  /// How slices would read B's columns.
   template <class View>
   void look_at_columns(const View& csr) {
-    if (!how_.asks_for_sectors()) return;
-    const converters::column_access found = converters::access_to_columns(converters::structure_of(csr));
-    const bool suits = !scatters_c(csr.rows, how_.options.cols, how_.type, found.alike);
-    open_->sectors_per_entry = suits ? found.sectors_per_entry : 0;
+    if (!how_.asks_for_access()) return;
+    open_->access = converters::access_to_columns(converters::structure_of(csr));
   }
 
   /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.
@@ -252,6 +250,7 @@ class builder {
              .boundaries = how_.boundaries,
              .order = how_.order,
              .bricks = how_.grid,
+             .reach = how_.access.reach,
              .device = how_.on_gpu() ? std::optional(how_.device()) : std::nullopt}};
   }
 

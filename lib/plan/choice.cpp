@@ -81,9 +81,6 @@ double turning_seconds(const problem& p, std::int64_t rows) {
   return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * megabytes(p, rows));
 }
 
-/// Of a C whose sectors are written in parts: L2 holds that much of it until they are complete.
-constexpr std::int64_t max_merged_bytes = std::int64_t{36} << 20;
-
 /// What a column-major C costs a kernel on a GPU that owns a few rows, and so writes parts of sectors: L2 merges them
 /// as long as it holds them. Fitted to an H200 (docs/history, 35 and 89).
 struct column_writes {
@@ -93,7 +90,7 @@ struct column_writes {
 column_writes column_writes_of(const kernel_info& kernel) {
   // A warp of fma stores single values of many columns at a time.
   if (kernel.algorithm == "fma") return {32, std::int64_t{2} << 20, 3};
-  return {128, max_merged_bytes, 0.5};
+  return {128, std::int64_t{36} << 20, 0.5};
 }
 
 /// Packing B, and turning C or writing it as it lies.
@@ -109,18 +106,21 @@ double packing_seconds(const problem& p, const registered_kernel& kernel) {
   return turning_seconds(p, p.inner) + direct * c_seconds;
 }
 
-/// Whether p.cols columns of B are few enough to be read in place: any number where the lanes of slices find their
-/// values side by side.
-bool few_enough_in_place(const problem& p, const registered_kernel& kernel) {
-  constexpr double scattered = 0.75;
-  const bool is_few = p.cols <= columns_in_place::max_gathered;
-  if (!is_slices(kernel)) return is_few;
-  return p.sectors_per_entry > 0 && (is_few || p.sectors_per_entry < scattered);
+/// Whether B is considered to be read in place: few columns of it, or any number by slices whose lanes find their
+/// values side by side. Where these are scattered a sector is read for each value, which is never worth it beyond what
+/// packing B and C costs (docs/history, 91).
+bool suits_in_place(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  if (!is_slices(kernel)) return p.cols <= columns_in_place::max_gathered;
+  constexpr double scattered = 0.75, sector_mb = 32e-6, few_mb = 100, worth = 2;
+  const double sectors_per_column = std::min(1.0, kernel.info.m_tile * p.sectors_per_entry);
+  const double read_mb = sector_mb * sectors_per_column * static_cast<double>(s.nnzc) * static_cast<double>(p.cols);
+  return p.sectors_per_entry > 0 &&
+         (sectors_per_column < scattered || read_mb < few_mb + worth * (megabytes(p, p.rows) + megabytes(p, p.inner)));
 }
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
 estimate in_place_estimate(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
-  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || !few_enough_in_place(p, kernel)) return never;
+  if (!p.b_is_col_major || !kernel.measured_in_place || p.cols <= 1 || !suits_in_place(p, kernel, s)) return never;
   const cost_terms terms = cost_terms_of(shape_of(p, true), kernel.info, kernel.info.strided_cols, s);
   const measured_config& costs = costs_of(p).configs_in_place[kernel.measured_in_place->place];
   return corrected(1e-6 * us_by_terms(costs.min_us, costs.us, terms),
@@ -346,10 +346,6 @@ bool turns_c(const problem& p, const kernel_info& kernel) {
   const std::int64_t min_values = writes.min_turned_bytes / static_cast<std::int64_t>(size_of(p.type));
   return p.where == backend::cuda && p.b_is_col_major && p.cols >= writes.min_turned_cols &&
          p.rows > min_values / p.cols;
-}
-
-bool scatters_c(std::int64_t rows, std::int64_t cols, value_type type, double alike) {
-  return 2 * alike < 1 && rows > max_merged_bytes / static_cast<std::int64_t>(size_of(type)) / cols;
 }
 
 std::int64_t min_turned_cols(const kernel_info& kernel) { return column_writes_of(kernel).min_turned_cols; }

@@ -122,10 +122,6 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
 bool turns_c(const problem& p, const kernel_info& kernel);
 std::int64_t min_turned_cols(const kernel_info& kernel);
 
-/// Whether slices write a column-major C of N = cols so scattered, and so large, that L2 cannot merge its sectors:
-/// their rows are sorted by length, and less than half are as long as many others (converters::column_access::alike).
-bool scatters_c(std::int64_t rows, std::int64_t cols, value_type type, double alike);
-
 /// What costs are counted from; with a column-major B that is packed, or read where it lies.
 product_shape shape_of(const problem& p, bool in_place = false);
 

@@ -39,7 +39,7 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
             .compute_capability = 10 * ctx.device().compute_major + ctx.device().compute_minor,
             .num_multiprocessors = ctx.device().num_multiprocessors,
             .caches = caches,
-            .sectors_per_entry = sectors_per_entry,
+            .sectors_per_entry = access.sectors_per_entry,
             .costs = &costs_on(ctx)};
 #if BCSC_WITH_CUDA
   if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());

@@ -6,6 +6,7 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/plan.hpp"
+#include "converters/formats/coalescing.hpp"
 #include "converters/formats/grid.hpp"
 #include "core/context_state.hpp"
 #include "lib/plan/choice.hpp"
@@ -29,7 +30,7 @@ struct recipe {
   const registered_kernel* kernel = nullptr;  // of a table, which outlives all plans
   columns_in_place in_place;                  // of a column-major B
   std::vector<block_statistics> statistics;   // that the kernel was chosen by
-  double sectors_per_entry = 0;               // likewise; only with a column-major B on a GPU
+  converters::column_access access;           // likewise; only with a column-major B on a GPU
 
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
@@ -57,7 +58,7 @@ struct recipe {
   /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes of a grid were near each other
   /// (docs/history, 84), and nothing else orders the rows.
   bool gains_by_bricks() const;
-  bool asks_for_sectors() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
+  bool asks_for_access() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
   /// Slices read a column-major B where it lies, however many columns it has, unless it is to be packed.
   bool always_reads_in_place() const {
     return kernel->form == kernels::operand_form::block_slices && options.expert.reading != col_major_b::packed;

@@ -16,13 +16,14 @@ namespace bcsc::test {
 namespace {
 
 template <class T>
-void check(const sparse_case& c, std::int64_t height, int lanes, bool narrow) {
-  SCOPED_TRACE(c.name + ", height " + std::to_string(height) + ", lanes " + std::to_string(lanes));
+void check(const sparse_case& c, std::int64_t height, const forms::slicing& how, bool narrow) {
+  SCOPED_TRACE(c.name + ", height " + std::to_string(height) + ", lanes " + std::to_string(how.lanes) +
+               (how.several_columns ? ", for several columns" : ""));
   const auto compact = to_compact(csr_of<T>(c), {.m_block = height, .narrow_columns = narrow});
-  const auto wanted = forms::to_block_slices(compact.view(), lanes);
+  const auto wanted = forms::to_block_slices(compact.view(), how);
   {
     const auto there = converters::upload(0, compact.view());
-    expect_same(forms::to_block_slices_on_device(0, there.view(), lanes), wanted);
+    expect_same(forms::to_block_slices_on_device(0, there.view(), how), wanted);
   }
   EXPECT_EQ(num_emulated_allocations(), 0u);
 }
@@ -35,12 +36,13 @@ TEST_P(block_slices_emulated, are_equal_to_the_hosts) {
   for (const std::int64_t height : {1, 2, 3, 4}) {
     for (const int lanes : {1, 2, 4, 8}) {
       set_order(static_cast<emulation::run_order>(turn % 3), turn, turn % 5 == 0 ? 2 : 2147483647u);
+      const forms::slicing how{lanes, (turn + turn / 4) % 2 == 1};  // lanes and heights with both
       if (turn % 5 < 2) {
-        check<float>(a, height, lanes, turn % 3 == 0);
+        check<float>(a, height, how, turn % 3 == 0);
       } else if (turn % 5 < 4) {
-        check<double>(a, height, lanes, turn % 3 == 0);
+        check<double>(a, height, how, turn % 3 == 0);
       } else {
-        check<half>(a, height, lanes, turn % 3 == 0);
+        check<half>(a, height, how, turn % 3 == 0);
       }
       ++turn;
       if (HasFailure()) return;

@@ -19,12 +19,13 @@ namespace bcsc::test {
 namespace {
 
 template <class T>
-void compare_with_host(int device, const csr_matrix<T>& a, std::int64_t height, int lanes) {
-  SCOPED_TRACE("height " + std::to_string(height) + ", lanes " + std::to_string(lanes));
-  const auto wanted = forms::to_block_slices(viewed(to_compact(a, {.m_block = height})), lanes);
+void compare_with_host(int device, const csr_matrix<T>& a, std::int64_t height, const forms::slicing& how) {
+  SCOPED_TRACE("height " + std::to_string(height) + ", lanes " + std::to_string(how.lanes) +
+               (how.several_columns ? ", for several columns" : ""));
+  const auto wanted = forms::to_block_slices(viewed(to_compact(a, {.m_block = height})), how);
   const device_csr<T, std::int32_t> csr(device, a.view());
-  const auto there = converters::to_compact_on_device(device, csr.view(), height, lanes == 4);
-  expect_same(forms::to_block_slices_on_device(device, there.view(), lanes), wanted);
+  const auto there = converters::to_compact_on_device(device, csr.view(), height, how.lanes == 4);
+  expect_same(forms::to_block_slices_on_device(device, there.view(), how), wanted);
 }
 
 class block_slices_device : public ::testing::TestWithParam<sparse_case> {
@@ -42,10 +43,12 @@ TEST_P(block_slices_device, are_equal_to_the_hosts) {
   const csr_matrix<half> narrow = cast<half, std::int32_t>(a);
   for (const std::int64_t height : {1, 2, 3, 4}) {
     for (const int lanes : {1, 2, 4, 8}) {
-      compare_with_host(device_, a, height, lanes);
-      compare_with_host(device_, single, height, lanes);
-      compare_with_host(device_, narrow, height, lanes);
-      if (HasFailure()) return;
+      for (const bool several_columns : {false, true}) {
+        compare_with_host(device_, a, height, {lanes, several_columns});
+        compare_with_host(device_, single, height, {lanes, several_columns});
+        compare_with_host(device_, narrow, height, {lanes, several_columns});
+        if (HasFailure()) return;
+      }
     }
   }
 }
@@ -67,7 +70,7 @@ std::vector<kernel_info> sliced_configs() {
   return some;
 }
 
-TEST(block_slices_plan, is_shared_by_configs_of_the_same_rows_and_lanes) {
+TEST(block_slices_plan, is_shared_by_configs_of_the_same_rows_lanes_and_kind) {
   const auto ctx = context_of(backend::cuda);
   BCSC_SKIP_WITHOUT_GPU(ctx);
   const sparse_case a = case_named("power_law");
@@ -80,7 +83,8 @@ TEST(block_slices_plan, is_shared_by_configs_of_the_same_rows_and_lanes) {
     EXPECT_FALSE(plan.transposed());
     for (const kernel_info& other : sliced_configs()) {
       const auto shared = plan.sharing(other.name);
-      ASSERT_EQ(shared.has_value(), other.m_tile == mine.m_tile && other.columns_at_once == mine.columns_at_once)
+      ASSERT_EQ(shared.has_value(), other.m_tile == mine.m_tile && other.columns_at_once == mine.columns_at_once &&
+                                        (other.n_tile > 1) == (mine.n_tile > 1))
           << mine.name << ", " << other.name;
       if (!shared) continue;
       operand<float> on_b(*ctx, b, {}), on_c(*ctx, a.rows, 1, {});
@@ -102,7 +106,7 @@ TEST(block_slices_plan, is_refused_for_more_columns_than_a_word_holds) {
 
 TEST(block_slices_on_device, name_what_they_cannot_take) {
   const auto code = [](const compact_bcsc_view<float>& a, int lanes) {
-    return code_of([&] { (void)forms::to_block_slices_on_device(0, a, lanes); });
+    return code_of([&] { (void)forms::to_block_slices_on_device(0, a, {.lanes = lanes}); });
   };
   const csr_matrix<float> a = csr_of<float>(battery(values::real).back());
   const auto low = to_compact(a, {.m_block = 2}), high = to_compact(a, {.m_block = 5});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bcsc/convert.hpp"
+#include "kernels/forms/block_slices/operand.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/stripes.hpp"
@@ -133,12 +134,15 @@ TEST_P(block_slicing, holds_every_entry_once) {
         const auto boundaries = lanes == 2 ? uneven_heights(c.rows, height) : std::vector<std::int64_t>{};
         const auto compact =
             to_compact(csr.view(), {.m_block = height, .boundaries = boundaries, .narrow_columns = lanes == 4});
-        const block_slices<T> slices = to_block_slices(compact.view(), lanes);
-        SCOPED_TRACE("height " + std::to_string(height) + ", lanes " + std::to_string(lanes));
-        EXPECT_EQ(std::tuple(slices.rows, slices.cols, slices.nnzc, slices.height, slices.lanes),
-                  std::tuple(c.rows, c.cols, compact.view().nnzc(), static_cast<int>(height), lanes));
-        EXPECT_EQ(unpack(slices), wanted);
-        if (HasFailure()) return;
+        for (const bool several_columns : {false, true}) {
+          const block_slices<T> slices = to_block_slices(compact.view(), {lanes, several_columns});
+          SCOPED_TRACE("height " + std::to_string(height) + ", lanes " + std::to_string(lanes) +
+                       (several_columns ? ", for several columns" : ""));
+          EXPECT_EQ(std::tuple(slices.rows, slices.cols, slices.nnzc, slices.height, slices.lanes),
+                    std::tuple(c.rows, c.cols, compact.view().nnzc(), static_cast<int>(height), lanes));
+          EXPECT_EQ(unpack(slices), wanted);
+          if (HasFailure()) return;
+        }
       }
     }
   };
@@ -157,8 +161,8 @@ INSTANTIATE_TEST_SUITE_P(battery, block_slicing, ::testing::ValuesIn(cases()),
                          [](const auto& c) { return "m" + c.param.name; });
 
 template <class T>
-block_slices<T> sliced(const sparse_case& c, std::int64_t height, int lanes) {
-  return to_block_slices(viewed(to_compact(csr_of<T>(c), {.m_block = height})), lanes);
+block_slices<T> sliced(const sparse_case& c, std::int64_t height, int lanes, bool several_columns = false) {
+  return to_block_slices(viewed(to_compact(csr_of<T>(c), {.m_block = height})), {lanes, several_columns});
 }
 
 /// Rows of these lengths, from column 0 on.
@@ -188,6 +192,38 @@ TEST(block_slice_order, sorts_the_others_by_length_and_keeps_equal_ones_in_order
   ASSERT_EQ(a.slices.size(), 2u);
   EXPECT_EQ(a.num_steps(), 32);
   for (int i = 0; i < 64; ++i) EXPECT_EQ(a.listed.at(static_cast<std::size_t>(i)), i < 32 ? 2 * i + 1 : 2 * (i - 32));
+}
+
+TEST(block_slice_order, keeps_uneven_neighbours_for_several_columns_and_fills_them_up) {
+  const auto kinds = [](std::int64_t shorter, bool several_columns) {
+    std::vector<std::int64_t> lengths;
+    for (int i = 0; i < 64; ++i) lengths.push_back(i % 2 == 0 ? shorter : 30);
+    std::vector<slice_rows> all;
+    for (const block_slice& s : sliced<float>(of_lengths(lengths, 30), 1, 1, several_columns).slices) {
+      all.push_back(s.rows);
+    }
+    return all;
+  };
+  constexpr auto stay = slice_rows::neighbours, go = slice_rows::listed;
+  EXPECT_EQ(kinds(2, false), (std::vector{go, go}));
+  EXPECT_EQ(kinds(2, true), (std::vector{stay, stay})) << "places 30 each, entries 16 and a row each";
+  EXPECT_TRUE(forms::stay_together({.several_columns = true}, 30, 32, 480 - 32)) << "twice as many: still";
+  EXPECT_FALSE(forms::stay_together({.several_columns = true}, 30, 32, 480 - 33));
+  // Of almost empty rows it is the rows that count.
+  EXPECT_TRUE(forms::stay_together({.several_columns = true}, 1, 32, 1));
+  EXPECT_FALSE(forms::stay_together({.several_columns = false}, 1, 32, 1));
+}
+
+TEST(block_slice_order, sorts_within_few_row_blocks_for_several_columns) {
+  // Of 32 neighbours one is long: too much to fill up.
+  std::vector<std::int64_t> lengths(2048, 1);
+  for (std::size_t i = 5; i < lengths.size(); i += 32) lengths[i] = 60;
+  for (const auto& [several_columns, window] : {std::pair(false, 2048), std::pair(true, 256)}) {
+    const auto a = sliced<float>(of_lengths(lengths, 60), 1, 1, several_columns);
+    ASSERT_EQ(a.listed.size(), lengths.size());
+    for (std::size_t i = 0; i < lengths.size(); ++i) EXPECT_EQ(a.listed[i] / window, static_cast<int>(i) / window);
+    EXPECT_EQ(a.listed[1], 37) << "long ones first";
+  }
 }
 
 TEST(block_slice_order, gives_a_long_row_block_a_slice_of_its_own_and_puts_it_first) {
@@ -238,6 +274,21 @@ TEST(block_slice_diagonals, are_left_alone_where_they_save_nothing) {
   EXPECT_FALSE(forms::diagonals_pay(0x10000, 0, 0x10000, 8)) << "16 bits count them";
 }
 
+TEST(block_slice_tiles, come_first_where_l2_keeps_what_they_read_of_b) {
+  constexpr std::int64_t row = 512, mb = 1 << 20, far = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(forms::tiles_come_first(mb, 20480, row, mb)) << "20 MB of B on both sides of the diagonal";
+  EXPECT_FALSE(forms::tiles_come_first(mb, 20481, row, mb));
+  EXPECT_TRUE(forms::tiles_come_first(40960, far, row, mb)) << "all of B";
+  EXPECT_FALSE(forms::tiles_come_first(40961, far, row, mb));
+  EXPECT_TRUE(forms::tiles_come_first(mb, 49152, row, 32 * mb + 1)) << "A does not stay in L2";
+  EXPECT_FALSE(forms::tiles_come_first(mb, 49153, row, 32 * mb + 1));
+  EXPECT_FALSE(forms::tiles_come_first(mb, 49152, row, 32 * mb));
+  EXPECT_FALSE(forms::tiles_come_first(mb, 1, std::int64_t{1} << 40, mb));
+  // What the kernel counts as A: 32 values a step and row, and a word for each unless it is on a diagonal.
+  const kernels::block_slices_operand<float> a{.height = 3, .num_steps = 10, .num_diagonals = 4};
+  EXPECT_EQ(a.streamed_bytes(), 32 * 4 * (30 + 6));
+}
+
 TEST(block_slices_of, do_not_depend_on_the_number_of_threads) {
   const auto compact =
       to_compact(csr_of<double>(rows_of_lengths("uneven", 30000, 900,
@@ -245,7 +296,7 @@ TEST(block_slices_of, do_not_depend_on_the_number_of_threads) {
                  {.m_block = 2});
   const auto by = [&](int threads) {
     const with_threads of_many(threads);
-    return to_block_slices(compact.view(), 2);
+    return to_block_slices(compact.view(), {.lanes = 2});
   };
   const auto wanted = by(1);
   for (const int threads : thread_counts) {
@@ -269,7 +320,7 @@ TEST(block_slices_of, refuse_what_they_cannot_hold) {
   // The last column that fits.
   const csr_matrix<float> wide(1, most, std::vector<std::int32_t>{0, 1},
                                std::vector<std::int32_t>{static_cast<std::int32_t>(most - 1)}, std::vector{2.0F});
-  const auto a = to_block_slices(viewed(to_compact(wide, {.m_block = 4})), 1);
+  const auto a = to_block_slices(viewed(to_compact(wide, {.m_block = 4})), {});
   EXPECT_EQ(a.words.at(0), 0x1fffffffu);
 }
 

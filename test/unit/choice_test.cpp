@@ -228,12 +228,15 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
     const known_matrix small = known("uniform:400,400,0.9,seed=1", type), large = known("rmat:15,40,seed=1", type);
     for (const std::int64_t n : {2, 5, 8}) EXPECT_TRUE(is_read_in_place(small, n)) << n << ": packing takes longer";
     EXPECT_FALSE(is_read_in_place(large, 64)) << "packing is nothing beside so many single loads";
+    EXPECT_FALSE(is_read_in_place(large, 16)) << "by slices no more than by others";
     // Neighbouring rows read neighbouring values of a column: no number of columns is too many.
     const bool has_slices = type == value_type::fp32 || type == value_type::fp64;
     const known_matrix mesh = known("stencil7:60,60,60", type);
     for (const std::int64_t n : {4, 32, 128, 1000}) {
       EXPECT_TRUE(is_read_in_place(mesh, n) || !has_slices) << n;
     }
+    const known_matrix almost_empty = known("hypersparse:60000,60000,15000,seed=1", type);
+    EXPECT_TRUE(is_read_in_place(almost_empty, 128) || !has_slices) << "scattered, but less than packing would move";
     std::size_t able = 0;
     for (const plan::registered_kernel& k : plan::registry()) {
       if (k.info.type != type) continue;
@@ -290,15 +293,6 @@ TEST(choice, turns_a_large_column_major_c_of_many_columns) {
   EXPECT_TRUE(but([](auto& q) { q.rows = 5000; }));
   EXPECT_FALSE(but([](auto& q) { q.rows = 4000; }));
   EXPECT_FALSE(but([](auto& q) { q.cols = 31; }));
-}
-
-TEST(choice, scatters_a_large_c_whose_rows_have_many_lengths) {
-  constexpr std::int64_t rows = 100000;  // 36 MiB are 94 columns of fp32
-  EXPECT_TRUE(plan::scatters_c(rows, 95, value_type::fp32, 0.4));
-  EXPECT_FALSE(plan::scatters_c(rows, 94, value_type::fp32, 0.4)) << "L2 holds it";
-  EXPECT_TRUE(plan::scatters_c(rows, 94, value_type::fp64, 0.4));
-  EXPECT_FALSE(plan::scatters_c(rows, 95, value_type::fp32, 0.5)) << "half of the rows stay where they are";
-  EXPECT_TRUE(plan::scatters_c(rows, std::int64_t{1} << 62, value_type::fp32, 0)) << "no product of sizes overflows";
 }
 
 TEST(choice, wide_problems_get_wide_kernels) {

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "bcsc/analysis.hpp"
@@ -48,20 +50,22 @@ TEST(coalescing, counts_what_32_rows_reach_at_once) {
                    (4.0 + 5.0 + 4.0) / 64);
 }
 
-TEST(coalescing, tells_how_many_rows_are_as_long_as_many_others) {
-  const auto alike = [](auto length_of) {
-    return access_of(of(1024, 4096,
-                        [=](std::int64_t i) {
-                          std::vector<std::int64_t> all;
-                          for (std::int64_t k = 0; k < length_of(i); ++k) all.push_back(i + k);
-                          return all;
-                        }))
-        .alike;
+TEST(coalescing, tells_how_far_from_the_diagonal_entries_are) {
+  const auto reach_of = [](std::int64_t rows, std::int64_t cols, const auto& row) {
+    return access_of(of(rows, cols, row)).reach;
   };
-  EXPECT_DOUBLE_EQ(alike([](std::int64_t) { return 7; }), 1);
-  EXPECT_DOUBLE_EQ(alike([](std::int64_t i) { return i % 4; }), 1) << "a quarter each, empty rows among them";
-  EXPECT_DOUBLE_EQ(alike([](std::int64_t i) { return i % 8 == 0 ? 9 : 3; }), 0.875);
-  EXPECT_DOUBLE_EQ(alike([](std::int64_t i) { return 1 + i % 8; }), 0);
+  EXPECT_EQ(reach_of(1024, 1024, [](std::int64_t i) { return std::vector{i}; }), 0);
+  EXPECT_EQ(reach_of(1024, 4096, [](std::int64_t i) { return std::vector{4 * i + (i % 2 == 0 ? 3 : 0)}; }), 3);
+  EXPECT_EQ(reach_of(1024, 1024, [](std::int64_t i) { return std::vector{std::max<std::int64_t>(i - 50, 0), i}; }), 50);
+  // A hundredth may be anywhere: two of the 256 rows, but not four.
+  const auto with_far = [](std::int64_t last) {
+    return [=](std::int64_t i) { return std::vector{i % 128 == 0 && i <= last ? (i + 500) % 1024 : i}; };
+  };
+  EXPECT_EQ(reach_of(1024, 1024, with_far(384)), 0);
+  EXPECT_EQ(reach_of(1024, 1024, with_far(1024)), 500);
+  EXPECT_EQ(reach_of(0, 5, [](std::int64_t) { return std::vector<std::int64_t>{}; }),
+            std::numeric_limits<std::int64_t>::max())
+      << "not known";
 }
 
 TEST(coalescing, judges_small_and_odd_numbers_of_rows) {
@@ -106,7 +110,7 @@ TEST(coalescing, is_the_same_from_the_device) {
     const auto on_device = converters::access_to_columns(converters::structure_of(there.view()));
     const auto on_host = converters::access_to_columns(converters::structure_of(a.view()));
     EXPECT_DOUBLE_EQ(on_device.sectors_per_entry, on_host.sectors_per_entry) << specification;
-    EXPECT_DOUBLE_EQ(on_device.alike, on_host.alike) << specification;
+    EXPECT_EQ(on_device.reach, on_host.reach) << specification;
   }
 }
 

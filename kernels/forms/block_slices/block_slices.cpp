@@ -27,7 +27,7 @@ struct sliced_blocks {
 /// `length(b)`: the columns of row block b.
 template <class Length>
 sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t blocks_of_slice, std::int64_t longest_shared,
-                           const Length& length) {
+                           const slicing& how, const Length& length) {
   sliced_blocks out;
   for (std::int64_t first = 0; first < num_blocks; first += blocks_of_slice) {
     const std::int64_t end = std::min(first + blocks_of_slice, num_blocks);
@@ -36,13 +36,13 @@ sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t blocks_of_slice
       longest = std::max(longest, length(b));
       columns += length(b);
     }
-    const bool stays = longest <= longest_shared && stay_together(longest, end - first, columns);
+    const bool stays = longest <= longest_shared && stay_together(how, longest, end - first, columns);
     for (std::int64_t b = first; b < end; ++b) {
       auto& list = stays ? out.together : length(b) > longest_shared ? out.alone : out.others;
       list.push_back(static_cast<std::int32_t>(b));
     }
   }
-  const auto window_of = [](std::int32_t b) { return b / slice_sort_window; };
+  const auto window_of = [window = slice_sort_window(how)](std::int32_t b) { return b / window; };
   for (auto begin = out.others.begin(); begin != out.others.end();) {
     const auto end =
         std::find_if(begin, out.others.end(), [&](std::int32_t b) { return window_of(b) != window_of(*begin); });
@@ -56,14 +56,17 @@ sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t blocks_of_slice
 template <number T, index I>
 class slicer {
  public:
-  slicer(const compact_bcsc_view<T, I>& a, int lanes)
-      : a_(a), shared_(block_slice_lanes / lanes), first_entry_(storage<std::int64_t>(a.nnzc() + 1, "first entries")) {
+  slicer(const compact_bcsc_view<T, I>& a, const slicing& how)
+      : a_(a),
+        how_(how),
+        shared_(block_slice_lanes / how.lanes),
+        first_entry_(storage<std::int64_t>(a.nnzc() + 1, "first entries")) {
     out_.rows = a.rows;
     out_.cols = a.cols;
     out_.nnzc = a.nnzc();
     out_.num_blocks = a.num_row_blocks();
     out_.height = static_cast<int>(a.m_block);
-    out_.lanes = lanes;
+    out_.lanes = how.lanes;
     out_.block_row.assign(a.block_row.begin(), a.block_row.end());
   }
 
@@ -102,7 +105,7 @@ class slicer {
   void order() {
     const auto length_of = [&](std::int64_t b) { return length(b); };
     const sliced_blocks found =
-        order_blocks(out_.num_blocks, shared_, longest_shared_block(out_.nnzc, out_.num_blocks), length_of);
+        order_blocks(out_.num_blocks, shared_, longest_shared_block(out_.nnzc, out_.num_blocks), how_, length_of);
     out_.num_alone = std::ssize(found.alone);
     for (const std::int32_t b : found.alone) out_.slices.push_back({.first_block = b, .rows = slice_rows::one});
     for (std::int64_t i = 0; i < std::ssize(found.together); i += shared_) {
@@ -229,6 +232,7 @@ class slicer {
   }
 
   const compact_bcsc_view<T, I>& a_;
+  slicing how_;
   std::int64_t shared_;                    ///< row blocks of a slice that is shared
   std::vector<std::int64_t> first_entry_;  ///< of each column
   block_slices<T> out_;
@@ -251,14 +255,14 @@ void check_block_slices(std::int64_t rows, std::int64_t cols, std::int64_t m_blo
 }
 
 template <number T, index I>
-block_slices<T> to_block_slices(const compact_bcsc_view<T, I>& a, int lanes) {
+block_slices<T> to_block_slices(const compact_bcsc_view<T, I>& a, const slicing& how) {
   converters::require_host(a.space, "compact bcsc");
-  check_block_slices(a.rows, a.cols, a.m_block, lanes);
+  check_block_slices(a.rows, a.cols, a.m_block, how.lanes);
   (void)core::narrow<std::int32_t>(a.nnzc(), "non-empty columns");
-  return slicer<T, I>(a, lanes).run();
+  return slicer<T, I>(a, how).run();
 }
 
-#define BCSC_INSTANTIATE(T, I) template block_slices<T> to_block_slices(const compact_bcsc_view<T, I>&, int);
+#define BCSC_INSTANTIATE(T, I) template block_slices<T> to_block_slices(const compact_bcsc_view<T, I>&, const slicing&);
 BCSC_FOR_NUMBERS(BCSC_INSTANTIATE)
 #undef BCSC_INSTANTIATE
 

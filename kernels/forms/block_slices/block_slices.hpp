@@ -12,7 +12,7 @@
 /// SELL-C-sigma) whose lanes own row blocks instead of rows. What a warp reads of A is contiguous, and a value of B is
 /// fetched once for a row block.
 ///
-/// Neighbouring row blocks stay together where they are about equally long. The others are sorted by their number of
+/// Neighbouring row blocks stay together where little has to be filled up. The others are sorted by their number of
 /// columns within a window, so that the lanes of their slices end together. A long row block is a slice by itself.
 /// Where neighbours with a lane each have diagonals in common (stencils, meshes, bands) these need no column for each
 /// lane.
@@ -43,11 +43,11 @@ struct block_slices {
   }
 };
 
-/// `a` lies on the host, holds its format's invariants and has row blocks of at most max_slice_height rows; a row block
-/// has `lanes` lanes of its slice: 1, 2, 4 or 8. Parallel; the result does not depend on the threads. Throws
-/// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory}.
+/// `a` lies on the host, holds its format's invariants and has row blocks of at most max_slice_height rows. Parallel;
+/// the result does not depend on the threads. Throws error{invalid_argument | wrong_memory_space | size_overflow |
+/// out_of_memory}.
 template <number T, index I>
-block_slices<T> to_block_slices(const compact_bcsc_view<T, I>& a, int lanes);
+block_slices<T> to_block_slices(const compact_bcsc_view<T, I>& a, const slicing& how);
 
 /// Throws error{invalid_argument | size_overflow} for a matrix that block slices cannot hold.
 void check_block_slices(std::int64_t rows, std::int64_t cols, std::int64_t m_block, int lanes);
@@ -100,6 +100,7 @@ device_block_slices<T> upload(int device, const block_slices<T>& a) {
 /// block and what the sort takes, and 4 bytes per column where row blocks have more than one row. Throws
 /// error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <number T>
-device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a, int lanes);
+device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
+                                                 const slicing& how);
 
 }  // namespace bcsc::forms

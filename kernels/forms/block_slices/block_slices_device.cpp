@@ -9,12 +9,13 @@ namespace gpu = core::gpu;
 using core::device_buffer;
 
 template <number T>
-device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a, int lanes) {
+device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_view<T, std::int32_t>& a,
+                                                 const slicing& how) {
   steps::block_slices_job job{steps::device_blocks_of(a)};
-  check_block_slices(a.rows, a.cols, a.m_block, lanes);
+  check_block_slices(a.rows, a.cols, a.m_block, how.lanes);
   if (!a.block_row.empty()) core::fail(errc::invalid_argument, "block_row: row blocks must be of one height");
   job.height = static_cast<int>(a.m_block);
-  job.lanes = lanes;
+  job.how = how;
   job.longest_shared = longest_shared_block(a.nnzc(), a.num_row_blocks());
   const gpu::device_guard guard(device);
   steps::planned_block_slices planned = steps::plan_block_slices(device, job);
@@ -24,7 +25,7 @@ device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_
                              .nnzc = a.nnzc(),
                              .num_blocks = a.num_row_blocks(),
                              .height = job.height,
-                             .lanes = lanes,
+                             .lanes = how.lanes,
                              .num_alone = planned.num_alone};
   out.diagonals = device_buffer<slice_diagonal>(device, planned.num_diagonals);
   out.words = device_buffer<std::uint32_t>(device, (planned.num_steps - planned.num_diagonals) * block_slice_lanes);
@@ -36,8 +37,9 @@ device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_
   return out;
 }
 
-#define BCSC_INSTANTIATE(T) \
-  template device_block_slices<T> to_block_slices_on_device(int, const compact_bcsc_view<T, std::int32_t>&, int);
+#define BCSC_INSTANTIATE(T)                                                                                 \
+  template device_block_slices<T> to_block_slices_on_device(int, const compact_bcsc_view<T, std::int32_t>&, \
+                                                            const slicing&);
 BCSC_INSTANTIATE(float)
 BCSC_INSTANTIATE(double)
 BCSC_INSTANTIATE(half)

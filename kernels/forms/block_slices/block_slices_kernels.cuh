@@ -48,18 +48,17 @@ struct slice_key_body {
   slice_counts* counts;
   __device__ std::int64_t length(std::int64_t block) const { return job.brow_ptr[block + 1] - job.brow_ptr[block]; }
   __device__ void operator()(std::int64_t i) const {
-    const std::int64_t shared = block_slice_lanes / job.lanes, first = i * shared;
+    const std::int64_t shared = block_slice_lanes / job.how.lanes, first = i * shared;
     const std::int64_t end = first + shared < job.num_blocks ? first + shared : job.num_blocks;
     std::int64_t longest = 0;
     for (std::int64_t b = first; b < end; ++b) longest = max(longest, length(b));
-    const std::int64_t columns = job.brow_ptr[end] - job.brow_ptr[first];
-    const bool stay = longest <= job.longest_shared && stay_together(longest, end - first, columns);
+    const std::int64_t columns = job.brow_ptr[end] - job.brow_ptr[first], window = slice_sort_window(job.how);
+    const bool stay = longest <= job.longest_shared && stay_together(job.how, longest, end - first, columns);
     unsigned long long alone = 0;
     for (std::int64_t b = first; b < end; ++b) {
       const bool is_alone = length(b) > job.longest_shared;
       alone += is_alone ? 1 : 0;
-      const std::int64_t in_windows =
-          2 + b / slice_sort_window * (job.longest_shared + 1) + (job.longest_shared - length(b));
+      const std::int64_t in_windows = 2 + b / window * (job.longest_shared + 1) + (job.longest_shared - length(b));
       keys[b] = static_cast<std::uint64_t>(is_alone ? 0 : stay ? 1 : in_windows);
       numbers[b] = static_cast<std::int32_t>(b);
     }
@@ -76,7 +75,7 @@ struct slice_body {
   block_slice* slices;
   std::int32_t* listed;
   __device__ void operator()(std::int64_t s) const {
-    const std::int64_t shared = block_slice_lanes / job.lanes;
+    const std::int64_t shared = block_slice_lanes / job.how.lanes;
     const std::int64_t together = s - num_alone, others = together - (num_together + shared - 1) / shared;
     block_slice slice{};
     std::int64_t first = s, count = 1;  // in `order`
@@ -100,7 +99,7 @@ struct slice_body {
       const std::int64_t block = order[first + k];
       longest = max(longest, std::int64_t{job.brow_ptr[block + 1] - job.brow_ptr[block]});
     }
-    const std::int64_t parts = slice.rows == slice_rows::one ? block_slice_lanes : job.lanes;
+    const std::int64_t parts = slice.rows == slice_rows::one ? block_slice_lanes : job.how.lanes;
     slice.num_steps = static_cast<std::int32_t>((longest + parts - 1) / parts);
     slices[s] = slice;
   }
@@ -223,7 +222,7 @@ struct slice_word_body : slice_filling<Value> {
     const std::int64_t s = segment_of(this->first_step, this->num_slices, step);
     const block_slice slice = this->slices[s];
     if (slice.num_diagonals > 0) return;
-    const int parts = slice.rows == slice_rows::one ? block_slice_lanes : this->job.lanes;
+    const int parts = slice.rows == slice_rows::one ? block_slice_lanes : this->job.how.lanes;
     const int blocks = block_slice_lanes / parts;
     const std::int64_t place = slice.first_block + lane % blocks;
     const std::int64_t block = slice.rows == slice_rows::listed ? this->listed[place] : place;

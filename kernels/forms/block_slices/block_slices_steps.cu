@@ -27,7 +27,7 @@ void start_warps(void (*kernel)(Params...), std::int64_t num_slices, const char*
 planned_block_slices plan_block_slices(int device, const block_slices_job& job) {
   planned_block_slices out;
   if (job.num_blocks == 0) return out;
-  const std::int64_t shared = block_slice_lanes / job.lanes;
+  const std::int64_t shared = block_slice_lanes / job.how.lanes;
   const auto slices_of = [&](std::int64_t blocks) { return (blocks + shared - 1) / shared; };
 
   const core::device_buffer<slice_counts> counts(device, 1);
@@ -36,7 +36,7 @@ planned_block_slices plan_block_slices(int device, const block_slices_job& job) 
   core::device_buffer<std::int32_t> numbers(device, job.num_blocks);
   for_each(slices_of(job.num_blocks), slice_key_body{job, keys.data(), numbers.data(), counts.data()},
            "kinds of row blocks");
-  const std::int64_t num_windows = (job.num_blocks + slice_sort_window - 1) / slice_sort_window;
+  const std::int64_t window = slice_sort_window(job.how), num_windows = (job.num_blocks + window - 1) / window;
   const auto order =
       sort_pairs(device, std::move(keys), std::move(numbers), 2 + num_windows * (job.longest_shared + 1)).payload;
   slice_counts found{};
@@ -52,7 +52,7 @@ planned_block_slices plan_block_slices(int device, const block_slices_job& job) 
            slice_body{job, order.data(), out.num_alone, num_together, num_others, out.slices.data(), out.listed.data()},
            "slices of row blocks");
   out.num_together = slices_of(num_together);
-  if (job.lanes == 1 && out.num_together > 0) {
+  if (job.how.lanes == 1 && out.num_together > 0) {
     start_warps(&find_diagonals_kernel, out.num_together, "diagonals of slices", job, out.num_alone, out.num_together,
                 out.slices.data());
   }

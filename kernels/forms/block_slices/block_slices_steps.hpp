@@ -13,7 +13,7 @@ namespace bcsc::forms::steps {
 /// Low row blocks, all of one height, and how they are sliced.
 struct block_slices_job : device_blocks {
   int height = 1;
-  int lanes = 1;
+  slicing how;
   std::int64_t longest_shared = 0;
 };
 

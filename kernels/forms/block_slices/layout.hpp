@@ -63,13 +63,32 @@ constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_
   return longest > least ? longest : least;
 }
 
-/// Whether `count` neighbours with so many columns, `longest` of them in one, are a slice as they stand: where what is
-/// filled up costs no more than a sixteenth, and what a list of the row blocks would.
-constexpr bool stay_together(std::int64_t longest, std::int64_t count, std::int64_t columns) {
+/// How row blocks become slices.
+struct slicing {
+  int lanes = 1;                 ///< of a row block that shares a slice: 1, 2, 4 or 8
+  bool several_columns = false;  ///< of B are multiplied at once
+};
+
+/// Whether `count` neighbours with so many columns, `longest` of them in one, are a slice as they stand, the shorter
+/// ones filled up. For one column: where that costs no more than a sixteenth, and what a list of the row blocks would.
+/// For several what is filled up reads nothing of B, whereas row blocks out of order scatter the gathers of B and the
+/// stores of C, so that up to half of the places may be empty (docs/history, 90).
+constexpr bool stay_together(const slicing& how, std::int64_t longest, std::int64_t count, std::int64_t columns) {
+  if (how.several_columns) return longest * count <= 2 * (columns + count);
   return 16 * (longest * count - columns) <= columns + 8 * count;
 }
 
 /// The others are sorted by length within so many row blocks: near each other, since such read nearby rows of B.
-inline constexpr std::int64_t slice_sort_window = 2048;
+constexpr std::int64_t slice_sort_window(const slicing& how) { return how.several_columns ? 256 : 2048; }
+
+/// Whether slices multiply all tiles of columns before the next slices come, so that A comes from memory once: where
+/// what they read of B is read again before L2 gives it up. Else all slices come for one tile, whose columns of B stay
+/// in L2, and so does A unless it is large. Where B is scattered the first order takes up to three times as long as the
+/// second; on meshes, bands and stencils the second up to a half longer (docs/history, 91). `row_bytes`: of B.
+constexpr bool tiles_come_first(std::int64_t a_cols, std::int64_t reach, std::int64_t row_bytes, std::int64_t a_bytes) {
+  constexpr std::int64_t mb = std::int64_t{1} << 20, large_a = 32 * mb;
+  const std::int64_t max_rows = (a_bytes > large_a ? 48 : 20) * mb / row_bytes;
+  return a_cols <= max_rows || reach <= max_rows / 2;
+}
 
 }  // namespace bcsc::forms

@@ -17,6 +17,7 @@ struct block_slices_operand {
   std::int64_t num_slices;
   std::int64_t num_alone;                 ///< slices of one row block, which come first
   std::int64_t num_steps, num_diagonals;  ///< of all slices together
+  std::int64_t reach;                     ///< nearly all columns are at most so far from the diagonal
   const forms::block_slice* slices;       ///< [num_slices]
   /// [num_slices + 1] where the diagonals of each begin; null: there are none
   const std::int32_t* first_diagonal;
@@ -26,6 +27,12 @@ struct block_slices_operand {
   const std::int32_t* listed;     ///< row blocks of the listed slices, 32 / lanes for each; -1: none
   const std::int32_t* block_row;  ///< [num_blocks + 1] the first row of each; null: multiples of height
   const std::int32_t* row_of;     ///< the row of C that row m of A is; null: m
+
+  /// Of the words and values.
+  std::int64_t streamed_bytes() const {
+    const std::int64_t values = num_steps * height * static_cast<std::int64_t>(sizeof(T));
+    return forms::block_slice_lanes * (values + 4 * (num_steps - num_diagonals));
+  }
 };
 
 template <class T>
@@ -33,7 +40,7 @@ using block_slices_args = product_args<T, block_slices_operand<T>>;
 
 /// Slices as an operand, on the host (for the emulated GPU) or the device.
 template <class T, class Slices>
-block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of) {
+block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of, std::int64_t reach) {
   return {.rows = a.rows,
           .cols = a.cols,
           .num_blocks = a.num_blocks,
@@ -43,6 +50,7 @@ block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of) 
           .num_alone = a.num_alone,
           .num_steps = static_cast<std::int64_t>(a.values.size()) / (a.height * forms::block_slice_lanes),
           .num_diagonals = static_cast<std::int64_t>(a.diagonals.size()),
+          .reach = reach,
           .slices = a.slices.data(),
           .first_diagonal = a.diagonals.size() > 0 ? a.first_diagonal.data() : nullptr,
           .diagonals = a.diagonals.data(),

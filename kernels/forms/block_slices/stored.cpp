@@ -7,15 +7,16 @@ namespace bcsc::forms {
 // Row blocks of heights of their own are made on the host.
 template <number T, index I>
 stored_block_slices<T> make_block_slices(const csr_view<T, I>& csr, const storing& how) {
-  const int device = *how.device, lanes = how.columns_at_once;
+  const int device = *how.device;
+  const slicing wanted{.lanes = how.columns_at_once, .several_columns = how.tile_cols > 1};
   if constexpr (sizeof(I) > sizeof(std::int32_t)) {
     return make_block_slices<T, std::int32_t>(cast<T, std::int32_t>(csr), how);
   } else if (csr.space == memory_space::device) {
     const auto blocks = converters::to_compact_on_device(device, csr, how.m_block);
-    return {to_block_slices_on_device(device, blocks.view(), lanes), row_permutation<std::int32_t>(how)};
+    return {to_block_slices_on_device(device, blocks.view(), wanted), row_permutation<std::int32_t>(how), how.reach};
   } else {
     const auto blocks = to_compact(csr, {.m_block = how.m_block, .boundaries = how.boundaries});
-    return {upload(device, to_block_slices(blocks.view(), lanes)), row_permutation<std::int32_t>(how)};
+    return {upload(device, to_block_slices(blocks.view(), wanted)), row_permutation<std::int32_t>(how), how.reach};
   }
 }
 
@@ -27,7 +28,7 @@ stored_facts stored_block_slices<T>::facts() const {
 template <class T>
 int stored_block_slices<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                   const kernels::launch_env& env) const {
-  const auto args = with_operand(kernels::operand_of<T>(slices, row_of.data()), product);
+  const auto args = with_operand(kernels::operand_of<T>(slices, row_of.data(), reach), product);
   return launch(&args, env);
 }
 

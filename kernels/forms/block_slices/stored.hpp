@@ -13,6 +13,7 @@ template <class T>
 struct stored_block_slices {
   device_block_slices<T> slices;
   row_permutation<std::int32_t> row_of;
+  std::int64_t reach;  ///< converters::column_access::reach
 
   stored_facts facts() const;
   partial_sums partials() const { return {}; }
