@@ -266,6 +266,11 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
     std::erase_if(slices, [](const auto* k) { return k->info.algorithm != "sliced"; });
     if (slices.size() > 1) {
       EXPECT_EQ(plan::choose(unknown, {}, slices, small.statistics).reason.find("predicted time"), std::string::npos);
+      plan::problem scattered = large.p;  // nor where they would read a sector for each of many values
+      scattered.cols = 16;
+      EXPECT_EQ(plan::choose(scattered, {}, slices, large.statistics).reason.find("predicted time"), std::string::npos);
+      scattered.cols = 2;
+      EXPECT_NE(plan::choose(scattered, {}, slices, large.statistics).reason.find("predicted time"), std::string::npos);
     }
     EXPECT_NE(reason(col_major_b::as_predicted), reason(col_major_b::packed));
   }
