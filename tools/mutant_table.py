@@ -545,7 +545,7 @@ MUTANTS = [
            ("block_slices_test",)),
     Mutant("sliced-one-window", "kernels/forms/block_slices/layout.hpp", "how.several_columns ? 256 : 2048", "2048",
            ("block_slices_test",)),
-    Mutant("sliced-front-of-any-size", "kernels/forms/block_slices/layout.hpp", "|| reach <= max_rows / 2",
+    Mutant("sliced-front-of-any-size", "kernels/forms/block_slices/operand.hpp", "|| reach <= max_rows / 2",
            "|| reach <= max_rows", ("block_slices_test",)),
     Mutant("choice-scattered-slices", CHOICE_CPP, "(sectors_per_column < scattered || read_mb", "(true || read_mb",
            ("choice_test",)),

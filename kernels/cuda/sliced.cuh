@@ -32,9 +32,8 @@
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
 ///   column adds nothing.
 /// - fp16 and bf16: values of A lie as they are and become floats when they are multiplied; sums are fp32.
-/// - B and C may have any strides. Tiles of columns and slices lie along the grid in the order that
-/// forms::tiles_come_first()
-///   says, a batch along z.
+/// - B and C may have any strides. Tiles of columns and slices lie along the grid, in the order that
+///   tiles_come_first() says, a batch along z.
 /// - Bytes, s a value, g rows of a row block, for each `cols` columns: (4 + g s) for each lane of a gather, (1/4 + g s)
 ///   of a diagonal, absent entries included; 20 a slice, 4 a row block that is listed; B as gathered, C once, twice if
 ///   beta is not 0.
@@ -313,8 +312,8 @@ struct implementation<tables::sliced> {
                                        {config.warps, config.depth, config.resident_blocks()}, env.num_multiprocessors);
     // The slices of long row blocks come first: a warp that took several of them would be the last to end.
     const bool spread = product.a.num_alone > 0 && cut.depth > 1;
-    const bool tiles_first = forms::tiles_come_first(product.a.cols, product.a.reach,
-                                                     product.n * std::int64_t{sizeof(T)}, product.a.streamed_bytes());
+    const bool tiles_first = tiles_come_first(product.a.cols, product.a.reach, product.n * std::int64_t{sizeof(T)},
+                                              product.a.streamed_bytes());
     const std::int64_t first_count = tiles_first ? cut.num_blocks / cut.num_chunks : cut.num_chunks;
     const sliced_grid grid{cut,
                            spread ? cut.num_chunks * config.warps : config.warps,

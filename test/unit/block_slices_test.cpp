@@ -276,14 +276,14 @@ TEST(block_slice_diagonals, are_left_alone_where_they_save_nothing) {
 
 TEST(block_slice_tiles, come_first_where_l2_keeps_what_they_read_of_b) {
   constexpr std::int64_t row = 512, mb = 1 << 20, far = std::numeric_limits<std::int64_t>::max();
-  EXPECT_TRUE(forms::tiles_come_first(mb, 20480, row, mb)) << "20 MB of B on both sides of the diagonal";
-  EXPECT_FALSE(forms::tiles_come_first(mb, 20481, row, mb));
-  EXPECT_TRUE(forms::tiles_come_first(40960, far, row, mb)) << "all of B";
-  EXPECT_FALSE(forms::tiles_come_first(40961, far, row, mb));
-  EXPECT_TRUE(forms::tiles_come_first(mb, 49152, row, 32 * mb + 1)) << "A does not stay in L2";
-  EXPECT_FALSE(forms::tiles_come_first(mb, 49153, row, 32 * mb + 1));
-  EXPECT_FALSE(forms::tiles_come_first(mb, 49152, row, 32 * mb));
-  EXPECT_FALSE(forms::tiles_come_first(mb, 1, std::int64_t{1} << 40, mb));
+  EXPECT_TRUE(kernels::tiles_come_first(mb, 20480, row, mb)) << "20 MB of B on both sides of the diagonal";
+  EXPECT_FALSE(kernels::tiles_come_first(mb, 20481, row, mb));
+  EXPECT_TRUE(kernels::tiles_come_first(40960, far, row, mb)) << "all of B";
+  EXPECT_FALSE(kernels::tiles_come_first(40961, far, row, mb));
+  EXPECT_TRUE(kernels::tiles_come_first(mb, 49152, row, 32 * mb + 1)) << "A does not stay in L2";
+  EXPECT_FALSE(kernels::tiles_come_first(mb, 49153, row, 32 * mb + 1));
+  EXPECT_FALSE(kernels::tiles_come_first(mb, 49152, row, 32 * mb));
+  EXPECT_FALSE(kernels::tiles_come_first(mb, 1, std::int64_t{1} << 40, mb));
   // What the kernel counts as A: 32 values a step and row, and a word for each unless it is on a diagonal.
   const kernels::block_slices_operand<float> a{.height = 3, .num_steps = 10, .num_diagonals = 4};
   EXPECT_EQ(a.streamed_bytes(), 32 * 4 * (30 + 6));

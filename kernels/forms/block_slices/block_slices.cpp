@@ -26,9 +26,10 @@ struct sliced_blocks {
 
 /// `length(b)`: the columns of row block b.
 template <class Length>
-sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t blocks_of_slice, std::int64_t longest_shared,
-                           const slicing& how, const Length& length) {
+sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t longest_shared, const slicing& how,
+                           const Length& length) {
   sliced_blocks out;
+  const std::int64_t blocks_of_slice = block_slice_lanes / how.lanes;
   for (std::int64_t first = 0; first < num_blocks; first += blocks_of_slice) {
     const std::int64_t end = std::min(first + blocks_of_slice, num_blocks);
     std::int64_t longest = 0, columns = 0;
@@ -105,7 +106,7 @@ class slicer {
   void order() {
     const auto length_of = [&](std::int64_t b) { return length(b); };
     const sliced_blocks found =
-        order_blocks(out_.num_blocks, shared_, longest_shared_block(out_.nnzc, out_.num_blocks), how_, length_of);
+        order_blocks(out_.num_blocks, longest_shared_block(out_.nnzc, out_.num_blocks), how_, length_of);
     out_.num_alone = std::ssize(found.alone);
     for (const std::int32_t b : found.alone) out_.slices.push_back({.first_block = b, .rows = slice_rows::one});
     for (std::int64_t i = 0; i < std::ssize(found.together); i += shared_) {

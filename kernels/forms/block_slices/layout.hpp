@@ -81,14 +81,4 @@ constexpr bool stay_together(const slicing& how, std::int64_t longest, std::int6
 /// The others are sorted by length within so many row blocks: near each other, since such read nearby rows of B.
 constexpr std::int64_t slice_sort_window(const slicing& how) { return how.several_columns ? 256 : 2048; }
 
-/// Whether slices multiply all tiles of columns before the next slices come, so that A comes from memory once: where
-/// what they read of B is read again before L2 gives it up. Else all slices come for one tile, whose columns of B stay
-/// in L2, and so does A unless it is large. Where B is scattered the first order takes up to three times as long as the
-/// second; on meshes, bands and stencils the second up to a half longer (docs/history, 91). `row_bytes`: of B.
-constexpr bool tiles_come_first(std::int64_t a_cols, std::int64_t reach, std::int64_t row_bytes, std::int64_t a_bytes) {
-  constexpr std::int64_t mb = std::int64_t{1} << 20, large_a = 32 * mb;
-  const std::int64_t max_rows = (a_bytes > large_a ? 48 : 20) * mb / row_bytes;
-  return a_cols <= max_rows || reach <= max_rows / 2;
-}
-
 }  // namespace bcsc::forms
