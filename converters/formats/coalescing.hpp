@@ -9,7 +9,7 @@
 /// values of a column of B side by side, and whether later rows find them in a cache.
 namespace bcsc::converters {
 
-/// What reading a column of B costs rows that are multiplied side by side and one after the other.
+/// How rows that are multiplied side by side, or one after the other, share what they read of a column of B.
 struct column_access {
   /// Sectors of eight columns that 32 neighbouring rows reach at once with their first, second, ... entries, for each
   /// entry: an eighth where rows follow each other along diagonals, 1 where no two rows meet. 0: not known.

@@ -312,8 +312,7 @@ struct implementation<tables::sliced> {
                                        {config.warps, config.depth, config.resident_blocks()}, env.num_multiprocessors);
     // The slices of long row blocks come first: a warp that took several of them would be the last to end.
     const bool spread = product.a.num_alone > 0 && cut.depth > 1;
-    const bool tiles_first = tiles_come_first(product.a.cols, product.a.reach, product.n * std::int64_t{sizeof(T)},
-                                              product.a.streamed_bytes());
+    const bool tiles_first = tiles_come_first(product.a, product.n);
     const std::int64_t first_count = tiles_first ? cut.num_blocks / cut.num_chunks : cut.num_chunks;
     const sliced_grid grid{cut,
                            spread ? cut.num_chunks * config.warps : config.warps,

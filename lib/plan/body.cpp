@@ -4,6 +4,7 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "kernels/forms/block_slices/layout.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
@@ -28,10 +29,10 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   };
   const bool same_groups =
       other.form != form::staged_tiles || max_groups(cols, other.info) == max_groups(how.options.cols, mine);
-  // How a row block's columns are dealt out follows its lanes; which row blocks stay together, whether it has several
-  // columns of B.
-  const bool same_slices = other.form != form::block_slices || (other.info.columns_at_once == mine.columns_at_once &&
-                                                                (other.info.n_tile > 1) == (mine.n_tile > 1));
+  const auto slicing_of = [](const kernel_info& kernel) {
+    return forms::slicing_for(kernel.columns_at_once, kernel.n_tile);
+  };
+  const bool same_slices = other.form != form::block_slices || slicing_of(other.info) == slicing_of(mine);
   // Whether rows of equal length stand beside each other follows N. Rows in bricks, or not, suit any.
   const bool same_order =
       !how.unequal_rows || how.gains_by_equal_rows(other.info, cols) == (how.ordered == row_order::by_length);

@@ -213,7 +213,7 @@ class builder {
   /// How slices would read B's columns.
   template <class View>
   void look_at_columns(const View& csr) {
-    if (!how_.asks_for_access()) return;
+    if (!how_.looks_at_columns()) return;
     open_->access = converters::access_to_columns(converters::structure_of(csr));
   }
 

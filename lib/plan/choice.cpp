@@ -107,8 +107,8 @@ double packing_seconds(const problem& p, const registered_kernel& kernel) {
 }
 
 /// Whether B is considered to be read in place: few columns of it, or any number by slices whose lanes find their
-/// values side by side. Where these are scattered a sector is read for each value, which is never worth it beyond what
-/// packing B and C costs (docs/history, 91).
+/// values side by side. Where these are scattered each value costs a sector: that did not pay once it is more than
+/// packing B and C would move (docs/history, 91).
 bool suits_in_place(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (!is_slices(kernel)) return p.cols <= columns_in_place::max_gathered;
   constexpr double scattered = 0.75, sector_mb = 32e-6, few_mb = 100, worth = 2;

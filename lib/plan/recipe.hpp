@@ -58,7 +58,7 @@ struct recipe {
   /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes of a grid were near each other
   /// (docs/history, 84), and nothing else orders the rows.
   bool gains_by_bricks() const;
-  bool asks_for_access() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
+  bool looks_at_columns() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
   /// Slices read a column-major B where it lies, however many columns it has, unless it is to be packed.
   bool always_reads_in_place() const {
     return kernel->form == kernels::operand_form::block_slices && options.expert.reading != col_major_b::packed;

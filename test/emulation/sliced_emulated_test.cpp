@@ -55,7 +55,8 @@ std::vector<dense_table<T>> run_batch(std::size_t index, const sparse_case& a, c
   const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, config.rows) : std::vector<std::int64_t>{};
   const auto blocks =
       to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a), {.m_block = config.rows, .boundaries = boundaries});
-  const auto slices = forms::to_block_slices(blocks.view(), {config.lanes, config.cols > 1});
+  const auto slices =
+      forms::to_block_slices(blocks.view(), forms::slicing_for(config.columns_at_once(), config.tile_cols()));
   there.may_read(slices.slices), there.may_read(slices.first_diagonal), there.may_read(slices.diagonals);
   there.may_read(slices.words), there.may_read(slices.values);
   there.may_read(slices.listed), there.may_read(slices.block_row), there.may_read(row_of);
@@ -110,7 +111,7 @@ TEST_P(every_config, is_exact_where_a_tile_is_taken_by_all_slices_first) {
       make_case("scattered", 150, 700000, scatter(150, 700000, 900, 7), values::small_integers, 1 + GetParam());
   const std::int64_t n = 2 * table::configs[GetParam()].cols + 1;
   for (std::size_t k = 0; k < 2; ++k) {
-    setting s = setting_of(GetParam() * 31 + k, std::max<std::int64_t>(n, 9));
+    setting s = setting_of(GetParam() * 31 + k, std::max<std::int64_t>(n, 17));
     s.reach = k == 0 ? a.cols : std::numeric_limits<std::int64_t>::max();
     run_and_check(a, s, k);
   }

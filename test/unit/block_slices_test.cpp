@@ -206,8 +206,8 @@ TEST(block_slice_order, keeps_uneven_neighbours_for_several_columns_and_fills_th
   };
   constexpr auto stay = slice_rows::neighbours, go = slice_rows::listed;
   EXPECT_EQ(kinds(2, false), (std::vector{go, go}));
-  EXPECT_EQ(kinds(2, true), (std::vector{stay, stay})) << "places 30 each, entries 16 and a row each";
-  EXPECT_TRUE(forms::stay_together({.several_columns = true}, 30, 32, 480 - 32)) << "twice as many: still";
+  EXPECT_EQ(kinds(2, true), (std::vector{stay, stay})) << "of 30 places 16 are filled, and a row counts as one more";
+  EXPECT_TRUE(forms::stay_together({.several_columns = true}, 30, 32, 480 - 32)) << "960 places for 480";
   EXPECT_FALSE(forms::stay_together({.several_columns = true}, 30, 32, 480 - 33));
   // Of almost empty rows it is the rows that count.
   EXPECT_TRUE(forms::stay_together({.several_columns = true}, 1, 32, 1));
@@ -275,16 +275,21 @@ TEST(block_slice_diagonals, are_left_alone_where_they_save_nothing) {
 }
 
 TEST(block_slice_tiles, come_first_where_l2_keeps_what_they_read_of_b) {
-  constexpr std::int64_t row = 512, mb = 1 << 20, far = std::numeric_limits<std::int64_t>::max();
-  EXPECT_TRUE(kernels::tiles_come_first(mb, 20480, row, mb)) << "20 MB of B on both sides of the diagonal";
-  EXPECT_FALSE(kernels::tiles_come_first(mb, 20481, row, mb));
-  EXPECT_TRUE(kernels::tiles_come_first(40960, far, row, mb)) << "all of B";
-  EXPECT_FALSE(kernels::tiles_come_first(40961, far, row, mb));
-  EXPECT_TRUE(kernels::tiles_come_first(mb, 49152, row, 32 * mb + 1)) << "A does not stay in L2";
-  EXPECT_FALSE(kernels::tiles_come_first(mb, 49153, row, 32 * mb + 1));
-  EXPECT_FALSE(kernels::tiles_come_first(mb, 49152, row, 32 * mb));
-  EXPECT_FALSE(kernels::tiles_come_first(mb, 1, std::int64_t{1} << 40, mb));
-  // What the kernel counts as A: 32 values a step and row, and a word for each unless it is on a diagonal.
+  constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t small_a = 1000, large_a = (32 << 20) / 256;  // steps of 32 words and values
+  const auto tiles_first = [](std::int64_t cols, std::int64_t reach, std::int64_t num_steps, std::int64_t n = 128) {
+    const kernels::block_slices_operand<float> a{.cols = cols, .height = 1, .num_steps = num_steps, .reach = reach};
+    return kernels::tiles_come_first(a, n);
+  };
+  EXPECT_TRUE(tiles_first(1 << 20, 20480, small_a)) << "20 MB of B on both sides of the diagonal";
+  EXPECT_FALSE(tiles_first(1 << 20, 20481, small_a));
+  EXPECT_TRUE(tiles_first(40960, far, small_a)) << "all of B";
+  EXPECT_FALSE(tiles_first(40961, far, small_a));
+  EXPECT_TRUE(tiles_first(1 << 20, 49152, large_a + 1)) << "A does not stay in L2";
+  EXPECT_FALSE(tiles_first(1 << 20, 49153, large_a + 1));
+  EXPECT_FALSE(tiles_first(1 << 20, 49152, large_a));
+  EXPECT_FALSE(tiles_first(1 << 20, 1, small_a, std::int64_t{1} << 40));
+  // What counts as A: 32 values a step and row, and a word for each unless it is on a diagonal.
   const kernels::block_slices_operand<float> a{.height = 3, .num_steps = 10, .num_diagonals = 4};
   EXPECT_EQ(a.streamed_bytes(), 32 * 4 * (30 + 6));
 }

@@ -67,12 +67,17 @@ constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_
 struct slicing {
   int lanes = 1;                 ///< of a row block that shares a slice: 1, 2, 4 or 8
   bool several_columns = false;  ///< of B are multiplied at once
+  friend bool operator==(const slicing&, const slicing&) = default;
 };
 
-/// Whether `count` neighbours with so many columns, `longest` of them in one, are a slice as they stand, the shorter
-/// ones filled up. For one column: where that costs no more than a sixteenth, and what a list of the row blocks would.
-/// For several what is filled up reads nothing of B, whereas row blocks out of order scatter the gathers of B and the
-/// stores of C, so that up to half of the places may be empty (docs/history, 90).
+/// For a config that takes `columns_at_once` columns of a row block at a step, for `tile_cols` columns of B.
+constexpr slicing slicing_for(int columns_at_once, int tile_cols) { return {columns_at_once, tile_cols > 1}; }
+
+/// Whether `count` neighbouring row blocks with so many columns, at most `longest` in one, are a slice as they stand,
+/// the shorter ones padded. For one column of B where padding costs no more than a sixteenth, or than listing the row
+/// blocks would. For several columns padding reads nothing of B, whereas row blocks out of order scatter the gathers
+/// of B and the stores of C: half of the places may be padding, a row block counting as a column for what it stores
+/// (docs/history, 90).
 constexpr bool stay_together(const slicing& how, std::int64_t longest, std::int64_t count, std::int64_t columns) {
   if (how.several_columns) return longest * count <= 2 * (columns + count);
   return 16 * (longest * count - columns) <= columns + 8 * count;

@@ -17,7 +17,7 @@ struct block_slices_operand {
   std::int64_t num_slices;
   std::int64_t num_alone;                 ///< slices of one row block, which come first
   std::int64_t num_steps, num_diagonals;  ///< of all slices together
-  std::int64_t reach;                     ///< nearly all columns are at most so far from the diagonal
+  std::int64_t reach;                     ///< converters::column_access::reach
   const forms::block_slice* slices;       ///< [num_slices]
   /// [num_slices + 1] where the diagonals of each begin; null: there are none
   const std::int32_t* first_diagonal;
@@ -29,20 +29,23 @@ struct block_slices_operand {
   const std::int32_t* row_of;     ///< the row of C that row m of A is; null: m
 
   /// Of the words and values.
-  std::int64_t streamed_bytes() const {
+  constexpr std::int64_t streamed_bytes() const {
     const std::int64_t values = num_steps * height * static_cast<std::int64_t>(sizeof(T));
     return forms::block_slice_lanes * (values + 4 * (num_steps - num_diagonals));
   }
 };
 
-/// Whether slices multiply all tiles of columns before the next slices come, so that A comes from memory once: where
-/// what they read of B is read again before L2 gives it up. Else all slices come for one tile, whose columns of B stay
-/// in L2, and so does A unless it is large. Where B is scattered the first order takes up to three times as long as the
-/// second; on meshes, bands and stencils the second up to a half longer (docs/history, 91). `row_bytes`: of B.
-constexpr bool tiles_come_first(std::int64_t a_cols, std::int64_t reach, std::int64_t row_bytes, std::int64_t a_bytes) {
+/// Whether thread blocks run all tiles of the n columns for some slices before the next slices, so that A comes from
+/// memory once. This pays where L2 still holds the rows of B when later slices read them again. Otherwise all slices
+/// run for one tile, whose columns of B stay in L2, as does A unless it is large. Where B is scattered the first order
+/// takes up to four times as long as the second; on meshes, bands and stencils the second up to a half longer
+/// (docs/history, 91).
+template <class T>
+constexpr bool tiles_come_first(const block_slices_operand<T>& a, std::int64_t n) {
   constexpr std::int64_t mb = std::int64_t{1} << 20, large_a = 32 * mb;
-  const std::int64_t max_rows = (a_bytes > large_a ? 48 : 20) * mb / row_bytes;
-  return a_cols <= max_rows || reach <= max_rows / 2;
+  const std::int64_t kept_bytes = (a.streamed_bytes() > large_a ? 48 : 20) * mb;
+  const std::int64_t kept_rows = kept_bytes / static_cast<std::int64_t>(sizeof(T)) / n;
+  return a.cols <= kept_rows || a.reach <= kept_rows / 2;
 }
 
 template <class T>

@@ -8,7 +8,7 @@ namespace bcsc::forms {
 template <number T, index I>
 stored_block_slices<T> make_block_slices(const csr_view<T, I>& csr, const storing& how) {
   const int device = *how.device;
-  const slicing wanted{.lanes = how.columns_at_once, .several_columns = how.tile_cols > 1};
+  const slicing wanted = slicing_for(how.columns_at_once, how.tile_cols);
   if constexpr (sizeof(I) > sizeof(std::int32_t)) {
     return make_block_slices<T, std::int32_t>(cast<T, std::int32_t>(csr), how);
   } else if (csr.space == memory_space::device) {
