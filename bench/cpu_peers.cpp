@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct options {
   int threads = 0, rounds = 11;
   double max_seconds = std::numeric_limits<double>::infinity();
   bool configs = false;
+  workers whose = workers::openmp;
   std::int64_t min_nnz = 20000;
   std::vector<std::int64_t> cols = {1, 8, 32, 128};
   std::vector<std::string> types = {"fp32", "fp64"}, matrices;
@@ -79,11 +81,20 @@ double seconds_of(const launch& work, std::int64_t count) {
 /// A sample is as many products as take this long.
 constexpr double sample_seconds = 2e-3;
 
+/// Until the threads of the contender before have gone to sleep, if they are others, and those of the next are awake.
+void change_threads(const contender& next) {
+  constexpr std::chrono::milliseconds to_sleep{25};
+  constexpr double to_wake = 1e-3;
+  std::this_thread::sleep_for(to_sleep);
+  for (const double begin = now(); now() - begin < to_wake;) next.ready.start();
+}
+
 /// Each takes one sample after the other, `rounds` times around, or as often as `seconds` allow, but at least
 /// min_rounds times. A short one follows an untimed product, since the others have used the cache.
-void take_turns(std::vector<contender>& all, int rounds, double seconds) {
+void take_turns(std::vector<contender>& all, int rounds, double seconds, bool other_threads) {
   double round_seconds = 0;
   for (contender& c : all) {
+    if (other_threads) change_threads(c);
     const double first = seconds_of(c.ready.start, 1);
     const double once = std::max(1e-7, first > 20 * sample_seconds ? first : seconds_of(c.ready.start, 2) / 2);
     c.launches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(sample_seconds / once)));
@@ -94,6 +105,7 @@ void take_turns(std::vector<contender>& all, int rounds, double seconds) {
   }
   for (int round = 0; round < rounds; ++round) {
     for (contender& c : all) {
+      if (other_threads) change_threads(c);
       if (c.launches > 1) c.ready.start();
       c.seconds.push_back(seconds_of(c.ready.start, c.launches) / static_cast<double>(c.launches));
     }
@@ -181,7 +193,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
       admit(contenders, {.name = rival.name, .group = rival.group}, [&] { return rival.prepare(b, c); });
     }
   }
-  take_turns(contenders, o.rounds, seconds);
+  take_turns(contenders, o.rounds, seconds, o.whose == workers::own);
   if (o.configs) {
     for (const auto& algorithm : ours.configs_by_algorithm(false)) {
       for (const kernel_info& config : algorithm) {
@@ -194,7 +206,7 @@ json measure_case(const context& ctx, bench::stage& where, peers& others, const 
               [&] { return ours.config_from_host(config.name, b, c); });
       }
     }
-    take_turns(configs, min_rounds, seconds);
+    take_turns(configs, min_rounds, seconds, false);
   }
 
   json result = {{"matrix", name}, {"cols", cols}, {"type", to_string(value_type_of<T>)}, {"nnz", a.nnz()}};
@@ -449,6 +461,11 @@ int main(int argc, char** argv) {
   app.add_option("--threads", o.threads, "Of everybody; 0: all CPUs")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--workers", o.whose,
+                 "The plan's threads; its own and OpenMP's of the others are let to sleep in turns")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, workers>{{"openmp", workers::openmp}, {"own", workers::own}}))
+      ->default_str("openmp");
   bench::add_list(app, "--cols", o.cols, "Values of N", CLI::PositiveNumber);
   bench::add_list(app, "--types", o.types, "Value types", CLI::IsMember({"fp32", "fp64"}));
   app.add_option("--min-nnz,--least-nnz", o.min_nnz, "Passes over files in a folder with so few non-zeros")
@@ -467,6 +484,7 @@ int main(int argc, char** argv) {
       "  cpu_peers --seconds 85 --out peers.json bench/large.json folder/of/matrices\n"
       "  cpu_peers --mkl /path/to/libmkl_rt.so.3 --threads 2 --cols 1,8 wave.mtx.gz");
   CLI11_PARSE(app, argc, argv);
-  return bench::run_program(
-      "cpu_peers", [&] { return measure_all(context::cpu(o.threads), o) ? bench::exit_done : bench::exit_not_met; });
+  return bench::run_program("cpu_peers", [&] {
+    return measure_all(context::cpu(o.threads, o.whose), o) ? bench::exit_done : bench::exit_not_met;
+  });
 }

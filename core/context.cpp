@@ -10,24 +10,26 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
 
 namespace bcsc {
 
 std::vector<device_info> devices() { return core::gpu::list_devices(); }
 
-context context::cpu(int threads) {
-  if (threads < 0)
-    core::fail(errc::invalid_argument, "threads = {}: must be 0 (as many as OpenMP takes) or more", threads);
+context context::cpu(int threads) { return cpu(threads, workers::openmp); }
+
+context context::cpu(int threads, workers whose) {
+  if (threads < 0) {
+    core::fail(errc::invalid_argument, "threads = {}: must be 0 (as many as {}) or more", threads,
+               whose == workers::own ? "the process has CPUs" : "OpenMP takes");
+  }
   auto state = std::make_shared<core::context_state>();
   state->where = backend::cpu;
-#if BCSC_WITH_OPENMP
-  state->threads = threads > 0 ? threads : omp_get_max_threads();
-#else
-  state->threads = 1;
-#endif
+  if (whose == workers::own) {
+    state->threads = threads > 0 ? threads : core::crew::available_cpus();
+    if (state->threads > 1) state->own_threads = std::make_unique<core::crew>(state->threads);
+  } else {
+    state->threads = threads > 0 && BCSC_WITH_OPENMP ? threads : core::default_team().threads;
+  }
   state->device.device = -1;
   return context(std::move(state));
 }
@@ -67,16 +69,17 @@ const device_info& context::device() const { return state_->device; }
 void context::set_log(log_callback log) { state_->log = std::move(log); }
 
 std::string context::describe() const {
-  if (kind() == backend::cpu) {
-    return core::format("cpu: {} thread{}, {}", threads(), threads() == 1 ? "" : "s",
-                        core::to_string(core::best_cpu_isa()));
-  }
+  if (kind() == backend::cpu) return core::describe_cpu(threads(), state_->own_threads ? " of its own" : "");
   const device_info& d = device();
   return core::format("cuda: {} (sm_{}{}, {} SMs, {:.1f} GiB)", d.name, d.compute_major, d.compute_minor,
                       d.num_multiprocessors, static_cast<double>(d.memory_bytes) / (1 << 30));
 }
 
 namespace core {
+
+std::string describe_cpu(int threads, std::string_view whose) {
+  return format("cpu: {} thread{}{}, {}", threads, threads == 1 ? "" : "s", whose, to_string(best_cpu_isa()));
+}
 
 void require_healthy(const context_state& state) {
   if (state.poisoned.load(std::memory_order_relaxed)) {

@@ -4,10 +4,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "bcsc/context.hpp"
 #include "bcsc/error.hpp"
+#include "core/crew.hpp"
 #include "core/gpu.hpp"
+#include "core/team.hpp"
 
 namespace bcsc::plan {
 struct cost_table;
@@ -19,6 +22,7 @@ namespace bcsc::core {
 struct context_state {
   backend where = backend::cpu;
   int threads = 0;
+  std::unique_ptr<crew> own_threads;  ///< of a CPU; null: OpenMP's
   device_info device;
   log_callback log;
   std::shared_ptr<const gpu::memory_pool> pool;  ///< of a GPU
@@ -27,6 +31,9 @@ struct context_state {
   /// What plans choose by (lib/plan/known_costs.hpp): found once, when the first plan asks.
   std::once_flag costs_found;
   std::shared_ptr<const plan::cost_table> costs;
+
+  /// Who works for it on the host.
+  team who() const { return where == backend::cpu ? team{threads, own_threads.get()} : default_team(); }
 
   void say(std::string_view line) const {
     if (log) log(line);
@@ -52,6 +59,9 @@ decltype(auto) guarded(context_state& state, const char* what, Body&& body) {
     rethrow_for(state, what);
   }
 }
+
+/// A CPU's context in words; `whose` follows its threads.
+std::string describe_cpu(int threads, std::string_view whose = "");
 
 /// The vector instructions the CPU kernels use here: "avx512", "avx2" or "baseline".
 enum class cpu_isa : int { baseline = 0, avx2 = 1, avx512 = 2 };

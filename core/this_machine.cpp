@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bcsc/tuning_cache.hpp"
+#include "core/context_state.hpp"
 #include "core/format.hpp"
 #include "core/gpu.hpp"
 
@@ -44,7 +45,7 @@ std::string core::tuning_file(const std::string& named) {
 }
 
 std::string machine_name(const context& ctx) {
-  if (ctx.kind() == backend::cpu) return core::format("{}, {}", cpu_model(), ctx.describe());
+  if (ctx.kind() == backend::cpu) return core::format("{}, {}", cpu_model(), core::describe_cpu(ctx.threads()));
   return core::format("{}, driver for CUDA {}", ctx.describe(), core::gpu::this_platform().driver_version);
 }
 

@@ -1,23 +1,41 @@
 #include "converters/formats/parallel.hpp"
 
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "core/by_all.hpp"
+
 namespace bcsc::converters {
 
+namespace {
+thread_local std::optional<core::team> given_team;
+}
+
+core::team current_team() { return given_team ? *given_team : core::default_team(); }
+
+team_guard::team_guard(const core::team& who) : former_(given_team) { given_team = who; }
+team_guard::~team_guard() { given_team = former_; }
+
 void parallel_for(std::int64_t n, core::function_ref<void(std::int64_t)> body) {
+  std::mutex taking_turns;
   std::exception_ptr failure;
   const auto keep_first = [&](std::exception_ptr thrown) {
-#pragma omp critical(bcsc_converters_failure)
-    if (!failure) failure = thrown;
+    const std::lock_guard turn(taking_turns);
+    if (!failure) failure = std::move(thrown);
   };
-#pragma omp parallel for schedule(dynamic, 1) if (n > 1)
-  for (std::int64_t i = 0; i < n; ++i) {
-    try {
-      body(i);
-    } catch (const std::bad_alloc&) {
-      keep_first(std::make_exception_ptr(error(errc::out_of_memory, "conversion: no host memory left")));
-    } catch (...) {
-      keep_first(std::current_exception());
+  std::atomic<std::int64_t> next{0};
+  core::by_all(n > 1 ? current_team() : core::team{}, [&](int, int) {
+    for (std::int64_t i = next++; i < n; i = next++) {
+      try {
+        body(i);
+      } catch (const std::bad_alloc&) {
+        keep_first(std::make_exception_ptr(error(errc::out_of_memory, "conversion: no host memory left")));
+      } catch (...) {
+        keep_first(std::current_exception());
+      }
     }
-  }
+  });
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -10,25 +10,15 @@
 #include <vector>
 
 #include "bcsc/elements.hpp"
-#include "bcsc_config.h"
 #include "converters/formats/checks.hpp"
+#include "converters/formats/current_team.hpp"
 #include "core/fail.hpp"
 #include "core/function_ref.hpp"
-
-#if BCSC_WITH_OPENMP
-#include <omp.h>
-#endif
 
 /// What the conversions share: work cut into even pieces, storage that fails with a typed error.
 namespace bcsc::converters {
 
-inline std::int64_t num_threads() {
-#if BCSC_WITH_OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
+inline std::int64_t num_threads() { return current_team().threads; }
 
 /// body(i) for each i in [0, n), in parallel. An exception must not leave a parallel region, so one that `body` throws
 /// is rethrown after it.

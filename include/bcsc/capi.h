@@ -153,6 +153,9 @@ int bcsc_require_version(int number);
 
 /* threads 0: as many as OpenMP takes. */
 int bcsc_context_cpu(int threads, bcsc_context* context);
+/* The same by threads of the context's own, for programs that do nothing by OpenMP between products; 0: as many as the
+   process has CPUs. */
+int bcsc_context_cpu_own_threads(int threads, bcsc_context* context);
 int bcsc_context_cuda(int device, bcsc_context* context);
 /* The first usable GPU, else the CPU. */
 int bcsc_context_best(bcsc_context* context);

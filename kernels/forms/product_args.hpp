@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bcsc/elements.hpp"
+#include "core/team.hpp"
 
 struct CUstream_st;
 
@@ -54,7 +55,7 @@ struct product_args {
 
 /// How a kernel of either backend is started.
 struct launch_env {
-  int threads;          ///< CPU
+  core::team who;       ///< CPU
   CUstream_st* stream;  ///< CUDA; its device is current
   int num_multiprocessors;
   bool fast_gather = false;  ///< CPU: its gather instruction is fast (core::has_fast_gather())

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/team.hpp"
+#include "core/by_all.hpp"
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
@@ -19,11 +19,9 @@ constexpr double seconds_of_a_multiplication = 0.2e-9;
 template <class Visit>
 void for_each_part(const launch_env& env, std::int64_t n, std::int64_t chunks, double work, const Visit& visit) {
   const std::int64_t height = (n + chunks - 1) / chunks;
-  [[maybe_unused]] const int threads = core::team_for(seconds_of_a_multiplication * work, env.threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+  core::for_each(core::team_for(seconds_of_a_multiplication * work, env.who), chunks, [&](std::int64_t chunk) {
     visit(chunk, std::min(chunk * height, n), std::min((chunk + 1) * height, n));
-  }
+  });
 }
 
 /// Calls visit(i) for every row of an n x k block, where a row takes `work` multiplications.

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "core/team.hpp"
+#include "core/by_all.hpp"
 #include "kernels/vector/column_steps.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
@@ -22,12 +22,10 @@ template <class Visit>
 void for_each_chunk(const launch_env& env, shape s, const Visit& visit) {
   const std::int64_t chunks = num_chunks(s.n);
   const std::int64_t height = (s.n + chunks - 1) / chunks;
-  [[maybe_unused]] const int threads =
-      core::team_for(seconds_of_an_element * static_cast<double>(s.n) * static_cast<double>(s.k), env.threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+  const double seconds = seconds_of_an_element * static_cast<double>(s.n) * static_cast<double>(s.k);
+  core::for_each(core::team_for(seconds, env.who), chunks, [&](std::int64_t chunk) {
     visit(chunk, std::min(chunk * height, s.n), std::min((chunk + 1) * height, s.n));
-  }
+  });
 }
 
 /// Calls visit(integral_constant): the number of columns if it is one the compiler should know, else 0. With few

@@ -35,6 +35,9 @@ constexpr std::align_val_t alignment{256};
 int bcsc_context_cpu(int threads, bcsc_context* out) {
   return make_context(out, [&] { return context::cpu(threads); });
 }
+int bcsc_context_cpu_own_threads(int threads, bcsc_context* out) {
+  return make_context(out, [&] { return context::cpu(threads, workers::own); });
+}
 int bcsc_context_cuda(int device, bcsc_context* out) {
   return make_context(out, [&] { return context::cuda(device); });
 }

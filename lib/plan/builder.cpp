@@ -9,11 +9,11 @@
 #include "bcsc/device.hpp"
 #include "bcsc/order.hpp"
 #include "converters/formats/coalescing.hpp"
+#include "converters/formats/current_team.hpp"
 #include "converters/formats/device_analysis.hpp"
 #include "converters/formats/device_validate.hpp"
 #include "converters/formats/grid.hpp"
 #include "converters/formats/structure.hpp"
-#include "converters/formats/threads_guard.hpp"
 #include "core/buffer.hpp"
 #include "core/fail.hpp"
 #include "kernels/forms/compact/locality.hpp"
@@ -291,7 +291,7 @@ void fail_pattern() {
 }
 
 void guard_making(const recipe& how, const std::function<void()>& body) {
-  const converters::threads_guard threads(how.on_gpu() ? 0 : how.ctx.threads());
+  const converters::team_guard team(how.ctx.state().who());
   const core::gpu::pool_guard pool(how.ctx.state().pool);
   core::guarded(how.ctx.state(), "a plan", [&] {
     body();

@@ -31,7 +31,7 @@ void pack(const recipe& how, const T* from, std::int64_t ld, std::int64_t rows, 
   if (!how.on_gpu()) {
     for (std::int64_t k = 0; k < members.count; ++k) {
       kernels::cpu::pack_row_major(from + k * members.col_major_stride, ld, rows, width,
-                                   packed + k * members.row_major_stride, ld_packed, how.ctx.threads());
+                                   packed + k * members.row_major_stride, ld_packed, how.ctx.state().who());
     }
     return;
   }
@@ -182,7 +182,7 @@ template <number T>
 void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                            const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare,
                            const kernels::batch_strides& batch, cuda_stream stream) const {
-  const kernels::launch_env env{threads_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather()};
+  const kernels::launch_env env{team_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather()};
   forms::dense_side<T> product{b,
                                strides.row,
                                strides.col,
@@ -210,11 +210,11 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
 }
 
 template <number T>
-int executor<T>::threads_for(const dense_view<T>& c) const {
+core::team executor<T>::team_for(const dense_view<T>& c) const {
   constexpr double seconds_an_entry = 0.4e-9, bytes_a_second = 100e9;
   const double bytes = static_cast<double>(c.cols) * sizeof(T);
   const double entries = static_cast<double>(how_.facts.nnz + how_.facts.rows);
-  return core::team_for(entries * (seconds_an_entry + bytes / bytes_a_second), how_.ctx.threads());
+  return core::team_for(entries * (seconds_an_entry + bytes / bytes_a_second), how_.ctx.state().who());
 }
 
 #define BCSC_INSTANTIATE(T)      \

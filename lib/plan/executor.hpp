@@ -72,7 +72,7 @@ class executor {
   void multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                 const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare, const kernels::batch_strides& batch,
                 cuda_stream stream) const;
-  int threads_for(const dense_view<T>& c) const;
+  core::team team_for(const dense_view<T>& c) const;
 
   const recipe& how_;
   workspace_layout<T> layout_;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "converters/formats/current_team.hpp"
 #include "converters/formats/parallel.hpp"
-#include "converters/formats/threads_guard.hpp"
 #include "core/checked.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
@@ -102,7 +102,7 @@ typename amg_preconditioner<T>::parts amg_preconditioner<T>::make(const context&
     core::require_healthy(ctx.state());
     guard.emplace(ctx.device().device);
   }
-  const converters::threads_guard threads(ctx.threads());
+  const converters::team_guard team(ctx.state().who());
   return core::guarded(ctx.state(), "the set-up of an AMG preconditioner", [&]() -> parts {
     solvers::amg::hierarchy built = solvers::amg::build(solvers::to_setup(a), vectors_for(a.rows, options), options);
     const bool single = std::is_same_v<T, float> || options.single_precision;

@@ -18,7 +18,7 @@ const kernels::vector::block_operations<T>& block_operations_of(backend where) {
 }
 
 inline kernels::launch_env environment_of(const context& ctx, cuda_stream stream) {
-  return {ctx.threads(), stream, ctx.device().num_multiprocessors};
+  return {ctx.state().who(), stream, ctx.device().num_multiprocessors};
 }
 
 template <value T>

@@ -44,7 +44,7 @@ struct cg_parts {
   bool trusts_recurrence = false;            ///< ends when the recurrence has converged; the caller checks
 
   const context& ctx() const { return exact.where(); }
-  kernels::launch_env env() const { return {ctx().threads(), stream, ctx().device().num_multiprocessors}; }
+  kernels::launch_env env() const { return {ctx().state().who(), stream, ctx().device().num_multiprocessors}; }
   /// For every operator in turn.
   std::int64_t workspace_bytes(std::int64_t k) const {
     const std::int64_t bytes = std::max(exact.workspace_bytes(k), inner.workspace_bytes(k));

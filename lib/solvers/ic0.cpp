@@ -6,7 +6,7 @@
 
 #include "bcsc/preconditioners.hpp"
 #include "bcsc_config.h"
-#include "converters/formats/threads_guard.hpp"
+#include "converters/formats/current_team.hpp"
 #include "core/buffer.hpp"
 #include "core/checked.hpp"
 #include "core/context_state.hpp"
@@ -60,7 +60,7 @@ struct host_ic0 {
 
   void apply(scalar<T> alpha, const dense_view<const T>& r, scalar<T> beta, const dense_view<T>& z,
              const apply_options& options) const {
-    const converters::threads_guard threads(scaled.ctx.threads());
+    const converters::team_guard team(scaled.ctx.state().who());
     const dense_view<T> x = solvers::workspace_cutter(options.workspace).template block<T>(r.rows, r.cols);
     scaled.into(r, x, options.stream);
     lower.solve(x);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bcsc/linear_operator.hpp"
-#include "converters/formats/threads_guard.hpp"
+#include "converters/formats/current_team.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
@@ -26,7 +26,7 @@ linear_operator<T> made_of(const context& ctx, const csr_view<T, I>& a, const ch
     core::require_healthy(ctx.state());
     guard.emplace(ctx.device().device);
   }
-  const converters::threads_guard threads(ctx.threads());
+  const converters::team_guard team(ctx.state().who());
   return core::guarded(ctx.state(), what, [&] { return make(to_setup(a)); });
 }
 

@@ -10,6 +10,7 @@
 #include "bcsc/plan.hpp"
 #include "bcsc/tuning_cache.hpp"
 #include "core/buffer.hpp"
+#include "core/by_all.hpp"
 #include "core/context_state.hpp"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
@@ -38,9 +39,8 @@ copy copy_on_cpu(const context& ctx, std::int64_t bytes) {
   const auto array = [&] { return std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(bytes)]); };
   const auto from = array(), to = array();
   const std::int64_t threads = std::max(ctx.threads(), 1), piece = bytes / threads;
-  const auto each = [=](auto work) {
-#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static)
-    for (std::int64_t t = 0; t < threads; ++t) work(t * piece);
+  const auto each = [=, who = ctx.state().who()](auto work) {
+    core::for_each(who, threads, [&](std::int64_t t) { work(t * piece); });
   };
   const auto size = static_cast<std::size_t>(piece);
   each([&](std::int64_t at) { std::memset(from.get() + at, 1, size), std::memset(to.get() + at, 2, size); });

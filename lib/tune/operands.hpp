@@ -8,7 +8,9 @@
 
 #include "bcsc/plan.hpp"
 #include "core/buffer.hpp"
+#include "core/by_all.hpp"
 #include "core/checked.hpp"
+#include "core/context_state.hpp"
 
 namespace bcsc::tuning {
 
@@ -24,7 +26,7 @@ class trial_operands {
     const std::int64_t num_c = core::checked_product(rows, plan.cols, "C");
     b_ = place(num_b, b_on_host_, b_on_device_);
     c_ = place(num_c, c_on_host_, c_on_device_);
-    fill(num_b);
+    fill(num_b, ctx.state().who());
     b_view_ = {b_, inner, plan.cols, plan.b_layout};
     c_view_ = {c_, rows, plan.cols, plan.b_layout};
   }
@@ -51,7 +53,7 @@ class trial_operands {
     return on_host.get();
   }
 
-  void fill(std::int64_t count) {
+  void fill(std::int64_t count, const core::team& who) {
     constexpr std::int64_t max_seeded = std::int64_t{1} << 18;
     std::vector<T> seeded(static_cast<std::size_t>(std::min(count, max_seeded)));
     std::uint64_t state = 1;
@@ -61,10 +63,10 @@ class trial_operands {
     }
     const auto piece = static_cast<std::int64_t>(seeded.size());
     if (!on_gpu_) {
-#pragma omp parallel for schedule(static)
-      for (std::int64_t at = 0; at < count; at += std::max<std::int64_t>(piece, 1)) {
-        std::copy_n(seeded.begin(), std::min(piece, count - at), b_ + at);
-      }
+      const std::int64_t pieces = count == 0 ? 0 : (count + piece - 1) / piece;
+      core::for_each(who, pieces, [&](std::int64_t k) {
+        std::copy_n(seeded.begin(), std::min(piece, count - k * piece), b_ + k * piece);
+      });
       return;
     }
     if (count == 0) return;

@@ -1,3 +1,4 @@
+#include "core/context_state.hpp"
 #include "kernels/vector/block_ops.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,8 @@ const block_ops::block_operations<T>& block_operations_on(backend where) {
 
 template <class T>
 block_checks<T> checks_on(const context& ctx, const block_shape& shape) {
-  return {ctx, block_operations_on<T>(ctx.kind()), {ctx.threads(), nullptr, ctx.device().num_multiprocessors}, shape};
+  return {
+      ctx, block_operations_on<T>(ctx.kind()), {ctx.state().who(), nullptr, ctx.device().num_multiprocessors}, shape};
 }
 
 class block_operations_on_a_backend : public testing::TestWithParam<std::tuple<backend, block_shape>> {
@@ -51,9 +53,9 @@ INSTANTIATE_TEST_SUITE_P(shapes, block_operations_on_a_backend,
 TEST(block_operations, do_not_depend_on_the_number_of_threads) {
   for (const block_shape& shape : {block_shape{30000, 4, 4}, block_shape{5000, 16, 16}}) {
     const auto wanted = checks_on<float>(context::cpu(1), shape).gram_of_random();
-    for (const int threads : thread_counts) {
-      const auto got = checks_on<float>(context::cpu(threads), shape).gram_of_random();
-      EXPECT_EQ(std::memcmp(got.at.data(), wanted.at.data(), wanted.at.size() * sizeof(double)), 0) << threads;
+    for (const context& ctx : cpu_contexts()) {
+      const auto got = checks_on<float>(ctx, shape).gram_of_random();
+      EXPECT_EQ(std::memcmp(got.at.data(), wanted.at.data(), wanted.at.size() * sizeof(double)), 0) << ctx.describe();
     }
   }
 }

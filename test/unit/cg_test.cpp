@@ -604,11 +604,11 @@ TEST(cg_test, a_solution_does_not_depend_on_the_threads) {
   cg_options options;
   options.max_iterations = 5;
   std::optional<solved<double>> alone;
-  for (const int threads : thread_counts) {
-    const auto s = solve(place::cpu_one_thread, context::cpu(threads), a, b, options);
+  for (const context& ctx : cpu_contexts()) {
+    const auto s = solve(place::cpu_one_thread, ctx, a, b, options);
     if (!alone) alone = s;
-    EXPECT_TRUE(s.x.at == alone->x.at) << threads << " threads";
-    EXPECT_EQ(s.result.history, alone->result.history) << threads << " threads";
+    EXPECT_TRUE(s.x.at == alone->x.at) << ctx.describe();
+    EXPECT_EQ(s.result.history, alone->result.history) << ctx.describe();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "bcsc/error.hpp"
+#include "bcsc/tuning_cache.hpp"
 #include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/gpu.hpp"
@@ -105,18 +106,30 @@ TEST(context, a_device_that_is_not_there_is_an_error) {
 }
 
 TEST(context, cpu_threads_are_as_asked) {
-  EXPECT_GE(context::cpu().threads(), 1);
-  for (const int threads : test::thread_counts) EXPECT_EQ(context::cpu(threads).threads(), threads);
-  try {
-    context::cpu(-3);
-    FAIL();
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), errc::invalid_argument);
-    EXPECT_NE(std::string(e.what()).find("-3"), std::string::npos);
+  for (const workers whose : {workers::openmp, workers::own}) {
+    EXPECT_GE(context::cpu(0, whose).threads(), 1);
+    for (const int threads : test::thread_counts) EXPECT_EQ(context::cpu(threads, whose).threads(), threads);
+    try {
+      context::cpu(-3, whose);
+      FAIL();
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), errc::invalid_argument);
+      EXPECT_NE(std::string(e.what()).find("-3"), std::string::npos);
+    }
   }
 }
 
-TEST(context, describes_itself) { EXPECT_EQ(context::cpu(1).describe().substr(0, 13), "cpu: 1 thread"); }
+TEST(context, describes_itself) {
+  EXPECT_EQ(context::cpu(1).describe().substr(0, 14), "cpu: 1 thread,");
+  EXPECT_EQ(context::cpu(1, workers::own).describe().substr(0, 14), "cpu: 1 thread,");  // the caller's
+  EXPECT_EQ(context::cpu(3).describe().substr(0, 15), "cpu: 3 threads,");
+  EXPECT_EQ(context::cpu(3, workers::own).describe().substr(0, 26), "cpu: 3 threads of its own,");
+}
+
+TEST(context, costs_of_a_machine_hold_for_all_its_threads) {
+  EXPECT_EQ(machine_name(context::cpu(3)), machine_name(context::cpu(3, workers::own)));
+  EXPECT_NE(machine_name(context::cpu(3)), machine_name(context::cpu(2)));
+}
 
 TEST(context, a_sticky_error_poisons_the_context_for_good) {
   const context ctx = context::cpu(1);

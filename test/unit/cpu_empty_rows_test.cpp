@@ -55,7 +55,7 @@ class cpu_empty_rows : public ::testing::TestWithParam<kernel_case> {
         for (const std::int64_t n : {1, 2, 5, 8, 17, 70}) {
           s.n = n;
           s.for_c = {n == 17 ? layout::col_major : layout::row_major, n % 2, n % 3};
-          s.threads = n == 70 ? 2 : 1;
+          s.who.threads = n == 70 ? 2 : 1;
           check(a, stored, s);
           if (HasFailure()) return;
         }

@@ -30,7 +30,8 @@ using kernels::operand_form;
 using test::available_isas;
 using test::cpu_stored;
 using test::kernel_case;
-using test::thread_counts;
+using test::teams;
+using test::words;
 
 // --- The battery
 // ------------------------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ struct circumstances {
 /// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
 template <class T, class I>
 std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a, layout c_order, bool whole,
-                   int threads, circumstances told = {}) {
+                   const core::team& who, circumstances told = {}) {
   const std::int64_t ldb = std::max(1, p.n + p.ld_excess);
   // B ends with its last entry; what ld spans between its rows is NaN.
   const std::size_t b_size = p.cols == 0 ? 0 : static_cast<std::size_t>((p.cols - 1) * ldb + p.n);
@@ -262,7 +263,7 @@ std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a
                                    .alpha_at = at ? &alpha : nullptr,
                                    .beta_at = at ? &beta : nullptr,
                                    .partials = nullptr};
-  EXPECT_EQ(a.launch(launch, dense, launch_env{threads, nullptr, 0, told.fast_gather}, told.scattered), 0);
+  EXPECT_EQ(a.launch(launch, dense, launch_env{who, nullptr, 0, told.fast_gather}, told.scattered), 0);
 
   std::vector<T> result;
   for (int i = 0; i < p.rows; ++i) {
@@ -322,13 +323,13 @@ TEST_P(cpu_kernel, is_within_the_error_bound) {
       const auto a = stored<T, I>(p, kernel.form, m_block_of(p, kernel), false);
       for (layout order : {layout::row_major, layout::col_major}) {
         const std::string what = p.name + ", C " + std::string(to_string(order));
-        const std::vector<T> c = run(kernel.launch, p, a, order, false, 1);
+        const std::vector<T> c = run(kernel.launch, p, a, order, false, {});
         expect_within_bound(p, c, what);
-        for (const int threads : thread_counts) {
-          EXPECT_EQ(c, run(kernel.launch, p, a, order, false, threads)) << what << ", " << threads << " threads";
+        for (const core::team& who : teams()) {
+          EXPECT_EQ(c, run(kernel.launch, p, a, order, false, who)) << what << ", " << words(who);
         }
         if (p.n > 1) continue;
-        EXPECT_EQ(c, run(kernel.launch, p, a, order, false, 1, {.fast_gather = true})) << what << ", gathered at once";
+        EXPECT_EQ(c, run(kernel.launch, p, a, order, false, {}, {.fast_gather = true})) << what << ", gathered at once";
       }
     }
   });
@@ -346,12 +347,12 @@ TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
       p.entries = n == 1 ? many : some;
       const auto a = stored<T, I>(p, kernel.form, kernel.m_tile, false);
       for (layout order : {layout::row_major, layout::col_major}) {
-        const std::vector<T> one = run(kernel.launch, p, a, order, false, 1);
-        for (const int threads : thread_counts) {
-          EXPECT_TRUE(run(kernel.launch, p, a, order, false, threads) == one)
-              << "N = " << n << ", C " << to_string(order) << ", " << threads << " threads";
+        const std::vector<T> one = run(kernel.launch, p, a, order, false, {});
+        for (const core::team& who : teams()) {
+          EXPECT_TRUE(run(kernel.launch, p, a, order, false, who) == one)
+              << "N = " << n << ", C " << to_string(order) << ", " << words(who);
         }
-        EXPECT_TRUE(run(kernel.launch, p, a, order, false, 2, {.fast_gather = true}) == one)
+        EXPECT_TRUE(run(kernel.launch, p, a, order, false, {.threads = 2}, {.fast_gather = true}) == one)
             << "N = " << n << ", C " << to_string(order) << ", gathered at once";
       }
     }
@@ -375,7 +376,7 @@ TEST_P(cpu_kernel, is_exact_on_small_whole_numbers) {
         }
       }
       for (layout order : {layout::row_major, layout::col_major}) {
-        EXPECT_EQ(run(kernel.launch, p, a, order, true, 2), exact) << p.name << ", C " << to_string(order);
+        EXPECT_EQ(run(kernel.launch, p, a, order, true, {.threads = 2}), exact) << p.name << ", C " << to_string(order);
       }
     }
   });
@@ -396,11 +397,11 @@ TEST_P(cpu_kernel, alpha_zero_reads_neither_a_nor_b) {
       a.cols = 4;
       c = numbers({1, 2, 3, 4, 5, 6});
       kernels::product_args<T, decltype(a)> args{a, nullptr, 2, 2, c.data(), 2, 1, S(0), S(2), nullptr, nullptr};
-      EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
+      EXPECT_EQ(kernel.launch(&args, launch_env{{.threads = 2}, nullptr, 0}), 0);
       EXPECT_EQ(c, numbers({2, 4, 6, 8, 10, 12}));
       args.beta = 0;
       c.assign(6, std::numeric_limits<T>::quiet_NaN());
-      EXPECT_EQ(kernel.launch(&args, launch_env{2, nullptr, 0}), 0);
+      EXPECT_EQ(kernel.launch(&args, launch_env{{.threads = 2}, nullptr, 0}), 0);
       EXPECT_EQ(c, std::vector<T>(6, T(0)));
     };
     if (kernel.form == operand_form::row_slices) return expect_scaled(kernels::row_slices_operand<T>{});
@@ -430,14 +431,15 @@ TEST(scattered_operand, is_exact_where_b_is_large) {
     for (const core::cpu_isa isa : available_isas()) {
       for (layout order : {layout::row_major, layout::col_major}) {
         const auto rows = stored<float, std::int32_t>(p, operand_form::compact, 1, true);
-        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, 2, {.scattered = true}),
+        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_rows>(0, isa), p, rows, order, true, {.threads = 2},
+                      {.scattered = true}),
                   exact)
             << "rows, N = " << n << ", " << to_string(isa);
         const auto blocks =
             stored<float, std::int32_t>(p, operand_form::compact, tables::cpu_blocks::configs[0].m_tile, true);
-        EXPECT_EQ(
-            run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, 2, {.scattered = true}),
-            exact)
+        EXPECT_EQ(run(kernels::cpu::launcher<tables::cpu_blocks>(0, isa), p, blocks, order, true, {.threads = 2},
+                      {.scattered = true}),
+                  exact)
             << "blocks, N = " << n << ", " << to_string(isa);
       }
     }
@@ -462,7 +464,8 @@ TEST(streamed_slices, are_exact) {
     const std::vector<T> wanted(exact.begin(), exact.end());
     const auto a = stored<T, std::int32_t>(p, kernel.form, 1, true);
     for (const bool fast_gather : {false, true}) {
-      EXPECT_TRUE(run(kernel.launch, p, a, layout::row_major, true, 2, {.fast_gather = fast_gather}) == wanted)
+      EXPECT_TRUE(run(kernel.launch, p, a, layout::row_major, true, {.threads = 2}, {.fast_gather = fast_gather}) ==
+                  wanted)
           << kernel.name << (fast_gather ? ", gathered at once" : "");
     }
   };
@@ -488,8 +491,8 @@ TEST_P(large_product, is_exact) {
     }
     for (int ld_excess : {12, 13}) {  // rows on a 64-byte boundary, and not
       p.ld_excess = ld_excess;
-      const auto c =
-          run(kernel.launch, p, stored<T, I>(p, kernel.form, kernel.m_tile, true), layout::row_major, true, 2);
+      const auto c = run(kernel.launch, p, stored<T, I>(p, kernel.form, kernel.m_tile, true), layout::row_major, true,
+                         {.threads = 2});
       std::size_t wrong = 0;
       for (int i = 0; i < p.rows; ++i) {
         for (int j = 0; j < p.n; ++j) {
@@ -545,7 +548,7 @@ TEST_P(pack, transposes_and_writes_nothing_else) {
   std::vector<double> b(static_cast<std::size_t>(ldb) * cols + 1),
       packed(static_cast<std::size_t>(rows) * ld_packed, -1);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i);
-  kernels::cpu::pack_row_major(b.data(), ldb, rows, cols, packed.data(), ld_packed, 3);
+  kernels::cpu::pack_row_major(b.data(), ldb, rows, cols, packed.data(), ld_packed, {.threads = 3});
   std::size_t wrong = 0;
   for (int k = 0; k < rows; ++k) {
     for (int j = 0; j < ld_packed; ++j) {

@@ -20,7 +20,7 @@ struct cpu_setting {
   std::int64_t n = 1, m_block = 1;
   placement for_b = {}, for_c = {};
   double alpha = 1, beta = 0;
-  int threads = 1;
+  core::team who = {};
   bool own_heights = false, permuted = false, scattered = false, scalars_in_memory = false;
 };
 
@@ -29,7 +29,7 @@ inline std::string words(const cpu_setting& s) {
          (s.permuted ? ", permuted" : "") + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
          std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
          std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
-         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + ", threads " + std::to_string(s.threads);
+         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + ", threads " + std::to_string(s.who.threads);
 }
 
 /// A as the kernels take it.
@@ -66,7 +66,7 @@ dense_table<T> run_on_cpu(kernels::launch_fn launch, const cpu_stored<T, I>& a, 
                                    .alpha_at = at ? &alpha : nullptr,
                                    .beta_at = at ? &beta : nullptr,
                                    .partials = nullptr};
-  EXPECT_EQ(a.launch(launch, dense, {s.threads, nullptr, 0}, s.scattered), 0);
+  EXPECT_EQ(a.launch(launch, dense, {s.who, nullptr, 0}, s.scattered), 0);
   return on_c.read();
 }
 

@@ -30,7 +30,7 @@ cpu_setting setting_of(std::size_t k) {
   s.for_c = {random.below(2) == 0 ? layout::row_major : layout::col_major, random.below(2) * random.below(9),
              random.below(2) * random.below(5)};
   std::tie(s.alpha, s.beta) = one_of(random, scalars);
-  s.threads = 1 + static_cast<int>(random.below(5));
+  s.who.threads = 1 + static_cast<int>(random.below(5));
   s.own_heights = random.below(4) == 0;
   s.permuted = random.below(3) == 0;
   s.scattered = random.below(2) == 0;
@@ -76,11 +76,11 @@ void check_threads(kernels::launch_fn launch) {
         s.for_c.order = order;
         const auto one = run_on_cpu(launch, stored, s, b, c0);
         if (n <= 33) expect_within_bound<T>(wanted, one, words(s));
-        for (const int threads : thread_counts) {
-          s.threads = threads;
+        for (const core::team& who : teams()) {
+          s.who = who;
           EXPECT_TRUE(run_on_cpu(launch, stored, s, b, c0).at == one.at) << words(s);
         }
-        s.threads = 1;
+        s.who = {};
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bcsc_config.h"
+#include "core/context_state.hpp"
 #include "kernels/vector/vector_ops.hpp"
 #include "lib/solvers/context_array.hpp"
 #include "test/unit/cg_systems.hpp"
@@ -57,7 +58,7 @@ class last_direction_test : public testing::TestWithParam<direction_case> {
     const auto ctx = context_of(GetParam().where);
     BCSC_SKIP_WITHOUT_GPU(ctx);
     const ops::operations<T>& run = operations_at<T>(ctx->kind());
-    const kernels::launch_env env{ctx->threads(), nullptr, ctx->device().num_multiprocessors};
+    const kernels::launch_env env{ctx->state().who(), nullptr, ctx->device().num_multiprocessors};
     const ops::shape s{n, k};
     test_random random(11);
     std::vector<T> x(n * k), b(n * k), p(n * k), q(n * k), weight(GetParam().jacobi ? n : 0);

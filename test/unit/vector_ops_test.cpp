@@ -1,3 +1,4 @@
+#include "core/context_state.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +71,7 @@ class bench {
       : ctx(ctx),
         shape{n, k},
         run(operations_on<T>(ctx.kind())),
-        env{ctx.threads(), nullptr, ctx.device().num_multiprocessors},
+        env{ctx.state().who(), nullptr, ctx.device().num_multiprocessors},
         partials(ctx, ops::num_partials(shape)),
         doubles(ctx, 6 * k),
         states(ctx, k) {
@@ -567,8 +568,8 @@ struct context_place {
 template <class T>
 void check_advancing(const context& ctx, std::int64_t n, std::int64_t k) {
   context_place place{ctx};
-  check_advance<T>(place, operations_on<T>(ctx.kind()), {ctx.threads(), nullptr, ctx.device().num_multiprocessors}, n,
-                   k);
+  check_advance<T>(place, operations_on<T>(ctx.kind()), {ctx.state().who(), nullptr, ctx.device().num_multiprocessors},
+                   n, k);
 }
 
 /// Runs one check in the case's type on the case's context; skips where there is no GPU for it.
@@ -600,12 +601,12 @@ template <class T>
 void check_order(std::int64_t n, std::int64_t k) {
   const auto u = random_values<T>(n * k, 19), v = random_values<T>(n * k, 20);
   std::vector<std::vector<double>> runs;
-  for (const int threads : thread_counts) {
-    bench<T> on(context::cpu(threads), n, k);
+  for (const context& ctx : cpu_contexts()) {
+    bench<T> on(ctx, n, k);
     on.run.dot(on.env, on.shape, u.data(), v.data(), on.partials.data(), on.result);
     const auto all = on.get();
     runs.emplace_back(all.end() - k, all.end());
-    EXPECT_EQ(runs.back(), runs.front()) << threads << " threads";
+    EXPECT_EQ(runs.back(), runs.front()) << ctx.describe();
   }
   for (std::int64_t j = 0; j < k; ++j) {
     std::vector<T> u_alone, v_alone;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/team.hpp"
 #include "kernels/cpu/isa/lanes.hpp"
 #include "kernels/forms/compact/operand.hpp"
 #include "kernels/tables/cpu.hpp"
@@ -9,6 +10,7 @@
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
 
+using core::team;
 using std::int64_t;
 
 constexpr int max_pass = 8;     // vectors of a row of C that a pass covers at most; more of one row of a contiguous C
@@ -19,12 +21,12 @@ constexpr int near_distance = 8;                    // non-empty columns between
 constexpr int near_from = 4;                        // vectors of a pass below which asking costs more than it brings
 constexpr int far_distance = 16;                    // the same where rows of B come from far away
 constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
-constexpr int64_t near_bytes = int64_t{13} << 19;  // bytes of B in a pass from which prefetching pays: less stays in L2
-constexpr int64_t work_of_a_piece = 128 * 1024;    // multiply-adds beside which taking a piece costs nothing
-constexpr int64_t piece_of_a_column = 16 * 1024;   // the same for one column by many threads
-constexpr int64_t many_threads = 8;                // with two, small pieces cost a fiftieth
-constexpr int64_t pieces_of_a_thread = 16;         // at most
-constexpr int64_t least_pieces_to_share = 3;       // of a thread: of two, half the work would move to other caches
+constexpr int64_t near_bytes = int64_t{13} << 18;   // a thread's bytes of B in a pass from which prefetching pays
+constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
+constexpr int64_t piece_of_a_column = 16 * 1024;    // the same for one column by many threads
+constexpr int64_t many_threads = 8;                 // with two, small pieces cost a fiftieth
+constexpr int64_t pieces_of_a_thread = 16;          // at most
+constexpr int64_t least_pieces_to_share = 3;        // of a thread: of two, half the work would move to other caches
 
 /// The widest pass whose accumulators, a slice of B and the values of a column fit the registers. A single row takes
 /// half of them: what is added to it comes straight from memory, and a second pass would read A and pages of B again.
@@ -96,12 +98,12 @@ struct job {
   prefetching ahead;
   target<T, I> out;
 
-  explicit job(const spmm_args<T, I>& args)
+  explicit job(const spmm_args<T, I>& args, const team& who = {})
       : a(args.a),
         b(args.b),
         ldb(args.ldb),
         n(args.n),
-        ahead(prefetching_of(args)),
+        ahead(prefetching_of(args, who)),
         out(target_of<T>(args, args.a.row_of)) {
     const int64_t value_bytes = sizeof(T);
     if (out.beta != 0 || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
@@ -111,12 +113,13 @@ struct job {
     for (int bytes = min_bytes; bytes <= vector_bytes && aligned_to(bytes); bytes *= 2) out.streamed = bytes;
   }
 
-  /// Where B stays in L2, prefetching costs up to a third of the time; beyond L2 it saves as much.
-  static prefetching prefetching_of(const spmm_args<T, I>& args) {
+  /// Where a thread's share of B stays in its L2, prefetching costs up to a third of the time; beyond L2 it saves as
+  /// much.
+  static prefetching prefetching_of(const spmm_args<T, I>& args, const team& who) {
     const int64_t row_bytes = args.n * static_cast<int64_t>(sizeof(T));
     if (args.a.scattered && args.a.cols * row_bytes >= far_from) return prefetching::far;
-    return args.a.cols * least(row_bytes, widest_pass(1) * vector_bytes) >= near_bytes ? prefetching::near
-                                                                                       : prefetching::none;
+    const int64_t of_a_thread = args.a.cols * least(row_bytes, widest_pass(1) * vector_bytes) / who.threads;
+    return of_a_thread >= near_bytes ? prefetching::near : prefetching::none;
   }
   /// Where a row block begins.
   int64_t row_of_block(int64_t block) const {

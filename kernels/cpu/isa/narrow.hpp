@@ -97,16 +97,16 @@ void narrow_tiles(const job<T, I>& work, int64_t m_tile, int64_t block, int64_t 
 }
 
 template <class T, class I>
-void run_narrow(const job<T, I>& work, int64_t n_tile, int threads) {
+void run_narrow(const job<T, I>& work, int64_t n_tile, const team& who) {
   if (work.a.m_block != 1) {
     const int64_t columns = least(n_tile, 64);
     const int64_t m_tile = scratch_bytes / static_cast<int64_t>(sizeof(float)) / columns;
-    for_each_share(work, columns, threads, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+    for_each_share(work, columns, who, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
       narrow_tiles(own, m_tile, first, last, from, to);
     });
     return;
   }
-  for_each_share(work, n_tile, threads, [](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+  for_each_share(work, n_tile, who, [](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
     const pass_list<max_pass, float> passes(from, to);
     passes.for_each([&](int64_t column, int64_t columns) {
       with_pass<max_pass, float, whole_passes<I>>(columns, [&](auto pass, auto edge) {

@@ -149,13 +149,13 @@ void share_of_scatter(const job<T, I>& work, int64_t first, int64_t end, int64_t
 /// Each share reads the part of A that reaches it. Columns of C are divided first, which needs no search, down to whole
 /// cache lines of fp32; then its rows, evenly, since how many entries reach a row is not known.
 template <class T, class I>
-void run_scatter(const job<T, I>& work, int64_t n_tile, int threads) {
+void run_scatter(const job<T, I>& work, int64_t n_tile, const team& who) {
   const int64_t rows = work.a.cols;
-  const int64_t by_cache = ceil_div(work.n, n_tile), by_threads = least(threads, ceil_div(work.n, 16));
+  const int64_t by_cache = ceil_div(work.n, n_tile), by_threads = least(who.threads, ceil_div(work.n, 16));
   const int64_t slab_columns = ceil_div(ceil_div(work.n, by_cache > by_threads ? by_cache : by_threads), 16) * 16;
   const int64_t slabs = ceil_div(work.n, slab_columns);
-  const int64_t ranges = least(ceil_div(threads, slabs), rows);
-  run_pieces(slabs * ranges, threads, [=](int64_t piece) {
+  const int64_t ranges = least(ceil_div(who.threads, slabs), rows);
+  run_pieces(slabs * ranges, who, [=](int64_t piece) {
     const int64_t range = piece / slabs, from = piece % slabs * slab_columns;
     share_of_scatter(work, rows * range / ranges, rows * (range + 1) / ranges, from,
                      least(from + slab_columns, work.n));

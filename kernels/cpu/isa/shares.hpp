@@ -1,29 +1,11 @@
 #pragma once
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
+#include "core/by_all.hpp"
 #include "kernels/cpu/isa/job.hpp"
 
 /// Shares: which thread does what.
 namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
-
-inline int64_t this_thread() {
-#if defined(_OPENMP)
-  return omp_get_thread_num();
-#else
-  return 0;
-#endif
-}
-inline int64_t team_size() {
-#if defined(_OPENMP)
-  return omp_get_num_threads();
-#else
-  return 1;
-#endif
-}
 
 /// What is left of a thread's pieces, in a cache line of its own: the first in the lower half, the end in the upper
 /// one.
@@ -56,14 +38,14 @@ class alignas(64) piece_queue {
   std::uint64_t range_;
 };
 
-/// A copy of `run` for the team to read, written only where it differs from the last one: the cores that read it last
+/// A copy of `part` for the team to read, written only where it differs from the last one: the cores that read it last
 /// still hold its cache lines, and to take them back costs the caller a tenth of a product of 8 us on 16 cores.
-template <class Run>
-const Run& kept(const Run& run) {
+template <class Part>
+const Part& kept(const Part& part) {
   alignas(64) static thread_local unsigned char bytes[512];
-  static_assert(sizeof(Run) <= sizeof bytes);
-  if (__builtin_memcmp(bytes, &run, sizeof run) != 0) __builtin_memcpy(bytes, &run, sizeof run);
-  return *__builtin_launder(reinterpret_cast<const Run*>(bytes));
+  static_assert(sizeof(Part) <= sizeof bytes);
+  if (__builtin_memcmp(bytes, &part, sizeof part) != 0) __builtin_memcpy(bytes, &part, sizeof part);
+  return *__builtin_launder(reinterpret_cast<const Part*>(bytes));
 }
 
 /// Calls run(piece) for 0 <= piece < pieces. Each thread has pieces of its own, all neighbours, so that what it used in
@@ -71,35 +53,32 @@ const Run& kept(const Run& run) {
 /// share its core would keep all waiting: from their last piece on, so that they keep their first. `run` holds what it
 /// needs: each thread copies it at once, and finds nothing through the caller's stack.
 template <class Run>
-void run_pieces(int64_t pieces, int64_t threads, const Run& run) {
-  if (threads == 1) {
+void run_pieces(int64_t pieces, const team& who, const Run& run) {
+  if (who.threads == 1) {
     for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
-  const Run& shared = kept(run);
-  if (pieces <= threads || pieces > INT32_MAX) {
-#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(pieces)
-    {
-      const Run own = shared;
-      const int64_t team = team_size(), thread = this_thread();
-      for (int64_t piece = pieces * thread / team; piece < pieces * (thread + 1) / team; ++piece) own(piece);
-    }
+  if (pieces <= who.threads || pieces > INT32_MAX) {
+    core::by_all(who, kept([=](int64_t thread, int64_t threads) {
+                   const Run own = run;
+                   for (int64_t piece = pieces * thread / threads; piece < pieces * (thread + 1) / threads; ++piece) {
+                     own(piece);
+                   }
+                 }));
     return;
   }
   constexpr int64_t max_queues = 128;
-  const int64_t num_queues = least(threads, max_queues);
-  piece_queue queues[max_queues];
-  for (int64_t q = 0; q < num_queues; ++q) queues[q].fill(pieces * q / num_queues, pieces * (q + 1) / num_queues);
-#pragma omp parallel num_threads(static_cast <int>(threads)) firstprivate(num_queues)
-  {
-    const Run own = shared;
-    const int64_t thread = this_thread();
-    for (int64_t i = 0; i < num_queues; ++i) {
-      piece_queue& queue = queues[(thread + i) % num_queues];
-      const auto take = [&] { return i == 0 ? queue.take_first() : queue.take_last(); };
-      for (int64_t piece = take(); piece >= 0; piece = take()) own(piece);
-    }
-  }
+  const int64_t num_queues = least(who.threads, max_queues);
+  piece_queue of_all[max_queues];
+  for (int64_t q = 0; q < num_queues; ++q) of_all[q].fill(pieces * q / num_queues, pieces * (q + 1) / num_queues);
+  core::by_all(who, kept([=, queues = of_all + 0](int64_t thread, int64_t) {
+                 const Run own = run;
+                 for (int64_t i = 0; i < num_queues; ++i) {
+                   piece_queue& queue = queues[(thread + i) % num_queues];
+                   const auto take = [&] { return i == 0 ? queue.take_first() : queue.take_last(); };
+                   for (int64_t piece = take(); piece >= 0; piece = take()) own(piece);
+                 }
+               }));
 }
 
 /// Into how many pieces the work of n columns is cut, `entries` for each of them with all that surrounds them: one for
@@ -115,12 +94,12 @@ inline int64_t num_pieces(int64_t entries, int64_t n, int64_t threads) {
 /// Cuts C into tiles of at most n_tile columns and all their row blocks into pieces of equal work, some for each
 /// thread, and calls share(a copy of work, first block, end, first column, end) for each part of a piece.
 template <class T, class I, class Share>
-void for_each_share(const job<T, I>& work, int64_t n_tile, int threads, const Share& share) {
+void for_each_share(const job<T, I>& work, int64_t n_tile, const team& who, const Share& share) {
   const int64_t num_tiles = ceil_div(work.n, n_tile);
   const int64_t tile_columns = ceil_div(ceil_div(work.n, num_tiles), 16) * 16;
   const int64_t tile_work = work.work_before(work.a.num_row_blocks), total = tile_work * num_tiles;
-  const int64_t pieces = num_pieces(tile_work, work.n, threads);
-  run_pieces(pieces, threads, [=](int64_t piece) {
+  const int64_t pieces = num_pieces(tile_work, work.n, who.threads);
+  run_pieces(pieces, who, [=](int64_t piece) {
     const auto start_of = [&](int64_t p) { return total / pieces * p + total % pieces * p / pieces; };
     const int64_t begin = start_of(piece), end = start_of(piece + 1);
     for (int64_t tile = begin / tile_work; tile * tile_work < end; ++tile) {
@@ -134,13 +113,12 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, int threads, const Sh
 
 /// C = beta * C, of so many rows: what is left when alpha = 0.
 template <class T, class I>
-void scale(const target<T, I>& out, int64_t rows, int64_t n, [[maybe_unused]] int threads) {
+void scale(const target<T, I>& out, int64_t rows, int64_t n, const team& who) {
   const bool by_rows = out.col_stride <= out.row_stride;
   const int64_t lines = by_rows ? rows : n, length = by_rows ? n : rows;
   const int64_t line_stride = by_rows ? out.row_stride : out.col_stride;
   const int64_t stride = by_rows ? out.col_stride : out.row_stride;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t line = 0; line < lines; ++line) {
+  core::for_each(who, lines, [&](int64_t line) {
     T* c = out.c + line * line_stride;
     if constexpr (narrow_number<T>) {
       for (int64_t i = 0; i < length; ++i) {
@@ -150,7 +128,7 @@ void scale(const target<T, I>& out, int64_t rows, int64_t n, [[maybe_unused]] in
     } else {
       for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};
     }
-  }
+  });
 }
 
 }  // namespace

@@ -320,19 +320,19 @@ slices_fn<T> share_of_one_column(const row_slices_args<T>& args, gathering how) 
 
 template <class T>
 void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& out, int64_t n_tile, gathering how,
-                int threads) {
+                const team& who) {
   const int64_t num_slices = args.a.num_slices;
   const auto work_before = [slices = args.a.slices](int64_t s) {
     constexpr int64_t of_a_slice = 4, of_a_step = 2;  // in entries that are gathered
     return of_a_step * slices[s].first_step + slices[s].first_column + of_a_slice * s;
   };
   const int64_t total = work_before(num_slices);
-  const int64_t pieces = num_pieces(total, args.n, threads);
+  const int64_t pieces = num_pieces(total, args.n, who.threads);
   const auto slice_at = [=](int64_t piece) {
     return first_with(num_slices, total / pieces * piece + total % pieces * piece / pieces, work_before);
   };
   const slices_fn<T> one_column = share_of_one_column(args, how);
-  run_pieces(pieces, threads, [=](int64_t piece) {
+  run_pieces(pieces, who, [=](int64_t piece) {
     const int64_t first = slice_at(piece), end = slice_at(piece + 1);
     if (args.n == 1) return one_column(args, out, first, end);
     for (int64_t from = 0; from < args.n; from += n_tile) {

@@ -39,21 +39,21 @@ namespace bcsc::kernels::cpu::BCSC_ISA {
 namespace {
 
 template <class T, class I>
-void run_columns(const job<T, I>& work, int64_t m_tile, int64_t n_tile, int threads) {
-  for_each_share(work, n_tile, threads, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+void run_columns(const job<T, I>& work, int64_t m_tile, int64_t n_tile, const team& who) {
+  for_each_share(work, n_tile, who, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
     share_in_scratch(own, m_tile, first, last, from, to);
   });
 }
 
 /// rows and blocks; a matrix of another m_block goes the way of columns, in tiles of a width that leaves room for rows.
 template <int Rows, class T, class I>
-void run_registers(const job<T, I>& work, int64_t n_tile, gathering how, int threads) {
+void run_registers(const job<T, I>& work, int64_t n_tile, gathering how, const team& who) {
   if (work.a.m_block != Rows) {
     const int64_t columns = least(n_tile, 64);
-    run_columns(work, scratch_bytes / static_cast<int64_t>(sizeof(T)) / columns, columns, threads);
+    run_columns(work, scratch_bytes / static_cast<int64_t>(sizeof(T)) / columns, columns, who);
     return;
   }
-  for_each_share(work, n_tile, threads, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
+  for_each_share(work, n_tile, who, [=](const auto& own, int64_t first, int64_t last, int64_t from, int64_t to) {
     if constexpr (Rows == 1) {
       if (own.n == 1) return share_of_vector(own, how, first, last);
       if (own.out.col_stride == 1) return share_of_contiguous(own, first, last, from, to);
@@ -87,7 +87,6 @@ struct index_of<64> {
   using type = std::int64_t;
 };
 
-inline int team_of(const launch_env& env) { return env.threads > 1 ? env.threads : 1; }
 inline gathering gathering_of(const launch_env& env) {
   return env.fast_gather ? gathering::at_once : gathering::one_by_one;
 }
@@ -98,20 +97,19 @@ int launch_compact(const void* args, const launch_env& env) {
   constexpr auto config = Algorithm::configs[Index];
   using T = typename type_of<config.type>::type;
   using I = typename index_of<config.index_bits>::type;
-  job<T, I> work(*static_cast<const spmm_args<T, I>*>(args));
+  job<T, I> work(*static_cast<const spmm_args<T, I>*>(args), env.who);
   constexpr bool scatters = __is_same(Algorithm, tables::cpu_scatter);
-  const int threads = team_of(env);
   if constexpr (scatters) work.out.row_of = nullptr;  // of a row of A it says the row of B
   if (work.out.alpha == 0) {
-    scale(work.out, scatters ? work.a.cols : work.a.rows, work.n, threads);
+    scale(work.out, scatters ? work.a.cols : work.a.rows, work.n, env.who);
   } else if constexpr (scatters) {
-    run_scatter(work, config.n_tile, threads);
+    run_scatter(work, config.n_tile, env.who);
   } else if constexpr (narrow_number<T>) {
-    run_narrow(work, config.n_tile, threads);
+    run_narrow(work, config.n_tile, env.who);
   } else if constexpr (__is_same(Algorithm, tables::cpu_columns)) {
-    run_columns(work, config.m_tile, config.n_tile, threads);
+    run_columns(work, config.m_tile, config.n_tile, env.who);
   } else {
-    run_registers<config.m_tile>(work, config.n_tile, gathering_of(env), threads);
+    run_registers<config.m_tile>(work, config.n_tile, gathering_of(env), env.who);
   }
   return 0;
 }
@@ -124,11 +122,10 @@ int launch(const void* args, const launch_env& env) {
   if constexpr (__is_same(Algorithm, tables::cpu_slices)) {
     const auto& product = *static_cast<const row_slices_args<T>*>(args);
     const auto out = target_of<T>(product, product.a.row_of);
-    const int threads = team_of(env);
     if (out.alpha == 0) {
-      scale(out, product.a.rows, product.n, threads);
+      scale(out, product.a.rows, product.n, env.who);
     } else {
-      run_slices(product, out, config.n_tile, gathering_of(env), threads);
+      run_slices(product, out, config.n_tile, gathering_of(env), env.who);
     }
     return 0;
   } else {
