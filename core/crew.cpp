@@ -21,8 +21,7 @@ namespace bcsc::core {
 namespace {
 
 constexpr std::size_t cache_line = 64;
-/// How long a thread waits before it sleeps: what a program may do between two products. OpenMP's wait as long.
-constexpr std::chrono::milliseconds awake{5};
+constexpr std::chrono::milliseconds awake{2};  // what a program may do between two products
 
 thread_local bool member = false;
 
@@ -42,21 +41,22 @@ void count_forks() {
   static_cast<void>(registered);
 }
 
-/// Which CPUs the threads of a crew were last seen on. The system wakes a thread where its waker or another one runs,
-/// even where CPUs are idle, and parts them only after some ms: threads that wake part themselves.
+/// A CPU of its own for each thread of a crew, as far as there are enough. The system wakes a thread where its waker or
+/// another one runs, even where CPUs are idle, and parts them only after some ms: so threads sleep tied to their CPUs.
+/// Awake they may be moved, for the system knows what else runs.
 class cpu_claims {
  public:
-  /// Claims a CPU for this thread, that it is on or moves to; -1: none is free. `callers` is the caller's.
+  /// A CPU that no thread has claimed, for this thread, which moves to it; -1: there is none. `callers` is the
+  /// caller's.
   int claim_one(int callers) {
     const int here = sched_getcpu();
     if (here != callers && claim(here)) return here;
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (cpu != callers && CPU_ISSET(static_cast<std::size_t>(cpu), &allowed) && claim(cpu)) {
-        move_to(cpu, allowed);
-        return cpu;
-      }
+      if (cpu == callers || !CPU_ISSET(static_cast<std::size_t>(cpu), &allowed) || !claim(cpu)) continue;
+      const tie moves_there(cpu);
+      return cpu;
     }
     return -1;
   }
@@ -64,16 +64,30 @@ class cpu_claims {
     if (cpu >= 0) claimed_[static_cast<std::size_t>(cpu)] = false;
   }
 
+  /// Ties this thread to a CPU, if it is one, while it lives.
+  class tie {
+   public:
+    explicit tie(int cpu) : tied_(cpu >= 0 && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0) {
+      if (!tied_) return;
+      cpu_set_t only;
+      CPU_ZERO(&only);
+      CPU_SET(static_cast<std::size_t>(cpu), &only);
+      tied_ = sched_setaffinity(0, sizeof only, &only) == 0;
+    }
+    ~tie() {
+      if (tied_) sched_setaffinity(0, sizeof allowed_, &allowed_);
+    }
+    tie(const tie&) = delete;
+    tie& operator=(const tie&) = delete;
+
+   private:
+    cpu_set_t allowed_;
+    bool tied_;
+  };
+
  private:
   bool claim(int cpu) {
     return cpu >= 0 && cpu < CPU_SETSIZE && !claimed_[static_cast<std::size_t>(cpu)].exchange(true);
-  }
-  /// It may go elsewhere later: the system knows what else runs.
-  static void move_to(int cpu, const cpu_set_t& allowed) {
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(static_cast<std::size_t>(cpu), &only);
-    if (sched_setaffinity(0, sizeof only, &only) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
   }
   std::array<std::atomic<bool>, CPU_SETSIZE> claimed_{};
 };
@@ -96,23 +110,32 @@ class signals_blocked {
 
 }  // namespace
 
-/// A call of run() is a round. Threads wait for its number and then read what it is, which seldom changes; each tells
-/// the caller that it is done. Every line is written by one thread.
+/// A call of run() is a round. Threads wait for its number and claim their parts; what the caller finds unclaimed after
+/// its own part it does itself, so that nobody waits for a thread that the system does not run.
 struct crew::shared {
+  using round_number = std::uint32_t;
   struct alignas(cache_line) {
-    std::atomic<std::uint32_t> number{0};
+    std::atomic<round_number> number{0};
   } round;
-  struct alignas(cache_line) {
-    std::atomic<int> count{0};
-  } asleep;
+  /// Written between rounds, where it changes, and read by those that have a part in one.
   struct alignas(cache_line) {
     void (*part)(const void*, int, int) = nullptr;
     const void* data = nullptr;
-    int callers_cpu = sched_getcpu();  ///< when threads were last woken
     bool ends = false;
   } task;
+  struct alignas(cache_line) {
+    std::atomic<int> count{0}, callers_cpu{sched_getcpu()};
+  } asleep;
+  /// A thread's line, which the caller does not write unless it is late.
   struct alignas(cache_line) progress {
-    std::atomic<std::uint32_t> done{0};
+    std::atomic<round_number> claimed{0}, done{0};  ///< the last round's
+
+    bool claim(round_number number) {
+      round_number before = number - 1;
+      return claimed.compare_exchange_strong(before, number, std::memory_order_acq_rel);
+    }
+    bool is_claimed(round_number number) const { return claimed.load(std::memory_order_relaxed) == number; }
+    bool is_done(round_number number) const { return done.load(std::memory_order_acquire) == number; }
   };
 
   explicit shared(int size) : progress_of(static_cast<std::size_t>(size)), waits(size <= crew::available_cpus()) {}
@@ -134,49 +157,66 @@ struct crew::shared {
 
   void work(int thread) {
     member = true;
-    int cpu = claim_cpu();
-    for (std::uint32_t number = 0;;) {
-      number = round_after(number, cpu);
+    progress& own = progress_of[static_cast<std::size_t>(thread)];
+    int cpu = waits ? cpus.claim_one(asleep.callers_cpu) : -1;
+    for (round_number number = sleep_until_after(0, cpu);; number = round_after(number, cpu)) {
+      if (!own.claim(number)) continue;
       if (task.ends) return;
       task.part(task.data, thread, size());
-      progress_of[static_cast<std::size_t>(thread)].done.store(number, std::memory_order_release);
+      own.done.store(number, std::memory_order_release);
     }
   }
 
-  int claim_cpu() { return waits ? cpus.claim_one(task.callers_cpu) : -1; }
-
-  /// Waits for the round after `last`. `cpu` is what this thread has claimed.
-  std::uint32_t round_after(std::uint32_t last, int& cpu) {
+  round_number round_after(round_number last, int& cpu) {
     constexpr int looks_between_clocks = 64;
     const auto begin = std::chrono::steady_clock::now();
     do {
       for (int look = 0; look < looks_between_clocks; ++look) {
-        const std::uint32_t number = round.number.load(std::memory_order_acquire);
+        const round_number number = round.number.load(std::memory_order_acquire);
         if (number != last) return number;
         relax();
       }
     } while (waits && std::chrono::steady_clock::now() - begin < awake);
-    cpus.give_up(cpu);
-    ++asleep.count;
-    round.number.wait(last);
-    --asleep.count;
-    const std::uint32_t number = round.number.load(std::memory_order_acquire);
-    cpu = claim_cpu();
-    return number;
+    return sleep_until_after(last, cpu);
   }
 
-  std::uint32_t begin_round() {
+  /// `cpu` is what this thread has claimed, before and after.
+  round_number sleep_until_after(round_number last, int& cpu) {
+    {
+      const cpu_claims::tie asleep_there(cpu);
+      ++asleep.count;
+      round.number.wait(last);
+      --asleep.count;
+    }
+    if (waits && (cpu < 0 || cpu == asleep.callers_cpu)) {
+      cpus.give_up(cpu);
+      cpu = cpus.claim_one(asleep.callers_cpu);
+    }
+    return round.number.load(std::memory_order_acquire);
+  }
+
+  round_number begin_round() {
     // One that is about to sleep is counted before it looks at the number a last time: it is seen, or sees.
-    if (asleep.count != 0) task.callers_cpu = sched_getcpu();
-    const std::uint32_t number = ++round.number;
+    if (asleep.count != 0) asleep.callers_cpu = sched_getcpu();
+    const round_number number = ++round.number;
     if (asleep.count != 0) round.number.notify_all();
     return number;
   }
 
-  void wait_for_all(std::uint32_t number) const {
+  void do_what_is_late(round_number number) {
+    constexpr int looks = 64;  // a thread that runs has begun by then
+    for (std::size_t t = 1; t < progress_of.size(); ++t) {
+      for (int look = 0; look < looks && !progress_of[t].is_claimed(number); ++look) relax();
+      if (progress_of[t].is_claimed(number) || !progress_of[t].claim(number)) continue;
+      task.part(task.data, static_cast<int>(t), size());
+      progress_of[t].done.store(number, std::memory_order_relaxed);
+    }
+  }
+
+  void wait_for_all(round_number number) const {
     constexpr int looks_between_yields = 1024;  // a thread that is not done by then may want this CPU
     for (std::size_t t = 1; t < progress_of.size(); ++t) {
-      for (int look = 1; progress_of[t].done.load(std::memory_order_acquire) != number; ++look) {
+      for (int look = 1; !progress_of[t].is_done(number); ++look) {
         relax();
         if (look % looks_between_yields == 0) std::this_thread::yield();
       }
@@ -228,9 +268,10 @@ void crew::run(void (*part)(const void* data, int thread, int threads), const vo
     all.task.part = part;
     all.task.data = data;
   }
-  const std::uint32_t number = all.begin_round();
+  const auto number = all.begin_round();
   member = true;
   part(data, 0, all.size());
+  all.do_what_is_late(number);
   member = false;
   all.wait_for_all(number);
 }

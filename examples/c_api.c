@@ -417,10 +417,11 @@ int main(int argc, char** argv) {
   through_a_file(matrix, argc > 1 ? argv[1] : "c_api_example.mtx");
   through_other_formats(matrix);
 
-  bcsc_context contexts[2] = {NULL, NULL};
+  bcsc_context contexts[3] = {NULL, NULL, NULL};
   check(bcsc_context_cpu(0, &contexts[0]), "bcsc_context_cpu");
-  check(bcsc_context_best(&contexts[1]), "bcsc_context_best");
-  for (int k = 0; k < 2; ++k) {
+  check(bcsc_context_cpu_own_threads(2, &contexts[1]), "bcsc_context_cpu_own_threads");
+  check(bcsc_context_best(&contexts[2]), "bcsc_context_best");
+  for (int k = 0; k < 3; ++k) {
     const char* description = NULL;
     check(bcsc_context_describe(contexts[k], &description), "bcsc_context_describe");
     printf("\n%s\n", description);

@@ -18,6 +18,8 @@ KERNELS = ("kernels_test", "plan_cuda_test")
 PLAN = ("plan_guards_test", "plan_test")
 CHOICE = ("choice_test", "plan_guards_test")
 VECTOR = ("vector_ops_test",)
+CREW = ("crew_test",)
+TEAM = ("team_test",)
 CG = ("cg_test",)
 CAPI_CG = ("capi_cg_test", "capi_cg_refusals_test")
 CAPI_PRECONDITIONERS = ("capi_preconditioners_test",)
@@ -83,6 +85,8 @@ CPU_LANES = "kernels/cpu/isa/lanes.hpp"
 CPU_ROWS = "kernels/cpu/isa/rows.hpp"
 CPU_SCATTER = "kernels/cpu/isa/scatter.hpp"
 CPU_SHARES = "kernels/cpu/isa/shares.hpp"
+CREW_CPP = "core/crew.cpp"
+BY_ALL = "core/by_all.hpp"
 CPU_SLICES = "kernels/cpu/isa/slices.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_BODY = "lib/plan/body.cpp"
@@ -308,6 +312,16 @@ MUTANTS = [
            "expanded[r] = a.values[first + r];", CPU_KERNELS),
     Mutant("cpu-scratch-add", CPU_COLUMNS, "store(at, multiply_add(value, b_part[v], load<Bytes>(at)));",
            "store(at, value * b_part[v]);", CPU_KERNELS),
+    Mutant("crew-part-done-twice", CREW_CPP, "      if (!own.claim(number)) continue;\n", "      own.claim(number);\n",
+           CREW),
+    Mutant("crew-not-waited-for", CREW_CPP, "  all.wait_for_all(number);\n", "", CREW),
+    Mutant("crew-late-part-left", CREW_CPP, "  all.do_what_is_late(number);\n", "", CREW),
+    Mutant("crew-never-woken", CREW_CPP, "    if (asleep.count != 0) round.number.notify_all();\n", "", CREW),
+    Mutant("crew-in-a-forked-process", CREW_CPP, "  if (member || all.left_behind()) {", "  if (member) {", CREW),
+    Mutant("crew-within-a-crew", CREW_CPP, "  if (member || all.left_behind()) {", "  if (all.left_behind()) {", CREW),
+    Mutant("crew-takes-signals", CREW_CPP, "    const signals_blocked in_threads;\n", "", CREW),
+    Mutant("crew-callers-at-once", CREW_CPP, "  const std::lock_guard lock(all.turn);\n", "", CREW),
+    Mutant("for-each-last", BY_ALL, "i < n * (thread + 1) / threads; ++i", "i < n * thread / threads + n / threads; ++i", TEAM),
     Mutant("cpu-last-column", CPU_SHARES, "to = least(from + tile_columns, work.n);",
            "to = least(from + tile_columns, work.n - 1);", CPU_KERNELS),
     Mutant("cpu-alpha-zero-reads-c", CPU_SCATTER,

@@ -519,6 +519,11 @@ const refusal refusals[] = {
        bcsc_context made = nullptr;
        return bcsc_context_cpu(-1, &made);
      }},
+    {"context_own_threads", invalid, "threads",
+     [](bcsc_context, bcsc_sparse, bcsc_plan) {
+       bcsc_context made = nullptr;
+       return bcsc_context_cpu_own_threads(-1, &made);
+     }},
     {"context_output", invalid, "context is null",
      [](bcsc_context, bcsc_sparse, bcsc_plan) { return bcsc_context_best(nullptr); }},
     {"backend_output", invalid, "backend is null",

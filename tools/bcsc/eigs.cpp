@@ -227,7 +227,7 @@ command add_eigs(CLI::App& app) {
       ->check(at_least(1))
       ->capture_default_str();
   add_type(parser, options->type);
-  add_device_and_workers(parser, options->where);
+  add_device(parser, options->where);
   parser.add_option("--plot", options->plot, "Draw the largest residual by iteration to this SVG file")
       ->type_name("FILE");
   parser.add_option("--vectors", options->vectors, "Write the eigenvectors to this file: .npy, .npz, .mtx or .bcsc")

@@ -239,21 +239,11 @@ void add_device(CLI::App& parser, device_options& options) {
       ->capture_default_str();
 }
 
-void add_device_and_workers(CLI::App& parser, device_options& options) {
-  add_device(parser, options);
-  add_choice<workers>(parser, "--workers", options.whose, {{"openmp", workers::openmp}, {"own", workers::own}},
-                      "Whose threads on the CPU; own: begin and join faster, from some threads on");
-}
-
 context make_context(const device_options& options) {
-  if (options.device == device_choice::cpu) return context::cpu(options.threads, options.whose);
+  if (options.device == device_choice::cpu) return context::cpu(options.threads);
   context chosen = options.device == device_choice::cuda ? context::cuda() : context::best();
-  if (options.threads == 0 && options.whose == workers::openmp) return chosen;
-  if (chosen.kind() == backend::cpu) return context::cpu(options.threads, options.whose);
-  if (options.threads == 0) {
-    core::fail(errc::invalid_argument, "--workers own: the product runs on {}; workers need --device cpu",
-               chosen.describe());
-  }
+  if (options.threads == 0) return chosen;
+  if (chosen.kind() == backend::cpu) return context::cpu(options.threads);
   core::fail(errc::invalid_argument, "--threads {}: the product runs on {}; threads need --device cpu", options.threads,
              chosen.describe());
 }

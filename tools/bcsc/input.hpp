@@ -95,14 +95,10 @@ enum class device_choice : std::uint8_t { cpu, cuda, best };
 struct device_options {
   device_choice device = device_choice::best;
   int threads = 0;
-  workers whose = workers::openmp;
 };
 /// Adds --device and --threads.
 void add_device(CLI::App& parser, device_options& options);
-/// The same and --workers, for commands that make one product after the other.
-void add_device_and_workers(CLI::App& parser, device_options& options);
-/// Throws error{invalid_argument} for threads or workers on a GPU, error{no_device | ...} where there is no such
-/// device.
+/// Throws error{invalid_argument} for threads on a GPU, error{no_device | ...} where there is no such device.
 context make_context(const device_options& options);
 
 std::string_view to_string(file_symmetry symmetry);

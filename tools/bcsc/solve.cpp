@@ -392,7 +392,7 @@ command add_solve(CLI::App& app) {
       ->check(at_least(0))
       ->capture_default_str();
   add_type(*cmd.parser, options->type);
-  add_device_and_workers(*cmd.parser, options->where);
+  add_device(*cmd.parser, options->where);
   cmd.parser->add_option("--solution", options->solution, "Write X to this file: .npy, .npz, .mtx or .bcsc")
       ->type_name("FILE");
   cmd.parser->add_option("--plot", options->plot, "Draw the residual by iteration to this SVG file")->type_name("FILE");
