@@ -67,7 +67,8 @@ def what(run, cases):
     # The versions' own words are long: the number is enough.
     versions = [f"{name} {next(w for w in machine['versions'][key].split() if w[0].isdigit()).split('-')[0]}"
                 for key, name in {"eigen": "Eigen", "mkl": "MKL"}.items() if key in machine["versions"]]
-    return (f"{machine['cpu_model']}, {machine['threads']} threads, {', '.join(versions)}, {machine['git_hash']}: "
+    threads = f"{machine['threads']} threads{' of its own' if ' of its own' in machine['context'] else ''}"
+    return (f"{machine['cpu_model']}, {threads}, {', '.join(versions)}, {machine['git_hash']}: "
             f"{len({c['matrix'] for c in cases})} matrices")
 
 

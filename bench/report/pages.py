@@ -38,7 +38,7 @@ class Results:
         self.machines = [run["machine"] for run in self.plans]
         self.cases = sets.read_cases(plans, Fit(gpu / "fit.json"))
         self.cpu = [cpu.read_peers(path) for path in [folder / "amd-zen5-2cores" / "peers.json.gz",
-                                                      intel / "peers.json.gz"]]
+                                                      intel / "peers.json.gz", intel / "peers-own.json.gz"]]
         self.accuracy = [accuracy.read_accuracy(path / "accuracy.json.gz")
                          for path in [gpu, amd]]
         self.roofline = read_run(gpu / "roofline.json.gz", roofline.SCHEMA, "bench/report/roofline.py")

@@ -152,7 +152,7 @@ class emulated_product {
     if (in_memory) memory_.push_back({&alpha_, sizeof alpha_}), memory_.push_back({&beta_, sizeof beta_});
     emulation::current_settings() = setting_.gpu;
     emulation::current_settings().global_memory = memory_;
-    EXPECT_EQ(launch(&args, {1, nullptr, num_multiprocessors}), 0) << emulation::report();
+    EXPECT_EQ(launch(&args, {{}, nullptr, num_multiprocessors}), 0) << emulation::report();
     return c_.read();
   }
 

@@ -181,7 +181,7 @@ TEST_P(every_config, reads_rows_of_b_that_lie_far_apart) {
       emulation::current_settings().global_memory = {
           range(tiles.blocks, true), range(tiles.steps, true), range(tiles.tiles, true),
           range(tiles.masks, true),  {far_b, bytes},           range(c.at, false)};
-      EXPECT_EQ(launchers[GetParam()](&args, {1, nullptr, 1}), 0) << emulation::report();
+      EXPECT_EQ(launchers[GetParam()](&args, {{}, nullptr, 1}), 0) << emulation::report();
       expect_exact<T>(multiply<T>(a, false, 2, b, -1, c0), c, "");
       munmap(memory, bytes);
     }
@@ -192,10 +192,10 @@ TEST(fma_configs, refuse_row_blocks_of_another_height_and_a_column_major_b) {
   kernels::fma_tiles_args<float> args{};
   args.a.height = table::configs[0].height + 1;
   args.ldb = args.b_col_stride = 1;
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
   args.a.height = table::configs[0].height;
   args.b_col_stride = 5;
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
 }
 
 INSTANTIATE_TEST_SUITE_P(fma, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),

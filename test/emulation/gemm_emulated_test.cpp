@@ -155,7 +155,7 @@ TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
 TEST(gemm_configs, refuse_a_batch) {
   kernels::dense_args<float> args{};
   args.batch.count = 2;
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::Range(std::size_t{0}, gemm::configs.size()),

@@ -239,7 +239,7 @@ TEST_P(every_config, reads_rows_of_b_that_lie_far_apart) {
     const kernels::mma_tiles_args<T> args{stored,           far_b,   ldb,    n, c.at.data(), n, 1, scalar_of<T>{2},
                                           scalar_of<T>{-1}, nullptr, nullptr};
     emulation::current_settings() = {};
-    EXPECT_EQ(launchers[GetParam()](&args, {1, nullptr, 1}), 0) << emulation::report();
+    EXPECT_EQ(launchers[GetParam()](&args, {{}, nullptr, 1}), 0) << emulation::report();
     expect_exact<T>(multiply<T>(a, false, 2, b, -1, c0), c, "");
     munmap(memory, bytes);
   });
@@ -249,7 +249,7 @@ TEST(mma_configs, refuse_row_blocks_of_another_height) {
   kernels::mma_tiles_args<float> args{};
   args.a.height = 2 * mma::configs[0].tile_rows();
   args.ldb = 1;
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::Range(std::size_t{0}, mma::configs.size()),

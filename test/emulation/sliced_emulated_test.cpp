@@ -187,10 +187,10 @@ TEST(sliced_configs, refuse_row_blocks_of_another_height_or_other_lanes) {
   args.a.height = config.rows + 1;
   args.a.lanes = config.lanes;
   args.ldb = 1;
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
   args.a.height = config.rows;
   args.a.lanes = 2 * config.lanes;
-  EXPECT_EQ(launchers[0](&args, {1, nullptr, 1}), cudaErrorInvalidValue);
+  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
 }
 
 INSTANTIATE_TEST_SUITE_P(sliced, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),

@@ -187,8 +187,8 @@ class advance_emulated : public testing::TestWithParam<std::pair<std::int64_t, s
           .order = static_cast<emulation::run_order>(turn % 3), .seed = 3 + turn, .can_launch_together = together};
       SCOPED_TRACE("turn " + std::to_string(turn++));
       emulated_place place;
-      check_advance<T>(place, ops::on_cuda<T>(), {1, nullptr, multiprocessors}, n, k);
-      check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {1, nullptr, multiprocessors}, n, k);
+      check_advance<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
+      check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
       if (HasFailure()) FAIL() << emulation::report();
     }
     emulation::current_settings() = {};
@@ -221,7 +221,7 @@ TEST(advance_emulated, repeats_in_every_order) {
     }
     now.q = now.p;
     now.rz = {400, 500};
-    advancing<double, emulated_place> steps(place, ops::on_cuda<double>(), {1, nullptr, 4}, now.n, now.k, {});
+    advancing<double, emulated_place> steps(place, ops::on_cuda<double>(), {{}, nullptr, 4}, now.n, now.k, {});
     for (int step = 0; step < 3; ++step) steps.go_on(now);
     now.p.insert(now.p.end(), now.rr.begin(), now.rr.end());
     seen.push_back(now.p);

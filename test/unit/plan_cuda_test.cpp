@@ -571,7 +571,7 @@ TEST_F(plan_cuda, a_stream_of_rows_may_be_cut_on_the_host) {
       const auto c_view = on_c.view();
       const forms::dense_side<float> product{b_view.data, b_view.ld, 1,    24,      24,      c_view.data,    c_view.ld,
                                              1,           1.0f,      0.0f, nullptr, nullptr, partials.data()};
-      EXPECT_EQ(stored.start(k.launch, product, {1, nullptr, ctx().device().num_multiprocessors}), 0);
+      EXPECT_EQ(stored.start(k.launch, product, {{}, nullptr, ctx().device().num_multiprocessors}), 0);
       expect_exact<float>(reversed ? upside_down : in_order, on_c.read(), k.info.name);
     }
     // The same stream as the GPU cuts of the same matrix.
