@@ -1,4 +1,3 @@
-#include "core/context_state.hpp"
 #include "kernels/vector/block_ops.hpp"
 
 #include <gtest/gtest.h>
@@ -6,6 +5,7 @@
 #include <cstring>
 
 #include "bcsc_config.h"
+#include "core/context_state.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/unit/block_checks.hpp"
 

@@ -1,4 +1,3 @@
-#include "core/context_state.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "bcsc_config.h"
+#include "core/context_state.hpp"
 #include "lib/solvers/context_array.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/oracle.hpp"
