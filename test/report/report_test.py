@@ -476,7 +476,7 @@ class Peers(unittest.TestCase):
     def run_of(self, **groups):
         cases = [{"matrix": "a", "cols": 8, "type": "fp32", "nnz": 5,
                   "entries": [{"group": g, "median": seconds} for g, seconds in groups.items()]}]
-        return {"machine": MACHINE | {"versions": {"eigen": "3.4.0"}}, "cases": cases}
+        return {"machine": MACHINE | {"context": "cpu: 2 threads, avx512", "versions": {"eigen": "3.4.0"}}, "cases": cases}
 
     def test_rivals_that_were_measured_have_columns(self):
         text = cpu.report(self.run_of(plan=2, eigen=3))
@@ -494,6 +494,11 @@ class Peers(unittest.TestCase):
         self.assertEqual(cpu.summary(self.run_of(plan=2, eigen=3)),
                          "A CPU, 2 threads, Eigen 3.4.0, abc: 1 matrices, 1 products: **1.50** times as fast as Eigen, "
                          "worst 1.50 (a, N = 8, fp32).")
+
+    def test_says_whose_threads_they_were(self):
+        run = self.run_of(plan=2, eigen=3)
+        run["machine"]["context"] = "cpu: 2 threads of its own, avx512"
+        self.assertIn("A CPU, 2 threads of its own, Eigen 3.4.0", cpu.summary(run))
 
 
 class Dense(unittest.TestCase):
