@@ -81,7 +81,7 @@ double seconds_of(const launch& work, std::int64_t count) {
 /// A sample is as many products as take this long.
 constexpr double sample_seconds = 2e-3;
 
-/// Until the threads of the contender before have gone to sleep, if they are others, and those of the next are awake.
+/// Waits until the last contender's threads have stopped spinning, which would slow those of the next, and wakes these.
 void change_threads(const contender& next) {
   constexpr std::chrono::milliseconds to_sleep{25};
   constexpr double to_wake = 1e-3;
@@ -462,7 +462,7 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--workers", o.whose,
-                 "The plan's threads; its own and OpenMP's of the others are let to sleep in turns")
+                 "Whose threads the plan has; with own, each contender begins when the others' threads sleep")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, workers>{{"openmp", workers::openmp}, {"own", workers::own}}))
       ->default_str("openmp");

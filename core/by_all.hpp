@@ -10,7 +10,7 @@
 
 namespace bcsc::core {
 
-/// crew::run(), for those that must not see more of a crew: the kernels are compiled for several instruction sets.
+/// crew::run(). Kernels are compiled for several instruction sets, so crew.hpp with its standard headers stays out.
 void run_by(crew& own, void (*part)(const void* data, int thread, int threads), const void* data);
 
 /// Calls part(thread, threads) on each thread of a team, 0 on the caller's, and returns when all are done. `part` must

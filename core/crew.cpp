@@ -21,7 +21,7 @@ namespace bcsc::core {
 namespace {
 
 constexpr std::size_t cache_line = 64;
-constexpr std::chrono::milliseconds awake{2};  // what a program may do between two products
+constexpr std::chrono::milliseconds awake{2};  // longer than what a solver does between two products
 
 thread_local bool member = false;
 
@@ -42,12 +42,11 @@ void count_forks() {
 }
 
 /// A CPU of its own for each thread of a crew, as far as there are enough. The system wakes a thread where its waker or
-/// another one runs, even where CPUs are idle, and parts them only after some ms: so threads sleep tied to their CPUs.
-/// Awake they may be moved, for the system knows what else runs.
+/// another one runs, even where CPUs are idle, and separates them only after some ms: so threads sleep pinned to their
+/// CPUs. Awake they may be moved, for the system knows what else runs.
 class cpu_claims {
  public:
-  /// A CPU that no thread has claimed, for this thread, which moves to it; -1: there is none. `callers` is the
-  /// caller's.
+  /// Moves this thread to a CPU that no thread has claimed, nor the caller runs on (`callers`); -1: there is none.
   int claim_one(int callers) {
     const int here = sched_getcpu();
     if (here != callers && claim(here)) return here;
@@ -55,7 +54,7 @@ class cpu_claims {
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (cpu == callers || !CPU_ISSET(static_cast<std::size_t>(cpu), &allowed) || !claim(cpu)) continue;
-      const tie moves_there(cpu);
+      const pin moves_there(cpu);
       return cpu;
     }
     return -1;
@@ -64,25 +63,25 @@ class cpu_claims {
     if (cpu >= 0) claimed_[static_cast<std::size_t>(cpu)] = false;
   }
 
-  /// Ties this thread to a CPU, if it is one, while it lives.
-  class tie {
+  /// Pins this thread to a CPU while it lives; not for -1.
+  class pin {
    public:
-    explicit tie(int cpu) : tied_(cpu >= 0 && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0) {
-      if (!tied_) return;
+    explicit pin(int cpu) : pinned_(cpu >= 0 && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0) {
+      if (!pinned_) return;
       cpu_set_t only;
       CPU_ZERO(&only);
       CPU_SET(static_cast<std::size_t>(cpu), &only);
-      tied_ = sched_setaffinity(0, sizeof only, &only) == 0;
+      pinned_ = sched_setaffinity(0, sizeof only, &only) == 0;
     }
-    ~tie() {
-      if (tied_) sched_setaffinity(0, sizeof allowed_, &allowed_);
+    ~pin() {
+      if (pinned_) sched_setaffinity(0, sizeof allowed_, &allowed_);
     }
-    tie(const tie&) = delete;
-    tie& operator=(const tie&) = delete;
+    pin(const pin&) = delete;
+    pin& operator=(const pin&) = delete;
 
    private:
     cpu_set_t allowed_;
-    bool tied_;
+    bool pinned_;
   };
 
  private:
@@ -110,8 +109,8 @@ class signals_blocked {
 
 }  // namespace
 
-/// A call of run() is a round. Threads wait for its number and claim their parts; what the caller finds unclaimed after
-/// its own part it does itself, so that nobody waits for a thread that the system does not run.
+/// A call of run() is a round. Threads wait for its number and claim their parts; after its own part the caller does
+/// those that nobody has claimed, so that it never waits for a thread that is not running.
 struct crew::shared {
   using round_number = std::uint32_t;
   struct alignas(cache_line) {
@@ -126,7 +125,7 @@ struct crew::shared {
   struct alignas(cache_line) {
     std::atomic<int> count{0}, callers_cpu{sched_getcpu()};
   } asleep;
-  /// A thread's line, which the caller does not write unless it is late.
+  /// In a cache line of the thread's own, which the caller writes only where the thread is late.
   struct alignas(cache_line) progress {
     std::atomic<round_number> claimed{0}, done{0};  ///< the last round's
 
@@ -144,7 +143,7 @@ struct crew::shared {
   std::vector<std::thread> threads;
   cpu_claims cpus;
   std::mutex turn;
-  const bool waits;  ///< awake; not where threads outnumber the CPUs
+  const bool waits;  ///< awake for work: not where threads outnumber the CPUs
   const int forks_before = forks;
 
   int size() const { return static_cast<int>(progress_of.size()); }
@@ -183,7 +182,7 @@ struct crew::shared {
   /// `cpu` is what this thread has claimed, before and after.
   round_number sleep_until_after(round_number last, int& cpu) {
     {
-      const cpu_claims::tie asleep_there(cpu);
+      const cpu_claims::pin asleep_there(cpu);
       ++asleep.count;
       round.number.wait(last);
       --asleep.count;
@@ -204,7 +203,7 @@ struct crew::shared {
   }
 
   void do_what_is_late(round_number number) {
-    constexpr int looks = 64;  // a thread that runs has begun by then
+    constexpr int looks = 64;  // a running thread has claimed its part by then
     for (std::size_t t = 1; t < progress_of.size(); ++t) {
       for (int look = 0; look < looks && !progress_of[t].is_claimed(number); ++look) relax();
       if (progress_of[t].is_claimed(number) || !progress_of[t].claim(number)) continue;
@@ -214,7 +213,7 @@ struct crew::shared {
   }
 
   void wait_for_all(round_number number) const {
-    constexpr int looks_between_yields = 1024;  // a thread that is not done by then may want this CPU
+    constexpr int looks_between_yields = 1024;  // one that takes longer may have been preempted on this very CPU
     for (std::size_t t = 1; t < progress_of.size(); ++t) {
       for (int look = 1; !progress_of[t].is_done(number); ++look) {
         relax();

@@ -2,20 +2,11 @@
 
 #include <atomic>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 #include "core/by_all.hpp"
 
 namespace bcsc::converters {
-
-namespace {
-thread_local std::optional<core::team> given_team;
-}
-
-core::team current_team() { return given_team ? *given_team : core::default_team(); }
-
-team_guard::team_guard(const core::team& who) : former_(given_team) { given_team = who; }
-team_guard::~team_guard() { given_team = former_; }
 
 void parallel_for(std::int64_t n, core::function_ref<void(std::int64_t)> body) {
   std::mutex taking_turns;

@@ -38,11 +38,11 @@ using log_callback = std::function<void(std::string_view)>;
 
 /// Whose threads a context of the CPU works with.
 enum class workers {
-  /// OpenMP's. They go on waiting on their CPUs for some ms after each parallel region, those of the program too.
+  /// OpenMP's, which the program's own parallel regions share. They spin for some ms after each region.
   openmp,
   /// The context's own: a product begins and ends in 1 us instead of 4 on 16 cores. For programs that do nothing by
-  /// OpenMP between products: where its threads still wait, a product takes tens of us. Those of the context sleep once
-  /// they have had no work for 2 ms.
+  /// OpenMP between products: where its threads still spin, a product takes tens of us. Those of the context spin for
+  /// 2 ms after a product, then sleep.
   own,
 };
 
@@ -55,8 +55,8 @@ class context {
 
   /// The CPU. `threads` 0 takes what OpenMP would take. Throws error{invalid_argument} below 0.
   static context cpu(int threads = 0);
-  /// The same by threads of that kind; of its own, 0 takes as many as the process has CPUs. Throws
-  /// error{out_of_memory} if the system does not start them.
+  /// The same with the choice of threads; for workers::own, 0 takes as many as the process has CPUs. Throws
+  /// error{out_of_memory} if the system cannot start them.
   static context cpu(int threads, workers whose);
   /// A GPU. Throws error{no_device | driver_too_old | device_too_old} that says what is missing.
   static context cuda(int device = 0);

@@ -10,6 +10,7 @@
 #include "test/support/battery.hpp"
 #include "test/support/cpu_stored.hpp"
 #include "test/support/operands.hpp"
+#include "test/support/thread_counts.hpp"
 
 /// Launches one of the CPU's kernels by hand.
 namespace bcsc::test {
@@ -29,7 +30,7 @@ inline std::string words(const cpu_setting& s) {
          (s.permuted ? ", permuted" : "") + ", B + " + std::to_string(s.for_b.offset) + " ld + " +
          std::to_string(s.for_b.padding) + ", C " + std::string(to_string(s.for_c.order)) + " + " +
          std::to_string(s.for_c.offset) + " ld + " + std::to_string(s.for_c.padding) + ", alpha " +
-         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + ", threads " + std::to_string(s.who.threads);
+         std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) + ", " + words(s.who);
 }
 
 /// A as the kernels take it.

@@ -5,24 +5,25 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bcsc/error.hpp"
+#include "test/support/in_child.hpp"
 #include "test/support/thread_counts.hpp"
 
 namespace bcsc {
 namespace {
 
 using core::crew;
+using test::holds_in_child;
 
 /// Calls part(thread) on each thread.
 template <class Part>
@@ -47,17 +48,20 @@ std::vector<long> count(crew& threads, int size, int rounds) {
 void pause() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
 void wait_until_they_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-/// Whether `body` is true in a forked process.
-template <class Body>
-bool holds_in_child(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(10);
-    _exit(body() ? 0 : 1);
+/// Rounds with a slow caller, so that the other threads get to do their parts: until they have called part() ten times.
+template <class Part, class AfterRound>
+void have_others_work(crew& threads, const Part& part, const AfterRound& after_round) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> by_others = 0;
+  for (int round = 0; round < 100000 && by_others < 10; ++round) {
+    run(threads, [&](int) {
+      if (std::this_thread::get_id() == caller) return pause();
+      part();
+      ++by_others;
+    });
+    after_round();
   }
-  int status = -1;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  EXPECT_GE(by_others, 10);
 }
 
 bool stay_on_one_cpu() {
@@ -90,18 +94,13 @@ TEST(crew, is_done_when_run_returns) {
 
 TEST(crew, waits_for_a_part_that_was_begun) {
   crew threads(3);
-  const std::thread::id caller = std::this_thread::get_id();
   std::atomic<int> begun = 0, ended = 0;
-  for (int round = 0; round < 100000 && ended < 10; ++round) {
-    run(threads, [&](int) {
-      if (std::this_thread::get_id() == caller) return pause();
-      ++begun;
-      for (int i = 0; i < 5; ++i) pause();
-      ++ended;
-    });
-    ASSERT_EQ(ended, begun);
-  }
-  EXPECT_GE(ended, 10);
+  const auto part = [&] {
+    ++begun;
+    for (int i = 0; i < 5; ++i) pause();
+    ++ended;
+  };
+  have_others_work(threads, part, [&] { ASSERT_EQ(ended, begun); });
 }
 
 TEST(crew, wakes_again) {
@@ -156,18 +155,13 @@ TEST(crew, does_what_its_threads_ask_for_in_those_threads) {
 
 TEST(crew, leaves_signals_to_the_program) {
   crew threads(3);
-  const std::thread::id caller = std::this_thread::get_id();
-  std::atomic<int> by_others = 0, unblocked = 0;
-  for (int round = 0; round < 100000 && by_others < 10; ++round) {
-    run(threads, [&](int) {
-      if (std::this_thread::get_id() == caller) return pause();
-      sigset_t mask;
-      pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-      ++by_others;
-      unblocked += sigismember(&mask, SIGINT) == 0;
-    });
-  }
-  EXPECT_GE(by_others, 10);
+  std::atomic<int> unblocked = 0;
+  const auto look = [&] {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    unblocked += sigismember(&mask, SIGINT) == 0;
+  };
+  have_others_work(threads, look, [] {});
   EXPECT_EQ(unblocked, 0);
 }
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,6 +20,7 @@
 #include "lib/plan/choice.hpp"
 #include "lib/plan/registry.hpp"
 #include "test/support/code_of.hpp"
+#include "test/support/in_child.hpp"
 
 namespace bcsc {
 namespace {
@@ -161,16 +161,12 @@ TEST_F(costs_file, that_cannot_be_written_is_an_error_and_leaves_the_old_one) {
   EXPECT_EQ(code_of([&] { plan::keep_costs(ctx_, "/dev/null/cache.txt", some_costs()); }), errc::io_error);
   plan::keep_costs(ctx_, cache(), some_costs());
   const std::string before = content();
-  const pid_t child = ::fork();
-  if (child == 0) {
+  EXPECT_TRUE(test::holds_in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit small{100, 100};
-    if (setrlimit(RLIMIT_FSIZE, &small) != 0) _exit(2);
-    _exit(code_of([&] { plan::keep_costs(ctx_, cache(), some_costs(9)); }) == errc::io_error ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "a full disk";
+    return setrlimit(RLIMIT_FSIZE, &small) == 0 &&
+           code_of([&] { plan::keep_costs(ctx_, cache(), some_costs(9)); }) == errc::io_error;
+  })) << "a full disk";
   EXPECT_EQ(content(), before);
 }
 

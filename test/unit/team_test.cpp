@@ -6,7 +6,6 @@
 #include <atomic>
 #include <vector>
 
-#include "bcsc_config.h"
 #include "core/by_all.hpp"
 #include "core/crew.hpp"
 #include "test/support/thread_counts.hpp"

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "test/support/code_of.hpp"
+#include "test/support/in_child.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -197,23 +198,12 @@ TEST_F(cache_file, says_where_it_cannot_be_written) {
 
 TEST_F(cache_file, stays_whole_where_the_disk_is_full) {
   const std::string whole = filled();
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  EXPECT_TRUE(test::holds_in_child([&] {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit small{64, 64};
-    if (setrlimit(RLIMIT_FSIZE, &small) != 0) _exit(2);
     const std::array entries{cache_entry{"key", "value"}};
-    try {
-      cache().put(entries);
-    } catch (const error& e) {
-      _exit(e.code() == errc::io_error ? 0 : 3);
-    }
-    _exit(4);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return setrlimit(RLIMIT_FSIZE, &small) == 0 && code_of([&] { cache().put(entries); }) == errc::io_error;
+  }));
   EXPECT_EQ(contents(path()), whole);
   EXPECT_FALSE(fs::exists(path() + ".new"));
 }

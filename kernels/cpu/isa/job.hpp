@@ -21,8 +21,8 @@ constexpr int near_distance = 8;                    // non-empty columns between
 constexpr int near_from = 4;                        // vectors of a pass below which asking costs more than it brings
 constexpr int far_distance = 16;                    // the same where rows of B come from far away
 constexpr int64_t far_from = int64_t{4} << 20;      // bytes of B from which they do, if they are met in no order
-constexpr int64_t far_reached = int64_t{1} << 20;   // and bytes that a thread's entries take of it, each its row
-constexpr int64_t near_bytes = int64_t{13} << 18;   // a thread's bytes of B in a pass from which prefetching pays
+constexpr int64_t far_reached = int64_t{1} << 20;   // and the bytes of its rows that a thread reads: less stays in L2
+constexpr int64_t near_bytes = int64_t{13} << 18;   // bytes of B per thread in a pass from which prefetching pays
 constexpr int64_t work_of_a_piece = 128 * 1024;     // multiply-adds beside which taking a piece costs nothing
 constexpr int64_t piece_of_a_column = 16 * 1024;    // the same for one column by many threads
 constexpr int64_t many_threads = 8;                 // with two, small pieces cost a fiftieth
@@ -119,7 +119,7 @@ struct job {
   static prefetching prefetching_of(const spmm_args<T, I>& args, const team& who) {
     const int64_t row_bytes = args.n * static_cast<int64_t>(sizeof(T));
     if (args.a.scattered && args.a.cols * row_bytes >= far_from) {
-      // Almost empty matrices reach little of B.
+      // An almost empty A reads few rows of a large B.
       const int64_t reached = args.a.entry_ptr[args.a.num_row_blocks] / who.threads * row_bytes;
       return reached >= far_reached ? prefetching::far : prefetching::none;
     }

@@ -59,26 +59,27 @@ void run_pieces(int64_t pieces, const team& who, const Run& run) {
     return;
   }
   if (pieces <= who.threads || pieces > INT32_MAX) {
-    core::by_all(who, kept([=](int64_t thread, int64_t threads) {
-                   const Run own = run;
-                   for (int64_t piece = pieces * thread / threads; piece < pieces * (thread + 1) / threads; ++piece) {
-                     own(piece);
-                   }
-                 }));
+    const auto share = [=](int64_t thread, int64_t threads) {
+      const Run own = run;
+      for (int64_t piece = pieces * thread / threads; piece < pieces * (thread + 1) / threads; ++piece) own(piece);
+    };
+    core::by_all(who, kept(share));
     return;
   }
   constexpr int64_t max_queues = 128;
   const int64_t num_queues = least(who.threads, max_queues);
-  piece_queue of_all[max_queues];
-  for (int64_t q = 0; q < num_queues; ++q) of_all[q].fill(pieces * q / num_queues, pieces * (q + 1) / num_queues);
-  core::by_all(who, kept([=, queues = of_all + 0](int64_t thread, int64_t) {
-                 const Run own = run;
-                 for (int64_t i = 0; i < num_queues; ++i) {
-                   piece_queue& queue = queues[(thread + i) % num_queues];
-                   const auto take = [&] { return i == 0 ? queue.take_first() : queue.take_last(); };
-                   for (int64_t piece = take(); piece >= 0; piece = take()) own(piece);
-                 }
-               }));
+  piece_queue on_stack[max_queues];
+  piece_queue* const queues = on_stack;
+  for (int64_t q = 0; q < num_queues; ++q) queues[q].fill(pieces * q / num_queues, pieces * (q + 1) / num_queues);
+  const auto share = [=](int64_t thread, int64_t) {
+    const Run own = run;
+    for (int64_t i = 0; i < num_queues; ++i) {
+      piece_queue& queue = queues[(thread + i) % num_queues];
+      const auto take = [&] { return i == 0 ? queue.take_first() : queue.take_last(); };
+      for (int64_t piece = take(); piece >= 0; piece = take()) own(piece);
+    }
+  };
+  core::by_all(who, kept(share));
 }
 
 /// Into how many pieces the work of n columns is cut, `entries` for each of them with all that surrounds them: one for
