@@ -130,10 +130,10 @@ struct job {
   int64_t row_of_block(int64_t block) const {
     return a.block_row ? static_cast<int64_t>(a.block_row[block]) : least(block * a.m_block, a.rows);
   }
-  /// Work in all blocks before `block`: its non-zeros and columns are read, its rows are written.
-  int64_t work_before(int64_t block) const {
-    return static_cast<int64_t>(a.entry_ptr[block]) + a.brow_ptr[block] + 2 * row_of_block(block);
-  }
+  /// Non-zeros and columns in all blocks before `block`.
+  int64_t read_before(int64_t block) const { return static_cast<int64_t>(a.entry_ptr[block]) + a.brow_ptr[block]; }
+  /// Work in all blocks before `block`: what is read of them, and their rows, which are written.
+  int64_t work_before(int64_t block) const { return read_before(block) + 2 * row_of_block(block); }
   /// The first block with at least `work` before it.
   int64_t block_at(int64_t work) const {
     return first_with(a.num_row_blocks, work, [&](int64_t block) { return work_before(block); });

@@ -82,8 +82,9 @@ void run_pieces(int64_t pieces, const team& who, const Run& run) {
   core::by_all(who, kept(share));
 }
 
-/// Into how many pieces the work of n columns is cut, `entries` for each of them with all that surrounds them: one for
-/// each thread, or several if helping is worth it.
+/// Into how many pieces the work of n columns is cut, of `entries` and the columns they share: one for each thread, or
+/// several if helping is worth it. Rows that are only written do not count: to write them takes a helper longer, since
+/// they lie in another cache.
 inline int64_t num_pieces(int64_t entries, int64_t n, int64_t threads) {
   if (threads == 1) return 1;
   // Of many threads one always lags behind. For one column a piece can move cheaply: no rows of B and C go with it.
@@ -99,7 +100,7 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, const team& who, cons
   const int64_t num_tiles = ceil_div(work.n, n_tile);
   const int64_t tile_columns = ceil_div(ceil_div(work.n, num_tiles), 16) * 16;
   const int64_t tile_work = work.work_before(work.a.num_row_blocks), total = tile_work * num_tiles;
-  const int64_t pieces = num_pieces(tile_work, work.n, who.threads);
+  const int64_t pieces = num_pieces(work.read_before(work.a.num_row_blocks), work.n, who.threads);
   run_pieces(pieces, who, [=](int64_t piece) {
     const auto start_of = [&](int64_t p) { return total / pieces * p + total % pieces * p / pieces; };
     const int64_t begin = start_of(piece), end = start_of(piece + 1);
