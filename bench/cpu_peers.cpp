@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -30,6 +29,7 @@
 #include "bench/harness/own_kernels.hpp"
 #include "bench/harness/program.hpp"
 #include "bench/harness/program_options.hpp"
+#include "bench/harness/read_results.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
@@ -345,8 +345,11 @@ json describe(const bench::machine_facts& m) {
 json begin_results(const std::string& path, const json& machine) {
   const json fresh = {{"schema", schema},       {"machine", machine},         {"seed", seed},
                       {"dates", json::array()}, {"matrices", json::object()}, {"cases", json::array()}};
-  if (path.empty() || !std::filesystem::exists(path)) return fresh;
-  json found = json::parse(std::ifstream(path));
+  if (path.empty()) return fresh;
+  // What write_text() has found long has another name.
+  const std::string file = std::filesystem::exists(path) ? path : path + ".gz";
+  if (!std::filesystem::exists(file)) return fresh;
+  json found = json::parse(bench::read_text(file));
   if (found["schema"] != schema || found["machine"] != machine) {
     core::fail(errc::invalid_argument, "--out {}: holds results of another build or machine", path);
   }

@@ -1,7 +1,5 @@
 #include "bench/fit_cases.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "bench/harness/read_results.hpp"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 #include "lib/plan/registry.hpp"
@@ -23,18 +22,6 @@ value_type type_of(const std::string& name) {
   const auto* const found = std::ranges::find(types, name, [](value_type type) { return to_string(type); });
   if (found == std::end(types)) core::fail(errc::invalid_argument, "\"{}\" is no type that products have", name);
   return *found;
-}
-
-std::string read_text(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");  // reads plain text too
-  if (file == nullptr) core::fail(errc::io_error, "{}: cannot be opened", path);
-  std::string text;
-  std::array<char, 1 << 16> part;
-  int count = 0;
-  while ((count = gzread(file, part.data(), part.size())) > 0)
-    text.append(part.data(), static_cast<std::size_t>(count));
-  gzclose(file);
-  return text;
 }
 
 /// How many multiprocessors, or threads, were at work, as the document describes its machine: "cuda: NVIDIA H200

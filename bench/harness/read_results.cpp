@@ -22,33 +22,6 @@ namespace {
 
 constexpr std::size_t max_bytes = std::size_t{1} << 30;
 
-/// zlib reads what is not gzipped as it is.
-std::string text_in(const std::filesystem::path& path) {
-  errno = 0;
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) {
-    core::fail(errc::io_error, "{}: cannot be read: {}", path.string(), std::generic_category().message(errno));
-  }
-  std::string text;
-  std::array<char, 1 << 16> piece{};
-  while (true) {
-    const int got = gzread(file.get(), piece.data(), piece.size());
-    int status = Z_OK;
-    const char* const why = gzerror(file.get(), &status);
-    if (status == Z_ERRNO) {
-      core::fail(errc::io_error, "{}: cannot be read: {}", path.string(), std::generic_category().message(errno));
-    }
-    // At the end of a stream that is cut off zlib has bytes to give and says so only here.
-    if (got < 0 || status != Z_OK) core::fail(errc::corrupt_compression, "{}: {}", path.string(), why);
-    if (got == 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(got));
-    if (text.size() > max_bytes) {
-      core::fail(errc::decompression_limit, "{}: more than {} bytes: no results file is so long", path.string(),
-                 max_bytes);
-    }
-  }
-}
-
 /// Of an object: what an earlier version did not write has the value that stands for nothing.
 template <class X>
 X value_or(const json& object, const char* key, X otherwise) {
@@ -255,8 +228,34 @@ void add_run(run_result& all, const run_result& more, std::map<std::string, std:
 
 }  // namespace
 
+std::string read_text(const std::filesystem::path& path) {
+  errno = 0;
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);  // reads plain text too
+  if (!file) {
+    core::fail(errc::io_error, "{}: cannot be read: {}", path.string(), std::generic_category().message(errno));
+  }
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  while (true) {
+    const int got = gzread(file.get(), piece.data(), piece.size());
+    int status = Z_OK;
+    const char* const why = gzerror(file.get(), &status);
+    if (status == Z_ERRNO) {
+      core::fail(errc::io_error, "{}: cannot be read: {}", path.string(), std::generic_category().message(errno));
+    }
+    // At the end of a stream that is cut off zlib has bytes to give and says so only here.
+    if (got < 0 || status != Z_OK) core::fail(errc::corrupt_compression, "{}: {}", path.string(), why);
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    if (text.size() > max_bytes) {
+      core::fail(errc::decompression_limit, "{}: more than {} bytes: no results file is so long", path.string(),
+                 max_bytes);
+    }
+  }
+}
+
 run_result read_results(const std::filesystem::path& path) {
-  const std::string text = text_in(path);
+  const std::string text = read_text(path);
   try {
     const json document = json::parse(text);
     const std::string schema = document.is_object() ? value_or<std::string>(document, "schema", "") : "";

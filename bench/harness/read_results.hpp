@@ -10,10 +10,13 @@
 /// Results of earlier runs, from the files that they left (docs/benchmark.md lists the keys).
 namespace bcsc::bench {
 
+/// The text of a file, gzipped or not. Throws error{io_error}, error{corrupt_compression}, error{decompression_limit}
+/// beyond 1 GiB.
+std::string read_text(const std::filesystem::path& path);
+
 /// Reads a file of `bcsc bench --out`, gzipped or not, of this version or an earlier one: what an earlier one did not
-/// write is empty. Throws error{io_error}, error{corrupt_compression}, error{decompression_limit} beyond 1 GiB,
-/// error{parse_error} for what is not JSON or lacks a key, error{invalid_format} for JSON of another schema; the
-/// message names the file and the key.
+/// write is empty. Besides what read_text() throws: error{parse_error} for what is not JSON or lacks a key,
+/// error{invalid_format} for JSON of another schema; the message names the file and the key.
 run_result read_results(const std::filesystem::path& path);
 
 /// The files of one report: one run, in which of a case that is in more than one the last counts. Throws

@@ -3,6 +3,7 @@ takes is not judged), and without a GPU they say that they are skipped.
 
     programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS EFFORTS PRECISIONS SOLVE_TIMES
 """
+import gzip
 import importlib.util
 import json
 import math
@@ -29,7 +30,7 @@ class Programs(unittest.TestCase):
         done = subprocess.run([PROGRAMS[name], *arguments, "--out", str(self.out)], capture_output=True, text=True,
                               env=os.environ | {"OMP_NUM_THREADS": "2"})
         self.assertIn(done.returncode, status, done.stdout + done.stderr)
-        return done, json.loads(self.out.read_text()) if self.out.is_file() else None
+        return done, json.loads(self.out.read_text()) if self.out.is_file() and self.out.suffix == ".json" else None
 
     def test_edges_measures_every_n_layout_and_placing(self):
         # 3: on a busy machine any promise of time may fail; results may not.
@@ -102,6 +103,15 @@ class Programs(unittest.TestCase):
         self.assertTrue(lines[1].endswith("left out for want of time: 0 cases"), lines)
         if "eigen_over_plan" in run["cases"][0]:
             self.assertIn("over 2 cases", lines[0])
+
+    def test_cpu_peers_goes_on_with_what_a_file_holds(self):
+        for self.out in (self.out, self.out.with_suffix(".json.gz")):
+            for matrix in ("stencil5:9,7", "stencil5:7,9", "stencil5:9,7"):
+                self.call("cpu_peers", "--rounds", "1", "--cols", "8", "--types", "fp32", matrix)
+            text = self.out.read_bytes()
+            run = json.loads(gzip.decompress(text) if self.out.suffix == ".gz" else text)
+            self.assertEqual([c["matrix"] for c in run["cases"]], ["stencil5:9,7", "stencil5:7,9"])
+            self.assertEqual(len(run["dates"]), 3)
 
     def test_cg_iterations_counts_iterations(self):
         _, run = self.call("cg_iterations", "--device", "cpu", "--rhs", "3", "--first", "4", "--second", "9", "--samples",
