@@ -275,12 +275,21 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
   return chosen;
 }
 
+bool is_too_wide(const problem& p, const registered_kernel& kernel) {
+  using kernels::operand_form;
+  constexpr std::int64_t few = 4;
+  const bool takes_tiles = kernel.form == operand_form::mma_tiles || kernel.form == operand_form::fma_tiles ||
+                           kernel.form == operand_form::staged_tiles;
+  return takes_tiles && p.cols <= few && (p.cols <= 1 || !p.b_is_col_major);
+}
+
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
   auto chosen = allowed(p, options);
-  const auto without_costs = [&](const registered_kernel* k) { return !has_costs(p, *k); };
-  if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, without_costs)) {
-    std::erase_if(chosen, without_costs);
-  }
+  const auto prefer_others = [&](const auto& unwanted) {
+    if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, unwanted)) std::erase_if(chosen, unwanted);
+  };
+  prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k); });
+  prefer_others([&](const registered_kernel* k) { return is_too_wide(p, *k); });
   if (!chosen.empty()) return chosen;
   if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
     core::fail(errc::no_such_kernel, "plan_options::expert.kernel = \"{}\": needs cuBLASLt: {}", options.expert.kernel,
