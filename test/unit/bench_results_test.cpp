@@ -19,6 +19,7 @@
 #include "bcsc/error.hpp"
 #include "bcsc/generate.hpp"
 #include "bench/harness/bench.hpp"
+#include "bench/harness/remembered.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/suites.hpp"
 #include "bench/harness/table.hpp"
@@ -379,6 +380,32 @@ TEST(suites, WhatStandsInForAMatrixHasItsSize) {
     EXPECT_TRUE(near(a.rows(), published.rows, 0.05)) << m.name << " " << a.rows();
     EXPECT_TRUE(near(a.nnz(), published.nnz, 0.15)) << m.name << " " << a.nnz() << " for " << published.nnz;
   }
+}
+
+using memory = folder_test;
+
+TEST_F(memory, measures_once_and_survives_what_it_cannot_use) {
+  const fs::path file = path_ / "new" / "bench.json";
+  int measured = 0;
+  const auto known = [&](const fs::path& where, const std::string& what) {
+    return remembered(where, what, [&] { return 10.0 + ++measured; });
+  };
+  EXPECT_EQ(known(file, "a GPU"), 11) << "the folder is made";
+  EXPECT_EQ(known(file, "a GPU"), 11);
+  EXPECT_EQ(known(file, "another"), 12);
+  EXPECT_EQ(known(file, "a GPU"), 11);
+  EXPECT_EQ(measured, 2);
+  for (const char* const damaged :
+       {"", "{", "[1]", R"({"a GPU": "fast"})", R"({"a GPU": -1})", R"({"a GPU": 1e999})"}) {
+    SCOPED_TRACE(damaged);
+    std::ofstream(file) << damaged;
+    const double again = known(file, "a GPU");
+    EXPECT_EQ(again, 10 + measured) << "measured again";
+    EXPECT_EQ(known(file, "a GPU"), again) << "and kept";
+  }
+  const int before = measured;
+  EXPECT_EQ(known(file / "below_a_file", "a GPU"), 11 + before) << "what cannot be kept is no error";
+  EXPECT_EQ(known(file / "below_a_file", "a GPU"), 12 + before);
 }
 
 using suite_files = folder_test;
