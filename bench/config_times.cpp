@@ -21,6 +21,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
+#include "core/new_file.hpp"
 
 /// What the plan's choice is fitted to: the time of every config on each matrix, taken quickly (the least of few runs,
 /// warm), with the matrix's statistics at every height. Not for claims: nothing is checked here but that it runs; `bcsc
@@ -196,7 +197,7 @@ int run(const options& wanted) {
       document["matrices"].push_back(std::move(found));
       fmt::print("{:>6.1f} s  {}\n", passed(), from.name);
       std::fflush(stdout);
-      bench::write_text(document.dump(), wanted.out);
+      if (!core::is_written_directly(wanted.out)) bench::write_text(document.dump(), wanted.out);
     } catch (const error& e) {
       fmt::print("{}: {}\n", from.name, e.what());
       if (e.code() == errc::context_poisoned || e.code() == errc::cuda_error) return 1;

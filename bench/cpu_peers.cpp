@@ -34,6 +34,7 @@
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
 #include "core/fail.hpp"
+#include "core/new_file.hpp"
 
 /// The CPU plan beside Eigen and MKL, row-major. Everything is checked against a reference in higher precision before
 /// it is timed; then all take turns, so that whatever else the machine does affects them alike.
@@ -345,7 +346,7 @@ json describe(const bench::machine_facts& m) {
 json begin_results(const std::string& path, const json& machine) {
   const json fresh = {{"schema", schema},       {"machine", machine},         {"seed", seed},
                       {"dates", json::array()}, {"matrices", json::object()}, {"cases", json::array()}};
-  if (path.empty()) return fresh;
+  if (path.empty() || core::is_written_directly(path)) return fresh;
   // What write_text() has found long has another name.
   const std::string file = std::filesystem::exists(path) ? path : path + ".gz";
   if (!std::filesystem::exists(file)) return fresh;
@@ -445,7 +446,7 @@ bool measure_all(const context& ctx, const options& o) {
       type == "fp32" ? all_widths(cast<float, std::int32_t>(m.a)) : all_widths(m.a);
     }
     results["summary"] = summarise(results["cases"]);
-    if (!o.out.empty()) bench::write_text(results.dump(1) + '\n', o.out);
+    if (!o.out.empty() && !core::is_written_directly(o.out)) bench::write_text(results.dump(1) + '\n', o.out);
   }
   results["left_out"] = left_out;
   if (!o.out.empty()) bench::write_text(results.dump(1) + '\n', o.out);

@@ -87,17 +87,6 @@ void replace_whole(std::string_view what, const fs::path& file, std::string_view
   }
 }
 
-fs::path behind_links(fs::path file) {
-  constexpr int max_links = 40;  // as Linux follows
-  std::error_code none;
-  for (int i = 0; i < max_links; ++i) {
-    const fs::path target = fs::read_symlink(file, none);
-    if (none) break;
-    file = file.parent_path() / target;  // which is the target alone if that is absolute
-  }
-  return file;
-}
-
 std::string checksum_of(std::string_view text) {
   const auto* const bytes = reinterpret_cast<const Bytef*>(text.data());
   return format("{:08x}", ::crc32(0, bytes, static_cast<uInt>(text.size())));

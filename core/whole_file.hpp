@@ -38,9 +38,6 @@ void replace_whole(std::string_view what, const std::filesystem::path& file, std
 /// Makes the folder that `file` is to lie in. Throws error{io_error}.
 void make_folder_of(std::string_view what, const std::filesystem::path& file);
 
-/// The file that a name stands for: a link stays a link, even one to what is not there yet.
-std::filesystem::path behind_links(std::filesystem::path file);
-
 /// CRC-32 in eight hexadecimal digits.
 std::string checksum_of(std::string_view text);
 

@@ -70,7 +70,7 @@ COMPACT = "converters/formats/compact.cpp"
 ANY_CPP = "converters/formats/any_matrix.cpp"
 NARROWING = "converters/formats/narrowing.hpp"
 VALUES_CPP = "converters/formats/values.cpp"
-SINK = "converters/files/sink.cpp"
+NEW_FILE = "core/new_file.cpp"
 SYMMETRIC_CPP = "converters/formats/symmetric.cpp"
 ELEMENTS_HPP = "include/bcsc/elements.hpp"
 FOOTPRINT = "converters/formats/footprint.cpp"
@@ -287,8 +287,8 @@ MUTANTS = [
     Mutant("narrowing-row", NARROWING, "behind - a.row_ptr.begin() - 1,", "behind - a.row_ptr.begin(),", VALUES),
     Mutant("values-last-piece", VALUES_CPP, "for (const Statistics& part : parts) merge(all, part);",
            "merge(all, parts.front());", VALUES),
-    Mutant("sink-leaves-its-temporary", SINK, "if (!temporary_.empty()) fs::remove(temporary_, ignored);", "(void)ignored;",
-           CLI_SAFETY),
+    Mutant("new-file-leaves-its-temporary", NEW_FILE, "if (!temporary_.empty()) fs::remove(temporary_, ignored);",
+           "(void)ignored;", CLI_SAFETY),
     Mutant("symmetric-diagonal-twice", SYMMETRIC_CPP, "++entries.first;", "", SYMMETRIC),
     Mutant("symmetric-skew-sign", SYMMETRIC_CPP, "return -value;", "return value;", SYMMETRIC),
     Mutant("half-ties", ELEMENTS_HPP, "(rest == half && (kept & 1u) != 0)", "rest == half", ELEMENTS),

@@ -8,6 +8,7 @@
 
 #include "bcsc/registry.hpp"
 #include "bench/harness/report.hpp"
+#include "core/new_file.hpp"
 
 namespace bcsc::bench {
 
@@ -76,7 +77,7 @@ void results_file::for_each_matrix(const std::vector<std::string>& matrices, std
       continue;
     }
     body(*matrix);
-    write();
+    if (!core::is_written_directly(path_)) write();
   }
 }
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <fstream>
-
 #include "bench/harness/json.hpp"
 #include "core/fail.hpp"
+#include "core/new_file.hpp"
 
 namespace bcsc::bench {
 
@@ -140,40 +139,19 @@ std::string to_json_text(const run_result& run) {
   return all.dump(1, ' ', false, json::error_handler_t::replace);
 }
 
-void write_file(std::string_view bytes, const std::filesystem::path& path) {
-  std::filesystem::path beside = path;
-  beside += ".part";
-  {
-    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-    file << bytes;
-    file.close();
-    if (!file) {
-      std::error_code ignored;
-      std::filesystem::remove(beside, ignored);
-      core::fail(errc::io_error, "{}: cannot be written", path.string());
-    }
-  }
-  std::error_code status;
-  std::filesystem::rename(beside, path, status);
-  if (status) {
-    std::error_code ignored;
-    std::filesystem::remove(beside, ignored);
-    core::fail(errc::io_error, "{}: {}", path.string(), status.message());
-  }
-}
-
 std::filesystem::path write_text(std::string_view text, const std::filesystem::path& path) {
   const bool asks_for_gzip = path.extension() == ".gz";
-  const bool compress = asks_for_gzip || text.size() > gzip_above_bytes;
+  // What reads a pipe takes what comes as text, however long it is.
+  const bool compress = asks_for_gzip || (text.size() > gzip_above_bytes && !core::is_written_directly(path));
   std::filesystem::path target = path;
   if (compress && !asks_for_gzip) target += ".gz";
   if (compress) {
-    write_file(gzip(text), target);
+    core::write_new_file(target, gzip(text));
     // What a running program wrote under the plain name, when it was shorter, is out of date.
     std::error_code ignored;
     if (target != path) std::filesystem::remove(path, ignored);
   } else {
-    write_file(text, target);
+    core::write_new_file(target, text);
   }
   return target;
 }

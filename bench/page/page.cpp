@@ -2,13 +2,13 @@
 
 #include <array>
 
-#include "bench/harness/report.hpp"
 #include "bench/page/figures.hpp"
 #include "bench/page/html.hpp"
 #include "bench/page/report_facts.hpp"
 #include "bench/page/style.hpp"
 #include "bench/page/tables.hpp"
 #include "core/format.hpp"
+#include "core/new_file.hpp"
 
 namespace bcsc::bench {
 
@@ -91,6 +91,6 @@ std::string page_of(const run_result& run) {
   return page_of(run, source);
 }
 
-void write_page(const std::string& page, const std::filesystem::path& path) { write_file(page, path); }
+void write_page(const std::string& page, const std::filesystem::path& path) { core::write_new_file(path, page); }
 
 }  // namespace bcsc::bench

@@ -12,6 +12,7 @@
 #include "bcsc/version.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
+#include "core/new_file.hpp"
 #include "core/this_machine.hpp"
 #include "core/whole_file.hpp"
 #include "lib/plan/built_in_costs.hpp"

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/new_file.hpp"
 #include "core/whole_file.hpp"
 
 namespace bcsc::tuning {

@@ -310,10 +310,20 @@ def refuses_eigenvalues(arguments, exit_code, code, words):
 @case("operand", ["spmm", "--b", "none.npy"])
 @case("spmm", ["spmm", "--c", "none/c.npy"])
 @case("info", ["info", "--png", "none/p.png"])
+@case("plot of CG", ["solve", "--plot", "none/a.svg"])
+@case("plot of LOBPCG", ["eigs", "--plot", "none/a.svg"])
+@case("conversion", ["convert", "none/a.mtx"])
 def looks_at_paths_before_the_matrix(arguments):
     """The matrix does not exist: if it were read first, it would be the one reported missing."""
     message, _ = refused(arguments[0], "no-such-matrix.mtx", *arguments[1:])
     assert "none" in message and "no-such-matrix" not in message, message
+
+
+@case("folder", "none/a.mtx")
+def looks_at_paths_before_it_generates(target):
+    """The matrix is too large: if it were generated first, that would be the error."""
+    message, code = refused("generate", "stencil5:100000,100000", target)
+    assert code == "io_error" and target in message, (code, message)
 
 
 # --- spmm -------------------------------------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 #include "bench/harness/bench.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +18,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -688,6 +692,31 @@ TEST(writing, SmallTextIsPlainAndLargeTextIsCompressed) {
   EXPECT_EQ(write_text("{}", folder / "asked.json.gz"), folder / "asked.json.gz");
   EXPECT_EQ(gunzip(folder / "asked.json.gz"), "{}");
   for (const auto& entry : fs::directory_iterator(folder.path())) EXPECT_NE(entry.path().extension(), ".part");
+}
+
+TEST(writing, APipeTakesLongTextAsItIs) {
+  const temporary_folder folder;
+  const fs::path pipe = folder / "pipe.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int end = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(end, 0);
+  std::string taken;
+  std::atomic<bool> over = false;
+  std::thread reader([&] {
+    std::vector<char> buffer(1 << 16);
+    for (bool was_over = over;; was_over = over) {
+      const ssize_t size = ::read(end, buffer.data(), buffer.size());
+      if (size > 0) taken.append(buffer.data(), static_cast<std::size_t>(size));
+      if (size <= 0 && was_over) break;
+    }
+  });
+  const std::string large(gzip_above_bytes + 1, 'x');
+  EXPECT_EQ(write_text(large, pipe), pipe);
+  over = true;
+  reader.join();
+  ::close(end);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(taken == large) << taken.size() << " bytes";
 }
 
 TEST(writing, AnImpossiblePathIsAnErrorThatNamesIt) {

@@ -717,6 +717,89 @@ INSTANTIATE_TEST_SUITE_P(
                                 "rm -f @fifo; mkfifo @fifo; cat @fifo >@out & % convert @small.mtx @fifo --to mtx "
                                 ">/dev/null; wait"}));
 
+/// Something that writes a file: "^" stands for its path.
+struct written_file {
+  const char* what;
+  std::string command;
+  const char* extension;
+  const char* beginning;  ///< of what the file holds
+};
+void PrintTo(const written_file& c, std::ostream* out) { *out << c.what; }
+
+std::vector<written_file> written_files() {
+  std::vector<written_file> all {
+    {"matrix", "% convert stencil5:6,6 ^", ".mtx", "%%MatrixMarket"},
+        {"generated", "% generate stencil5:6,6 ^", ".bcsc", "BCSC"},
+        {"solution", "% solve stencil5:6,6 --device cpu --solution ^", ".npy", "\x93NUMPY"},
+        {"product", "% spmm stencil5:6,6 --cols 2 --device cpu --repeat 1 --c ^", ".npz", "PK"},
+        {"plot", "% solve stencil5:6,6 --device cpu --plot ^", ".svg", "<svg"},
+#if BCSC_WITH_PNG
+        {"picture", "% info stencil5:6,6 --no-picture --png ^", ".png", "\x89PNG"},
+#endif
+#if BCSC_WITH_BENCHMARK
+        {"results", "% bench stencil5:6,6 --device cpu --cols 2 --warm-only --seconds 0.001 --samples 1 --out ^",
+         ".json", "{"},
+#endif
+  };
+#if !BCSC_WITH_ARCHIVE
+  std::erase_if(all, [](const written_file& c) { return c.extension == std::string(".npz"); });
+#endif
+  return all;
+}
+
+class written : public testing::TestWithParam<written_file> {
+ protected:
+  written() {
+    for (const std::string& used : {path, link}) std::filesystem::remove(used);
+  }
+  static std::string command(const std::string& file) {
+    const std::string form = shown(GetParam().command);
+    return std::string(form).replace(form.find('^'), 1, file);
+  }
+
+  const std::string path = in_scratch(std::string("target") + GetParam().extension),
+                    link = in_scratch(std::string("link") + GetParam().extension);
+};
+
+TEST_P(written, goes_through_a_pipe_that_stays_one) {
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  // Held open, so that nothing waits for a reader; all of these files are smaller than what a pipe holds.
+  const int end = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(end, 0);
+  const outcome result = shell_run(command(path) + " >/dev/null");
+  char taken[16] = {};
+  EXPECT_GE(read(end, taken, sizeof taken - 1), 0);
+  close(end);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::is_fifo(path)) << "it was replaced";
+  EXPECT_TRUE(std::string_view(taken).starts_with(GetParam().beginning)) << taken;
+}
+
+TEST_P(written, goes_where_a_link_points) {
+  for (const bool is_there : {false, true}) {
+    std::filesystem::remove(link);
+    std::filesystem::create_symlink(std::filesystem::path(path).filename(), link);
+    EXPECT_EQ(std::filesystem::exists(path), is_there);
+    const outcome result = shell_run(command(link));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::is_symlink(link)) << "it was replaced";
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path)));
+    EXPECT_EQ(contents(path).substr(0, std::strlen(GetParam().beginning)), GetParam().beginning);
+  }
+}
+
+TEST_P(written, says_why_it_cannot_be) {
+  // Through a link of the test's own, so that whoever removes what cannot be written removes no device.
+  std::filesystem::create_symlink("/proc/self/fd/1", link);
+  const outcome full = shell_run(command(link) + " >/dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_NE(full.err.find(link + ": cannot be written: No space left on device"), std::string::npos) << full.err;
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+INSTANTIATE_TEST_SUITE_P(files, written, testing::ValuesIn(written_files()),
+                         [](const auto& info) { return info.param.what; });
+
 TEST(output_stream_of, a_file_that_is_appended_to_keeps_what_it_held) {
   const std::string in = write_file("small.mtx", small_text), out = write_file("appended", "first\n");
   EXPECT_EQ(bcsc_run("convert " + in + " - --to mtx >>" + out).code, 0);
@@ -729,6 +812,19 @@ TEST(output_stream_of, a_generator_is_a_matrix) {
   EXPECT_EQ(bcsc::read_csr<double>(out).rows(), 25);
   EXPECT_EQ(bcsc::read_file_info(out).symmetry, bcsc::file_symmetry::symmetric);
 }
+
+#if BCSC_WITH_PNG
+TEST(output_stream_of, a_picture_is_the_picture_alone) {
+  const std::string file = in_scratch("alone.png"), piped = in_scratch("piped.png");
+  const std::string arguments = "info stencil5:6,6 --no-picture --png ";
+  EXPECT_EQ(bcsc_run(arguments + file).code, 0);
+  for (const char* const name : {"-", "/dev/stdout"}) {
+    const outcome result = bcsc_run(arguments + name + " | cat >" + piped);
+    EXPECT_EQ(contents(piped), contents(file)) << name;
+    EXPECT_NE(result.err.find("36 x 36"), std::string::npos) << "what it says goes elsewhere: " << result.err;
+  }
+}
+#endif
 
 TEST(output_stream_of, a_matrix_has_no_room_for_json) {
   const outcome result = bcsc_run("convert stencil5:5,5 - --to mtx --json");

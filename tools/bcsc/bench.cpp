@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/harness/suites.hpp"
 #include "bench/harness/table.hpp"
+#include "core/new_file.hpp"
 #include "tools/bcsc/bench_options.hpp"
 #include "tools/bcsc/bench_report.hpp"
 #include "tools/bcsc/input.hpp"
@@ -24,10 +26,11 @@ namespace {
 /// Time budget for a matrix, unless --cols or --thorough asks for more.
 constexpr double answer_seconds = 20;
 
-/// No signal ends the process until it is written.
+/// No signal ends the process until it is written; but one that waits for a pipe's reader may wait for ever.
 std::filesystem::path write_whole(const bench::run_result& run, const std::filesystem::path& path) {
   const std::filesystem::path written = [&] {
-    const ends_by_itself soon;
+    std::optional<ends_by_itself> soon;
+    if (!core::is_written_directly(path)) soon.emplace();
     return bench::write_json(run, path);
   }();
   if (interrupted() != 0) std::_Exit(exit_code_of(interrupted()));
@@ -35,11 +38,11 @@ std::filesystem::path write_whole(const bench::run_result& run, const std::files
 }
 
 /// Refuses what no run could read or write, before one begins.
-void require_sensible(const bench::bench_options& measured) {
+void require_sensible(const bench::bench_options& measured, output& out) {
   for (const std::string& name : measured.matrices) {
     if (name != "catalogue" && !std::filesystem::exists(name)) require_generator("MATRIX", name);
   }
-  if (!measured.out.empty()) require_output("--out", measured.out.string());
+  if (!measured.out.empty()) begin_file("--out", measured.out.string(), out);
 }
 
 /// The matrices and columns of --suite, unless --cols names others.
@@ -76,9 +79,9 @@ int run_bench_command(const bench_command_options& options, output& out) {
   for (std::string& name : measured.matrices) {
     if (is_readable(name)) name = rereadable_path(name);
   }
-  require_sensible(measured);
+  require_sensible(measured, out);
   std::vector<std::filesystem::path> files;
-  if (!measured.out.empty()) files.push_back(measured.out);
+  if (!measured.out.empty()) files.emplace_back(writable_path(measured.out.string()));
   if (!options.report.empty()) {
     require_output_folder("--report", options.report);
     files.push_back(std::filesystem::path(options.report) / report_results);
@@ -97,9 +100,10 @@ int run_bench_command(const bench_command_options& options, output& out) {
     bar.clear();
     table.print_case(run, run.cases.back());
     show();
-    // What has been measured is not lost if a long run is ended.
+    // What has been measured is not lost if a long run is ended; a pipe takes the whole only.
     const auto now = std::chrono::steady_clock::now();
-    if (files.empty() || now - last_written < std::chrono::seconds(20)) return;
+    if (files.empty() || core::is_written_directly(files.front()) || now - last_written < std::chrono::seconds(20))
+      return;
     write_whole(run, files.front());
     last_written = now;
   };

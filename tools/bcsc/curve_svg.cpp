@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 
-#include "core/fail.hpp"
+#include "core/new_file.hpp"
 
 namespace bcsc::cli {
 
@@ -98,10 +97,7 @@ std::string log_curve_svg(std::span<const double> curve, const std::string& titl
 
 void write_log_curve_svg(const std::filesystem::path& path, std::span<const double> curve, const std::string& title,
                          double aim) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << log_curve_svg(curve, title, aim);
-  file.close();
-  if (!file) throw error(errc::io_error, fmt::format("plot = {}: cannot be written", path.string()), {path.string()});
+  core::write_new_file(path, log_curve_svg(curve, title, aim));
 }
 
 }  // namespace bcsc::cli

@@ -19,6 +19,7 @@
 #include "tools/bcsc/picture.hpp"
 #include "tools/bcsc/preconditioners.hpp"
 #include "tools/bcsc/process.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -113,6 +114,7 @@ void report(const lobpcg_result& result, output& out) {
 template <value T>
 int eigs(const eigs_options& options, output& out) {
   const context ctx = make_context(options.where);
+  if (!options.plot.empty()) begin_file("--plot", options.plot, out);
   if (!options.vectors.empty()) require_dense_output("--vectors", options.vectors);
   const std::int64_t k = options.num_pairs;
   const loaded_matrix<T> loaded =
@@ -167,7 +169,7 @@ int eigs(const eigs_options& options, output& out) {
 
   report(result, out);
   if (!options.plot.empty()) {
-    write_log_curve_svg(options.plot, result.history,
+    write_log_curve_svg(writable_path(options.plot), result.history,
                         fmt::format("{}: {} after {} iterations, {} {} eigenvalue{}", options.source.name,
                                     to_string(result.reason), result.iterations, k, end, k == 1 ? "" : "s"),
                         result.tolerance);

@@ -13,6 +13,7 @@
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/picture.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -153,7 +154,7 @@ void report_picture(const csr_matrix<T>& a, const info_options& options, output&
     out.json()["picture"] = lines;
   }
   if (!options.png.empty()) {
-    write_pattern_png(options.png, a.view());
+    write_pattern_png(writable_path(options.png), a.view());
     out.line("picture written to {}", options.png);
     out.json()["png"] = options.png;
   }
@@ -171,7 +172,7 @@ csr_matrix<T> in_type(const csr_matrix<double>& a) {
 template <number T>
 int show_info(const info_options& options, output& out) {
   const context ctx = make_context(options.where);
-  if (!options.png.empty()) require_output("--png", options.png);
+  if (!options.png.empty()) begin_file("--png", options.png, out);
   const loaded_matrix<double> loaded = load<double>(options.source, out);
   out.line("{}", describe_line(options.source, loaded));
   out.json() = {{"command", "info"}, {"matrix", describe(options.source, loaded)}};

@@ -16,6 +16,7 @@
 #include "bcsc/generate.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
+#include "core/new_file.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/spool.hpp"
 
@@ -206,10 +207,22 @@ void require_output(std::string_view option, const std::string& path) {
     core::fail(errc::io_error, "{} {}: cannot be written: {}", option, path, why);
   };
   if (std::filesystem::is_directory(path, ignored)) refuse("is a directory");
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (core::is_written_directly(path)) {
+    if (::access(path.c_str(), W_OK) != 0) refuse(std::generic_category().message(errno));
+    return;
+  }
+  const std::filesystem::path parent = core::behind_links(path).parent_path();
   const std::filesystem::path folder = parent.empty() ? std::filesystem::path(".") : parent;
   if (!std::filesystem::is_directory(folder, ignored)) refuse(fmt::format("there is no folder {}", folder.string()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse(std::generic_category().message(errno));
+}
+
+void begin_file(std::string_view option, const std::string& path, output& out) {
+  if (is_standard_output(path)) {
+    out.leave_stdout_to_a_file();
+  } else {
+    require_output(option, path);
+  }
 }
 
 void require_output_folder(std::string_view option, const std::string& path) {

@@ -84,8 +84,11 @@ nlohmann::ordered_json describe(const matrix_source& source, const loaded_matrix
 template <value T>
 std::string describe_line(const matrix_source& source, const loaded_matrix<T>& loaded);
 
-/// That a file can come to lie at `path`, before the work for it begins. Throws error{io_error}.
+/// That a file can come to lie at `path`, or that what lies there takes it, before the work for it begins. Throws
+/// error{io_error}.
 void require_output(std::string_view option, const std::string& path);
+/// The same of a file that may be standard output, "-" among its names: then text goes elsewhere from here on.
+void begin_file(std::string_view option, const std::string& path, output& out);
 
 /// The same of files in a folder, which is made if its own folder is there. Throws error{io_error}.
 void require_output_folder(std::string_view option, const std::string& path);

@@ -9,6 +9,7 @@
 
 #include "bcsc_config.h"
 #include "core/fail.hpp"
+#include "core/new_file.hpp"
 #if BCSC_WITH_PNG
 #include <png.h>
 #endif
@@ -110,9 +111,14 @@ void write_pattern_png(const std::filesystem::path& path, const csr_view<T, std:
   image.width = static_cast<png_uint_32>(width);
   image.height = static_cast<png_uint_32>(height);
   image.format = PNG_FORMAT_GRAY;
-  if (png_image_write_to_file(&image, path.c_str(), 0, pixels.data(), 0, nullptr) == 0) {
-    throw error(errc::io_error, fmt::format("png = {}: {}", path.string(), image.message), {path.string()});
+  // Through memory: libpng removes what it could not write to, were it a device, and keeps the reason to itself.
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string bytes(size, '\0');
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr) == 0) {
+    core::fail(errc::internal, "png = {}: {}", path.string(), image.message);
   }
+  bytes.resize(size);
+  core::write_new_file(path, bytes);
 #else
   static_cast<void>(a);
   core::fail(errc::unsupported, "png = {}: this bcsc was built without libpng", path.string());

@@ -20,6 +20,7 @@
 #include "tools/bcsc/picture.hpp"
 #include "tools/bcsc/preconditioners.hpp"
 #include "tools/bcsc/process.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -243,6 +244,7 @@ prepared_solver<T> prepare(const solve_options& options, const context& ctx, con
 template <value T>
 int solve(solve_options options, output& out) {
   const context ctx = make_context(options.where);
+  if (!options.plot.empty()) begin_file("--plot", options.plot, out);
   const solve_files files = open_operands(options);
   const loaded_matrix<T> loaded =
       load<T>(options.source, out, [&](auto rows, auto cols) { require_fitting<T>(options, files, rows, cols); });
@@ -312,7 +314,7 @@ int solve(solve_options options, output& out) {
     const std::string title =
         fmt::format("{}: {} after {} iterations, {} right-hand side{}", options.source.name, to_string(result.reason),
                     result.iterations, options.num_rhs, options.num_rhs == 1 ? "" : "s");
-    write_log_curve_svg(options.plot, result.history, title, options.tolerance);
+    write_log_curve_svg(writable_path(options.plot), result.history, title, options.tolerance);
     out.line("plot of the residual written to {}", options.plot);
     out.json()["plot"] = options.plot;
   }

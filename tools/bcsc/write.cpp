@@ -7,6 +7,7 @@
 #include "bcsc/container.hpp"
 #include "core/fail.hpp"
 #include "core/memory.hpp"
+#include "core/new_file.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/process.hpp"
 #include "tools/bcsc/spool.hpp"
@@ -35,17 +36,11 @@ file_info written_info(const std::string& path, const any_view& a, const write_o
           .field = is_pattern ? file_field::pattern : options.field};
 }
 
-/// Whether it is written in place: it cannot be read back, and nothing in it can be undone.
-bool is_stream(const std::string& path) {
-  const auto status = std::filesystem::status(path);
-  return is_standard_output(path) || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
-}
-
 void write_showing_progress(const std::string& path, const any_view& a, write_options options, const output& out) {
   progress_bar bar = out.progress("writing");
   options.progress = bar.callback();
   std::optional<ends_by_itself> removes_what_is_half_written;
-  if (!is_stream(path)) removes_what_is_half_written.emplace();
+  if (!core::is_written_directly(path)) removes_what_is_half_written.emplace();
   write_matrix(path, a, options);
 }
 
@@ -64,7 +59,7 @@ file_format begin_output(const std::string& name, std::optional<file_format> ask
     core::fail(errc::unsupported, "OUT = \"{}\": {} files are not written; those that end in {} are", name,
                to_string(*told), usual_extensions());
   }
-  if (is_standard_output(name)) out.leave_stdout_to_a_file();
+  begin_file("OUT", name, out);
   return *told;
 }
 
@@ -72,7 +67,7 @@ void write_and_report(const std::string& name, const any_view& a, write_options 
   const std::string path = writable_path(name);
   write_showing_progress(path, a, options, out);
   nlohmann::ordered_json& json = out.json()["written"] = {{"path", name}, {"format", to_string(*options.format)}};
-  if (is_stream(path)) {
+  if (core::is_written_directly(path)) {  // and cannot be read back
     out.line("wrote {}: {}, {} x {}", name, to_string(*options.format), core::count_text(a.rows()),
              core::count_text(a.cols()));
     return;
