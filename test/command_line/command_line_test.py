@@ -312,6 +312,8 @@ def refuses_eigenvalues(arguments, exit_code, code, words):
 @case("info", ["info", "--png", "none/p.png"])
 @case("plot of CG", ["solve", "--plot", "none/a.svg"])
 @case("plot of LOBPCG", ["eigs", "--plot", "none/a.svg"])
+@case("coordinates", ["solve", "--precondition", "amg", "--coordinates", "none.npy"])
+@case("coordinates for LOBPCG", ["eigs", "--precondition", "amg", "--coordinates", "none.npy"])
 @case("conversion", ["convert", "none/a.mtx"])
 def looks_at_paths_before_the_matrix(arguments):
     """The matrix does not exist: if it were read first, it would be the one reported missing."""

@@ -833,6 +833,51 @@ TEST(output_stream_of, a_matrix_has_no_room_for_json) {
   EXPECT_EQ(json::parse(result.out).at("error").at("code"), "invalid_argument");
 }
 
+class operand_stream : public testing::TestWithParam<stream_case> {};
+
+TEST_P(operand_stream, is_read_like_a_file) {
+  write_file("small.mtx", small_text);
+  const std::string product = "% spmm @small.mtx --device cpu --repeat 1 ";
+  ASSERT_EQ(shell_run(shown("% convert uniform:4,2,0.5 @b.mtx --format dense && " + product +
+                            "--b @b.mtx --c @b.npy && " + product + "--transpose --b @b.npy --c @expected.npy"))
+                .code,
+            0);
+  std::filesystem::remove(in_scratch("got.npy"));
+  const outcome result = shell_run(shown(GetParam().command));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(contents(in_scratch("got.npy")), contents(in_scratch("expected.npy")));
+}
+
+#define BCSC_PRODUCT "% spmm @small.mtx --device cpu --repeat 1 --transpose --c @got.npy --b "
+INSTANTIATE_TEST_SUITE_P(
+    streams, operand_stream,
+    testing::Values(
+        stream_case{"pipe", "cat @b.npy | " BCSC_PRODUCT "-"},
+        stream_case{"by its path", "cat @b.npy | " BCSC_PRODUCT "/dev/stdin"},
+        stream_case{"file", BCSC_PRODUCT "- <@b.npy"},
+        stream_case{"substitution", "bash -c '" BCSC_PRODUCT "<(cat @b.npy)'"},
+        stream_case{"named pipe", "rm -f @fifo; mkfifo @fifo; cat @b.npy >@fifo & timeout 60 " BCSC_PRODUCT "@fifo"},
+        stream_case{"beside the matrix",
+                    "cat @b.npy | bash -c '% spmm <(cat @small.mtx) --device cpu --repeat 1 --transpose --c @got.npy "
+                    "--b -'"}));
+#undef BCSC_PRODUCT
+
+TEST(operand_stream_of, a_right_hand_side_is_one) {
+  const outcome result = shell_run(
+      shown("% convert uniform:36,1,0 - --to mtx --format dense | % solve stencil5:6,6 --device cpu --b - --json"));
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST(operand_stream_of, standard_input_is_not_two_operands) {
+  for (const char* const command :
+       {"spmm - --b -", "spmm stencil5:6,6 --beta 1 --b /dev/stdin --c0 -", "solve - --b ones --x0 -",
+        "solve stencil5:6,6 --b - --x0 /dev/fd/0", "eigs - --b -", "solve - --precondition amg --coordinates -"}) {
+    const outcome result = bcsc_run(command);
+    EXPECT_EQ(result.code, 1) << command;
+    EXPECT_NE(result.err.find("are the same stream"), std::string::npos) << result.err;
+  }
+}
+
 TEST(input_stream_of, a_broken_matrix_is_named) {
   const outcome result = shell_run("printf '%%%%MatrixMarket matrix coordinate real general\\n2 2 1\\n1 9 1\\n' | " +
                                    std::string(BCSC_CLI) + " info -");

@@ -115,7 +115,8 @@ command add_bench(CLI::App& app, int (*run)(const bench_command_options&, output
       ->check(at_least(1))
       ->capture_default_str();
   parser.add_option("--seed", measured.seed, "Of B, and of the values of pattern files")->capture_default_str();
-  parser.add_option("--out", measured.out, "JSON file; compressed above 2 MiB")->type_name("FILE");
+  parser.add_option("--out", measured.out, "JSON file, compressed above 2 MiB; - for standard output")
+      ->type_name("FILE");
   add_experiments(parser, *options);
   parser.callback([&parser, made = options] { require_one_job(parser, *made); });
   return cmd;

@@ -8,6 +8,7 @@
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "tools/bcsc/input.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -29,20 +30,21 @@ std::string shape_text(std::int64_t rows, std::int64_t cols) {
 }  // namespace
 
 dense_operand::dense_operand(std::string option, const std::string& name) : option_(std::move(option)) {
-  std::tie(path_, reading_.member) = path_and_member(name);
+  std::tie(name_, reading_.member) = path_and_member(name);
+  path_ = is_readable(name_) ? rereadable_path(name_) : name_;
   info_ = read_dense_info(path_, reading_);
 }
 
 void dense_operand::require_shape(std::int64_t rows, std::int64_t cols, std::string_view why) const {
   if (info_.rows == rows && info_.cols == cols) return;
-  core::fail(errc::size_mismatch, "{} {}: is {}, must be {}: {}", option_, path_, shape_text(info_.rows, info_.cols),
+  core::fail(errc::size_mismatch, "{} {}: is {}, must be {}: {}", option_, name_, shape_text(info_.rows, info_.cols),
              shape_text(rows, cols), why);
 }
 
 template <number T>
 dense_matrix<T> dense_operand::read(layout order, const output& out) const {
   using stored = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  progress_bar bar = out.progress("reading " + path_);
+  progress_bar bar = out.progress("reading " + name_);
   read_options reading = reading_;
   reading.progress = bar.callback();
   dense_matrix<stored> from = read_dense<stored>(path_, reading);
@@ -54,7 +56,7 @@ dense_matrix<T> dense_operand::read(layout order, const output& out) const {
     for (std::int64_t j = 0; j < from.cols(); ++j) {
       to(i, j) = static_cast<T>(from(i, j));
       if (is_finite_element(to(i, j)) || !is_finite_element(from(i, j))) continue;
-      core::fail(errc::value_out_of_range, "{} {}: entry ({}, {}) = {}: does not fit {}", option_, path_, i + 1, j + 1,
+      core::fail(errc::value_out_of_range, "{} {}: entry ({}, {}) = {}: does not fit {}", option_, name_, i + 1, j + 1,
                  from(i, j), to_string(value_type_of<T>));
     }
   }

@@ -9,10 +9,11 @@
 
 namespace bcsc::cli {
 
-/// A dense matrix or vector that the user names as a file; an array of a .npz as FILE.npz:NAME.
+/// A dense matrix or vector that the user names as a file, - for standard input; an array of a .npz as FILE.npz:NAME.
 class dense_operand {
  public:
-  /// Reads the header. `option` is where it was named, for messages. Throws what read_dense_info() throws.
+  /// Reads the header; of a pipe or the like, all, to keep it in memory. `option` is where it was named, for messages.
+  /// Throws what read_dense_info() and rereadable_path() throw.
   dense_operand(std::string option, const std::string& name);
 
   std::int64_t rows() const { return info_.rows; }
@@ -26,7 +27,8 @@ class dense_operand {
   dense_matrix<T> read(layout order, const output& out) const;
 
  private:
-  std::string option_, path_;
+  std::string option_, name_;  ///< as the user says them
+  std::string path_;           ///< under which it may be opened as often as need be
   read_options reading_;
   dense_file_info info_;
 };

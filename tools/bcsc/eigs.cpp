@@ -114,8 +114,11 @@ void report(const lobpcg_result& result, output& out) {
 template <value T>
 int eigs(const eigs_options& options, output& out) {
   const context ctx = make_context(options.where);
+  require_separate_streams(
+      {{"FILE", options.source.name}, {"--b", options.b}, {"--coordinates", options.precondition.coordinates}});
   if (!options.plot.empty()) begin_file("--plot", options.plot, out);
   if (!options.vectors.empty()) require_dense_output("--vectors", options.vectors);
+  const std::optional<dense_operand> coordinates = open_coordinates(options.precondition);
   const std::int64_t k = options.num_pairs;
   const loaded_matrix<T> loaded =
       load<T>(options.source, out, [&](auto rows, auto cols) { require_fitting<T>(options, rows, cols); });
@@ -128,7 +131,8 @@ int eigs(const eigs_options& options, output& out) {
   if (b) out.line("B: {}", options.b);
   out.line("LOBPCG, the {} {} eigenvalue{}, {}, on {}", core::count_text(k), end, k == 1 ? "" : "s",
            to_string(options.type), ctx.describe());
-  const made_preconditioner<T> made = make_preconditioner(options.precondition, options.source, ctx, loaded.a, k, out);
+  const made_preconditioner<T> made =
+      make_preconditioner(options.precondition, coordinates, options.source, ctx, loaded.a, k, out);
   out.line("{}", made.description);
   if (made.m) out.line("preconditioner: made in {}", as_seconds(made.seconds));
   out.json() = {{"command", "eigs"},
@@ -230,7 +234,9 @@ command add_eigs(CLI::App& app) {
       ->capture_default_str();
   add_type(parser, options->type);
   add_device(parser, options->where);
-  parser.add_option("--plot", options->plot, "Draw the largest residual by iteration to this SVG file")
+  parser
+      .add_option("--plot", options->plot,
+                  "Draw the largest residual by iteration to this SVG file, - for standard output")
       ->type_name("FILE");
   parser.add_option("--vectors", options->vectors, "Write the eigenvectors to this file: .npy, .npz, .mtx or .bcsc")
       ->type_name("FILE");

@@ -209,7 +209,8 @@ command add_info(CLI::App& app) {
       ->capture_default_str();
   add_number_type(*cmd.parser, options->type);
   add_device(*cmd.parser, options->where);
-  cmd.parser->add_option("--png", options->png, "Write a picture of the pattern to this file")->type_name("FILE");
+  cmd.parser->add_option("--png", options->png, "Write a picture of the pattern to this file, - for standard output")
+      ->type_name("FILE");
   cmd.parser->add_flag("!--no-picture", options->picture, "No picture in the terminal");
   return cmd;
 }

@@ -168,16 +168,15 @@ std::pair<const kind<T>*, given_parameters> parse(std::string_view text) {
 }
 
 /// Those of the nodes whose displacements are A's unknowns, as far as they are known.
-dense_matrix<double> coordinates_of(const preconditioner_options& options, const matrix_source& source,
-                                    std::int64_t rows, const output& out) {
-  if (!options.coordinates.empty()) {
-    const dense_operand file("--coordinates", options.coordinates);
-    if (file.cols() < 2 || file.cols() > 3 || file.rows() * file.cols() != rows) {
+dense_matrix<double> coordinates_of(const preconditioner_options& options, const std::optional<dense_operand>& file,
+                                    const matrix_source& source, std::int64_t rows, const output& out) {
+  if (file) {
+    if (file->cols() < 2 || file->cols() > 3 || file->rows() * file->cols() != rows) {
       core::fail(errc::size_mismatch,
                  "--coordinates {} is {} x {}: A's {} rows ask for as many nodes x 2 or 3 coordinates",
-                 options.coordinates, file.rows(), file.cols(), rows);
+                 options.coordinates, file->rows(), file->cols(), rows);
     }
-    return file.read<double>(layout::row_major, out);
+    return file->read<double>(layout::row_major, out);
   }
   dense_matrix<double> generated = generate::node_coordinates(source.name);
   return generated.rows() * generated.cols() == rows ? std::move(generated) : dense_matrix<double>();
@@ -205,17 +204,24 @@ void add_preconditioner(CLI::App& parser, preconditioner_options& options) {
       ->type_name("FILE");
 }
 
+std::optional<dense_operand> open_coordinates(const preconditioner_options& options) {
+  if (options.coordinates.empty()) return std::nullopt;
+  const std::string name(parse<double>(options.kind).first->name);
+  if (name != "amg") {
+    core::fail(errc::invalid_argument, "--coordinates {}: only --precondition amg asks for them, not {}",
+               options.coordinates, name);
+  }
+  return std::optional<dense_operand>(std::in_place, "--coordinates", options.coordinates);
+}
+
 template <value T>
-made_preconditioner<T> make_preconditioner(const preconditioner_options& options, const matrix_source& source,
+made_preconditioner<T> make_preconditioner(const preconditioner_options& options,
+                                           const std::optional<dense_operand>& coordinates, const matrix_source& source,
                                            const context& ctx, const csr_matrix<T>& a, std::int64_t cols,
                                            const output& out) {
   const auto [chosen, given] = parse<T>(options.kind);
   ingredients<T> from{ctx, a, cols, {}};
-  if (chosen->name == "amg") {
-    from.coordinates = coordinates_of(options, source, a.rows(), out);
-  } else if (!options.coordinates.empty()) {
-    core::fail(errc::invalid_argument, "--coordinates: only --precondition amg asks for them, not {}", chosen->name);
-  }
+  if (chosen->name == "amg") from.coordinates = coordinates_of(options, coordinates, source, a.rows(), out);
   made_preconditioner<T> made;
   made.facts = {{"kind", chosen->name}};
   const auto begin = std::chrono::steady_clock::now();
@@ -226,10 +232,12 @@ made_preconditioner<T> make_preconditioner(const preconditioner_options& options
   return made;
 }
 
-template made_preconditioner<float> make_preconditioner(const preconditioner_options&, const matrix_source&,
+template made_preconditioner<float> make_preconditioner(const preconditioner_options&,
+                                                        const std::optional<dense_operand>&, const matrix_source&,
                                                         const context&, const csr_matrix<float>&, std::int64_t,
                                                         const output&);
-template made_preconditioner<double> make_preconditioner(const preconditioner_options&, const matrix_source&,
+template made_preconditioner<double> make_preconditioner(const preconditioner_options&,
+                                                         const std::optional<dense_operand>&, const matrix_source&,
                                                          const context&, const csr_matrix<double>&, std::int64_t,
                                                          const output&);
 

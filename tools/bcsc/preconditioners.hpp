@@ -10,6 +10,7 @@
 #include "bcsc/context.hpp"
 #include "bcsc/formats.hpp"
 #include "bcsc/linear_operator.hpp"
+#include "tools/bcsc/dense_operand.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/output.hpp"
 
@@ -23,6 +24,10 @@ struct preconditioner_options {
 /// Adds --precondition and --coordinates.
 void add_preconditioner(CLI::App& parser, preconditioner_options& options);
 
+/// The file of --coordinates, if there is one, opened before A is read. Throws error{invalid_argument} if the
+/// preconditioner has no use for it, and what dense_operand's constructor throws.
+std::optional<dense_operand> open_coordinates(const preconditioner_options& options);
+
 template <value T>
 struct made_preconditioner {
   std::optional<linear_operator<T>> m;  ///< empty: none
@@ -33,10 +38,11 @@ struct made_preconditioner {
   nlohmann::ordered_json facts;  ///< {"kind", "setup_seconds", ...}; AMG also tells its levels
 };
 
-/// For `cols` right-hand sides. AMG takes rigid-body modes if there are coordinates: those of the file, or of a
-/// generated elasticity matrix. Throws error{invalid_argument | size_mismatch | ...}.
+/// For `cols` right-hand sides. AMG takes rigid-body modes if there are coordinates: those of the file
+/// (open_coordinates()), or of a generated elasticity matrix. Throws error{invalid_argument | size_mismatch | ...}.
 template <value T>
-made_preconditioner<T> make_preconditioner(const preconditioner_options& options, const matrix_source& source,
+made_preconditioner<T> make_preconditioner(const preconditioner_options& options,
+                                           const std::optional<dense_operand>& coordinates, const matrix_source& source,
                                            const context& ctx, const csr_matrix<T>& a, std::int64_t cols,
                                            const output& out);
 

@@ -105,12 +105,16 @@ dense_matrix<T> multiply(const csr_matrix<T>& a, const dense_matrix<T>& x) {
 
 /// The right-hand sides and where to begin, as far as they are files.
 struct solve_files {
-  std::optional<dense_operand> b, x0;
+  std::optional<dense_operand> b, x0, coordinates;
 };
 
 /// Opens them, and takes the number of right-hand sides from B's. What can be refused before A is read is refused here.
 solve_files open_operands(solve_options& options) {
   solve_files files;
+  require_separate_streams({{"FILE", options.source.name},
+                            {"--b", options.b},
+                            {"--x0", options.x0},
+                            {"--coordinates", options.precondition.coordinates}});
   if (!options.solution.empty()) require_dense_output("--solution", options.solution);
   const bool is_made = options.b == "xtrue" || options.b == "random" || options.b == "ones";
   if (!is_made) {
@@ -123,6 +127,7 @@ solve_files open_operands(solve_options& options) {
     options.num_rhs = cols;
   }
   if (!options.x0.empty()) files.x0.emplace("--x0", options.x0);
+  files.coordinates = open_coordinates(options.precondition);
   return files;
 }
 
@@ -219,11 +224,12 @@ csr_matrix<float> rounded_to_fp32(const csr_matrix<T>& a) {
 
 /// Makes the preconditioner, in fp32 for iterations on fp32 vectors.
 template <value T>
-prepared_solver<T> prepare(const solve_options& options, const context& ctx, const csr_matrix<T>& a, output& out) {
+prepared_solver<T> prepare(const solve_options& options, const solve_files& files, const context& ctx,
+                           const csr_matrix<T>& a, output& out) {
   prepared_solver<T> solver{ctx, a, {}, {}, {}};
   const auto make = [&]<value U>(const csr_matrix<U>& from, std::optional<linear_operator<U>>& m) {
-    made_preconditioner<U> made =
-        make_preconditioner<U>(options.precondition, options.source, ctx, from, options.num_rhs, out);
+    made_preconditioner<U> made = make_preconditioner<U>(options.precondition, files.coordinates, options.source, ctx,
+                                                         from, options.num_rhs, out);
     out.line("{}", made.description);
     solver.of_cg = made.of_cg;
     if (made.m && made.of_cg == preconditioner::none) {
@@ -253,7 +259,7 @@ int solve(solve_options options, output& out) {
   out.line("{}conjugate gradients, {} right-hand side{}, tolerance {:g}, {}, on {}",
            options.method == cg_method::block ? "block " : "", options.num_rhs, options.num_rhs == 1 ? "" : "s",
            options.tolerance, to_string(options.type), ctx.describe());
-  const auto solver = prepare<T>(options, ctx, loaded.a, out);
+  const auto solver = prepare<T>(options, files, ctx, loaded.a, out);
   out.json() = {{"command", "solve"},
                 {"matrix", describe(options.source, loaded)},
                 {"device", ctx.describe()},
@@ -348,9 +354,10 @@ command add_solve(CLI::App& app) {
       run_solve);
   add_source(*cmd.parser, options->source);
   cmd.parser
-      ->add_option("--b", options->b,
-                   "Right-hand sides: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array), random, "
-                   "ones, or xtrue: A times a random solution, which X is then compared with")
+      ->add_option(
+          "--b", options->b,
+          "Right-hand sides: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array), - for standard "
+          "input, random, ones, or xtrue: A times a random solution, which X is then compared with")
       ->type_name("FILE")
       ->capture_default_str();
   CLI::Option* const rhs =
@@ -397,7 +404,9 @@ command add_solve(CLI::App& app) {
   add_device(*cmd.parser, options->where);
   cmd.parser->add_option("--solution", options->solution, "Write X to this file: .npy, .npz, .mtx or .bcsc")
       ->type_name("FILE");
-  cmd.parser->add_option("--plot", options->plot, "Draw the residual by iteration to this SVG file")->type_name("FILE");
+  cmd.parser
+      ->add_option("--plot", options->plot, "Draw the residual by iteration to this SVG file, - for standard output")
+      ->type_name("FILE");
   return cmd;
 }
 

@@ -21,6 +21,7 @@
 #include "tools/bcsc/effort.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/product_bench.hpp"
+#include "tools/bcsc/spool.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -114,6 +115,7 @@ void report(const std::vector<product_result>& results, const spmm_options& opti
 /// Opens the files of the operands, and takes N from B's. What can be refused before A is read is refused here.
 operand_files open_operands(spmm_options& options) {
   operand_files files;
+  require_separate_streams({{"FILE", options.source.name}, {"--b", options.b}, {"--c0", options.c0}});
   const auto only_by_itself = [&](std::string_view option, const std::string& path) {
     if (path.empty() || options.batch == 1) return;
     core::fail(errc::invalid_argument, "{} {}: --batch {} takes random operands only", option, path, options.batch);
@@ -270,8 +272,9 @@ command add_spmm(CLI::App& app) {
                                 ->capture_default_str();
   cmd.parser->callback([given = options, cols] { given->cols_given = cols->count() > 0; });
   cmd.parser
-      ->add_option("--b", options->b,
-                   "B: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array); else random")
+      ->add_option(
+          "--b", options->b,
+          "B: a dense file (.npy, .npz, .mtx, .bcsc; FILE.npz:NAME names an array), - for standard input; else random")
       ->type_name("FILE");
   cmd.parser->add_option("--c0", options->c0, "With --beta: the C to begin with, such a file; else random")
       ->type_name("FILE");

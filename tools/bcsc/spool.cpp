@@ -104,4 +104,16 @@ std::string rereadable_path(const std::string& name) {
   return fmt::format("/dev/fd/{}", copy);
 }
 
+void require_separate_streams(std::initializer_list<std::pair<std::string_view, std::string_view>> inputs) {
+  for (auto second = inputs.begin(); second != inputs.end(); ++second) {
+    const std::optional<int> stream = descriptor_of(second->second);
+    if (!stream) continue;
+    const auto first =
+        std::find_if(inputs.begin(), second, [&](const auto& in) { return descriptor_of(in.second) == stream; });
+    if (first == second) continue;
+    core::fail(errc::invalid_argument, "{} {} and {} {}: are the same stream, which can be read only once",
+               first->first, first->second, second->first, second->second);
+  }
+}
+
 }  // namespace bcsc::cli
