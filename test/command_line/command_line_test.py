@@ -364,6 +364,14 @@ def adds_to_a_file(order):
     assert read_dense("c.npy") == expected, read_dense("c.npy")
 
 
+@case("A", [], "C = 2 * A * B + 0 * C")
+@case("its transpose", ["--transpose"], "C = 2 * A' * B + 0 * C")
+def says_in_the_file_what_it_is(arguments, words):
+    write_sparse("a.mtx", A)
+    run_json("spmm", "a.mtx", "--cols", "2", "--alpha", "2", "--c", "c.mtx", "--device", "cpu", *arguments)
+    assert words in (HERE.folder / "c.mtx").read_text(), (HERE.folder / "c.mtx").read_text()
+
+
 @case("rows of B", ["--b", "three.npy"], "size_mismatch", ["--b three.npy", "3 x 3", "4 x 3", "A has 4 columns"])
 @case("transposed", ["--transpose", "--b", "b.npy"], "size_mismatch", ["b.npy", "4 x 2", "3 x 2", "A' has 3 columns"])
 @case("columns", ["--b", "b.npy", "--cols", "5"], "size_mismatch", ["b.npy", "4 x 2", "4 x 5", "--cols 5"])

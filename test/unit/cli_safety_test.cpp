@@ -878,6 +878,15 @@ TEST(operand_stream_of, standard_input_is_not_two_operands) {
   }
 }
 
+TEST(input_stream_of, text_of_an_unknown_format_says_how_to_name_it) {
+  const std::string edges = "printf '0 1\n1 2\n' | " + std::string(BCSC_CLI) + " info -";
+  const outcome untold = shell_run(edges);
+  EXPECT_EQ(untold.code, 1);
+  EXPECT_NE(untold.err.find("--from edge-list"), std::string::npos) << untold.err;
+  EXPECT_EQ(shell_run(edges + " --from edge-list").code, 0);
+  EXPECT_EQ(bcsc_run("info -").err.find("--from"), std::string::npos) << "an empty file is no other format";
+}
+
 TEST(input_stream_of, a_broken_matrix_is_named) {
   const outcome result = shell_run("printf '%%%%MatrixMarket matrix coordinate real general\\n2 2 1\\n1 9 1\\n' | " +
                                    std::string(BCSC_CLI) + " info -");

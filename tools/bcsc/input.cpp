@@ -112,6 +112,22 @@ void add_reading(CLI::App& parser, read_options& reading) {
 
 namespace {
 
+/// read_file_info(). Text whose name tells nothing is taken for Matrix Market: what it may be instead is for the user
+/// to say, and how is said here.
+file_info info_of(const matrix_source& source, const std::string& path, const read_options& options) {
+  try {
+    return read_file_info(path, options);
+  } catch (const error& problem) {
+    std::error_code ignored;
+    const bool is_empty = std::filesystem::file_size(path, ignored) == 0;
+    if (problem.code() != errc::bad_banner || options.format || is_empty || format_of_name(source.name)) throw;
+    throw error(problem.code(),
+                fmt::format("{} (the name {} tells no format; --from does, such as --from edge-list)", problem.what(),
+                            source.name),
+                problem.where());
+  }
+}
+
 /// How `source` is obtained: from_file(options) or made() by a generator; sets origin, file and seconds of `loaded`.
 template <class Loaded, class FromFile, class Made>
 Loaded load_by(const matrix_source& source, const output& out, const on_sizes& told, FromFile&& from_file,
@@ -122,7 +138,7 @@ Loaded load_by(const matrix_source& source, const output& out, const on_sizes& t
     read_options options = source.options();
     loaded.origin = "file";
     loaded.path = rereadable_path(source.name);
-    loaded.file = read_file_info(loaded.path, options);
+    loaded.file = info_of(source, loaded.path, options);
     if (told) told(loaded.file->rows, loaded.file->cols);
     progress_bar bar = out.progress("reading");
     options.progress = bar.callback();

@@ -135,11 +135,11 @@ template <number T>
 void product_bench<T>::keep(const product_result& result) {
   if (options_.c.empty() || !result.passed()) return;
   progress_bar bar = out_.progress("writing " + options_.c);
-  write_dense<T>(
-      options_.c, staged_.host_c(),
-      {.comment = fmt::format("C = {} * A * B + {} * C, A = {}", options_.alpha, options_.beta, options_.source.name),
-       .name = "C",
-       .progress = bar.callback()});
+  write_dense<T>(options_.c, staged_.host_c(),
+                 {.comment = fmt::format("C = {} * A{} * B + {} * C, A = {}", options_.alpha,
+                                         options_.transpose ? "'" : "", options_.beta, options_.source.name),
+                  .name = "C",
+                  .progress = bar.callback()});
 }
 
 /// The check walks along the rows of B; a column-major one is made row-major for it.
