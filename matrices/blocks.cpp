@@ -33,6 +33,8 @@ struct node_graph {
   }
 };
 
+constexpr auto coupling_bytes = static_cast<std::int64_t>(sizeof(std::pair<std::int32_t, std::int32_t>));
+
 std::vector<std::int32_t> cut_rows(std::int64_t rows, std::int64_t least, std::int64_t most, std::uint64_t seed) {
   random_stream random(seed, 0);
   std::vector<std::int32_t> first_row{0};
@@ -47,6 +49,7 @@ node_graph couple(std::vector<std::int32_t> first_row, std::int64_t degree, std:
   node_graph graph{.first_row = std::move(first_row), .coupled = {}, .begin = {}};
   const std::int64_t nodes = graph.num_nodes();
   require_index_range(core::checked_product(nodes, 2 * degree + 1, "couplings"), "couplings");
+  graph.coupled.reserve(static_cast<std::size_t>(nodes * (2 * degree + 1)));
   random_stream random(seed, 1);
   for (std::int64_t node = 0; node < nodes; ++node) {
     const auto own = static_cast<std::int32_t>(node);
@@ -78,10 +81,15 @@ csr_matrix<T> blocks(std::int64_t rows, std::int64_t least, std::int64_t most, s
   require_index_range(most, "most");
   require_index_range(degree, "degree");
   node_graph graph;
+  std::int64_t nodes = core::ceil_div(rows, least);
   try {
-    graph = couple(cut_rows(rows, least, most, seed), degree, seed);
+    std::vector<std::int32_t> first_row = cut_rows(rows, least, most, seed);
+    nodes = std::ssize(first_row) - 1;
+    graph = couple(std::move(first_row), degree, seed);
   } catch (const std::bad_alloc&) {
-    core::fail(errc::out_of_memory, "no host memory for a generated matrix of rows = {}", rows);
+    const std::int64_t bytes =
+        core::saturating_product(nodes, core::saturating_product(2 * degree + 1, coupling_bytes));
+    fail_for_memory(core::format("the couplings of a generated matrix of {} rows", core::count_text(rows)), bytes);
   }
 
   const auto count = [&](std::int64_t row) {

@@ -67,7 +67,10 @@ csr_matrix<T> hypersparse(std::int64_t rows, std::int64_t cols, std::int64_t nnz
     for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) row_ptr[row + 1] += row_ptr[row];
     return csr_matrix<T>(rows, cols, std::move(row_ptr), std::move(col_ind), std::move(values), trust::trusted);
   } catch (const std::bad_alloc&) {
-    core::fail(errc::out_of_memory, "no host memory for a generated matrix of rows = {}, nnz = {}", rows, nnz);
+    constexpr auto place_bytes = static_cast<std::int64_t>(sizeof(std::uint64_t));
+    fail_for_memory(
+        core::format("a generated matrix of {} rows and {} entries", core::count_text(rows), core::count_text(nnz)),
+        csr_bytes<T>(rows, nnz) + place_bytes * nnz);
   }
 }
 

@@ -89,7 +89,10 @@ csr_matrix<T> rmat(int scale, int degree, std::uint64_t seed, double a, double b
     }
     graph = group_by_row(rows, edges);
   } catch (const std::bad_alloc&) {
-    core::fail(errc::out_of_memory, "no host memory for the edges = {} of a generated graph", num_edges);
+    constexpr auto edge_bytes = static_cast<std::int64_t>(sizeof(edge) + sizeof(std::int32_t));  // drawn, and grouped
+    constexpr auto row_bytes = static_cast<std::int64_t>(2 * sizeof(std::int64_t));
+    fail_for_memory(core::format("the {} edges of a generated graph", core::count_text(num_edges)),
+                    edge_bytes * num_edges + row_bytes * rows);
   }
 
   const auto count = [&](std::int64_t row) {

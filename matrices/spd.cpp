@@ -155,7 +155,9 @@ csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed) {
     };
     return build_rows<T>(rows, rows, count, fill);
   } catch (const std::bad_alloc&) {
-    core::fail(errc::out_of_memory, "no host memory for a generated matrix of rows = {}", rows);
+    constexpr auto index_bytes = static_cast<std::int64_t>(sizeof(std::int32_t));
+    fail_for_memory(core::format("the rotations of a generated matrix of {} rows", core::count_text(rows)),
+                    (num_rounds + 1) * index_bytes * rows);
   }
 }
 

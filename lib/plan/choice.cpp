@@ -16,6 +16,7 @@
 #include "lib/plan/built_in_costs.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/dense_costs.hpp"
+#include "lib/plan/explain.hpp"
 
 namespace bcsc::plan {
 
@@ -428,7 +429,7 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0 && std::isfinite(seconds)) {
-    best.reason = core::format("least predicted time of {}: {:.1f} us{}, by {} ({})", those, seconds * 1e6,
+    best.reason = core::format("least predicted time of {}: {}{}, by {} ({})", those, time_text(seconds),
                                doubt_text(doubt), costs_of(p).origin, measure);
   } else {
     best.reason = core::format("best fitting tile of {}, which have no measured costs ({})", those, measure);

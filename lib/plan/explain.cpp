@@ -88,11 +88,16 @@ std::string explain_roofline(const recipe& how, const roofline_model& model) {
   const double bandwidth = how.ctx.device().peak_bandwidth;
   if (bandwidth <= 0) return {};
   const double seconds = model.bytes / bandwidth;
-  return core::format("\nroofline: {:.1f} us at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
-                      seconds * 1e6, bandwidth * 1e-12, model.flops / seconds * 1e-9);
+  return core::format("\nroofline: {} at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
+                      time_text(seconds), bandwidth * 1e-12, model.flops / seconds * 1e-9);
 }
 
 }  // namespace
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return core::format("{:.2f} s", seconds);
+  return seconds >= 1e-3 ? core::format("{:.2f} ms", seconds * 1e3) : core::format("{:.1f} us", seconds * 1e6);
+}
 
 std::string explain(const recipe& how, bool turns_c) {
   const plan_facts& facts = how.facts;

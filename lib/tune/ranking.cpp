@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "core/format.hpp"
+#include "lib/plan/explain.hpp"
 
 namespace bcsc::tuning {
+
+using plan::time_text;
 
 ranking ranked(const plan::recipe& how, bool all) {
   const plan::problem p = how.described();
@@ -21,11 +24,6 @@ ranking ranked(const plan::recipe& how, bool all) {
     if (kernel->info.index_bits <= p.index_bits && !made.predicted.contains(name)) made.names.push_back(name);
   }
   return made;
-}
-
-std::string time_text(double seconds) {
-  if (seconds >= 1) return core::format("{:.2f} s", seconds);
-  return seconds >= 1e-3 ? core::format("{:.2f} ms", seconds * 1e3) : core::format("{:.1f} us", seconds * 1e6);
 }
 
 std::string reason_of(const plan_facts& facts, const std::string& predicted, std::int64_t num_forms_made) {

@@ -23,9 +23,6 @@ struct ranking {
 /// Of the product that `how` was made for. `all`: those without costs as well, at the end.
 ranking ranked(const plan::recipe& how, bool all);
 
-/// For messages: "38.1 us", "16.03 ms".
-std::string time_text(double seconds);
-
 /// How a choice is explained: `facts.trials` begins with the winner.
 std::string reason_of(const plan_facts& facts, const std::string& predicted, std::int64_t num_forms_made);
 

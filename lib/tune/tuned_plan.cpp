@@ -9,6 +9,7 @@
 
 #include "bcsc/convert.hpp"
 #include "bcsc/device.hpp"
+#include "lib/plan/explain.hpp"
 #include "lib/tune/cached_choice.hpp"
 #include "lib/tune/trials.hpp"
 
@@ -96,8 +97,9 @@ std::optional<spmm_plan<T>> remembered(const context& ctx, const plan::source<T>
     return std::nullopt;
   }
   plan_facts facts = plan->facts();
-  facts.reason = core::format("remembered: found fastest on this pattern by {}, {}",
-                              choice->effort == effort::search ? "a search" : "a check", time_text(choice->seconds));
+  facts.reason =
+      core::format("remembered: found fastest on this pattern by {}, {}",
+                   choice->effort == effort::search ? "a search" : "a check", plan::time_text(choice->seconds));
   ctx.state().say(core::format("tuning: {} for N = {}: {}", choice->kernel, options.plan.cols, facts.reason));
   return plan::access<T>::restated(*plan, std::move(facts));
 }

@@ -13,6 +13,7 @@ import pathlib
 import pty
 import re
 import select
+import resource
 import struct
 import subprocess
 import sys
@@ -429,6 +430,13 @@ def shows_one_style_of_numbers(matrix):
 
 # --- Mistakes ---------------------------------------------------------------------------------------------------------
 
+@case("microseconds", "stencil5:20,20", "8", r"[\d.]{3,5} us")
+@case("thousands", "stencil5:300,300", "2048", r"\d+\.\d\d ms")
+def predicts_in_the_units_of_what_is_measured(matrix, cols, time):
+    reason = run_json("info", matrix, "--cols", cols, "--no-picture", "--device", "cpu")["advice"]["reason"]
+    assert re.search(rf"least predicted time of \d+ configs: {time}\b", reason), reason
+
+
 @case("command", ["spm", "a.mtx"], "there is no command spm: did you mean spmm?")
 @case("exchanged letters", ["slove"], "there is no command slove: did you mean solve?")
 @case("nothing like it", ["frobnicate"], "there is no command frobnicate")
@@ -448,6 +456,20 @@ def shows_one_style_of_numbers(matrix):
 @case("not a number", ["solve", "stencil5:3,3", "--tolerance", "nan"], "--tolerance: must be a finite number, not nan")
 def tells_a_misuse(arguments, words):
     message, code = refused(*arguments, code=2)
+@case("seconds", ["calibrate", "--seconds", "0"], "--seconds: must be above 0, not 0")
+@case("budget", ["tune", "stencil5:3,3", "--budget", "-1"], "--budget: must be at least 0, not -1")
+@case("no budget", ["tune", "stencil5:3,3", "--budget", "much"], "--budget: must be a number, not much")
+@case("retry delay", ["fetch", "HB/a", "--retry-delay", "-1"], "--retry-delay: must be at least 0, not -1")
+@case("no real number", ["spmm", "stencil5:3,3", "--alpha", "x"], "--alpha: must be a number, not x")
+@case("no value", ["spmm", "stencil5:3,3", "--alpha"], "--alpha: needs a value")
+@case("an option for a value", ["spmm", "stencil5:3,3", "--alpha", "--beta", "2"], "--alpha: needs a value")
+@case("no number of columns", ["spmm", "stencil5:3,3", "--cols"], "--cols: needs a value")
+@case("no word", ["spmm", "stencil5:3,3", "--layout"], "--layout: needs a value")
+@case("a value for a flag", ["spmm", "stencil5:3,3", "--transpose=much"], "--transpose: takes no value, not much")
+@case("manual page", ["man", "spm"], "there is no command spm: did you mean spmm?")
+@case("no manual page", ["man", "frobnicate"], "there is no command frobnicate, only info, spmm")
+@case("algorithm", ["kernels", "--algorithm", "rwos"], "--algorithm: there is no algorithm rwos: did you mean rows?")
+@case("no algorithm", ["kernels", "--algorithm", "frobnicate"], "there is no algorithm frobnicate, only blocks, ")
     assert code == "usage" and words in message, message
     if "did you mean" not in words:
         assert "did you mean" not in message, message
@@ -464,11 +486,22 @@ def tells_a_wrong_generator(command, matrix, words, not_words):
     assert not any(word in message for word in not_words), message
 
 
-@case("kernel", ["--kernel", "quantum"], "--kernel = \"quantum\"")
-@case("height", ["--m-block", "70000"], "--m-block = 70000")
+@case("kernel", ["spmm", "--kernel", "quantum"], "--kernel = \"quantum\"")
+@case("height", ["spmm", "--m-block", "70000"], "--m-block = 70000")
+@case("no copy", ["spmm", "--transpose", "--no-copy", "--kernel", "quantum"], "32-bit indices for --no-copy;")
+@case("amg, ratio", ["solve", "--precondition", "amg:ratio=-1"], "--precondition amg: ratio = -1: must be above 1")
+@case("amg, degree", ["eigs", "--precondition", "amg:9"], "--precondition amg: degree = 9: must be 1 .. 8")
+@case("amg, coarse", ["solve", "--precondition", "amg:coarse=0"], "--precondition amg: coarse = 0: must be 1 .. 4096")
+@case("amg, block", ["solve", "--precondition", "amg:block=2"], "--precondition amg: block = 2: must be a divisor")
+@case("chebyshev", ["solve", "--precondition", "chebyshev:0"], "--precondition chebyshev: degree = 0: must be 1 .. 16")
+@case("ic0", ["solve", "--precondition", "ic0:-3"], "--precondition ic0: shift = -3: must be 0 .. 1")
+@case("block-jacobi", ["solve", "--precondition", "block-jacobi:-1"], "--precondition block-jacobi: size = -1: must be")
+@case("block method", ["solve", "--method", "block-cg", "--correction", "refine:0.1"],
+      "--correction refine is of simultaneous iterations; block ones take reliable")
+@case("plot", ["solve", "--plot", "none/p.svg"], "--plot none/p.svg: cannot be written")
 def names_options_and_no_members(arguments, words):
-    message, _ = refused("spmm", "stencil5:9,9", "--device", "cpu", *arguments)
-    assert words in message and "::" not in message and "plan_options" not in message, message
+    message, _ = refused(arguments[0], "stencil5:9,9", "--device", "cpu", *arguments[1:])
+    assert words in message and "::" not in message and "_" not in message and "()" not in message, message
 
 
 @case("spmm", ["spmm", "stencil5:100,100", "--cols", "10000000000"])
@@ -480,6 +513,26 @@ def says_how_much_memory_is_lacking(arguments):
 
 
 # --- Progress ---------------------------------------------------------------------------------------------------------
+
+@case("rows", "banded:20000000,20", "20,000,000 rows and 819,999,580 entries: 9.2 GiB")
+@case("blocks", "blocks:60000000,1,1,8", "the couplings of a generated matrix of 60,000,000 rows: 7.6 GiB")
+@case("rmat", "rmat:26,16", "the 1,073,741,824 edges of a generated graph: 13.0 GiB")
+@case("spd", "spd:2000000000,10", "the rotations of a generated matrix of 2,000,000,000 rows: 29.8 GiB")
+@case("hypersparse", "hypersparse:2000000000,2000000000,1000000", "2,000,000,000 rows and 1,000,000 entries: 7.5 GiB")
+def says_how_much_memory_a_generated_matrix_takes(matrix, words):
+    """In 4 GiB of addresses, whatever the machine has."""
+    done = run("info", matrix, "--device", "cpu", "--json",
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32)))
+    told = json.loads(done.stdout)["error"]
+    assert told["code"] == "out_of_memory", told
+    assert re.search(re.escape(words) + r" were asked for, \d[\d.]* [KMG]iB are available", told["message"]), told
+
+
+@case("too many rows", "stencil5:100000,1000000", "rows = 100,000,000,000 does not fit")
+def groups_the_digits_of_sizes(matrix, words):
+    message, _ = refused("info", matrix)
+    assert words in message, message
+
 
 FRAME = "\r\x1b[K"
 

@@ -60,7 +60,7 @@ command add_calibrate(CLI::App& app) {
   cmd.parser
       ->add_option("--seconds", options->seconds,
                    "Begins no further measurement of costs after these; what was measured so far counts")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   add_device(*cmd.parser, options->where);
   add_tuning_cache(*cmd.parser, options->cache);

@@ -9,15 +9,6 @@
 namespace bcsc::cli {
 namespace {
 
-std::vector<std::string> kernel_words(bool with_kernels) {
-  std::set<std::string> words;
-  for (const kernel_info& kernel : kernel_table()) {
-    words.insert(kernel.algorithm);
-    if (with_kernels) words.insert(kernel.name);
-  }
-  return {words.begin(), words.end()};
-}
-
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -64,6 +55,15 @@ described_option described(const CLI::Option& option) {
 }
 
 }  // namespace
+
+std::vector<std::string> kernel_words(bool with_kernels) {
+  std::set<std::string> words;
+  for (const kernel_info& kernel : kernel_table()) {
+    words.insert(kernel.algorithm);
+    if (with_kernels) words.insert(kernel.name);
+  }
+  return {words.begin(), words.end()};
+}
 
 std::vector<described_option> described_options(const CLI::App& parser) {
   std::vector<described_option> options;

@@ -25,6 +25,8 @@ struct described_option {
   bool is_flag() const { return !is_argument() && value.empty(); }
 };
 
+/// The algorithms of all kernels, and on request the kernels' own names; ascending.
+std::vector<std::string> kernel_words(bool with_kernels);
 std::vector<described_option> described_options(const CLI::App& parser);
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 std::string joined(const std::vector<std::string>& words, const std::string& between);

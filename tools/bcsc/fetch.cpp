@@ -178,7 +178,7 @@ command add_fetch(CLI::App& app) {
       ->capture_default_str();
   parser
       .add_option("--retry-delay", fetch.retry_delay_seconds, "Seconds before the first retry, then doubled each time")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_below_zero())
       ->capture_default_str();
   parser.callback([given = options] {
     if (!given->list && given->name.empty()) throw CLI::RequiredError("NAME");

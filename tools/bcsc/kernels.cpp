@@ -4,6 +4,7 @@
 #include "bcsc/registry.hpp"
 #include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/description.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -66,7 +67,8 @@ command add_kernels(CLI::App& app) {
       {{"fp32", value_type::fp32}, {"fp64", value_type::fp64}, {"fp16", value_type::fp16}, {"bf16", value_type::bf16}},
       "Only those of one value type");
   cmd.parser->add_option("--algorithm", options->algorithm, "Only those of one algorithm (see the names)")
-      ->type_name("ALGORITHM");
+      ->type_name("ALGORITHM")
+      ->check(known("algorithm", [] { return kernel_words(false); }));
   return cmd;
 }
 

@@ -165,7 +165,9 @@ command add_man(CLI::App& app) {
   options->app = &app;
   std::vector<std::string> names;
   for (const CLI::App* one : commands_of(app)) names.push_back(one->get_name());
-  cmd.parser->add_option("COMMAND", options->command, "The command; else the program")->check(CLI::IsMember(names));
+  // The words stand in the validator's description, where completion looks for them.
+  cmd.parser->add_option("COMMAND", options->command, "The command; else the program")
+      ->check(known("command", [names] { return names; }).description("{" + joined(names, ",") + "}"));
   return cmd;
 }
 

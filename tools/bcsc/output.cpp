@@ -122,7 +122,7 @@ void add_row(const table_row& row, const std::vector<table_column>& columns, std
 }
 
 /// What the library calls a member is an option here; members without one lose their class.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> option_names{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> option_names{
     {{"plan_options::cols", "--cols"},
      {"plan_options::expert.m_block", "--m-block"},
      {"plan_options::expert.kernel", "--kernel"},
@@ -133,7 +133,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> option_n
      {"read_options::member", "--member"},
      {"read_options::index_base", "--index-base"},
      {"read_options::format", "--from"},
-     {"write_options::format", "--to"}}};
+     {"write_options::format", "--to"},
+     {" from whose matrix transposed() multiplies", " for --no-copy"},
+     {"correction: refine()", "--correction refine"},
+     {"block ones take reliable()", "block ones take reliable"}}};
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {

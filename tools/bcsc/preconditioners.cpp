@@ -1,6 +1,7 @@
 #include "tools/bcsc/preconditioners.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -48,6 +49,10 @@ class given_parameters {
  private:
   std::map<std::string_view, double> given_;
 };
+
+/// What the library calls the parameters, where this is another name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> member_names{
+    {{"smoother_degree", "degree"}, {"smoother_ratio", "ratio"}, {"max_coarse", "coarse"}, {"block", "size"}}};
 
 /// A kind of preconditioner, and the parameters that it takes.
 struct signature {
@@ -119,6 +124,20 @@ const std::vector<kind<T>>& kinds() {
        }},
       {{"amg", {"degree", "ratio", "strength", "block", "coarse", "fp32"}}, &make_amg<T>}};
   return all;
+}
+
+/// The library's refusal of a parameter, "smoother_ratio = -1: ...", as one of what was typed; others as they are.
+error of_option(const signature& k, const error& refused) {
+  const std::string said = refused.what();
+  const std::size_t equals = said.find(" = ");
+  const std::string_view member = std::string_view(said).substr(0, equals);
+  const auto takes = [&](std::string_view name) { return std::ranges::find(k.parameters, name) != k.parameters.end(); };
+  std::string_view name = takes(member) ? member : std::string_view();
+  for (const auto& [other, own] : member_names) {
+    if (name.empty() && other == member && takes(own)) name = own;
+  }
+  if (name.empty() || equals == std::string::npos) return refused;
+  return {refused.code(), fmt::format("--precondition {}: {}{}", k.name, name, said.substr(equals))};
 }
 
 std::string form(const signature& k) {
@@ -225,7 +244,11 @@ made_preconditioner<T> make_preconditioner(const preconditioner_options& options
   made_preconditioner<T> made;
   made.facts = {{"kind", chosen->name}};
   const auto begin = std::chrono::steady_clock::now();
-  chosen->make(given, from, made);
+  try {
+    chosen->make(given, from, made);
+  } catch (const error& refused) {
+    throw of_option(*chosen, refused);
+  }
   made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   made.facts["setup_seconds"] = made.seconds;
   if (made.description.empty()) made.description = made.m->describe();

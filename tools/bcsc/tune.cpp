@@ -150,7 +150,7 @@ command add_tune(CLI::App& app) {
       .add_option("--budget", options->budget,
                   "Seconds of timing for each N, conversions not counted; 0: 5 ms to check and 100 ms to search, or 30 "
                   "and 300 products")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_below_zero())
       ->capture_default_str();
   add_choice<compute_class>(parser, "--compute", options->compute,
                             {{"full", compute_class::full}, {"tf32", compute_class::tf32}},

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/description.hpp"
 #include "tools/bcsc/output.hpp"
 
 namespace bcsc::cli {
@@ -40,11 +41,9 @@ const CLI::App& deepest(const CLI::App& app) {
   return parsed.empty() ? app : *parsed.front();
 }
 
-std::vector<std::string> commands_of(const CLI::App& app) {
+std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
+  for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
   return names;
 }
 
@@ -59,6 +58,52 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
+/// Why `given` is no finite number, or not within these bounds; empty if it is.
+std::string misfit(const std::string& given, bool (*is_within)(double), std::string_view bounds) {
+  double number = 0;
+  const char* const end = given.data() + given.size();
+  const auto [at, status] = std::from_chars(given.data(), end, number);
+  if (status == std::errc::invalid_argument || at != end) return fmt::format("must be a number, not {}", given);
+  if (status != std::errc() || !std::isfinite(number)) return fmt::format("must be a finite number, not {}", given);
+  return is_within(number) ? "" : fmt::format("must be {}, not {}", bounds, given);
+}
+
+/// The option that CLI11 has handed another's name, or nothing, instead of a value; empty if that is not the problem.
+std::string without_value(const CLI::App& command, const std::string& name, std::string_view given) {
+  const std::vector<std::string> options = options_of(command);
+  const bool is_option_name = std::ranges::find(options, given) != options.end();
+  return given.empty() || is_option_name ? fmt::format("{}: needs a value", name) : std::string();
+}
+
+/// CLI11's words for a value that is missing or of another kind are about its types: "1 required FLOAT missing".
+std::string value_message(const CLI::App& command, const CLI::ParseError& problem) {
+  const std::string said = problem.what();
+  constexpr std::string_view unconverted = "Could not convert: ";
+  if (dynamic_cast<const CLI::ConversionError*>(&problem) != nullptr && said.starts_with(unconverted)) {
+    const std::size_t equals = said.find(" = ");
+    const std::string name = said.substr(unconverted.size(), equals - unconverted.size());
+    const std::string given = equals == std::string::npos ? "" : said.substr(equals + 3);
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (option != nullptr && option->get_expected_max() == 0) {
+      return fmt::format("{}: takes no value, not {}", name, given);
+    }
+    const std::string missing = without_value(command, name, given);
+    return missing.empty() ? fmt::format("{}: must be a number, not {}", name, given) : missing;
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr && said.ends_with(" missing")) {
+    return without_value(command, said.substr(0, said.find(':')), "");
+  }
+  if (dynamic_cast<const CLI::ValidationError*>(&problem) != nullptr) {
+    const std::size_t colon = said.find(": "), by_bounds = said.rfind(", not "), by_words = said.find(" not in {");
+    const std::string given = by_words != std::string::npos    ? said.substr(colon + 2, by_words - colon - 2)
+                              : by_bounds != std::string::npos ? said.substr(by_bounds + 6)
+                                                               : said;
+    const std::string missing = without_value(command, said.substr(0, colon), given);
+    if (!missing.empty()) return missing;
+  }
+  return said;
+}
+
 /// What is wrong, in terms of what was typed. Where something is missing because of an unknown word, that is the cause.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
   const CLI::App& command = deepest(app);
@@ -68,7 +113,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
   const bool is_cause = dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr ||
                         dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr;
   if (is_cause && &command == &app && !unknown.empty() && !is_option(unknown.front())) {
-    return fmt::format("there is no command {}{}", unknown.front(), did_you_mean(unknown.front(), commands_of(app)));
+    return fmt::format("there is no command {}{}", unknown.front(),
+                       did_you_mean(unknown.front(), names_of_commands(app)));
   }
   if (is_cause && option != unknown.end()) {
     const std::string word = option->substr(0, option->find('='));
@@ -78,7 +124,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
     return fmt::format("\"{}\" is one argument too many", unknown.front());
   }
   if (&command == &app && dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr) return "no command is named";
-  return problem.what();
+  return value_message(command, problem);
 }
 
 /// The width to wrap help to: the usual one where there is no terminal.
@@ -150,15 +196,29 @@ CLI::Validator at_least(std::int64_t least) {
 }
 
 CLI::Validator above_zero() {
-  const auto check = [](const std::string& given) -> std::string {
-    double number = 0;
-    const char* const end = given.data() + given.size();
-    const auto [at, status] = std::from_chars(given.data(), end, number);
-    if (status == std::errc::invalid_argument || at != end) return fmt::format("must be a number, not {}", given);
-    if (status != std::errc() || !std::isfinite(number)) return fmt::format("must be a finite number, not {}", given);
-    return number > 0 ? "" : fmt::format("must be above 0, not {}", given);
+  const auto check = [](const std::string& given) {
+    return misfit(
+        given, [](double number) { return number > 0; }, "above 0");
   };
   return {check, "ABOVE 0"};
+}
+
+CLI::Validator not_below_zero() {
+  const auto check = [](const std::string& given) {
+    return misfit(
+        given, [](double number) { return number >= 0; }, "at least 0");
+  };
+  return {check, "AT LEAST 0"};
+}
+
+CLI::Validator known(std::string what, std::function<std::vector<std::string>()> list) {
+  const auto check = [what = std::move(what), list = std::move(list)](const std::string& given) -> std::string {
+    const std::vector<std::string> words = list();
+    if (std::ranges::find(words, given) != words.end()) return {};
+    const std::string near = did_you_mean(given, words);
+    return fmt::format("there is no {} {}{}", what, given, near.empty() ? ", only " + joined(words, ", ") : near);
+  };
+  return {check, ""};
 }
 
 int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 CLI::Validator at_least(std::int64_t least);
 /// A finite number above 0.
 CLI::Validator above_zero();
+/// A finite number that is 0 or above.
+CLI::Validator not_below_zero();
+/// One of the words that `list` gives; else names the nearest. `what` they are is said in the message.
+CLI::Validator known(std::string what, std::function<std::vector<std::string>()> list);
 
 /// Says on stderr what is wrong with the command line, with --json also as {"error": ...} on stdout; or prints the help
 /// or the version, where that was asked for. Returns the exit code.
