@@ -624,6 +624,22 @@ def bench_fits_the_terminal(width):
 
 @case("numbers to the right, words to the left", ["generate", "--list"])
 def aligns_columns_by_what_they_hold(arguments):
+@case("40", 40)
+@case("80", 80)
+@case("200", 200)
+def info_fits_the_terminal(width):
+    told = ["info", "stencil5:40,40", "--no-picture", "--device", "cpu"]
+    shown = on_terminal(told, width, stream="stdout")
+    lines = shown.splitlines()
+    assert all(len(line) <= width for line in lines), max(lines, key=len)
+    whole = run(*told).stdout
+    for title in ("why: ", "A is stored as: ", "near     ", "symmetry "):
+        assert title in whole and title in shown, (title, shown)
+    for text in ("by costs", "side by side 0.125", "diagonal positive"):
+        if text in whole:
+            assert text in " ".join(shown.split()), (text, shown)
+
+
     rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")][:20]
     begins = rows[0].index("specification")
     assert all(row[begins - 1] == " " and row[begins] != " " for row in rows), rows

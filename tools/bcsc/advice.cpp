@@ -22,7 +22,7 @@ void report_advice(const context& ctx, const csr_matrix<T>& a, std::int64_t cols
   out.line();
   out.line("advice for N = {}", cols);
   std::istringstream lines(explained);
-  for (std::string line; std::getline(lines, line);) out.line("  {}", line);
+  for (std::string line; std::getline(lines, line);) out.prose(4, "  {}", line);
 }
 
 template void report_advice(const context&, const csr_matrix<float>&, std::int64_t, output&);

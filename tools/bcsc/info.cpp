@@ -19,6 +19,7 @@ namespace bcsc::cli {
 namespace {
 
 constexpr std::array<std::int64_t, 8> shown_m_blocks{1, 4, 8, 16, 32, 64, 128, 256};
+constexpr std::size_t label_width = 9;  ///< of "symmetry "
 
 struct info_options : output_options {
   matrix_source source;
@@ -30,15 +31,17 @@ struct info_options : output_options {
 };
 
 void report_pattern(const pattern_statistics& s, output& out) {
-  out.line("rows     {} to {} entries, mean {:.2f}, standard deviation {:.2f}", s.row_min, s.row_max, s.row_mean,
-           s.row_sd);
-  out.line("empty    {} rows, {} columns", core::count_text(s.empty_rows), core::count_text(s.empty_cols));
-  out.line("band     |i - j| <= {}", core::count_text(s.bandwidth));
+  out.prose(label_width, "rows     {} to {} entries, mean {:.2f}, standard deviation {:.2f}", s.row_min, s.row_max,
+            s.row_mean, s.row_sd);
+  out.prose(label_width, "empty    {} rows, {} columns", core::count_text(s.empty_rows),
+            core::count_text(s.empty_cols));
+  out.prose(label_width, "band     |i - j| <= {}", core::count_text(s.bandwidth));
   if (s.sectors_per_entry > 0) {
-    out.line("near     {:.2f} sectors of 8 columns an entry (side by side 0.125, scattered 1)", s.sectors_per_entry);
+    out.prose(label_width, "near     {:.2f} sectors of 8 columns an entry (side by side 0.125, scattered 1)",
+              s.sectors_per_entry);
   }
-  out.line("symmetry pattern {}, values {}, diagonal {}", s.pattern_symmetric ? "yes" : "no",
-           s.value_symmetric ? "yes" : "no", s.positive_diagonal ? "positive" : "not positive");
+  out.prose(label_width, "symmetry pattern {}, values {}, diagonal {}", s.pattern_symmetric ? "yes" : "no",
+            s.value_symmetric ? "yes" : "no", s.positive_diagonal ? "positive" : "not positive");
   out.json()["pattern"] = {{"row_min", s.row_min},
                            {"row_max", s.row_max},
                            {"row_mean", s.row_mean},
@@ -56,8 +59,8 @@ void report_pattern(const pattern_statistics& s, output& out) {
 void report_container(const std::string& path, output& out) {
   const container_info info = read_container_info(path);
   const std::string indices = info.index_bytes > 0 ? fmt::format(", {}-bit indices", 8 * info.index_bytes) : "";
-  out.line("container version {}, {} of {}{}, {}", info.version, to_string(info.format), to_string(info.element),
-           indices, core::bytes_text(info.file_bytes));
+  out.prose(2, "container version {}, {} of {}{}, {}", info.version, to_string(info.format), to_string(info.element),
+            indices, core::bytes_text(info.file_bytes));
   for (const auto& [key, value] : info.metadata) out.line("  {} = {}", key, value);
   auto sections = nlohmann::ordered_json::array();
   for (const container_section& section : info.sections) {
@@ -80,15 +83,15 @@ void report_container(const std::string& path, output& out) {
 void report_values(const any_view& a, value_type type, output& out) {
   const value_statistics s = analyse_values(a);
   const narrowing_statistics lost = analyse_narrowing(a, type);
-  out.line("values   {:g} to {:g}, magnitudes from {:g}, {}; {} zero, {} denormal", s.least, s.greatest,
-           s.min_magnitude, to_string(a.element()), core::count_text(s.zero), core::count_text(s.denormal));
+  out.prose(label_width, "values   {:g} to {:g}, magnitudes from {:g}, {}; {} zero, {} denormal", s.least, s.greatest,
+            s.min_magnitude, to_string(a.element()), core::count_text(s.zero), core::count_text(s.denormal));
   if (!s.finite()) {
-    out.line("         not finite: {} NaN, {} +Inf, {} -Inf", core::count_text(s.nan),
-             core::count_text(s.plus_infinity), core::count_text(s.minus_infinity));
+    out.prose(label_width, "         not finite: {} NaN, {} +Inf, {} -Inf", core::count_text(s.nan),
+              core::count_text(s.plus_infinity), core::count_text(s.minus_infinity));
   }
   if (lost.overflowed + lost.underflowed > 0) {
-    out.line("         in {}: {} beyond its range, {} become 0", to_string(type), core::count_text(lost.overflowed),
-             core::count_text(lost.underflowed));
+    out.prose(label_width, "         in {}: {} beyond its range, {} become 0", to_string(type),
+              core::count_text(lost.overflowed), core::count_text(lost.underflowed));
   }
   out.json()["values"] = {{"type", to_string(a.element())},
                           {"least", s.least},
@@ -141,7 +144,8 @@ void report_blocks(const context& ctx, const csr_matrix<T>& a, output& out) {
                       {"bytes_over_csr", over_csr}});
   }
   out.line();
-  out.line("BCSC in {} by the height of its row blocks; CSR takes {}", to_string(type), core::bytes_text(csr_bytes));
+  out.prose(2, "BCSC in {} by the height of its row blocks; CSR takes {}", to_string(type),
+            core::bytes_text(csr_bytes));
   shown.print(out);
 }
 
@@ -174,7 +178,7 @@ int show_info(const info_options& options, output& out) {
   const context ctx = make_context(options.where);
   if (!options.png.empty()) begin_file("--png", options.png, out);
   const loaded_matrix<double> loaded = load<double>(options.source, out);
-  out.line("{}", describe_line(options.source, loaded));
+  out.prose(2, "{}", describe_line(options.source, loaded));
   out.json() = {{"command", "info"}, {"matrix", describe(options.source, loaded)}};
   if (loaded.file && loaded.file->format == file_format::container) report_container(loaded.path, out);
   report_values(loaded, options, out);

@@ -340,6 +340,17 @@ void output::text(std::string_view said) const {
   }
 }
 
+void output::wrap(std::string_view said, std::size_t indent) const {
+  const std::size_t room = stdout_width().value_or(std::numeric_limits<std::size_t>::max());
+  // The columns before the words stay, even though they are blank.
+  const std::size_t begin = std::min(said.find_first_not_of(' '), said.size());
+  std::string lead(said.substr(0, begin));
+  for (std::string_view rest = said.substr(begin);; lead.assign(indent, ' ')) {
+    line("{}{}", lead, cut_off_words(rest, room - std::min(room, lead.size())));
+    if (rest.empty()) break;
+  }
+}
+
 void output::leave_stdout_to_a_file() {
   if (options_.json) {
     core::fail(errc::invalid_argument, "--json: its object goes to standard output, and so does the file");

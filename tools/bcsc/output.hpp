@@ -93,6 +93,11 @@ class output {
     text(fmt::format(format, std::forward<Args>(args)...) + '\n');
   }
   void line() const { text("\n"); }
+  /// A line that breaks between words where it is wider than stdout's terminal, and goes on behind `indent` columns.
+  template <class... Args>
+  void prose(std::size_t indent, fmt::format_string<Args...> format, Args&&... args) const {
+    wrap(fmt::format(format, std::forward<Args>(args)...), indent);
+  }
   void text(std::string_view said) const;
   /// For commands that write their file there: text goes to stderr. Throws error{invalid_argument} with --json.
   void leave_stdout_to_a_file();
@@ -107,6 +112,8 @@ class output {
   busy_note busy(std::string label) const;
 
  private:
+  void wrap(std::string_view said, std::size_t indent) const;
+
   output_options options_;
   nlohmann::ordered_json json_;
   bool stdout_is_a_file_ = false;
