@@ -1,6 +1,11 @@
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "bcsc/error.hpp"
 #include "bcsc/reference.hpp"
 #include "bench/harness/contender.hpp"
 
@@ -8,8 +13,8 @@
 #include "bench/baselines/eigen_product.hpp"
 #endif
 
-/// What the CPU offers for comparison: Eigen's row-major sparse times dense, with the same number of threads, and our
-/// own serial reference.
+/// What the CPU offers for comparison: Eigen's row-major sparse times dense, with the same number of threads, our own
+/// serial reference, and MKL where it is installed.
 namespace bcsc::bench {
 
 namespace {
@@ -82,8 +87,48 @@ class cpu_rivals final : public rivals {
   [[maybe_unused]] int threads_;
 };
 
+/// MKL by the names of its versions; nothing where the loader finds none that can be used.
+std::unique_ptr<rivals> find_mkl(int threads) {
+  for (const char* const name : {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"}) {
+    try {
+      return open_mkl_rivals(name, threads);
+    } catch (const error&) {  // nobody has asked for it
+    }
+  }
+  return nullptr;
+}
+
+class found_cpu_rivals final : public rivals {
+ public:
+  explicit found_cpu_rivals(int threads) : own_(threads), mkl_(find_mkl(threads)) {}
+
+  std::string main_group() const override { return own_.main_group(); }
+  void describe(machine_facts& facts) const override {
+    own_.describe(facts);
+    if (mkl_) mkl_->describe(facts);
+  }
+  std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
+  std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
+  std::vector<rival<half>> on(const problem<half>& p) override { return all(p); }
+  std::vector<rival<bfloat16>> on(const problem<bfloat16>& p) override { return all(p); }
+
+ private:
+  template <number T>
+  std::vector<rival<T>> all(const problem<T>& p) {
+    std::vector<rival<T>> them = own_.on(p);
+    if (!mkl_ || p.transpose != op::none) return them;  // it is asked for A itself only
+    std::vector<rival<T>> more = mkl_->on(p);
+    them.insert(them.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return them;
+  }
+
+  cpu_rivals own_;
+  std::unique_ptr<rivals> mkl_;
+};
+
 }  // namespace
 
 std::unique_ptr<rivals> open_cpu_rivals(int threads) { return std::make_unique<cpu_rivals>(threads); }
+std::unique_ptr<rivals> open_found_cpu_rivals(int threads) { return std::make_unique<found_cpu_rivals>(threads); }
 
 }  // namespace bcsc::bench

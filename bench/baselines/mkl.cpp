@@ -10,9 +10,9 @@
 #include "bench/harness/contender.hpp"
 #include "core/fail.hpp"
 
-/// Intel's MKL, loaded from the path that the user gives: its inspector-executor interface, row-major, 32-bit indices.
-/// Neither its headers nor its libraries are needed to build. Declarations follow the "oneMKL Developer Reference for
-/// C", sections "Inspector-Executor Sparse BLAS" and "Support Functions".
+/// Intel's MKL, loaded from the path that the user gives or by the loader's: its inspector-executor interface,
+/// row-major, 32-bit indices. Neither its headers nor its libraries are needed to build. Declarations follow the
+/// "oneMKL Developer Reference for C", sections "Inspector-Executor Sparse BLAS" and "Support Functions".
 namespace bcsc::bench {
 
 namespace {

@@ -41,7 +41,7 @@ bench_room::bench_room(const context& c, const bench_options& o) : ctx(c), optio
 #if BCSC_BENCH_WITH_CUSPARSE
   if (ctx.kind() == backend::cuda) others = open_cuda_rivals(*where);
 #endif
-  if (!others && ctx.kind() == backend::cpu) others = open_cpu_rivals(ctx.threads());
+  if (!others && ctx.kind() == backend::cpu) others = open_found_cpu_rivals(ctx.threads());
   if (others) others->describe(machine);
 }
 

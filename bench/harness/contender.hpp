@@ -76,6 +76,8 @@ class rivals {
 
 /// bench/baselines: Eigen (if it was found) and the serial reference.
 std::unique_ptr<rivals> open_cpu_rivals(int threads);
+/// The same, and MKL where the loader finds its libmkl_rt; the main group stays as it is without. Once per process.
+std::unique_ptr<rivals> open_found_cpu_rivals(int threads);
 /// bench/baselines: MKL, from `library` (the path of libmkl_rt), on the threads of libgomp, which our own code uses
 /// too. Once per process. Throws error{io_error} if it cannot be loaded.
 std::unique_ptr<rivals> open_mkl_rivals(const std::string& library, int threads);

@@ -29,7 +29,7 @@ struct machine_facts {
   std::int64_t gpu_l2_bytes = 0;
   std::string gpu_clocks;  ///< what nvidia-smi says: SM and memory clock, now and at most
 
-  std::map<std::string, std::string> versions;  ///< "cuda_runtime", "cuda_driver", "cusparse", "cublas", "eigen"
+  std::map<std::string, std::string> versions;  ///< "cuda_runtime", "cuda_driver", "cusparse", "cublas", "eigen", "mkl"
 
   double copy_bandwidth = 0;            ///< bytes/s, measured
   double cache_bandwidth = 0;           ///< bytes/s of the last-level cache, measured; 0: unknown

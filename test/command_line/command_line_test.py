@@ -1,8 +1,9 @@
 """The command line as users see it: files as operands, advice, messages about mistakes, progress in a terminal.
 
-    command_line_test.py BCSC [--without-bench] [--without-zip] [--only NAME]
+    command_line_test.py BCSC [--without-bench] [--without-zip] [--sanitized] [--mkl-stub LIBRARY] [--only NAME]
 """
 import argparse
+import ctypes
 import fcntl
 import io
 import itertools
@@ -12,8 +13,8 @@ import os
 import pathlib
 import pty
 import re
-import select
 import resource
+import select
 import struct
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 CASES = []  # (name, function, arguments)
 PROGRAM = []
+GIVEN = []  # what the test was started with
 HERE = threading.local()  # its folder: that of the case that the thread runs
 
 
@@ -428,14 +430,14 @@ def shows_one_style_of_numbers(matrix):
     assert "max error" not in shown and "error / bound" in shown, shown
 
 
-# --- Mistakes ---------------------------------------------------------------------------------------------------------
-
 @case("microseconds", "stencil5:20,20", "8", r"[\d.]{3,5} us")
 @case("thousands", "stencil5:300,300", "2048", r"\d+\.\d\d ms")
 def predicts_in_the_units_of_what_is_measured(matrix, cols, time):
     reason = run_json("info", matrix, "--cols", cols, "--no-picture", "--device", "cpu")["advice"]["reason"]
     assert re.search(rf"least predicted time of \d+ configs: {time}\b", reason), reason
 
+
+# --- Mistakes ---------------------------------------------------------------------------------------------------------
 
 @case("command", ["spm", "a.mtx"], "there is no command spm: did you mean spmm?")
 @case("exchanged letters", ["slove"], "there is no command slove: did you mean solve?")
@@ -454,8 +456,6 @@ def predicts_in_the_units_of_what_is_measured(matrix, cols, time):
 @case("rhs", ["solve", "stencil5:3,3", "--rhs", "0"], "--rhs: must be at least 1, not 0")
 @case("tolerance", ["solve", "stencil5:3,3", "--tolerance", "-1"], "--tolerance: must be above 0, not -1")
 @case("not a number", ["solve", "stencil5:3,3", "--tolerance", "nan"], "--tolerance: must be a finite number, not nan")
-def tells_a_misuse(arguments, words):
-    message, code = refused(*arguments, code=2)
 @case("seconds", ["calibrate", "--seconds", "0"], "--seconds: must be above 0, not 0")
 @case("budget", ["tune", "stencil5:3,3", "--budget", "-1"], "--budget: must be at least 0, not -1")
 @case("no budget", ["tune", "stencil5:3,3", "--budget", "much"], "--budget: must be a number, not much")
@@ -470,6 +470,8 @@ def tells_a_misuse(arguments, words):
 @case("no manual page", ["man", "frobnicate"], "there is no command frobnicate, only info, spmm")
 @case("algorithm", ["kernels", "--algorithm", "rwos"], "--algorithm: there is no algorithm rwos: did you mean rows?")
 @case("no algorithm", ["kernels", "--algorithm", "frobnicate"], "there is no algorithm frobnicate, only blocks, ")
+def tells_a_misuse(arguments, words):
+    message, code = refused(*arguments, code=2)
     assert code == "usage" and words in message, message
     if "did you mean" not in words:
         assert "did you mean" not in message, message
@@ -512,8 +514,6 @@ def says_how_much_memory_is_lacking(arguments):
     assert re.search(r"take \d[\d.]* [TPE]iB of memory, \d[\d.]* [KMGTPE]?i?B are available", message), message
 
 
-# --- Progress ---------------------------------------------------------------------------------------------------------
-
 @case("rows", "banded:20000000,20", "20,000,000 rows and 819,999,580 entries: 9.2 GiB")
 @case("blocks", "blocks:60000000,1,1,8", "the couplings of a generated matrix of 60,000,000 rows: 7.6 GiB")
 @case("rmat", "rmat:26,16", "the 1,073,741,824 edges of a generated graph: 13.0 GiB")
@@ -533,6 +533,8 @@ def groups_the_digits_of_sizes(matrix, words):
     message, _ = refused("info", matrix)
     assert words in message, message
 
+
+# --- Progress ---------------------------------------------------------------------------------------------------------
 
 FRAME = "\r\x1b[K"
 
@@ -622,8 +624,6 @@ def bench_fits_the_terminal(width):
         assert title in shown, (title, shown)
 
 
-@case("numbers to the right, words to the left", ["generate", "--list"])
-def aligns_columns_by_what_they_hold(arguments):
 @case("40", 40)
 @case("80", 80)
 @case("200", 200)
@@ -640,6 +640,8 @@ def info_fits_the_terminal(width):
             assert text in " ".join(shown.split()), (text, shown)
 
 
+@case("numbers to the right, words to the left", ["generate", "--list"])
+def aligns_columns_by_what_they_hold(arguments):
     rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")][:20]
     begins = rows[0].index("specification")
     assert all(row[begins - 1] == " " and row[begins] != " " for row in rows), rows
@@ -717,6 +719,38 @@ def bench_reads_standard_input(name):
     assert (found["rows"], found["nnz"]) == (3, 2), found
 
 
+@case("found", True)
+@case("not found", False)
+def bench_compares_with_mkl(is_found):
+    """The stub multiplies slowly, but as MKL does: it is checked, timed and listed, and Eigen stays the rival."""
+    paths = str(GIVEN[0].mkl_stub.parent) if is_found else str(HERE.folder)
+    options = ["stencil5:9,9", "--cols", "1,4", "--device", "cpu", "--seconds", "0.001", "--warm-only"]
+    environment = os.environ | {"LD_LIBRARY_PATH": f"{paths}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    done = run("bench", *options, "--out", "r.json", env=environment)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    results = json.loads((HERE.folder / "r.json").read_text())
+    assert ("mkl" in results["machine"]["versions"]) == is_found or not is_found and has_mkl(), results["machine"]
+    if is_found:
+        assert results["machine"]["versions"]["mkl"] == "a stub, GNU threads", results["machine"]
+        by_cols = {case["cols"]: {entry["name"]: entry for entry in case["entries"]} for case in results["cases"]}
+        assert {name for name in by_cols[1] if "mkl" in name} == {"mkl-mm", "mkl-mv"}, by_cols[1].keys()
+        assert {name for name in by_cols[4] if "mkl" in name} == {"mkl-mm"}, by_cols[4].keys()
+        for cols in (1, 4):
+            assert by_cols[cols]["mkl-mm"]["status"] == "ok" and by_cols[cols]["mkl-mm"]["warm"], by_cols[cols]
+    assert results["main_rival"] in ("eigen", "reference"), results["main_rival"]
+
+
+def has_mkl():
+    """Of the machine: then it is found without the stub, too."""
+    for name in ("libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"):
+        try:
+            ctypes.CDLL(name)
+            return True
+        except OSError:
+            pass
+    return False
+
+
 def has_lapack():
     done = subprocess.run([*PROGRAM, "eigs", "stencil5:2,2", "-k", "1", "--device", "cpu"], capture_output=True, text=True)
     return done.returncode == 0 or "LAPACK cannot be loaded" not in done.stderr
@@ -724,7 +758,14 @@ def has_lapack():
 
 def is_left_out(name, arguments, given):
     return ((given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments))
-            or (given.without_lapack and "finds_eigenvalues" in name))
+            or (given.without_lapack and "finds_eigenvalues" in name)
+            or (given.sanitized and is_about_the_process(name))
+            or (given.mkl_stub is None and "with_mkl" in name))
+
+
+def is_about_the_process(name):
+    """Sanitizers map more addresses than the case allows."""
+    return "memory_a_generated" in name
 
 
 def failure_of(function, arguments):
@@ -743,10 +784,14 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--without-bench", action="store_true")
     parser.add_argument("--without-zip", action="store_true")
+    parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--mkl-stub", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=min(8, len(os.sched_getaffinity(0))))
     given = parser.parse_args()
     PROGRAM.append(str(pathlib.Path(given.program).resolve()))
+    GIVEN.append(given)
+    given.mkl_stub = given.mkl_stub and given.mkl_stub.resolve()
     # No case is about a GPU, and starting one takes longer than most cases.
     os.environ.update(CUDA_VISIBLE_DEVICES="", OMP_WAIT_POLICY="passive")
     given.without_lapack = not has_lapack()
