@@ -28,6 +28,22 @@ std::int64_t count_entries(const run_result& run, entry_status status) {
   return found;
 }
 
+/// The plan against the faster of MKL's products, back to back, where MKL was found.
+std::vector<named_ratio> ratios_to_mkl(const run_result& run) {
+  std::vector<named_ratio> ratios;
+  for (const case_result& c : run.cases) {
+    const entry_result* const plan = fastest(c, "plan", c.order);
+    std::optional<double> least;
+    for (const std::string_view group : {"mkl", "mkl-mv"}) {
+      if (const entry_result* const found = fastest(c, group, c.order)) {
+        least = std::min(least.value_or(found->median()), found->median());
+      }
+    }
+    if (plan != nullptr && least) ratios.push_back({*least / plan->median(), name_of(run, c)});
+  }
+  return ratios;
+}
+
 std::vector<text_column> columns_of(const run_result& run) {
   std::vector<text_column> columns{{"matrix", 28, false}, {"N", 6}, {"type", 4}};
   for (const std::string& algorithm : run.algorithms)
@@ -88,6 +104,7 @@ void table_printer::say_ratios(const run_result& run) {
   };
   for (const setting in : all_settings) line(fmt::format("plan, {}:", describe(in)), all.plan[in]);
   line("best config, back to back:", all.config);
+  line("plan against MKL:", ratios_to_mkl(run));
   if (count_entries(run, entry_status::inaccurate) > 0) {
     line("and inaccurate rivals:", all.plan_any[setting::warm]);
   }

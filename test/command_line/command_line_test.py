@@ -728,6 +728,7 @@ def bench_compares_with_mkl(is_found):
     environment = os.environ | {"LD_LIBRARY_PATH": f"{paths}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
     done = run("bench", *options, "--out", "r.json", env=environment)
     assert done.returncode == 0, (done.returncode, done.stderr)
+    assert not is_found or re.search(r"plan against MKL: +geometric mean .* of 2 cases", done.stdout), done.stdout
     results = json.loads((HERE.folder / "r.json").read_text())
     assert ("mkl" in results["machine"]["versions"]) == is_found or not is_found and has_mkl(), results["machine"]
     if is_found:
