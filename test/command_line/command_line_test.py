@@ -500,6 +500,7 @@ def tells_a_wrong_generator(command, matrix, words, not_words):
 @case("block-jacobi", ["solve", "--precondition", "block-jacobi:-1"], "--precondition block-jacobi: size = -1: must be")
 @case("block method", ["solve", "--method", "block-cg", "--correction", "refine:0.1"],
       "--correction refine is of simultaneous iterations; block ones take reliable")
+@case("tolerance", ["solve", "--tolerance", "2"], "--tolerance = 2: must lie between 0 and 1")
 @case("plot", ["solve", "--plot", "none/p.svg"], "--plot none/p.svg: cannot be written")
 def names_options_and_no_members(arguments, words):
     message, _ = refused(arguments[0], "stencil5:9,9", "--device", "cpu", *arguments[1:])

@@ -152,6 +152,7 @@ std::string in_options(std::string message) {
   for (const std::string_view type : {"plan_options::", "read_options::", "write_options::"}) {
     replace_all(message, type, "");
   }
+  if (message.starts_with("tolerance = ")) message.insert(0, "--");  // the library refuses 1 and above
   return message;
 }
 
