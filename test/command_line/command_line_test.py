@@ -641,6 +641,19 @@ def info_fits_the_terminal(width):
             assert text in " ".join(shown.split()), (text, shown)
 
 
+@case("info", ["info", "stencil5:40,40"])
+@case("solve", ["solve", "stencil5:40,40"])
+@case("eigs", ["eigs", "stencil5:20,20", "-k", "2"])
+def pictures_fit_the_terminal(arguments):
+    def drawn(text):
+        return [line for line in text.splitlines() if re.search("[┌│└┤]", line)]
+    whole = drawn(run(*arguments, "--device", "cpu").stdout)
+    assert 50 < max(map(len, whole)) <= 60, "a pipe has no width"
+    for width in (40, 80, 200):
+        lines = drawn(on_terminal([*arguments, "--device", "cpu"], width, stream="stdout"))
+        assert max(map(len, lines)) == min(width, max(map(len, whole))), (width, lines)
+
+
 @case("numbers to the right, words to the left", ["generate", "--list"])
 def aligns_columns_by_what_they_hold(arguments):
     rows = [line for line in run(*arguments).stdout.splitlines() if line.startswith("  ")][:20]
@@ -779,7 +792,7 @@ def has_lapack():
 
 def is_left_out(name, arguments, given):
     return ((given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments))
-            or (given.without_lapack and "finds_eigenvalues" in name)
+            or (given.without_lapack and ("finds_eigenvalues" in name or name.endswith("terminal: eigs")))
             or (given.sanitized and is_about_the_process(name))
             or (given.mkl_stub is None and "with_mkl" in name) or ("milliseconds" in name and is_slow_to_start()))
 

@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "bcsc_config.h"
 #include "core/fail.hpp"
 #include "core/new_file.hpp"
+#include "tools/bcsc/output.hpp"
 #if BCSC_WITH_PNG
 #include <png.h>
 #endif
@@ -26,6 +28,14 @@ std::string repeated(const char* character, std::int64_t times) {
   std::string text;
   for (std::int64_t i = 0; i < times; ++i) text += character;
   return text;
+}
+
+/// The usual width of a picture, or what a narrow terminal leaves beside this many columns.
+std::int64_t room_beside(std::int64_t columns, std::int64_t usual) {
+  constexpr std::int64_t least = 10;
+  const std::optional<std::size_t> terminal = stdout_width();
+  if (!terminal) return usual;
+  return std::clamp(static_cast<std::int64_t>(*terminal) - columns, least, usual);
 }
 
 /// Dots of 2 x 4 to a character, as Unicode's braille patterns have them.
@@ -73,7 +83,8 @@ picture_size fit_picture(std::int64_t rows, std::int64_t cols, std::int64_t max_
 
 template <value T>
 std::vector<std::string> draw_pattern(const csr_view<T, std::int32_t>& a) {
-  const auto [width, height] = fit_picture(a.rows, a.cols, 58, 28, 2.0);
+  constexpr std::int64_t usual = 58, frame = 2;
+  const auto [width, height] = fit_picture(a.rows, a.cols, room_beside(frame, usual), 28, 2.0);
   if (width == 0) return {};
   const std::vector<std::int64_t> counts = pattern_grid(a, height, width);
   const std::int64_t most = *std::max_element(counts.begin(), counts.end());
@@ -126,7 +137,8 @@ void write_pattern_png(const std::filesystem::path& path, const csr_view<T, std:
 }
 
 std::vector<std::string> draw_log_curve(std::span<const double> curve) {
-  constexpr std::int64_t width = 50, height = 10;
+  constexpr std::int64_t usual = 50, height = 10, axis = 9;
+  const std::int64_t width = room_beside(axis, usual);
   double low = std::numeric_limits<double>::infinity(), high = -low;
   const auto drawable = [](double x) { return x > 0 && std::isfinite(x); };
   for (double x : curve) {

@@ -20,7 +20,7 @@ picture_size fit_picture(std::int64_t rows, std::int64_t cols, std::int64_t max_
                          double cell_aspect);
 
 /// Lines of shaded block characters in a frame, the shade by the logarithm of a cell's count: at most 60 x 30
-/// characters.
+/// characters, and no wider than stdout's terminal.
 template <value T>
 std::vector<std::string> draw_pattern(const csr_view<T, std::int32_t>& a);
 
@@ -29,8 +29,9 @@ std::vector<std::string> draw_pattern(const csr_view<T, std::int32_t>& a);
 template <value T>
 void write_pattern_png(const std::filesystem::path& path, const csr_view<T, std::int32_t>& a);
 
-/// A curve of positive numbers over its index, logarithmic, in braille dots with an axis; 60 x 12 characters or less.
-/// Numbers that are not positive and finite are left out; nothing to draw gives no lines.
+/// A curve of positive numbers over its index, logarithmic, in braille dots with an axis; 60 x 12 characters or less,
+/// and no wider than stdout's terminal. Numbers that are not positive and finite are left out; nothing to draw gives no
+/// lines.
 std::vector<std::string> draw_log_curve(std::span<const double> curve);
 
 }  // namespace bcsc::cli
