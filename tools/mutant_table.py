@@ -426,6 +426,7 @@ MUTANTS = [
            "own.taken_.exchange(false, ", PLAN),
     Mutant("plan-forced-height", CHOICE_CPP, "if (options.expert.m_block > 0) return {options.expert.m_block};",
            "if (options.expert.m_block > 64) return {options.expert.m_block};", PLAN + CHOICE),
+    Mutant("plan-tiles-for-four-columns", CHOICE_CPP, "takes_tiles && p.cols <= few", "takes_tiles && p.cols < few", CHOICE),
     Mutant("plan-slowest", CHOICE_CPP, "stable_sort(all, {}, [&]", "stable_sort(all, std::greater{}, [&]", CHOICE),
     Mutant("plan-widest-tile", CHOICE_CPP, "std::clamp<std::int64_t>(p.cols, 8, 128)", "128", CHOICE),
     Mutant("plan-own-height", CHOICE_CPP, "between(m_block > 0 ? m_block : 8, kernel.m_tile)",
