@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -58,33 +59,40 @@ rival<T> serial_reference(const problem<T>& p, bool thorough) {
 
 class cpu_rivals final : public rivals {
  public:
-  explicit cpu_rivals(int threads) : threads_(threads) {}
+  /// `mkl` may be null.
+  cpu_rivals(int threads, std::unique_ptr<rivals> mkl) : threads_(threads), mkl_(std::move(mkl)) {}
 
 #if BCSC_BENCH_WITH_EIGEN
   std::string main_group() const override { return "eigen"; }
-  void describe(machine_facts& facts) const override { facts.versions["eigen"] = BCSC_BENCH_EIGEN_VERSION; }
 #else
   std::string main_group() const override { return "reference"; }
-  void describe(machine_facts&) const override {}
 #endif
+  void describe(machine_facts& facts) const override {
+#if BCSC_BENCH_WITH_EIGEN
+    facts.versions["eigen"] = BCSC_BENCH_EIGEN_VERSION;
+#endif
+    if (mkl_) mkl_->describe(facts);
+  }
 
   std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
   std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
-  std::vector<rival<half>> on(const problem<half>& p) override { return {serial_reference(p, false)}; }
-  std::vector<rival<bfloat16>> on(const problem<bfloat16>& p) override { return {serial_reference(p, false)}; }
+  std::vector<rival<half>> on(const problem<half>& p) override { return all(p); }
+  std::vector<rival<bfloat16>> on(const problem<bfloat16>& p) override { return all(p); }
 
  private:
-  template <value T>
+  template <number T>
   std::vector<rival<T>> all(const problem<T>& p) const {
     std::vector<rival<T>> them;
 #if BCSC_BENCH_WITH_EIGEN
-    them.push_back(eigen(p, threads_));
+    if constexpr (value<T>) them.push_back(eigen(p, threads_));
 #endif
     them.push_back(serial_reference(p, !them.empty()));  // of no interest beside Eigen
+    if (mkl_ && p.transpose == op::none) std::ranges::move(mkl_->on(p), std::back_inserter(them));
     return them;
   }
 
   [[maybe_unused]] int threads_;
+  std::unique_ptr<rivals> mkl_;
 };
 
 /// MKL by the names of its versions; nothing where the loader finds none that can be used.
@@ -98,37 +106,11 @@ std::unique_ptr<rivals> find_mkl(int threads) {
   return nullptr;
 }
 
-class found_cpu_rivals final : public rivals {
- public:
-  explicit found_cpu_rivals(int threads) : own_(threads), mkl_(find_mkl(threads)) {}
-
-  std::string main_group() const override { return own_.main_group(); }
-  void describe(machine_facts& facts) const override {
-    own_.describe(facts);
-    if (mkl_) mkl_->describe(facts);
-  }
-  std::vector<rival<float>> on(const problem<float>& p) override { return all(p); }
-  std::vector<rival<double>> on(const problem<double>& p) override { return all(p); }
-  std::vector<rival<half>> on(const problem<half>& p) override { return all(p); }
-  std::vector<rival<bfloat16>> on(const problem<bfloat16>& p) override { return all(p); }
-
- private:
-  template <number T>
-  std::vector<rival<T>> all(const problem<T>& p) {
-    std::vector<rival<T>> them = own_.on(p);
-    if (!mkl_ || p.transpose != op::none) return them;  // it is asked for A itself only
-    std::vector<rival<T>> more = mkl_->on(p);
-    them.insert(them.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    return them;
-  }
-
-  cpu_rivals own_;
-  std::unique_ptr<rivals> mkl_;
-};
-
 }  // namespace
 
-std::unique_ptr<rivals> open_cpu_rivals(int threads) { return std::make_unique<cpu_rivals>(threads); }
-std::unique_ptr<rivals> open_found_cpu_rivals(int threads) { return std::make_unique<found_cpu_rivals>(threads); }
+std::unique_ptr<rivals> open_cpu_rivals(int threads) { return std::make_unique<cpu_rivals>(threads, nullptr); }
+std::unique_ptr<rivals> open_found_cpu_rivals(int threads) {
+  return std::make_unique<cpu_rivals>(threads, find_mkl(threads));
+}
 
 }  // namespace bcsc::bench

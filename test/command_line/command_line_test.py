@@ -1,6 +1,6 @@
 """The command line as users see it: files as operands, advice, messages about mistakes, progress in a terminal.
 
-    command_line_test.py BCSC [--without-bench] [--without-zip] [--sanitized] [--mkl-stub LIBRARY] [--only NAME]
+    command_line_test.py BCSC [--without-bench] [--without-zip] [--sanitized] [--mkl-stand-in LIBRARY] [--only NAME]
 """
 import argparse
 import ctypes
@@ -736,8 +736,8 @@ def bench_reads_standard_input(name):
 @case("found", True)
 @case("not found", False)
 def bench_compares_with_mkl(is_found):
-    """The stub multiplies slowly, but as MKL does: it is checked, timed and listed, and Eigen stays the rival."""
-    paths = str(GIVEN[0].mkl_stub.parent) if is_found else str(HERE.folder)
+    """The stand-in multiplies slowly, but as MKL does: it is checked, timed and listed, and Eigen stays the rival."""
+    paths = str(GIVEN[0].mkl_stand_in.parent) if is_found else str(HERE.folder)
     options = ["stencil5:9,9", "--cols", "1,4", "--device", "cpu", "--seconds", "0.001", "--warm-only"]
     environment = os.environ | {"LD_LIBRARY_PATH": f"{paths}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
     done = run("bench", *options, "--out", "r.json", env=environment)
@@ -746,7 +746,7 @@ def bench_compares_with_mkl(is_found):
     results = json.loads((HERE.folder / "r.json").read_text())
     assert ("mkl" in results["machine"]["versions"]) == is_found or not is_found and has_mkl(), results["machine"]
     if is_found:
-        assert results["machine"]["versions"]["mkl"] == "a stub, GNU threads", results["machine"]
+        assert results["machine"]["versions"]["mkl"] == "a stand-in, GNU threads", results["machine"]
         by_cols = {case["cols"]: {entry["name"]: entry for entry in case["entries"]} for case in results["cases"]}
         assert {name for name in by_cols[1] if "mkl" in name} == {"mkl-mm", "mkl-mv"}, by_cols[1].keys()
         assert {name for name in by_cols[4] if "mkl" in name} == {"mkl-mm"}, by_cols[4].keys()
@@ -756,7 +756,7 @@ def bench_compares_with_mkl(is_found):
 
 
 def has_mkl():
-    """Of the machine: then it is found without the stub, too."""
+    """Of the machine: then it is found without the stand-in, too."""
     for name in ("libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"):
         try:
             ctypes.CDLL(name)
@@ -794,7 +794,7 @@ def is_left_out(name, arguments, given):
     return ((given.without_bench and "bench" in name) or (given.without_zip and ".npz" in str(arguments))
             or (given.without_lapack and ("finds_eigenvalues" in name or name.endswith("terminal: eigs")))
             or (given.sanitized and is_about_the_process(name))
-            or (given.mkl_stub is None and "with_mkl" in name) or ("milliseconds" in name and is_slow_to_start()))
+            or (given.mkl_stand_in is None and "with_mkl" in name) or ("milliseconds" in name and is_slow_to_start()))
 
 
 def is_about_the_process(name):
@@ -824,13 +824,13 @@ def main():
     parser.add_argument("--without-bench", action="store_true")
     parser.add_argument("--without-zip", action="store_true")
     parser.add_argument("--sanitized", action="store_true")
-    parser.add_argument("--mkl-stub", type=pathlib.Path)
+    parser.add_argument("--mkl-stand-in", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=min(8, len(os.sched_getaffinity(0))))
     given = parser.parse_args()
     PROGRAM.append(str(pathlib.Path(given.program).resolve()))
     GIVEN.append(given)
-    given.mkl_stub = given.mkl_stub and given.mkl_stub.resolve()
+    given.mkl_stand_in = given.mkl_stand_in and given.mkl_stand_in.resolve()
     # No case is about a GPU, and starting one takes longer than most cases.
     os.environ.update(CUDA_VISIBLE_DEVICES="", OMP_WAIT_POLICY="passive")
     given.without_lapack = not has_lapack()

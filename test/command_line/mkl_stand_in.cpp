@@ -18,7 +18,7 @@ struct matrix {
   const T* values;
 };
 
-/// Never freed: nobody asks a stub for its memory.
+/// Never freed: nobody asks a stand-in for its memory.
 template <class T>
 int create(void** made, int rows, std::int32_t* begin, std::int32_t* end, std::int32_t* cols, T* values) {
   *made = new matrix<T>{rows, begin, end, cols, values};
@@ -48,7 +48,7 @@ extern "C" {
 int MKL_Set_Interface_Layer(int layer) { return layer; }
 int MKL_Set_Threading_Layer(int layer) { return layer; }
 void MKL_Set_Num_Threads(int) {}
-void MKL_Get_Version_String(char* text, int size) { std::strncpy(text, "a stub", static_cast<std::size_t>(size)); }
+void MKL_Get_Version_String(char* text, int size) { std::strncpy(text, "a stand-in", static_cast<std::size_t>(size)); }
 int mkl_sparse_set_mm_hint(void*, int, matrix_descr, int, int, int) { return 0; }
 int mkl_sparse_set_mv_hint(void*, int, matrix_descr, int) { return 0; }
 int mkl_sparse_optimize(void*) { return 0; }
