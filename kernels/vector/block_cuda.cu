@@ -5,9 +5,11 @@
 
 #include "core/launch.cuh"
 #include "kernels/vector/block_ops.hpp"
+#include "kernels/vector/passes.cuh"
 
 // Element by element: a thread block is a tile of up to 256 columns by as many rows as make 256 threads, and strides
-// down the rows; a thread has 16 bytes of a row where sizes and addresses allow, else one element.
+// down the rows; a thread has 16 bytes of a row where sizes and addresses allow, else one element. Packed blocks are
+// taken as one row, so that a single column has its 16 bytes as well.
 // gram: a thread block has a tile of G and a chunk of rows. It stages rows of X and Y in shared memory as double; four
 // teams of 8 x 8 threads take every fourth staged row, each thread Part x Part entries of the tile; the teams' sums are
 // added in their order. A second kernel adds the chunks, eight slices of them to an entry at a time.
@@ -41,7 +43,7 @@ struct row_tiling {
 /// For n rows of `width` elements or bundles.
 row_tiling tile_rows(std::int64_t n, std::int64_t width) {
   const std::int64_t tiles = std::max<std::int64_t>(1, (width + block_size - 1) / block_size);
-  const std::int64_t lanes = std::max<std::int64_t>(1, (width + tiles - 1) / tiles);
+  const std::int64_t lanes = n == 1 && tiles > 1 ? block_size : std::max<std::int64_t>(1, (width + tiles - 1) / tiles);
   const std::int64_t rows = block_size / lanes;
   const std::int64_t high = std::clamp<std::int64_t>((n + 4 * rows - 1) / (4 * rows), 1, 4096);
   return {dim3(static_cast<unsigned>(high), static_cast<unsigned>(std::min<std::int64_t>(tiles, 65535))),
@@ -60,30 +62,76 @@ __device__ void for_each_place(std::int64_t n, std::int64_t width, const Visit& 
   }
 }
 
-template <class T>
-bool takes_bundles(const T* data, std::int64_t ld, std::int64_t cols) {
-  return cols % wide<T> == 0 && ld % wide<T> == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+template <int Wide, class T>
+bool takes_bundles(const dense_view<T>& x) {
+  return x.cols % Wide == 0 && x.ld % Wide == 0 && reinterpret_cast<std::uintptr_t>(x.data) % (Wide * sizeof(T)) == 0;
 }
 
-/// y = alpha d x + beta y; d may be null: all ones.
-template <class T, int Wide>
-__global__ void axpby_kernel(std::int64_t n, std::int64_t width, const T* d, factor<T> alpha, const T* x,
-                             std::int64_t ldx, factor<T> beta, T* y, std::int64_t ldy) {
+template <class T>
+bool is_packed(const dense_view<T>& x) {
+  return x.ld == x.cols;
+}
+template <class T>
+dense_view<T> as_row(const dense_view<T>& x) {
+  return {x.data, 1, x.rows * x.cols};
+}
+
+/// A factor of each row, all ones if d is null.
+template <class T>
+struct row_weights {
+  const T* d;
+  bool lies_along;  ///< the rows, of one element each, have been laid side by side
+  __device__ double times(double factor, std::int64_t i, std::int64_t j) const {
+    return d != nullptr && factor != 0 ? factor * static_cast<double>(d[lies_along ? j : i]) : factor;
+  }
+};
+
+/// y = alpha weights x + beta y.
+template <class T, class From, class Weight, int Wide>
+__global__ void add_weighted_kernel(std::int64_t n, std::int64_t width, row_weights<Weight> weights, factor<T> alpha,
+                                    const From* x, std::int64_t ldx, factor<T> beta, T* y, std::int64_t ldy) {
+  overlap_neighbours();
   const double a = alpha.get(), b = beta.get();
   for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
-    const double weight = d != nullptr && a != 0 ? a * static_cast<double>(d[i]) : a;
-    bundle<T, Wide> from{}, to{};
-    if (weight != 0) from = *reinterpret_cast<const bundle<T, Wide>*>(x + i * ldx + j * Wide);
+    bundle<From, Wide> from{};
+    bundle<T, Wide> to{};
+    if (a != 0) from = *reinterpret_cast<const bundle<From, Wide>*>(x + i * ldx + j * Wide);
     auto* const at = reinterpret_cast<bundle<T, Wide>*>(y + i * ldy + j * Wide);
     if (b != 0) to = *at;
 #pragma unroll
-    for (int e = 0; e < Wide; ++e) to.at[e] = weighted(weight, from.at[e], b, to.at[e]);
+    for (int e = 0; e < Wide; ++e) {
+      to.at[e] = weighted(weights.times(a, i, j * Wide + e), from.at[e], b, to.at[e]);
+    }
     *at = to;
+  });
+}
+
+/// y = a x, z = b x or z + w + b x.
+template <class T, int Wide>
+__global__ void split_kernel(std::int64_t n, std::int64_t width, const T* x, std::int64_t ldx, double a, T* y,
+                             std::int64_t ldy, double b, const T* w, std::int64_t ldw, T* z, std::int64_t ldz) {
+  overlap_neighbours();
+  for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
+    const auto from = *reinterpret_cast<const bundle<T, Wide>*>(x + i * ldx + j * Wide);
+    auto* const at = reinterpret_cast<bundle<T, Wide>*>(z + i * ldz + j * Wide);
+    bundle<T, Wide> first{}, second{}, addend{};
+    if (w != nullptr) {
+      second = *at;
+      addend = *reinterpret_cast<const bundle<T, Wide>*>(w + i * ldw + j * Wide);
+    }
+#pragma unroll
+    for (int e = 0; e < Wide; ++e) {
+      first.at[e] = weighted(a, from.at[e], 0, T{0});
+      second.at[e] = split_second(b, from.at[e], w != nullptr, second.at[e], addend.at[e]);
+    }
+    *reinterpret_cast<bundle<T, Wide>*>(y + i * ldy + j * Wide) = first;
+    *at = second;
   });
 }
 
 template <class T, int Wide>
 __global__ void scale_columns_kernel(std::int64_t n, std::int64_t width, const double* s, T* x, std::int64_t ld) {
+  overlap_neighbours();
   for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
     auto* const at = reinterpret_cast<bundle<T, Wide>*>(x + i * ld + j * Wide);
     bundle<T, Wide> to = *at;
@@ -96,14 +144,9 @@ __global__ void scale_columns_kernel(std::int64_t n, std::int64_t width, const d
   });
 }
 
-template <class T, class Other>
-__global__ void convert_kernel(std::int64_t n, std::int64_t k, const Other* x, std::int64_t ldx, T* y,
-                               std::int64_t ldy) {
-  for_each_place(n, k, [&](std::int64_t i, std::int64_t j) { y[i * ldy + j] = static_cast<T>(x[i * ldx + j]); });
-}
-
 template <class T>
 __global__ void fill_random_kernel(std::int64_t n, std::int64_t k, std::uint64_t seed, T* x, std::int64_t ld) {
+  overlap_neighbours();
   for_each_place(n, k, [&](std::int64_t i, std::int64_t j) {
     x[i * ld + j] = random_element<T>(seed, static_cast<std::uint64_t>(i * k + j));
   });
@@ -128,6 +171,7 @@ __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std
   constexpr int side = team_side * Part;
   __shared__ double x_rows[staged_rows][side], y_rows[staged_rows][side], team_sums[side][side];
   const int thread = static_cast<int>(threadIdx.x);
+  overlap_neighbours();
   const int team = thread / (team_side * team_side), here = thread % (team_side * team_side);
   const int down = here / team_side, across = here % team_side;  // entries down + 8 p, across + 8 q of the tile
   const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.y) * side;
@@ -180,6 +224,7 @@ __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std
 /// g[entry] = the sum of its partials: slices of the chunks first, then the slices in their order.
 __global__ void add_chunks_kernel(std::int64_t entries, std::int64_t chunks, const double* partials, double* g) {
   __shared__ double slices[8][32];
+  overlap_neighbours();
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * 32; first < entries;
        first += static_cast<std::int64_t>(gridDim.x) * 32) {
     const std::int64_t entry = first + threadIdx.x;
@@ -206,6 +251,7 @@ __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std
   __shared__ double x_part[combined_rows][staged_rows], s_part[staged_rows][side];
   const int across = static_cast<int>(threadIdx.x) % team_side, down = static_cast<int>(threadIdx.x) / team_side;
   const std::int64_t col0 = static_cast<std::int64_t>(blockIdx.y) * side;
+  overlap_neighbours();
   const double share = beta.get();
   for (std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * combined_rows; row0 < n;
        row0 += static_cast<std::int64_t>(gridDim.x) * combined_rows) {
@@ -240,6 +286,11 @@ __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std
 
 // --- The operations -------------------------------------------------------------------------------------------------
 
+template <class... Params, class... Args>
+int start(void (*kernel)(Params...), dim3 grid, dim3 block, CUstream_st* stream, const Args&... args) {
+  return core::start(core::begins::while_previous_ends, kernel, grid, block, 0, stream, args...);
+}
+
 constexpr std::int64_t tiles_of(std::int64_t entries, int part) {
   const std::int64_t side = team_side * part;
   return (entries + side - 1) / side;
@@ -250,8 +301,8 @@ int start_gram(const launch_env& env, dense_view<const T> x, dense_view<const T>
   const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
   const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>(tiles_of(x.cols, Part)),
                   static_cast<unsigned>(tiles_of(y.cols, Part)));
-  return core::start(gram_kernel<T, Part>, grid, dim3(block_size), 0, env.stream, x.rows, chunks, x.data, x.ld, x.cols,
-                     y.data, y.ld, y.cols, partials);
+  return start(gram_kernel<T, Part>, grid, dim3(block_size), env.stream, x.rows, chunks, x.data, x.ld, x.cols, y.data,
+               y.ld, y.cols, partials);
 }
 
 template <class T>
@@ -262,16 +313,16 @@ int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, do
                      : most <= 16 ? start_gram<T, 2>(env, x, y, partials)
                                   : start_gram<T, 4>(env, x, y, partials);
   if (status != cudaSuccess) return status;
-  return core::start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, 8), 0, env.stream,
-                     entries, num_gram_chunks(x.rows, x.cols, y.cols), partials, g);
+  return start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, 8), env.stream, entries,
+               num_gram_chunks(x.rows, x.cols, y.cols), partials, g);
 }
 
 template <class T, int Part>
 int start_combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
   const std::int64_t high = std::min((y.rows + combined_rows - 1) / combined_rows, core::max_grid);
   const dim3 grid(static_cast<unsigned>(high), static_cast<unsigned>(tiles_of(y.cols, Part)));
-  return core::start(combine_kernel<T, Part>, grid, dim3(block_size), 0, env.stream, y.rows, x.data, x.ld, x.cols, s,
-                     y.cols, beta, y.data, y.ld);
+  return start(combine_kernel<T, Part>, grid, dim3(block_size), env.stream, y.rows, x.data, x.ld, x.cols, s, y.cols,
+               beta, y.data, y.ld);
 }
 
 template <class T>
@@ -282,18 +333,36 @@ int combine(const launch_env& env, dense_view<const T> x, const double* s, facto
   return start_combine<T, 4>(env, x, s, beta, y);
 }
 
+/// Starts kernel(y.rows, y.cols / Wide, args...).
+template <int Wide, class T, class... Params, class... Args>
+int start_pass(const launch_env& env, const dense_view<T>& y, void (*kernel)(std::int64_t, std::int64_t, Params...),
+               const Args&... args) {
+  const row_tiling t = tile_rows(y.rows, y.cols / Wide);
+  return start(kernel, t.grid, t.block, env.stream, y.rows, y.cols / Wide, args...);
+}
+
+template <class T, class Weight, class From>
+int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, dense_view<const From> x, factor<T> beta,
+                 dense_view<T> y) {
+  if (y.rows == 0 || y.cols == 0) return cudaSuccess;
+  const bool is_row = is_packed(x) && is_packed(y) && (d == nullptr || y.cols == 1);
+  if (is_row) {
+    x = as_row(x);
+    y = as_row(y);
+  }
+  constexpr int bundled = std::min(wide<T>, wide<From>);
+  const row_weights<Weight> weights{d, is_row};
+  return takes_bundles<bundled>(x) && takes_bundles<bundled>(y)
+             ? start_pass<bundled>(env, y, add_weighted_kernel<T, From, Weight, bundled>, weights, alpha, x.data, x.ld,
+                                   beta, y.data, y.ld)
+             : start_pass<1>(env, y, add_weighted_kernel<T, From, Weight, 1>, weights, alpha, x.data, x.ld, beta,
+                             y.data, y.ld);
+}
+
 template <class T>
 int scale_rows(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
                dense_view<T> y) {
-  if (y.rows == 0 || y.cols == 0) return cudaSuccess;
-  if (takes_bundles(y.data, y.ld, y.cols) && takes_bundles(x.data, x.ld, x.cols)) {
-    const row_tiling t = tile_rows(y.rows, y.cols / wide<T>);
-    return core::start(axpby_kernel<T, wide<T>>, t.grid, t.block, 0, env.stream, y.rows, y.cols / wide<T>, d, alpha,
-                       x.data, x.ld, beta, y.data, y.ld);
-  }
-  const row_tiling t = tile_rows(y.rows, y.cols);
-  return core::start(axpby_kernel<T, 1>, t.grid, t.block, 0, env.stream, y.rows, y.cols, d, alpha, x.data, x.ld, beta,
-                     y.data, y.ld);
+  return add_weighted(env, d, alpha, x, beta, y);
 }
 
 template <class T>
@@ -302,30 +371,43 @@ int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<
 }
 
 template <class T>
-int scale_columns(const launch_env& env, const double* s, dense_view<T> x) {
+int split(const launch_env& env, dense_view<const T> x, double a, dense_view<T> y, double b,
+          std::optional<dense_view<const T>> w, dense_view<T> z) {
   if (x.rows == 0 || x.cols == 0) return cudaSuccess;
-  if (takes_bundles(x.data, x.ld, x.cols)) {
-    const row_tiling t = tile_rows(x.rows, x.cols / wide<T>);
-    return core::start(scale_columns_kernel<T, wide<T>>, t.grid, t.block, 0, env.stream, x.rows, x.cols / wide<T>, s,
-                       x.data, x.ld);
+  const T* const addend = w ? w->data : nullptr;
+  std::int64_t ldw = w ? w->ld : 0;
+  if (is_packed(x) && is_packed(y) && is_packed(z) && (!w || is_packed(*w))) {
+    x = as_row(x);
+    y = as_row(y);
+    z = as_row(z);
+    if (w) w = as_row(*w);
+    ldw = 0;  // there is one row
   }
-  const row_tiling t = tile_rows(x.rows, x.cols);
-  return core::start(scale_columns_kernel<T, 1>, t.grid, t.block, 0, env.stream, x.rows, x.cols, s, x.data, x.ld);
+  constexpr int bundled = wide<T>;
+  const bool takes = takes_bundles<bundled>(x) && takes_bundles<bundled>(y) && takes_bundles<bundled>(z) &&
+                     (!w || takes_bundles<bundled>(*w));
+  return takes ? start_pass<bundled>(env, x, split_kernel<T, bundled>, x.data, x.ld, a, y.data, y.ld, b, addend, ldw,
+                                     z.data, z.ld)
+               : start_pass<1>(env, x, split_kernel<T, 1>, x.data, x.ld, a, y.data, y.ld, b, addend, ldw, z.data, z.ld);
 }
 
 template <class T>
-int convert(const launch_env& env, dense_view<const typename block_operations<T>::other> x, dense_view<T> y) {
-  if (y.rows == 0 || y.cols == 0) return cudaSuccess;
-  const row_tiling t = tile_rows(y.rows, y.cols);
-  return core::start(convert_kernel<T, typename block_operations<T>::other>, t.grid, t.block, 0, env.stream, y.rows,
-                     y.cols, x.data, x.ld, y.data, y.ld);
+int scale_columns(const launch_env& env, const double* s, dense_view<T> x) {
+  if (x.rows == 0 || x.cols == 0) return cudaSuccess;
+  return takes_bundles<wide<T>>(x) ? start_pass<wide<T>>(env, x, scale_columns_kernel<T, wide<T>>, s, x.data, x.ld)
+                                   : start_pass<1>(env, x, scale_columns_kernel<T, 1>, s, x.data, x.ld);
+}
+
+template <class T>
+int convert(const launch_env& env, const float* d, factor<T> alpha,
+            dense_view<const typename block_operations<T>::other> x, factor<T> beta, dense_view<T> y) {
+  return add_weighted(env, d, alpha, x, beta, y);
 }
 
 template <class T>
 int fill_random(const launch_env& env, std::uint64_t seed, dense_view<T> x) {
   if (x.rows == 0 || x.cols == 0) return cudaSuccess;
-  const row_tiling t = tile_rows(x.rows, x.cols);
-  return core::start(fill_random_kernel<T>, t.grid, t.block, 0, env.stream, x.rows, x.cols, seed, x.data, x.ld);
+  return start_pass<1>(env, x, fill_random_kernel<T>, seed, x.data, x.ld);
 }
 
 }  // namespace
@@ -337,6 +419,7 @@ const block_operations<T>& block_on_cuda() {
       .combine = &combine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
+      .split = &split<T>,
       .scale_columns = &scale_columns<T>,
       .convert = &convert<T>,
       .fill_random = &fill_random<T>,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "bcsc/dense.hpp"
@@ -26,10 +27,17 @@ struct factor {
 };
 
 /// a x + b y, rounded once; a factor of zero leaves its element out, NaN as well.
-template <class T>
-constexpr T weighted(double a, T x, double b, T y) {
+template <class T, class From>
+constexpr T weighted(double a, From x, double b, T y) {
   const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
   return static_cast<T>(left + right);
+}
+
+/// An element of split()'s Z: b x, or z + w + b x, rounded once.
+template <class T>
+constexpr T split_second(double b, T x, bool adds, T z, T w) {
+  const double share = b != 0 ? b * static_cast<double>(x) : 0;
+  return static_cast<T>(adds ? static_cast<double>(z) + static_cast<double>(w) + share : share);
 }
 
 /// Chunks of rows that gram() sums by themselves: enough for every core, as long as the partial sums stay small.
@@ -76,10 +84,14 @@ struct block_operations {
   /// Y = alpha diag(d) X + beta Y, d [n]. X and Y are the same block or share no element.
   int (*scale_rows)(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
                     dense_view<T> y);
+  /// Y = a X, and Z = b X or, with W, Z = Z + W + b X. Blocks share no element, but W may be Y.
+  int (*split)(const launch_env& env, dense_view<const T> x, double a, dense_view<T> y, double b,
+               std::optional<dense_view<const T>> w, dense_view<T> z);
   /// X = X diag(s), s [k].
   int (*scale_columns)(const launch_env& env, const double* s, dense_view<T> x);
-  /// Y = X, rounded to nearest where T is the narrower type.
-  int (*convert)(const launch_env& env, dense_view<const other> x, dense_view<T> y);
+  /// Y = alpha diag(d) X + beta Y between the two types, d [n] in the narrower one, or null: all ones.
+  int (*convert)(const launch_env& env, const float* d, factor<T> alpha, dense_view<const other> x, factor<T> beta,
+                 dense_view<T> y);
   /// x(i, j) = random_element(seed, i * k + j): the same on every backend, whatever the leading dimension.
   int (*fill_random)(const launch_env& env, std::uint64_t seed, dense_view<T> x);
 };

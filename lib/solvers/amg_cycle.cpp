@@ -83,8 +83,6 @@ template <value T, value S>
 std::int64_t v_cycle<T, S>::workspace_bytes(std::int64_t k) const {
   std::int64_t bytes = plan_workspace_;
   for (const planned_level<S>& level : levels_) bytes += 4 * block_bytes<S>(level.a.facts().rows, k);
-  // A result in fp32 is widened before it is added.
-  if (!std::is_same_v<T, S>) bytes += block_bytes<T>(levels_.front().a.facts().rows, k);
   return bytes;
 }
 
@@ -98,27 +96,19 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
     const auto next = [&] { return cutter.block<S>(level.a.facts().rows, k); };
     now.levels.push_back({.b = next(), .x = next(), .t = next(), .y = next()});
   }
+  now.options.workspace = cutter.rest();
   const blocks finest = now.levels.front();
   const auto& ops = block_operations_of<S>(ctx_.kind());
-  const auto scale = [&](const dense_view<const S>& from, const dense_view<S>& to) {
-    started(ops.scale_rows(now.env, scale_.data(), 1, from, 0, to), "scale_rows");
-  };
+  const auto& outer = block_operations_of<T>(ctx_.kind());
 
   if constexpr (std::is_same_v<T, S>) {
-    now.options.workspace = cutter.rest();
-    scale(r, finest.b);
+    started(ops.scale_rows(now.env, scale_.data(), 1, r, 0, finest.b), "scale_rows");
     solve(now, 0);
-    started(ops.scale_rows(now.env, scale_.data(), as_factor(alpha), finest.x, as_factor(beta), z), "scale_rows");
+    started(outer.scale_rows(now.env, scale_.data(), as_factor(alpha), finest.x, as_factor(beta), z), "scale_rows");
   } else {
-    const dense_view<T> wide = cutter.block<T>(z.rows, k);
-    now.options.workspace = cutter.rest();
-    const auto& wide_ops = block_operations_of<T>(ctx_.kind());
-    started(ops.convert(now.env, r, finest.b), "convert");
-    scale(finest.b, finest.b);
+    started(ops.convert(now.env, scale_.data(), 1, r, 0, finest.b), "convert");
     solve(now, 0);
-    scale(finest.x, finest.x);
-    started(wide_ops.convert(now.env, finest.x, wide), "convert");
-    started(wide_ops.axpby(now.env, as_factor(alpha), wide, as_factor(beta), z), "axpby");
+    started(outer.convert(now.env, scale_.data(), as_factor(alpha), finest.x, as_factor(beta), z), "convert");
   }
 }
 
@@ -140,7 +130,6 @@ void v_cycle<T, S>::solve(const run& now, std::size_t depth) const {
   multiply(now, *level.restriction, 1, here.b, 0, below.b);
   solve(now, depth + 1);
   multiply(now, *level.prolongation, 1, below.x, 0, here.t);
-  add(now, 1, here.t, 1, here.x);
   multiply(now, level.a, -1, here.t, 1, here.b);
   smooth(now, depth, true);
 }
@@ -149,19 +138,14 @@ template <value T, value S>
 void v_cycle<T, S>::smooth(const run& now, std::size_t depth, bool adds) const {
   const planned_level<S>& level = levels_[depth];
   const blocks& here = now.levels[depth];
-  polynomial_step<S>{level.a, level.smoother, now.env, now.options}.run(here.b, here.x, adds, here.t, here.y);
+  const auto more = adds ? std::optional<dense_view<const S>>(here.t) : std::nullopt;
+  polynomial_step<S>{level.a, level.smoother, now.env, now.options}.run(here.b, here.x, more, here.y, here.t);
 }
 
 template <value T, value S>
 void v_cycle<T, S>::multiply(const run& now, const spmm_plan<S>& a, S alpha, const dense_view<S>& x, S beta,
                              const dense_view<S>& y) const {
   a.run(alpha, x, beta, y, now.options);
-}
-
-template <value T, value S>
-void v_cycle<T, S>::add(const run& now, double alpha, const dense_view<S>& x, double beta,
-                        const dense_view<S>& y) const {
-  started(block_operations_of<S>(ctx_.kind()).axpby(now.env, alpha, x, beta, y), "axpby");
 }
 
 template <value T, value S>

@@ -48,13 +48,11 @@ class v_cycle {
 
   /// x from b, from this level down.
   void solve(const run& now, std::size_t depth) const;
-  /// x = q(A) b, or x += q(A) b.
+  /// x = q(A) b, or x = x + t + q(A) b.
   void smooth(const run& now, std::size_t depth, bool adds) const;
 
   void multiply(const run& now, const spmm_plan<S>& a, S alpha, const dense_view<S>& x, S beta,
                 const dense_view<S>& y) const;
-  /// y = alpha x + beta y.
-  void add(const run& now, double alpha, const dense_view<S>& x, double beta, const dense_view<S>& y) const;
   void started(int status, const char* what) const;
 
   context ctx_;

@@ -30,21 +30,33 @@ std::vector<double> chebyshev_coefficients(int steps, double lower, double upper
 }
 
 template <value S>
-void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, bool adds, dense_view<S> spare,
-                             dense_view<S> other) const {
+void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, std::optional<dense_view<const S>> more,
+                             dense_view<S> spare, dense_view<S> other) const {
   const context& ctx = a.where();
-  const auto begin = [&](double coefficient, double beta, const dense_view<S>& sum) {
-    core::check_launch(ctx.state(), block_operations_of<S>(ctx.kind()).axpby(env, coefficient, b, beta, sum), "axpby");
+  const auto& ops = block_operations_of<S>(ctx.kind());
+  const auto started = [&](int status, const char* what) { core::check_launch(ctx.state(), status, what); };
+  const auto leave = [&](double coefficient, const dense_view<S>& in) {
+    started(ops.axpby(env, coefficient, b, 0, in), "axpby");
   };
-  // The higher powers between the two spare blocks, the last step into x.
+  const auto add_product = [&](double factor, const dense_view<S>& of, const dense_view<S>& to) {
+    a.run(static_cast<S>(factor), of, S{1}, to, options);
+  };
+
   const std::size_t highest = coefficients.size() - 1;
-  for (std::size_t j = highest; j > 0; --j) {
-    begin(coefficients[j], 0, other);
-    if (j < highest) a.run(S{1}, spare, S{1}, other, options);
+  if (highest < 2) {
+    if (more) started(ops.axpby(env, 1, *more, 1, x), "axpby");
+    started(ops.axpby(env, coefficients[0], b, more ? 1 : 0, x), "axpby");
+    if (highest == 1) add_product(coefficients[1], b, x);
+    return;
+  }
+  started(ops.split(env, b, coefficients[highest - 1], spare, coefficients[0], more, x), "split");
+  add_product(coefficients[highest], b, spare);
+  for (std::size_t j = highest - 2; j > 0; --j) {
+    leave(coefficients[j], other);
+    add_product(1, spare, other);
     std::swap(spare, other);
   }
-  begin(coefficients[0], adds ? 1 : 0, x);
-  if (highest > 0) a.run(S{1}, spare, S{1}, x, options);
+  add_product(1, spare, x);
 }
 
 template struct polynomial_step<float>;

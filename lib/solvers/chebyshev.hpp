@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "bcsc/plan.hpp"
@@ -14,7 +15,8 @@ namespace bcsc::solvers {
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 12.1.
 std::vector<double> chebyshev_coefficients(int steps, double lower, double upper, double shift);
 
-/// Horner's scheme on blocks of vectors: a product fused with its addition for each power, and one pass besides.
+/// Horner's scheme on blocks of vectors: for each power a product, which adds what a pass over b has left for it; one
+/// pass leaves that of the first and of the last product.
 template <value S>
 struct polynomial_step {
   const spmm_plan<S>& a;
@@ -22,8 +24,10 @@ struct polynomial_step {
   const kernels::launch_env& env;
   const run_options& options;  ///< of the products
 
-  /// x = q(A) b, or x += q(A) b. b, x and the two spare blocks share no element.
-  void run(const dense_view<S>& b, const dense_view<S>& x, bool adds, dense_view<S> spare, dense_view<S> other) const;
+  /// x = q(A) b or, with `more`, x = x + more + q(A) b. b, x and the two spare blocks share no element; `more` may be
+  /// `other`.
+  void run(const dense_view<S>& b, const dense_view<S>& x, std::optional<dense_view<const S>> more, dense_view<S> spare,
+           dense_view<S> other) const;
 };
 
 }  // namespace bcsc::solvers

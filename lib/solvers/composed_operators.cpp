@@ -151,13 +151,9 @@ linear_operator<double> widened(const linear_operator<float>& a) {
     const auto env = env_of(a.where(), options);
     solvers::workspace_cutter workspace(options.workspace);
     const auto in = workspace.block<float>(a.cols(), x.cols), out = workspace.block<float>(a.rows(), x.cols);
-    const auto product = workspace.block<double>(a.rows(), x.cols);
-    started(a.where(), narrow.convert(env, x, in), "rounding");
+    started(a.where(), narrow.convert(env, nullptr, 1, x, 0, in), "rounding");
     a.apply(1.0f, in, 0.0f, out, {options.stream, workspace.rest()});
-    const auto alpha_now = factor_of(alpha), beta_now = factor_of(beta);
-    const bool is_plain = alpha_now.at == nullptr && alpha_now.value == 1 && beta_now.is_zero();
-    started(a.where(), wide.convert(env, out, is_plain ? y : product), "widening");
-    if (!is_plain) started(a.where(), wide.axpby(env, alpha_now, product, beta_now, y), "adding a product");
+    started(a.where(), wide.convert(env, nullptr, factor_of(alpha), out, factor_of(beta), y), "widening");
   };
   return {a.where(),
           a.rows(),
@@ -166,7 +162,7 @@ linear_operator<double> widened(const linear_operator<float>& a) {
           {a.capturable(),
            [a](std::int64_t k) {
              return solvers::block_bytes<float>(a.cols(), k) + solvers::block_bytes<float>(a.rows(), k) +
-                    solvers::block_bytes<double>(a.rows(), k) + a.workspace_bytes(k);
+                    a.workspace_bytes(k);
            },
            core::format("in fp32: {}", a.describe())}};
 }

@@ -115,7 +115,7 @@ bool refined_cg::correct() {
     least_left = std::min(least_left, options_.tolerance / columns_[j].true_residual);
   }
   scale(r_, shrink);
-  started(block_operations_of<float>(exact_.where().kind()).convert(env_, all(r_), all(narrow_r_)), "convert");
+  started(block_operations_of<float>(exact_.where().kind()).convert(env_, nullptr, 1, all(r_), 0, all(narrow_r_)), "convert");
 
   correction_options_.tolerance = std::max(options_.correction.when, end_share * least_left);
   correction_options_.max_iterations = options_.max_iterations - result_.iterations;
@@ -129,7 +129,7 @@ bool refined_cg::correct() {
   correction_solver_.iterate();
   const cg_result correction = correction_solver_.finish(all(narrow_d_), memory_space::device, {});
 
-  started(block_ops_.convert(env_, all(narrow_d_), all(r_)), "convert");
+  started(block_ops_.convert(env_, nullptr, 1, all(narrow_d_), 0, all(r_)), "convert");
   scale(r_, grow);
   started(block_ops_.axpby(env_, 1, all(r_), 1, all(x_)), "axpby");
   result_.iterations += correction.iterations;

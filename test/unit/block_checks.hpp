@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ inline std::string name_of(const block_shape& s) {
 
 inline const std::vector<block_shape>& block_shapes() {
   static const std::vector<block_shape> all{
-      {0, 3, 2},    {1, 1, 1},     {5, 3, 4, 1},     {1000, 1, 1}, {700, 8, 8}, {333, 16, 16},   {257, 33, 7},
-      {90, 70, 65}, {3001, 16, 5}, {333, 16, 12, 4}, {40, 4, 300}, {129, 0, 3}, {64, 24, 40, 3},
+      {0, 3, 2},     {1, 1, 1},    {5, 3, 4, 1},    {1000, 1, 1},  {700, 8, 8},
+      {333, 16, 16}, {257, 33, 7}, {90, 70, 65},    {3001, 16, 5}, {333, 16, 12, 4},
+      {40, 4, 300},  {129, 0, 3},  {64, 24, 40, 3}, {1027, 1, 2},  {1200, 1, 1, 3},
   };
   return all;
 }
@@ -48,6 +50,7 @@ class block_checks {
     combine();
     axpby();
     scale_rows();
+    split();
     scale_columns();
     convert();
     fill_random();
@@ -180,6 +183,31 @@ class block_checks {
     });
   }
 
+  void split() {
+    const auto x = random(s_.n, s_.k, 14), z = random(s_.n, s_.k, 15), w = random(s_.n, s_.k, 16);
+    const double to_y = -1.25, to_z = 0.7;
+    const auto check = [&](bool adds, bool w_is_y) {
+      operand<T> x_there(ctx_, x, lies()), w_there(ctx_, w, lies()), y_there(ctx_, unset(s_.n, s_.k), lies());
+      operand<T> z_there(ctx_, adds ? z : unset(s_.n, s_.k), lies());
+      const auto addend = adds ? std::optional<dense_view<const T>>(w_there.view()) : std::nullopt;
+      operand<T>& y = w_is_y ? w_there : y_there;
+      started(run_.split(env_, x_there.view(), to_y, y.view(), to_z, addend, z_there.view()));
+      expect_near(y.read(), "split, Y", [&](std::int64_t i, std::int64_t j) {
+        const long double exact = static_cast<long double>(to_y) * x(i, j);
+        return near{exact, 2 * (u + u64) * std::fabs(exact)};
+      });
+      expect_near(z_there.read(), "split, Z", [&](std::int64_t i, std::int64_t j) {
+        const long double share = static_cast<long double>(to_z) * x(i, j);
+        const long double exact = share + (adds ? static_cast<long double>(z(i, j)) + w(i, j) : 0);
+        const long double size = std::fabs(share) + (adds ? std::fabs(z(i, j)) + std::fabs(w(i, j)) : 0);
+        return near{exact, 4 * u64 * size + 2 * u * std::fabs(exact)};
+      });
+    };
+    check(false, false);
+    check(true, false);
+    check(true, true);
+  }
+
   void scale_columns() {
     const auto x = random(s_.n, s_.k, 11);
     auto s = random<double>(1, s_.k, 12);
@@ -197,10 +225,19 @@ class block_checks {
     using other = typename block_ops::block_operations<T>::other;
     const auto x = random<other>(s_.n, s_.k, 13);
     operand<other> x_there(ctx_, x, lies());
-    operand<T> y_there(ctx_, s_.n, s_.k, lies());
-    started(run_.convert(env_, x_there.view(), y_there.view()));
+    operand<T> y_there(ctx_, unset(s_.n, s_.k), lies());
+    started(run_.convert(env_, nullptr, 1, x_there.view(), 0, y_there.view()));
     expect_near(y_there.read(), "convert", [&](std::int64_t i, std::int64_t j) {
       return near{static_cast<long double>(static_cast<T>(x(i, j))), 0};
+    });
+    const auto y = random(s_.n, s_.k, 17);
+    const auto d = random<float>(s_.n, 1, 18);
+    operand<T> sum_there(ctx_, y, lies());
+    operand<float> d_there(ctx_, d, {});
+    started(run_.convert(env_, d_there.view().data, -2, x_there.view(), 0.5, sum_there.view()));
+    expect_near(sum_there.read(), "convert, weighted", [&](std::int64_t i, std::int64_t j) {
+      const long double left = -2 * static_cast<long double>(d(i, 0)) * x(i, j), right = 0.5L * y(i, j);
+      return near{left + right, 4 * u64 * (std::fabs(left) + std::fabs(right)) + u * std::fabs(left + right)};
     });
   }
 
