@@ -41,13 +41,17 @@ std::vector<std::int64_t> all_heights() {
 
 struct options {
   std::string device = "cuda", out = "config-times.json.gz";
-  std::vector<std::string> algorithms, matrices, types = {"fp32"};
+  std::vector<std::string> algorithms, configs, matrices, types = {"fp32"};
   std::vector<std::int64_t> cols = {1, 8, 32, 128, 512};
   std::int64_t min_nnz = 20000;
   double max_seconds = 1e9, max_products = 1e18;
   bool rivals = false;
   bool in_place = false;
 };
+
+bool holds_any_of(const std::string& name, const std::vector<std::string>& parts) {
+  return std::ranges::any_of(parts, [&](const std::string& part) { return name.find(part) != std::string::npos; });
+}
 
 /// How rows of a matrix are filled.
 json statistics_of(const csr_view<float, std::int32_t>& a) {
@@ -111,6 +115,7 @@ class matrix_times {
           wanted_.algorithms.empty() || std::ranges::count(wanted_.algorithms, configs.front().algorithm) > 0;
       if (!wanted) continue;
       for (const kernel_info& config : configs) {
+        if (!wanted_.configs.empty() && !holds_any_of(config.name, wanted_.configs)) continue;
         note(entries, config.name, [&] { return start_of(config.name); });
       }
     }
@@ -215,6 +220,7 @@ int main(int argc, char** argv) {
   app.add_option("MATRIX", wanted.matrices, "Files, folders, names of the catalogue, specifications")->required();
   app.add_option("--device", wanted.device, "Where")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
   app.add_option("--algorithm", wanted.algorithms, "Only the configs of these (all)")->delimiter(',');
+  app.add_option("--config", wanted.configs, "Only those whose name holds one of these (all)")->delimiter(',');
   app.add_option("--cols", wanted.cols, "Values of N")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)

@@ -86,7 +86,10 @@ consteval auto mma_table() {
         {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 9},
     }};
   } else {
-    return std::array<mma_config, 18>{{
+    return std::array<mma_config, 20>{{
+        // fp64, N up to 16: half of a wider slab would be idle
+        {.type = fp64, .parts = 1, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 8},
+        {.type = fp64, .parts = 2, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 6},
         // N up to 32: many warps, A's bytes count, so low parts
         {.parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 5},
         {.parts = 2, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},

@@ -73,7 +73,7 @@ consteval auto rowwise_configs() {
         {.lanes = 8, .items = 3, .groups = 1, .unroll = 4, .depth = 2, .min_blocks = {8, 5}},
     }};
   } else if constexpr (built_space == space::tuned) {
-    return std::array<rowwise_config, 44>{{
+    return std::array<rowwise_config, 45>{{
         // N = 1: rows of a few entries, short, medium, long ones
         {.lanes = 1, .items = 1, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
         {.lanes = 1, .items = 1, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
@@ -93,6 +93,8 @@ consteval auto rowwise_configs() {
         {.lanes = 4, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {5, 3}},
         {.lanes = 4, .items = 4, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
         {.lanes = 4, .items = 4, .groups = 8, .unroll = 4, .depth = 2, .min_blocks = {7, 4}},
+        // the same of fp64: a row of B by one load
+        {.lanes = 8, .items = 2, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {12, 8}, .squeezed = true},
         // N = 32: short, graphs, networks, networks, meshes, stencils
         {.lanes = 8, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {5, 3}},
         {.lanes = 8, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
