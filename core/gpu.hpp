@@ -157,6 +157,24 @@ void synchronize(cuda_stream stream = nullptr);
 /// during a capture. Disturbs no capture and leaves no error behind.
 bool is_idle(cuda_stream stream) noexcept;
 
+/// Page-locked host memory: copies between it and a GPU return at once. Throws error{out_of_memory | cuda_error}.
+class locked_memory {
+ public:
+  explicit locked_memory(std::size_t bytes);
+  ~locked_memory();  ///< waits for the last fetch
+  locked_memory(const locked_memory&) = delete;
+  locked_memory& operator=(const locked_memory&) = delete;
+  void* data() const { return data_; }
+  /// Copies bytes from the GPU to `offset`, behind the work submitted to `stream` so far.
+  void fetch(std::size_t offset, const void* from, std::size_t bytes, cuda_stream stream);
+  /// Until the last fetch is done.
+  void wait() const;
+
+ private:
+  void* data_ = nullptr;
+  void* fetched_ = nullptr;  ///< a cudaEvent_t
+};
+
 /// Times work on a GPU with events around replays of a captured graph, so that the host's launch overhead does not
 /// count. Has its own stream. All of it throws error{cuda_error | out_of_memory | context_poisoned}.
 class replayer {

@@ -303,6 +303,31 @@ bool is_idle(cuda_stream stream) noexcept {
   return idle;
 }
 
+locked_memory::locked_memory(std::size_t bytes) {
+  check(cudaMallocHost(&data_, bytes), "page-locked memory");
+  cudaEvent_t event = nullptr;
+  const cudaError_t status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  fetched_ = event;
+  if (status == cudaSuccess) return;
+  (void)cudaFreeHost(data_);
+  check(status, "cudaEventCreate");
+}
+
+locked_memory::~locked_memory() {
+  const auto event = static_cast<cudaEvent_t>(fetched_);
+  (void)cudaEventSynchronize(event);
+  (void)cudaEventDestroy(event);
+  (void)cudaFreeHost(data_);
+}
+
+void locked_memory::fetch(std::size_t offset, const void* from, std::size_t bytes, cuda_stream stream) {
+  check(cudaMemcpyAsync(static_cast<std::byte*>(data_) + offset, from, bytes, cudaMemcpyDeviceToHost, stream),
+        "copy from the GPU");
+  check(cudaEventRecord(static_cast<cudaEvent_t>(fetched_), stream), "cudaEventRecord");
+}
+
+void locked_memory::wait() const { check(cudaEventSynchronize(static_cast<cudaEvent_t>(fetched_)), "work on the GPU"); }
+
 replayer::replayer(int device) : device_(device) {
   const device_guard guard(device_);
   cudaEvent_t begin = nullptr, end = nullptr;

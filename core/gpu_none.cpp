@@ -41,6 +41,10 @@ void copy_on_device(void*, const void*, std::size_t, cuda_stream) { no_cuda(); }
 void fill_zero(void*, std::size_t, cuda_stream) { no_cuda(); }
 void synchronize(cuda_stream) { no_cuda(); }
 bool is_idle(cuda_stream) noexcept { return false; }
+locked_memory::locked_memory(std::size_t) { no_cuda(); }
+locked_memory::~locked_memory() = default;
+void locked_memory::fetch(std::size_t, const void*, std::size_t, cuda_stream) { no_cuda(); }
+void locked_memory::wait() const { no_cuda(); }
 replayer::replayer(int device) : device_(device) { no_cuda(); }
 replayer::~replayer() = default;
 void replayer::run(const work&) const { no_cuda(); }

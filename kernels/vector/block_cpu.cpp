@@ -33,13 +33,15 @@ void for_each_row(const launch_env& env, std::int64_t n, double work, const Visi
                 });
 }
 
-/// sums[a * l + b] += the sum over Rows rows of x(i, a) * y(i, b).
+/// sums[a * l + b] += the sum over Rows rows of x(i, a) * d(i) * y(i, b).
 template <int Rows, class T>
-void add_rows(const T* x, std::int64_t ldx, std::int64_t k, const T* y, std::int64_t ldy, std::int64_t l,
+void add_rows(const T* x, std::int64_t ldx, std::int64_t k, const T* d, const T* y, std::int64_t ldy, std::int64_t l,
               double* sums) {
+  double share[Rows];
+  for (int r = 0; r < Rows; ++r) share[r] = d != nullptr ? static_cast<double>(d[r]) : 1.0;
   for (std::int64_t a = 0; a < k; ++a) {
     double weight[Rows];
-    for (int r = 0; r < Rows; ++r) weight[r] = static_cast<double>(x[r * ldx + a]);
+    for (int r = 0; r < Rows; ++r) weight[r] = share[r] * static_cast<double>(x[r * ldx + a]);
     double* const row = sums + a * l;
 #pragma omp simd
     for (std::int64_t b = 0; b < l; ++b) {
@@ -51,7 +53,7 @@ void add_rows(const T* x, std::int64_t ldx, std::int64_t k, const T* y, std::int
 }
 
 template <class T>
-int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials, double* g) {
+int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
   const std::int64_t n = x.rows, k = x.cols, l = y.cols, entries = k * l;
   if (entries == 0) return 0;
   const std::int64_t chunks = num_gram_chunks(n, k, l);
@@ -59,9 +61,14 @@ int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, do
   for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t first, std::int64_t last) {
     double* const sums = partials + chunk * entries;
     std::fill_n(sums, entries, 0.0);
+    const auto weights_from = [=](std::int64_t i) { return d != nullptr ? d + i : nullptr; };
     std::int64_t i = first;
-    for (; i + 4 <= last; i += 4) add_rows<4>(x.data + i * x.ld, x.ld, k, y.data + i * y.ld, y.ld, l, sums);
-    for (; i < last; ++i) add_rows<1>(x.data + i * x.ld, x.ld, k, y.data + i * y.ld, y.ld, l, sums);
+    for (; i + 4 <= last; i += 4) {
+      add_rows<4>(x.data + i * x.ld, x.ld, k, weights_from(i), y.data + i * y.ld, y.ld, l, sums);
+    }
+    for (; i < last; ++i) {
+      add_rows<1>(x.data + i * x.ld, x.ld, k, weights_from(i), y.data + i * y.ld, y.ld, l, sums);
+    }
   });
   std::copy_n(partials, entries, g);
   for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
@@ -84,23 +91,25 @@ void add_terms(const T* weights, const double* s, std::int64_t l, std::int64_t c
 }
 
 template <class T>
-int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
+int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
+            dense_view<const T> z, dense_view<T> y) {
   constexpr std::int64_t width = 64;  // sums of a row that are kept at once
   const std::int64_t k = x.cols, l = y.cols;
-  const bool keeps = !beta.is_zero();
-  const double share = keeps ? beta.get() : 0;
+  const double all = beta.is_zero() ? 0 : beta.get();
   for_each_row(env, y.rows, static_cast<double>(l) * static_cast<double>(k + 1), [=](std::int64_t i) {
     const T* const from = x.data + i * x.ld;
+    const double share = d != nullptr && all != 0 ? all * static_cast<double>(d[i]) : all;
     for (std::int64_t first = 0; first < l; first += width) {
       const std::int64_t count = std::min(width, l - first);
       double sums[width] = {};
       std::int64_t a = 0;
       for (; a + 4 <= k; a += 4) add_terms<4>(from + a, s + a * l + first, l, count, sums);
       for (; a < k; ++a) add_terms<1>(from + a, s + a * l + first, l, count, sums);
+      const T* const addend = z.data + i * z.ld + first;
       T* const to = y.data + i * y.ld + first;
       for (std::int64_t b = 0; b < count; ++b) {
-        const double old = share != 0 ? share * static_cast<double>(to[b]) : 0;
-        to[b] = static_cast<T>(sums[b] + old);
+        const double more = share != 0 ? share * static_cast<double>(addend[b]) : 0;
+        to[b] = static_cast<T>(sums[b] + more);
       }
     }
   });

@@ -23,7 +23,10 @@ namespace {
 constexpr int team_side = 8;
 constexpr int num_teams = 4;
 constexpr int block_size = team_side * team_side * num_teams;
-constexpr int staged_rows = 16;
+/// Rows that gram() stages at once, for tiles of 8 * part columns: many of a narrow block, or its loads are too few.
+constexpr int gram_rows(int part) { return part <= 2 ? 64 : 16; }
+/// Columns of X that combine() stages at once.
+constexpr int staged_cols = 16;
 
 // --- Element by element ---------------------------------------------------------------------------------------------
 
@@ -154,21 +157,26 @@ __global__ void fill_random_kernel(std::int64_t n, std::int64_t k, std::uint64_t
 
 // --- Small matrices from blocks, and back ---------------------------------------------------------------------------
 
-/// Copies rows first .. of an n x k block, columns first_col .., to shared memory as double; 0 beyond the block.
+/// Copies rows first .. of an n x k block, columns first_col .., to shared memory as double, each row times its weight
+/// (d null: 1); 0 beyond the block.
 template <int Rows, int Cols, class T>
 __device__ void stage(const T* x, std::int64_t ld, std::int64_t first, std::int64_t end, std::int64_t first_col,
-                      std::int64_t k, double (*to)[Cols]) {
-  for (int at = static_cast<int>(threadIdx.x); at < Rows * Cols; at += block_size) {
+                      std::int64_t k, double (*to)[Cols], const T* d = nullptr) {
+#pragma unroll
+  for (int done = 0; done < Rows * Cols; done += block_size) {
+    const int at = done + static_cast<int>(threadIdx.x);
+    if (at >= Rows * Cols) break;
     const int r = at / Cols, c = at % Cols;
     const std::int64_t i = first + r, j = first_col + c;
-    to[r][c] = i < end && j < k ? static_cast<double>(x[i * ld + j]) : 0.0;
+    const double weight = d != nullptr && i < end ? static_cast<double>(d[i]) : 1.0;
+    to[r][c] = i < end && j < k ? weight * static_cast<double>(x[i * ld + j]) : 0.0;
   }
 }
 
 template <class T, int Part>
 __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std::int64_t ldx, std::int64_t k,
-                            const T* y, std::int64_t ldy, std::int64_t l, double* partials) {
-  constexpr int side = team_side * Part;
+                            const T* d, const T* y, std::int64_t ldy, std::int64_t l, double* partials) {
+  constexpr int side = team_side * Part, staged_rows = gram_rows(Part);
   __shared__ double x_rows[staged_rows][side], y_rows[staged_rows][side], team_sums[side][side];
   const int thread = static_cast<int>(threadIdx.x);
   overlap_neighbours();
@@ -182,7 +190,7 @@ __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std
     const std::int64_t end = min((chunk + 1) * height, n);
     for (std::int64_t first = chunk * height; first < end; first += staged_rows) {
       stage<staged_rows, side>(x, ldx, first, end, row0, k, x_rows);
-      stage<staged_rows, side>(y, ldy, first, end, col0, l, y_rows);
+      stage<staged_rows, side>(y, ldy, first, end, col0, l, y_rows, d);
       __syncthreads();
 #pragma unroll
       for (int r = team; r < staged_rows; r += num_teams) {
@@ -221,21 +229,29 @@ __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std
   }
 }
 
+/// Slices of the chunks that are added side by side.
+constexpr int most_slices = 32;
+
 /// g[entry] = the sum of its partials: slices of the chunks first, then the slices in their order.
 __global__ void add_chunks_kernel(std::int64_t entries, std::int64_t chunks, const double* partials, double* g) {
-  __shared__ double slices[8][32];
+  __shared__ double slices[most_slices][32];
   overlap_neighbours();
+  const unsigned num_slices = blockDim.y;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * 32; first < entries;
        first += static_cast<std::int64_t>(gridDim.x) * 32) {
     const std::int64_t entry = first + threadIdx.x;
     double sum = 0;
     if (entry < entries) {
-      for (std::int64_t chunk = threadIdx.y; chunk < chunks; chunk += 8) sum += partials[chunk * entries + entry];
+#pragma unroll 8
+      for (std::int64_t chunk = threadIdx.y; chunk < chunks; chunk += num_slices) {
+        sum += partials[chunk * entries + entry];
+      }
     }
     slices[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y == 0 && entry < entries) {
-      for (int slice = 1; slice < 8; ++slice) sum += slices[slice][threadIdx.x];
+#pragma unroll 8
+      for (unsigned slice = 1; slice < num_slices; ++slice) sum += slices[slice][threadIdx.x];
       g[entry] = sum;
     }
     __syncthreads();
@@ -246,22 +262,41 @@ constexpr int combined_rows = 64;
 
 template <class T, int Part>
 __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std::int64_t k, const double* s,
-                               std::int64_t l, factor<T> beta, T* y, std::int64_t ldy) {
+                               std::int64_t l, factor<T> beta, const T* d, const T* z, std::int64_t ldz, T* y,
+                               std::int64_t ldy) {
   constexpr int side = team_side * Part, own_rows = combined_rows / (block_size / team_side);
-  __shared__ double x_part[combined_rows][staged_rows], s_part[staged_rows][side];
+  __shared__ double x_part[combined_rows][staged_cols], s_part[staged_cols][side];
   const int across = static_cast<int>(threadIdx.x) % team_side, down = static_cast<int>(threadIdx.x) / team_side;
   const std::int64_t col0 = static_cast<std::int64_t>(blockIdx.y) * side;
   overlap_neighbours();
   const double share = beta.get();
   for (std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * combined_rows; row0 < n;
        row0 += static_cast<std::int64_t>(gridDim.x) * combined_rows) {
+    const auto for_own = [&](const auto& visit) {
+#pragma unroll
+      for (int p = 0; p < own_rows; ++p) {
+#pragma unroll
+        for (int q = 0; q < Part; ++q) {
+          const std::int64_t i = row0 + down * own_rows + p, j = col0 + across + team_side * q;
+          if (i < n && j < l) visit(p, q, i, j);
+        }
+      }
+    };
+    T addend[own_rows][Part] = {};  // arrives while X does
+    double weight[own_rows][Part] = {};
+    if (share != 0) {
+      for_own([&](int p, int q, std::int64_t i, std::int64_t j) {
+        addend[p][q] = z[i * ldz + j];
+        weight[p][q] = d != nullptr ? share * static_cast<double>(d[i]) : share;
+      });
+    }
     double sums[own_rows][Part] = {};
-    for (std::int64_t inner = 0; inner < k; inner += staged_rows) {
-      stage<combined_rows, staged_rows>(x, ldx, row0, n, inner, k, x_part);
-      stage<staged_rows, side>(s, l, inner, k, col0, l, s_part);
+    for (std::int64_t inner = 0; inner < k; inner += staged_cols) {
+      stage<combined_rows, staged_cols>(x, ldx, row0, n, inner, k, x_part);
+      stage<staged_cols, side>(s, l, inner, k, col0, l, s_part);
       __syncthreads();
 #pragma unroll
-      for (int a = 0; a < staged_rows; ++a) {
+      for (int a = 0; a < staged_cols; ++a) {
 #pragma unroll
         for (int p = 0; p < own_rows; ++p) {
 #pragma unroll
@@ -272,15 +307,10 @@ __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std
       }
       __syncthreads();
     }
-    for (int p = 0; p < own_rows; ++p) {
-      const std::int64_t i = row0 + down * own_rows + p;
-      for (int q = 0; q < Part; ++q) {
-        const std::int64_t j = col0 + across + team_side * q;
-        if (i >= n || j >= l) continue;
-        const double old = share != 0 ? share * static_cast<double>(y[i * ldy + j]) : 0;
-        y[i * ldy + j] = static_cast<T>(sums[p][q] + old);
-      }
-    }
+    for_own([&](int p, int q, std::int64_t i, std::int64_t j) {
+      const double more = weight[p][q] != 0 ? weight[p][q] * static_cast<double>(addend[p][q]) : 0;
+      y[i * ldy + j] = static_cast<T>(sums[p][q] + more);
+    });
   }
 }
 
@@ -297,40 +327,44 @@ constexpr std::int64_t tiles_of(std::int64_t entries, int part) {
 }
 
 template <class T, int Part>
-int start_gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials) {
+int start_gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials) {
   const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
   const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>(tiles_of(x.cols, Part)),
                   static_cast<unsigned>(tiles_of(y.cols, Part)));
-  return start(gram_kernel<T, Part>, grid, dim3(block_size), env.stream, x.rows, chunks, x.data, x.ld, x.cols, y.data,
-               y.ld, y.cols, partials);
+  return start(gram_kernel<T, Part>, grid, dim3(block_size), env.stream, x.rows, chunks, x.data, x.ld, x.cols, d,
+               y.data, y.ld, y.cols, partials);
 }
 
 template <class T>
-int gram(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials, double* g) {
+int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
   const std::int64_t entries = x.cols * y.cols, most = std::max(x.cols, y.cols);
   if (entries == 0) return cudaSuccess;
-  const int status = most <= 8    ? start_gram<T, 1>(env, x, y, partials)
-                     : most <= 16 ? start_gram<T, 2>(env, x, y, partials)
-                                  : start_gram<T, 4>(env, x, y, partials);
+  const int status = most <= 8    ? start_gram<T, 1>(env, x, d, y, partials)
+                     : most <= 16 ? start_gram<T, 2>(env, x, d, y, partials)
+                                  : start_gram<T, 4>(env, x, d, y, partials);
   if (status != cudaSuccess) return status;
-  return start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, 8), env.stream, entries,
-               num_gram_chunks(x.rows, x.cols, y.cols), partials, g);
+  const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
+  const unsigned slices = chunks >= 8 * most_slices ? most_slices : 8;
+  return start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, slices), env.stream,
+               entries, chunks, partials, g);
 }
 
 template <class T, int Part>
-int start_combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
+int start_combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
+                  dense_view<const T> z, dense_view<T> y) {
   const std::int64_t high = std::min((y.rows + combined_rows - 1) / combined_rows, core::max_grid);
   const dim3 grid(static_cast<unsigned>(high), static_cast<unsigned>(tiles_of(y.cols, Part)));
   return start(combine_kernel<T, Part>, grid, dim3(block_size), env.stream, y.rows, x.data, x.ld, x.cols, s, y.cols,
-               beta, y.data, y.ld);
+               beta, d, z.data, z.ld, y.data, y.ld);
 }
 
 template <class T>
-int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y) {
+int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
+            dense_view<const T> z, dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return cudaSuccess;
-  if (y.cols <= 8) return start_combine<T, 1>(env, x, s, beta, y);
-  if (y.cols <= 16) return start_combine<T, 2>(env, x, s, beta, y);
-  return start_combine<T, 4>(env, x, s, beta, y);
+  if (y.cols <= 8) return start_combine<T, 1>(env, x, s, beta, d, z, y);
+  if (y.cols <= 16) return start_combine<T, 2>(env, x, s, beta, d, z, y);
+  return start_combine<T, 4>(env, x, s, beta, d, z, y);
 }
 
 /// Starts kernel(y.rows, y.cols / Wide, args...).

@@ -75,10 +75,14 @@ template <class T>
 struct block_operations {
   using other = std::conditional_t<std::is_same_v<T, float>, double, float>;
 
-  /// G = X' Y: X n x k, Y n x l, which may be the same block; g [k x l]; partials as num_block_partials says.
-  int (*gram)(const launch_env& env, dense_view<const T> x, dense_view<const T> y, double* partials, double* g);
-  /// Y = X S + beta Y: X n x k, s [k x l], Y n x l, which shares no element with X.
-  int (*combine)(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, dense_view<T> y);
+  /// G = X' diag(d) Y: X n x k, Y n x l, which may be the same block; d [n], or null: all ones; g [k x l]; partials as
+  /// num_block_partials says.
+  int (*gram)(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials,
+              double* g);
+  /// Y = X S + beta diag(d) Z: X n x k, s [k x l], d [n] or null, Z and Y n x l. Y may be Z, and shares no element with
+  /// X.
+  int (*combine)(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
+                 dense_view<const T> z, dense_view<T> y);
   /// Y = alpha X + beta Y. X and Y are the same block or share no element.
   int (*axpby)(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y);
   /// Y = alpha diag(d) X + beta Y, d [n]. X and Y are the same block or share no element.

@@ -50,7 +50,7 @@ std::string lines_of(const case_keys& keys, std::span<const measured_case> cases
   for (const measured_case& c : cases) {
     text += core::format("{} {}", keys.at, to_string(c.type));
     for (std::size_t i = 0; i < last.size(); ++i) {
-      std::string at = core::format("{:.2f}", c.at[i]);
+      std::string at = core::format("{:.1f}", c.at[i]);
       text += at == last[i] ? " =" : " " + at;
       last[i] = std::move(at);
     }

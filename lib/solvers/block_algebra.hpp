@@ -36,7 +36,7 @@ class block_algebra {
   small_matrix gram(dense_view<const T> x, dense_view<const T> y) {
     small_matrix g(x.cols, y.cols);
     if (g.values().empty()) return g;
-    check(blocks_.gram(env_, x, y, partials_.data(), small_.data()), "gram");
+    check(blocks_.gram(env_, x, nullptr, y, partials_.data(), small_.data()), "gram");
     small_.download(g.values());
     return g;
   }
@@ -51,7 +51,7 @@ class block_algebra {
   void combine(dense_view<const T> x, const small_matrix& s, double beta, dense_view<T> y) {
     if (y.cols == 0) return;
     small_.upload(s.values());
-    check(blocks_.combine(env_, x, small_.data(), beta, y), "combine");
+    check(blocks_.combine(env_, x, small_.data(), beta, nullptr, y, y), "combine");
   }
   /// Y = alpha X + beta Y.
   void add(double alpha, dense_view<const T> x, double beta, dense_view<T> y) {

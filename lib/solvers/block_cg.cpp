@@ -43,12 +43,12 @@ block_cg<T>::block_cg(const cg_parts<T>& parts, vector::shape shape, const cg_op
       w_(parts.ctx(), b_.size()),
       p_(parts.ctx(), b_.size()),
       t_(parts.ctx(), b_.size()),
-      mq_(parts.ctx(), parts.preconditioner != nullptr || !parts.inverse_diagonal.empty() ? b_.size() : 0),
+      mq_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
       mw_(parts.ctx(), mq_.size()),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
       partials_(parts.ctx(),
                 std::max(vector::num_partials(shape), vector::num_block_partials(shape.n, shape.k, shape.k))),
-      small_(parts.ctx(), shape.k * shape.k),
+      exchange_(parts.ctx(), parts.stream, shape.k * shape.k),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
       columns_(at(shape.k)) {
   if (!parts.inverse_diagonal.empty()) {
@@ -61,9 +61,11 @@ template <value T>
 void block_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
                         memory_space x_space) {
   load_block(parts_.ctx(), env_, b, b_space, b_);
-  started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), small_.data()), "abs_sum");
-  std::vector<double> sizes(at(shape_.k)), zeros_at_zero(at(shape_.k), 1.0);
-  small_.download(sizes, env_.stream);
+  started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), exchange_.room_for_answer(shape_.k)), "abs_sum");
+  exchange_.request();
+  const auto sums = exchange_.take(shape_.k);
+  const std::vector<double> sizes(sums.begin(), sums.end());
+  std::vector<double> zeros_at_zero(at(shape_.k), 1.0);
   const right_hand_sides sides = measured(sizes, column_squares(b_, shape_.k), options_.tolerance);
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     columns_[j].norm_b = sides.norm[j];
@@ -72,8 +74,7 @@ void block_cg<T>::start(const dense_view<const T>& b, memory_space b_space, cons
   }
   if (options_.use_initial_guess) {
     load_block(parts_.ctx(), env_, dense_view<const T>(x), x_space, x_);
-    small_.upload(zeros_at_zero, env_.stream);
-    started(block_ops_.scale_columns(env_, small_.data(), view(x_, shape_.k)), "scale_columns");
+    scale_columns(zeros_at_zero, x_);
     compute_residual();
   } else {
     x_.clear(env_.stream);
@@ -128,34 +129,51 @@ void block_cg<T>::apply(const linear_operator<T>& by, T alpha, dense_view<const 
 }
 
 template <value T>
-void block_cg<T>::precondition(const block& w, std::int64_t cols, block& mw) {
-  if (parts_.preconditioner != nullptr) {
-    apply(*parts_.preconditioner, T{1}, read(w, cols), T{0}, view(mw, cols));
-  } else if (jacobi_ != nullptr) {
-    started(block_ops_.scale_rows(env_, jacobi_, 1, read(w, cols), 0, view(mw, cols)), "scale_rows");
-  }
+void block_cg<T>::ask_gram(const block& x, std::int64_t k, const T* d, const block& y, std::int64_t l) {
+  double* const g = exchange_.room_for_answer(k * l);
+  started(block_ops_.gram(env_, read(x, k), d, read(y, l), partials_.data(), g), "gram");
 }
 
 template <value T>
-coefficients block_cg<T>::gram(const block& x, std::int64_t k, const block& y, std::int64_t l) {
-  coefficients g(k, l);
-  started(block_ops_.gram(env_, read(x, k), read(y, l), partials_.data(), small_.data()), "gram");
-  small_.download(g.at, env_.stream);
-  return g;
+void block_cg<T>::ask_inner(const block& w, const block& mw, std::int64_t cols) {
+  ask_gram(w, cols, jacobi_, mapped(w, mw), cols);
+  if (has_m()) ask_gram(w, cols, nullptr, w, cols);
 }
 
 template <value T>
-void block_cg<T>::combine(const block& x, const coefficients& s, double beta, block& y) {
-  small_.upload(s.at, env_.stream);
-  started(block_ops_.combine(env_, read(x, s.rows), small_.data(), beta, view(y, s.cols)), "combine");
+void block_cg<T>::ask_squares(const block& v, std::int64_t cols) {
+  double* const squares = exchange_.room_for_answer(cols);
+  started(ops_.dot(env_, {shape_.n, cols}, v.data(), v.data(), partials_.data(), squares), "dot");
+}
+
+template <value T>
+coefficients block_cg<T>::answer(std::int64_t rows, std::int64_t cols) {
+  coefficients found(rows, cols);
+  std::ranges::copy(exchange_.take(rows * cols), found.at.begin());
+  return found;
+}
+
+template <value T>
+void block_cg<T>::combine(const block& x, const coefficients& s, block& y) {
+  combine(x, s, 0, nullptr, y, y);
+}
+
+template <value T>
+void block_cg<T>::combine(const block& x, const coefficients& s, double beta, const T* d, const block& z, block& y) {
+  const double* const there = exchange_.send(s.at);
+  started(block_ops_.combine(env_, read(x, s.rows), there, beta, d, read(z, s.cols), view(y, s.cols)), "combine");
+}
+
+template <value T>
+void block_cg<T>::scale_columns(std::span<const double> by, block& v) {
+  started(block_ops_.scale_columns(env_, exchange_.send(by), view(v, std::ssize(by))), "scale_columns");
 }
 
 template <value T>
 std::vector<double> block_cg<T>::column_squares(const block& v, std::int64_t cols) {
-  std::vector<double> squares(at(cols));
-  started(ops_.dot(env_, {shape_.n, cols}, v.data(), v.data(), partials_.data(), small_.data()), "dot");
-  small_.download(squares, env_.stream);
-  return squares;
+  ask_squares(v, cols);
+  exchange_.request();
+  return answer(1, cols).at;
 }
 
 template <value T>
@@ -191,10 +209,10 @@ bool block_cg<T>::begin_block(bool by_schedule) {
   // A column that is not finite would spoil a sum that it has no part in: it is cleared first.
   std::vector<double> keep(at(shape_.k), 0.0);
   for (const std::int64_t j : which) keep[at(j)] = 1;
-  small_.upload(keep, env_.stream);
-  started(block_ops_.scale_columns(env_, small_.data(), view(w_, shape_.k)), "scale_columns");
-  combine(w_, open, 0, t_);
+  scale_columns(keep, w_);
+  combine(w_, open, t_);
   std::swap(w_, t_);
+  measure(width);
   const auto factor = orthonormalise(width);
   if (!factor) {
     end_open(columns_, cg_stop::not_finite);
@@ -205,34 +223,48 @@ bool block_cg<T>::begin_block(bool by_schedule) {
     return false;
   }
   c_ = *factor * lengths;
-  started(block_ops_.axpby(env_, 1, read(mapped(q_, mq_), rank_), 0, view(p_, rank_)), "axpby");
+  combine(q_, coefficients(0, rank_), 1, jacobi_, mapped(q_, mq_), p_);
   since_replacement_ = since_gain_ = 0;
   min_residual_ = std::numeric_limits<double>::infinity();
   return true;
 }
 
 template <value T>
+void block_cg<T>::measure(std::int64_t cols) {
+  if (stores_m()) apply(*parts_.preconditioner, T{1}, read(w_, cols), T{0}, view(mw_, cols));
+  ask_inner(w_, mw_, cols);
+  exchange_.request();
+}
+
+template <value T>
 std::optional<coefficients> block_cg<T>::orthonormalise(std::int64_t cols) {
-  precondition(w_, cols, mw_);
-  const coefficients g = gram(w_, cols, mapped(w_, mw_), cols);
+  const auto whiten = [&](const coefficients& by) {
+    combine(w_, by, q_);
+    if (stores_m()) combine(mw_, by, mq_);
+    if (has_m()) lengths_ = transposed(by) * lengths_ * by;
+  };
+  const auto inner = [&](std::int64_t k) {
+    const coefficients g = answer(k, k);
+    if (has_m()) lengths_ = answer(k, k);
+    return g;
+  };
+  const coefficients g = inner(cols);
   if (!all_finite(g)) return std::nullopt;
   const pivoted_cholesky first(g, dependent<T>);
   rank_ = first.rank();
   coefficients factor = first.factor();
   if (rank_ == 0) return factor;
-  combine(w_, first.whitening(), 0, q_);
-  if (has_m()) combine(mw_, first.whitening(), 0, mq_);
+  whiten(first.whitening());
   if (first.least >= again_below) return factor;
 
-  const coefficients near_identity = gram(q_, rank_, mapped(q_, mq_), rank_);
+  std::swap(q_, w_);
+  std::swap(mq_, mw_);
+  ask_inner(w_, mw_, rank_);
+  exchange_.request();
+  const coefficients near_identity = inner(rank_);
   if (!all_finite(near_identity)) return std::nullopt;
   const pivoted_cholesky second(near_identity, dependent<T>);
-  combine(q_, second.whitening(), 0, w_);
-  std::swap(q_, w_);
-  if (has_m()) {
-    combine(mq_, second.whitening(), 0, mw_);
-    std::swap(mq_, mw_);
-  }
+  whiten(second.whitening());
   rank_ = second.rank();
   return second.factor() * factor;
 }
@@ -245,7 +277,11 @@ bool block_cg<T>::advance() {
   ++result_.iterations;
   ++since_replacement_;
   for (column_course& c : columns_) c.iterations += c.is_open() ? 1 : 0;
-  const coefficients h = gram(p_, rank_, t_, rank_);
+  ask_gram(p_, rank_, nullptr, t_, rank_);
+  ask_squares(p_, rank_);
+  exchange_.request();
+  const coefficients h = answer(rank_, rank_);
+  const std::vector<double> squares = answer(1, rank_).at;
   const auto end = [&](cg_stop why) {
     end_open(columns_, why);
     result_.history.push_back(why == cg_stop::not_finite ? std::numeric_limits<double>::quiet_NaN()
@@ -254,7 +290,7 @@ bool block_cg<T>::advance() {
   };
   if (!all_finite(h)) return end(cg_stop::not_finite);
   // Of p'Ap, what is 0 as far as T can tell: by the curvature p'Ap / p'p that A has elsewhere.
-  std::vector<double> floors = column_squares(p_, rank_);
+  std::vector<double> floors = squares;
   for (std::int64_t i = 0; i < rank_; ++i) {
     max_curvature_ = std::max(max_curvature_, std::fabs(h(i, i)) / floors[at(i)]);
   }
@@ -269,28 +305,28 @@ bool block_cg<T>::advance() {
   const auto not_positive = singular_ ? cg_stop::inconsistent : cg_stop::not_positive_definite;
   if (is_negative || curvature.rejected < -1e3 * epsilon<T> || curvature.rank() == 0) return end(not_positive);
 
-  // X += P xi C and W = Q - T xi, xi the inverse of P'AP on the directions that have curvature.
+  // W = Q - T xi and X += P xi C, xi the inverse of P'AP on the directions that have curvature. X while W's products
+  // are on their way to the host.
   const coefficients xi = curvature.inverse();
-  combine(p_, xi * c_, 1, x_);
-  changed_since_check_ = true;
   coefficients step = xi;
   for (double& entry : step.at) entry = -entry;
-  started(block_ops_.axpby(env_, 1, read(q_, rank_), 0, view(w_, rank_)), "axpby");
-  combine(t_, step, 1, w_);
+  combine(t_, step, 1, nullptr, q_, w_);
+  measure(rank_);
+  combine(p_, xi * c_, 1, nullptr, x_, x_);
+  changed_since_check_ = true;
 
-  const auto factor = orthonormalise(rank_);
+  const auto factor = orthonormalise(old_rank);
   if (!factor) return end(cg_stop::not_finite);
   c_ = *factor * c_;
   if (rank_ > 0) {
-    // P = Z + P factor', without the directions that were left out.
+    // P = M Q + P factor', without the directions that were left out.
     coefficients kept = transposed(*factor);
     for (std::int64_t i = 0; i < old_rank; ++i) {
       const auto& used = curvature.order;
       if (std::find(used.begin(), used.end(), i) != used.end()) continue;
       for (std::int64_t j = 0; j < rank_; ++j) kept(i, j) = 0;
     }
-    started(block_ops_.axpby(env_, 1, read(mapped(q_, mq_), rank_), 0, view(w_, rank_)), "axpby");
-    combine(p_, kept, 1, w_);
+    combine(p_, kept, 1, jacobi_, mapped(q_, mq_), w_);
     std::swap(p_, w_);
   }
   note_residuals();
@@ -306,7 +342,7 @@ template <value T>
 void block_cg<T>::note_residuals() {
   // r_j'r_j = c_j' Q'Q c_j, and Q'Q = I without a preconditioner.
   coefficients image = c_;
-  if (rank_ > 0 && has_m()) image = gram(q_, rank_, q_, rank_) * c_;
+  if (rank_ > 0 && has_m()) image = lengths_ * c_;
   for (std::int64_t j = 0; j < shape_.k; ++j) {
     column_course& c = columns_[at(j)];
     if (!c.is_open()) continue;
@@ -336,12 +372,12 @@ void block_cg<T>::shrink() {
   }
   // Q U and P U with U an orthonormal basis of what is open: R, and what makes P conjugate, stay as they are.
   const coefficients basis = orthonormal_basis(open, 1e-12);
-  combine(q_, basis, 0, w_);
+  combine(q_, basis, w_);
   std::swap(q_, w_);
-  combine(p_, basis, 0, w_);
+  combine(p_, basis, w_);
   std::swap(p_, w_);
-  if (has_m()) {
-    combine(mq_, basis, 0, mw_);
+  if (stores_m()) {
+    combine(mq_, basis, mw_);
     std::swap(mq_, mw_);
   }
   c_ = transposed(basis) * c_;

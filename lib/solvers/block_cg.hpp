@@ -8,6 +8,7 @@
 
 #include "lib/solvers/cg_parts.hpp"
 #include "lib/solvers/pivoted_cholesky.hpp"
+#include "lib/solvers/small_exchange.hpp"
 
 namespace bcsc::solvers {
 
@@ -32,23 +33,32 @@ class block_cg {
   dense_view<const T> read(const block& v, std::int64_t cols) const { return {v.data(), shape_.n, cols}; }
   void started(int status, const char* what) const { core::check_launch(parts_.ctx().state(), status, what); }
   void apply(const linear_operator<T>& by, T alpha, dense_view<const T> in, T beta, dense_view<T> out);
-  /// MW = M W; nothing where M = I.
-  void precondition(const block& w, std::int64_t cols, block& mw);
-  bool has_m() const { return parts_.preconditioner != nullptr || jacobi_ != nullptr; }
-  /// M Q: Q itself where M = I.
-  const block& mapped(const block& q, const block& mq) const { return has_m() ? mq : q; }
+  bool has_m() const { return stores_m() || jacobi_ != nullptr; }
+  /// M W is a block of its own: M is neither I nor a diagonal, which is applied where a block is read.
+  bool stores_m() const { return parts_.preconditioner != nullptr; }
+  const block& mapped(const block& q, const block& mq) const { return stores_m() ? mq : q; }
 
-  coefficients gram(const block& x, std::int64_t k, const block& y, std::int64_t l);
-  /// Y = X S + beta Y.
-  void combine(const block& x, const coefficients& s, double beta, block& y);
+  /// X' diag(d) Y, d null: all ones; an answer of the exchange.
+  void ask_gram(const block& x, std::int64_t k, const T* d, const block& y, std::int64_t l);
+  /// W' M W and, unless M = I, W' W.
+  void ask_inner(const block& w, const block& mw, std::int64_t cols);
+  void ask_squares(const block& v, std::int64_t cols);
+  coefficients answer(std::int64_t rows, std::int64_t cols);
+  /// Y = X S.
+  void combine(const block& x, const coefficients& s, block& y);
+  /// Y = X S + beta diag(d) Z, d null: all ones.
+  void combine(const block& x, const coefficients& s, double beta, const T* d, const block& z, block& y);
+  void scale_columns(std::span<const double> by, block& v);
   std::vector<double> column_squares(const block& v, std::int64_t cols);
 
   /// W = B - A X and its norms, exactly.
   void compute_residual();
   /// Recomputes Q, C and P from W, for the open columns. False if there are none.
   bool begin_block(bool by_schedule);
-  /// Q and M Q orthonormal from the first `cols` vectors of W: W = Q times what is returned. Fewer columns than given
-  /// where they depend on each other; empty where a value is not finite.
+  /// Asks for what orthonormalise() needs to know of the first `cols` vectors of W.
+  void measure(std::int64_t cols);
+  /// Q and M Q orthonormal from the vectors measured: W = Q times what is returned. Fewer columns than given where they
+  /// depend on each other; empty where a value is not finite.
   std::optional<coefficients> orthonormalise(std::int64_t cols);
   /// One iteration; false if the block has to be restarted.
   bool advance();
@@ -65,11 +75,13 @@ class block_cg {
 
   block b_, x_, q_, w_, p_, t_, mq_, mw_, inverse_diagonal_;
   const T* jacobi_ = nullptr;
-  context_array<double> partials_, small_;
+  context_array<double> partials_;
+  small_exchange exchange_;
   context_array<std::byte> workspace_;
 
   std::int64_t rank_ = 0;  ///< columns of Q and P
   coefficients c_;         ///< [rank x k] R = Q C
+  coefficients lengths_;   ///< [rank x rank] Q'Q, unless M = I
   std::vector<column_course> columns_;
   double max_curvature_ = 0;
   bool singular_ = false;  ///< a direction had no curvature

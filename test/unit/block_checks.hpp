@@ -93,12 +93,14 @@ class block_checks {
     long double exact, bound;
   };
 
-  dense_table<double> gram_of(const dense_table<T>& x, const dense_table<T>& y) {
+  dense_table<double> gram_of(const dense_table<T>& x, const dense_table<T>& y, const dense_table<T>* d = nullptr) {
     operand<T> x_there(ctx_, x, lies()), y_there(ctx_, y, lies());
+    operand<T> d_there(ctx_, d != nullptr ? *d : dense_table<T>(0, 0, T{0}), {});
+    const T* const weights = d != nullptr ? d_there.view().data : nullptr;
     operand<double> g(ctx_, x.cols, y.cols, {});
     operand<double> partials(ctx_, 1, block_ops::num_block_partials(x.rows, x.cols, y.cols), {});
     const auto x_view = x_there.view(), y_view = y_there.view();
-    started(run_.gram(env_, x_view, y_view, partials.view().data, g.view().data));
+    started(run_.gram(env_, x_view, weights, y_view, partials.view().data, g.view().data));
     (void)partials.read();
     return g.read();
   }
@@ -114,6 +116,16 @@ class block_checks {
         magnitude += std::fabs(term);
       }
       return near{sum, (s_.n + 2) * u64 * magnitude};
+    });
+    const auto d = random(s_.n, 1, 19);
+    expect_near(gram_of(x, y, &d), "weighted gram", [&](std::int64_t a, std::int64_t b) {
+      long double sum = 0, magnitude = 0;
+      for (std::int64_t i = 0; i < s_.n; ++i) {
+        const long double term = static_cast<long double>(x(i, a)) * d(i, 0) * y(i, b);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+      return near{sum, (s_.n + 3) * u64 * magnitude};
     });
     const auto again = gram_of(x, y);
     EXPECT_EQ(std::memcmp(again.at.data(), g.at.data(), g.at.size() * sizeof(double)), 0) << "gram, repeated";
@@ -137,17 +149,29 @@ class block_checks {
     } betas[] = {{0.0, 0}, {-1.5, -1.5L}, {{-3.0, half_there.view().data}, -1.5L}};
     for (const auto& [beta, means] : betas) {
       operand<T> y_there(ctx_, means == 0 ? unset(s_.n, s_.l) : y, lies());
-      started(run_.combine(env_, x_view, s_there.view().data, beta, y_there.view()));
-      expect_near(y_there.read(), "combine", [&, means = means](std::int64_t i, std::int64_t b) {
-        long double sum = means * y(i, b), magnitude = std::fabs(sum);
-        for (std::int64_t a = 0; a < s_.k; ++a) {
-          const long double term = static_cast<long double>(x(i, a)) * s(a, b);
-          sum += term;
-          magnitude += std::fabs(term);
-        }
-        return near{sum, (s_.k + 4) * u64 * magnitude + u * std::fabs(sum)};
-      });
+      started(run_.combine(env_, x_view, s_there.view().data, beta, nullptr, y_there.view(), y_there.view()));
+      expect_combined(y_there.read(), x, s,
+                      [&, means = means](std::int64_t i, std::int64_t b) { return means != 0 ? means * y(i, b) : 0; });
     }
+    const auto z = random(s_.n, s_.l, 20), d = random(s_.n, 1, 21);
+    operand<T> z_there(ctx_, z, lies()), d_there(ctx_, d, {}), y_there(ctx_, unset(s_.n, s_.l), lies());
+    started(run_.combine(env_, x_view, s_there.view().data, -1.5, d_there.view().data, z_there.view(), y_there.view()));
+    expect_combined(y_there.read(), x, s, [&](std::int64_t i, std::int64_t b) { return -1.5L * d(i, 0) * z(i, b); });
+  }
+
+  /// X S and what is added to it.
+  template <class Addend>
+  void expect_combined(const dense_table<T>& got, const dense_table<T>& x, const dense_table<double>& s,
+                       const Addend& addend) {
+    expect_near(got, "combine", [&](std::int64_t i, std::int64_t b) {
+      long double sum = addend(i, b), magnitude = std::fabs(sum);
+      for (std::int64_t a = 0; a < s_.k; ++a) {
+        const long double term = static_cast<long double>(x(i, a)) * s(a, b);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+      return near{sum, (s_.k + 5) * u64 * magnitude + u * std::fabs(sum)};
+    });
   }
 
   void axpby() {
