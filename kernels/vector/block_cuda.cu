@@ -159,17 +159,23 @@ __global__ void fill_random_kernel(std::int64_t n, std::int64_t k, std::uint64_t
 
 /// Copies rows first .. of an n x k block, columns first_col .., to shared memory as double, each row times its weight
 /// (d null: 1); 0 beyond the block.
-template <int Rows, int Cols, class T>
+template <int Rows, int Cols, class T, int Ld>
 __device__ void stage(const T* x, std::int64_t ld, std::int64_t first, std::int64_t end, std::int64_t first_col,
-                      std::int64_t k, double (*to)[Cols], const T* d = nullptr) {
+                      std::int64_t k, double (*to)[Ld], const T* d = nullptr) {
+  constexpr int own = (Rows * Cols + block_size - 1) / block_size;
+  double values[own];  // all asked for before the first is stored
 #pragma unroll
-  for (int done = 0; done < Rows * Cols; done += block_size) {
-    const int at = done + static_cast<int>(threadIdx.x);
-    if (at >= Rows * Cols) break;
-    const int r = at / Cols, c = at % Cols;
-    const std::int64_t i = first + r, j = first_col + c;
-    const double weight = d != nullptr && i < end ? static_cast<double>(d[i]) : 1.0;
-    to[r][c] = i < end && j < k ? weight * static_cast<double>(x[i * ld + j]) : 0.0;
+  for (int u = 0; u < own; ++u) {
+    const int at = u * block_size + static_cast<int>(threadIdx.x);
+    const std::int64_t i = first + at / Cols, j = first_col + at % Cols;
+    const bool exists = at < Rows * Cols && i < end && j < k;
+    values[u] = exists ? static_cast<double>(x[i * ld + j]) : 0.0;
+    if (d != nullptr && exists) values[u] *= static_cast<double>(d[i]);
+  }
+#pragma unroll
+  for (int u = 0; u < own; ++u) {
+    const int at = u * block_size + static_cast<int>(threadIdx.x);
+    if (at < Rows * Cols) to[at / Cols][at % Cols] = values[u];
   }
 }
 
@@ -265,7 +271,7 @@ __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std
                                std::int64_t l, factor<T> beta, const T* d, const T* z, std::int64_t ldz, T* y,
                                std::int64_t ldy) {
   constexpr int side = team_side * Part, own_rows = combined_rows / (block_size / team_side);
-  __shared__ double x_part[combined_rows][staged_cols], s_part[staged_cols][side];
+  __shared__ double x_part[combined_rows][staged_cols + 1], s_part[staged_cols][side];  // rows in different banks
   const int across = static_cast<int>(threadIdx.x) % team_side, down = static_cast<int>(threadIdx.x) / team_side;
   const std::int64_t col0 = static_cast<std::int64_t>(blockIdx.y) * side;
   overlap_neighbours();

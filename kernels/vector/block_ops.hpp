@@ -40,16 +40,17 @@ constexpr T split_second(double b, T x, bool adds, T z, T w) {
   return static_cast<T>(adds ? static_cast<double>(z) + static_cast<double>(w) + share : share);
 }
 
+inline constexpr std::int64_t most_gram_chunks = 512;
 /// Chunks of rows that gram() sums by themselves: enough for every core, as long as the partial sums stay small.
 constexpr std::int64_t num_gram_chunks(std::int64_t n, std::int64_t k, std::int64_t l) {
   const std::int64_t entries = std::max<std::int64_t>(1, k * l);
-  const std::int64_t most = std::clamp<std::int64_t>((std::int64_t{1} << 22) / entries, 1, 1024);
-  return std::clamp<std::int64_t>((n + 63) / 64, 1, most);
+  const std::int64_t most = std::clamp<std::int64_t>((std::int64_t{1} << 22) / entries, 1, most_gram_chunks);
+  return std::clamp<std::int64_t>((n + 255) / 256, 1, most);
 }
 
 /// Doubles of workspace (`partials`) that gram() of an n x k and an n x l block needs; enough for narrower ones, too.
 constexpr std::int64_t num_block_partials(std::int64_t n, std::int64_t k, std::int64_t l) {
-  const std::int64_t chunks = std::clamp<std::int64_t>((n + 63) / 64, 1, 1024);
+  const std::int64_t chunks = std::clamp<std::int64_t>((n + 255) / 256, 1, most_gram_chunks);
   return std::max(k * l, std::min(chunks * k * l, std::int64_t{1} << 22));
 }
 

@@ -61,7 +61,7 @@ TEST(block_operations, do_not_depend_on_the_number_of_threads) {
 }
 
 TEST(block_operations, keep_partial_sums_small) {
-  EXPECT_EQ(block_ops::num_block_partials(1000000, 1, 1), 1024);
+  EXPECT_EQ(block_ops::num_block_partials(1000000, 1, 1), block_ops::most_gram_chunks);
   EXPECT_LE(block_ops::num_block_partials(1000000, 300, 300), 1 << 22);
   EXPECT_EQ(block_ops::num_block_partials(1000000, 5000, 5000), 25000000) << "one chunk";
 }
