@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bcsc/plan.hpp"
@@ -19,6 +20,9 @@ struct ranking {
     return found != predicted.end() ? found->second : 0;
   }
 };
+
+/// "mma" of "mma-f64-m8-n16-w4x1x1-r2".
+inline std::string_view algorithm_of(std::string_view kernel) { return kernel.substr(0, kernel.find('-')); }
 
 /// Of the product that `how` was made for. `all`: those without costs as well, at the end.
 ranking ranked(const plan::recipe& how, bool all);

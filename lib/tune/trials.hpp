@@ -65,19 +65,40 @@ class trials {
   using place = typename entries::iterator;
 
   static constexpr std::size_t max_checked = 4;
-  static constexpr std::size_t max_forms_checked = 2;
+  static constexpr std::size_t max_forms_checked = 3;
 
-  /// The best predicted, in few forms.
+  /// The best predicted, in few forms; the last of them by another algorithm than the others if one is in sight, since
+  /// what a prediction has wrong it has wrong for most of an algorithm's configs.
   void check() {
+    constexpr double in_sight = 1.5;
     std::size_t num_forms = 1;
+    const auto enter = [&](const std::string& name) {
+      if (name == predicted_name_ || is_alike(name) || join(name) || num_forms == max_forms_checked) return;
+      num_forms += make(name, options_.plan) ? 1 : 0;
+    };
+    const auto is_of_another_algorithm = [&](const std::string& name) {
+      return std::ranges::none_of(entries_, [&](const entry& held) {
+        return algorithm_of(held.plan.facts().kernel.name) == algorithm_of(name);
+      });
+    };
+    const double least = ranking_.seconds_of(predicted_name_);
+    for (const std::string& name : ranking_.names) {
+      if (entries_.size() == max_checked - 1) break;
+      enter(name);
+    }
+    for (const std::string& name : ranking_.names) {
+      if (entries_.size() == max_checked || ranking_.seconds_of(name) > in_sight * least) break;
+      if (is_of_another_algorithm(name)) enter(name);
+    }
     for (const std::string& name : ranking_.names) {
       if (entries_.size() == max_checked) break;
-      if (name == predicted_name_ || is_alike(name)) continue;
-      if (join(name)) continue;
-      if (num_forms == max_forms_checked) continue;
-      num_forms += make(name, options_.plan) ? 1 : 0;
+      if (!holds(name)) enter(name);
     }
     if (entries_.size() > 1) compete(all(), budget(1));
+  }
+
+  bool holds(const std::string& name) const {
+    return std::ranges::any_of(entries_, [&](const entry& e) { return e.plan.facts().kernel.name == name; });
   }
 
   /// Whether the plan cannot tell it from one that is held: tiles that hold all columns do the same work.
