@@ -195,6 +195,7 @@ int step(const launch_env& env, shape s, const T* p, const T* q, const T* invers
 template <class T>
 int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
          double* partials, column_scalars scalars) {
+  const T* const along = scalars.polak_ribiere ? q : nullptr;
   reduce(
       env, s, partials,
       [=](std::int64_t i, std::int64_t j, double& rz, double& qz) {
@@ -203,7 +204,7 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
         const auto left = static_cast<double>(r[at]);
         const double turned = z != nullptr ? static_cast<double>(z[at]) : weight * left;
         rz += left * turned;
-        qz += static_cast<double>(q[at]) * turned;
+        if (along != nullptr) qz += static_cast<double>(along[at]) * turned;
       },
       [=](std::int64_t j, double rz, double qz) { turn_column(scalars, j, rz, qz); });
   return 0;

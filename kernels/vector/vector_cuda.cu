@@ -283,7 +283,7 @@ __global__ void turn_kernel(shape s, const T* r, const T* q, const T* z, const T
         const double left = static_cast<double>(r[at]);
         const double turned = z != nullptr ? static_cast<double>(z[at]) : weight * left;
         rz += left * turned;
-        qz += static_cast<double>(q[at]) * turned;
+        if (q != nullptr) qz += static_cast<double>(q[at]) * turned;
       });
     }
     store_partials(s, column, rz, qz, partials);
@@ -420,8 +420,8 @@ template <class T>
 int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
          double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
-  return over_elements_then_columns(env, turn_kernel<T>, finish_turn, s, partials, scalars, r, q, z, inverse_diagonal,
-                                    partials);
+  return over_elements_then_columns(env, turn_kernel<T>, finish_turn, s, partials, scalars, r,
+                                    scalars.polak_ribiere ? q : nullptr, z, inverse_diagonal, partials);
 }
 
 template <class T>

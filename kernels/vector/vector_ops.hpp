@@ -107,7 +107,7 @@ struct operations {
   int (*step)(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
               double* partials, column_scalars scalars);
   /// After a step with turns_apart, or a residual: rz = r.z with z as given, else D^-1 r or r, and beta from it. q is
-  /// that of the step. After a residual beta stays 0.
+  /// that of the step, and read for Polak-Ribiere's beta alone. After a residual beta stays 0.
   int (*turn)(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
               double* partials, column_scalars scalars);
   /// An iteration behind its product q = A p, without turns_apart: step_length(), step() and direction(), with
