@@ -67,10 +67,11 @@ class trials {
   static constexpr std::size_t max_checked = 4;
   static constexpr std::size_t max_forms_checked = 3;
 
-  /// The best predicted, in few forms; the last of them by another algorithm than the others if one is in sight, since
-  /// what a prediction has wrong it has wrong for most of an algorithm's configs.
+  /// The best predicted, in few forms. Where the prediction is in much doubt, the last is of another algorithm if one is
+  /// in sight: what a prediction has wrong it has wrong for most of an algorithm's configs.
   void check() {
-    constexpr double in_sight = 1.5;
+    constexpr double much_doubt = 0.2, in_sight = 1.5;
+    const bool looks_around = ranking_.doubt >= much_doubt;
     std::size_t num_forms = 1;
     const auto enter = [&](const std::string& name) {
       if (name == predicted_name_ || is_alike(name) || join(name) || num_forms == max_forms_checked) return;
@@ -83,7 +84,7 @@ class trials {
     };
     const double least = ranking_.seconds_of(predicted_name_);
     for (const std::string& name : ranking_.names) {
-      if (entries_.size() == max_checked - 1) break;
+      if (entries_.size() == (looks_around ? max_checked - 1 : max_checked)) break;
       enter(name);
     }
     for (const std::string& name : ranking_.names) {
