@@ -21,6 +21,10 @@ VECTOR = ("vector_ops_test",)
 CREW = ("crew_test",)
 TEAM = ("team_test",)
 CG = ("cg_test",)
+AMG = ("amg_test",)
+BLOCK_OPS = ("block_ops_test",)
+CG_METHODS = ("cg_methods_test",)
+TUNED = ("tuned_plan_test",)
 CAPI_CG = ("capi_cg_test", "capi_cg_refusals_test")
 CAPI_PRECONDITIONERS = ("capi_preconditioners_test",)
 LOBPCG = ("lobpcg_test", "lobpcg_solve_test")
@@ -672,6 +676,15 @@ MUTANTS = [
     Mutant("capi-older-struct", CAPI_GUARD, "std::memcpy(&ours, bytes, std::min(given->size, sizeof(Struct)));",
            "std::memcpy(&ours, bytes, sizeof(Struct));", CAPI_CG),
     Mutant("capi-cg-beta", CAPI_SOLVERS, "made.beta = enumerator(", "(void)enumerator(", CAPI_CG),
+    Mutant("amg-forgets-correction", "lib/solvers/amg_cycle.cpp", "adds ? std::optional<dense_view<const S>>(here.t)",
+           "false ? std::optional<dense_view<const S>>(here.t)", AMG),
+    Mutant("split-rounds-twice", "kernels/vector/block_ops.hpp",
+           "static_cast<T>(adds ? static_cast<double>(z) + static_cast<double>(w) + share : share)",
+           "adds ? static_cast<T>(static_cast<double>(z) + share) : static_cast<T>(share)", BLOCK_OPS),
+    Mutant("block-cg-takes-answers-askew", "lib/solvers/small_exchange.cpp", "  taken_ += values;\n", "", CG_METHODS),
+    Mutant("block-cg-forgets-weights", "lib/solvers/block_cg.cpp", "combine(p_, kept, 1, jacobi_, mapped(q_, mq_), w_);",
+           "combine(p_, kept, 1, nullptr, mapped(q_, mq_), w_);", CG_METHODS),
+    Mutant("check-never-looks-around", "lib/tune/trials.hpp", "ranking_.doubt >= much_doubt", "false", TUNED),
     Mutant("capi-cg-check-every", CAPI_SOLVERS, "  made.check_every = given.check_every;\n", "", CAPI_CG),
     Mutant("capi-cg-recurrence", CAPI_SOLVERS, "largest(result.recurrence_residual)", "largest(result.true_residual)",
            CAPI_CG),

@@ -67,14 +67,14 @@ class trials {
   static constexpr std::size_t max_checked = 4;
   static constexpr std::size_t max_forms_checked = 3;
 
-  /// The best predicted, in few forms. Where the prediction is in much doubt, the last is of another algorithm if one is
-  /// in sight: what a prediction has wrong it has wrong for most of an algorithm's configs.
+  /// The best predicted, in few forms. Where the prediction is in much doubt, the last is of another algorithm if one
+  /// is in sight: what a prediction has wrong it has wrong for most of an algorithm's configs.
   void check() {
     constexpr double much_doubt = 0.2, in_sight = 1.5;
     const bool looks_around = ranking_.doubt >= much_doubt;
-    std::size_t num_forms = 1;
+    std::size_t num_forms = 1, max_forms = max_forms_checked - (looks_around ? 1 : 0);
     const auto enter = [&](const std::string& name) {
-      if (name == predicted_name_ || is_alike(name) || join(name) || num_forms == max_forms_checked) return;
+      if (name == predicted_name_ || is_alike(name) || join(name) || num_forms == max_forms) return;
       num_forms += make(name, options_.plan) ? 1 : 0;
     };
     const auto is_of_another_algorithm = [&](const std::string& name) {
@@ -87,6 +87,7 @@ class trials {
       if (entries_.size() == (looks_around ? max_checked - 1 : max_checked)) break;
       enter(name);
     }
+    max_forms = max_forms_checked;
     for (const std::string& name : ranking_.names) {
       if (entries_.size() == max_checked || ranking_.seconds_of(name) > in_sight * least) break;
       if (is_of_another_algorithm(name)) enter(name);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <string>
 
 #include "bcsc/error.hpp"
 #include "bcsc/generate.hpp"
@@ -774,9 +775,11 @@ TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
   const auto graph = generate::from_specification<float>("rmat:14,8,seed=1");
   for (const value_type type : {value_type::fp32, value_type::fp64}) {
     SCOPED_TRACE(to_string(type));
-    // A slice of B in L2 for many rows of A, not all columns of B for two.
+    // A slice of B in L2 for many rows of A, not all columns of B for two: how wide a slice depends on L2.
     const std::string of_network = chosen_on_cpu(type, network, 512);
-    EXPECT_TRUE(of_network.ends_with("-n64") || of_network.ends_with("-n128")) << of_network;
+    const auto width = of_network.rfind("-n");
+    ASSERT_NE(width, std::string::npos) << of_network;
+    EXPECT_LE(std::stoi(of_network.substr(width + 2)), 128) << of_network;
     EXPECT_EQ(chosen_on_cpu(type, graph, 1), "slices");
     EXPECT_TRUE(chosen_on_cpu(type, graph, 8).starts_with("rows")) << chosen_on_cpu(type, graph, 8);
   }

@@ -32,7 +32,7 @@ plan::kept_costs some_costs(int num_cases) {
   for (int i = 0; i < num_cases; ++i) {
     const auto at = static_cast<float>(i);
     const char one = plan::residual_of(1 + 0.1 * (i % 7)), other = plan::residual_of(1 - 0.01 * (i % 31));
-    kept.cases.push_back({value_type::fp32, {at, 1.5, 2.25, -3, 4, at / 2, 6}, {one, other}});
+    kept.cases.push_back({value_type::fp32, {at, 1.5, 2.5, -3, 4, at / 2, 6}, {one, other}});
     if (i % 4 == 0) kept.cases_in_place.push_back({value_type::bf16, {at, 0, 0, 0, 0, 0, 0}, {one}});
   }
   return kept;

@@ -21,7 +21,9 @@
 #include "bcsc/generate.hpp"
 #include "bcsc/registry.hpp"
 #include "bcsc/tune.hpp"
+#include "lib/plan/access.hpp"
 #include "lib/tune/cached_choice.hpp"
+#include "lib/tune/ranking.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/operands.hpp"
@@ -112,6 +114,32 @@ TEST_F(tuned, checks_a_few_and_takes_the_fastest) {
     expect_product(ctx_, made, case_, 9);
     expect_product(ctx_, made, case_, 33);
   }
+}
+
+TEST_F(tuned, checks_another_algorithm_where_the_prediction_is_in_doubt) {
+  int in_doubt = 0;
+  for (const char* const specification :
+       {"uniform:400,300,0.9", "banded:500,7", "rmat:9,6,seed=1", "nm:256,256,2,4", "uniform:300,300,0.2"}) {
+    const auto a = generate::from_specification<float>(specification);
+    for (const std::int64_t cols : {1, 3, 8, 20, 33, 100, 257}) {
+      const plan_options wanted{.cols = cols};
+      const tuning::ranking predicted =
+          tuning::ranked(plan::access<float>::how(spmm_plan(ctx_, a.view(), wanted)), false);
+      const std::string& first = predicted.names.front();
+      const auto is_in_sight = [&](const std::string& name) {
+        return tuning::algorithm_of(name) != tuning::algorithm_of(first) &&
+               predicted.seconds_of(name) <= 1.5 * predicted.seconds_of(first);
+      };
+      if (std::ranges::none_of(predicted.names, is_in_sight)) continue;
+      if (predicted.doubt < 0.2) continue;
+      ++in_doubt;
+      const plan_facts facts = plan(a.view(), {.plan = wanted, .effort = effort::check, .cache = "off"}).facts();
+      std::set<std::string_view> algorithms;
+      for (const trial& t : facts.trials) algorithms.insert(tuning::algorithm_of(t.kernel));
+      EXPECT_GT(algorithms.size(), 1u) << specification << ", N = " << cols;
+    }
+  }
+  EXPECT_GT(in_doubt, 0);
 }
 
 TEST_F(tuned, searches_everything_that_is_allowed) {
