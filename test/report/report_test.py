@@ -412,7 +412,7 @@ class Fitted(unittest.TestCase):
                     self.assertLessEqual(len(known[value_type]), len(seen))
                     self.assertGreater(len(known[value_type]), 0.5 * len(seen))
                     near = [min(max(abs(x - a), abs(y - b)) for a, b in seen) for x, y in known[value_type]]
-                    self.assertLess(max(near), 0.006)
+                    self.assertLess(max(near), 0.051)  # told with one decimal
                     self.assertTrue(any(name in fit.unseen for name, _, _ in timed))
 
     def test_a_matrix_without_times_is_fresh(self):
