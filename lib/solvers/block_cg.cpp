@@ -223,7 +223,7 @@ bool block_cg<T>::begin_block(bool by_schedule) {
     return false;
   }
   c_ = *factor * lengths;
-  combine(q_, coefficients(0, rank_), 1, jacobi_, mapped(q_, mq_), p_);
+  combine(q_, coefficients(0, rank_), 1, jacobi_, mapped(q_, mq_), p_);  // P = M Q
   since_replacement_ = since_gain_ = 0;
   min_residual_ = std::numeric_limits<double>::infinity();
   return true;
@@ -281,7 +281,7 @@ bool block_cg<T>::advance() {
   ask_squares(p_, rank_);
   exchange_.request();
   const coefficients h = answer(rank_, rank_);
-  const std::vector<double> squares = answer(1, rank_).at;
+  std::vector<double> floors = answer(1, rank_).at;  // p'p, from which they are made
   const auto end = [&](cg_stop why) {
     end_open(columns_, why);
     result_.history.push_back(why == cg_stop::not_finite ? std::numeric_limits<double>::quiet_NaN()
@@ -290,7 +290,6 @@ bool block_cg<T>::advance() {
   };
   if (!all_finite(h)) return end(cg_stop::not_finite);
   // Of p'Ap, what is 0 as far as T can tell: by the curvature p'Ap / p'p that A has elsewhere.
-  std::vector<double> floors = squares;
   for (std::int64_t i = 0; i < rank_; ++i) {
     max_curvature_ = std::max(max_curvature_, std::fabs(h(i, i)) / floors[at(i)]);
   }
