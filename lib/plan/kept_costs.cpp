@@ -43,14 +43,14 @@ struct case_keys {
 constexpr case_keys row_major{"case", "residuals"}, in_place{"case-in-place", "residuals-in-place"};
 
 /// Features apart from residuals, and "=" for one that is the last case's: so they compress better.
-std::string lines_of(const case_keys& keys, std::span<const measured_case> cases) {
+std::string lines_of(const case_keys& keys, std::span<const measured_case> cases, int decimals) {
   std::string text;
   std::array<std::string, std::tuple_size_v<features>> last;
   std::map<value_type, std::string> residuals;
   for (const measured_case& c : cases) {
     text += core::format("{} {}", keys.at, to_string(c.type));
     for (std::size_t i = 0; i < last.size(); ++i) {
-      std::string at = core::format("{:.1f}", c.at[i]);
+      std::string at = core::format("{:.{}f}", c.at[i], decimals);
       text += at == last[i] ? " =" : " " + at;
       last[i] = std::move(at);
     }
@@ -214,7 +214,9 @@ std::string text_of(const kept_costs& kept) {
   for (const cpu_config& c : kept.cpu_configs) {
     text += core::format("tile {} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
   }
-  return text + lines_of(row_major, kept.cases) + lines_of(in_place, kept.cases_in_place);
+  // A GPU's cases are many: with one decimal more of them, or of what they tell, fits a file.
+  const int decimals = kept.families.empty() ? 1 : 2;
+  return text + lines_of(row_major, kept.cases, decimals) + lines_of(in_place, kept.cases_in_place, decimals);
 }
 
 kept_costs parse_costs(std::string_view text) {
