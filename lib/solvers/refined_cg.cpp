@@ -115,7 +115,8 @@ bool refined_cg::correct() {
     least_left = std::min(least_left, options_.tolerance / columns_[j].true_residual);
   }
   scale(r_, shrink);
-  started(block_operations_of<float>(exact_.where().kind()).convert(env_, nullptr, 1, all(r_), 0, all(narrow_r_)), "convert");
+  started(block_operations_of<float>(exact_.where().kind()).convert(env_, nullptr, 1, all(r_), 0, all(narrow_r_)),
+          "convert");
 
   correction_options_.tolerance = std::max(options_.correction.when, end_share * least_left);
   correction_options_.max_iterations = options_.max_iterations - result_.iterations;
