@@ -41,17 +41,20 @@ constexpr T split_second(double b, T x, bool adds, T z, T w) {
 }
 
 inline constexpr std::int64_t most_gram_chunks = 512;
+/// As many chunks of n rows as are worth their partial sums.
+constexpr std::int64_t useful_gram_chunks(std::int64_t n) {
+  return std::clamp<std::int64_t>((n + 255) / 256, 1, most_gram_chunks);
+}
+
 /// Chunks of rows that gram() sums by themselves: enough for every core, as long as the partial sums stay small.
 constexpr std::int64_t num_gram_chunks(std::int64_t n, std::int64_t k, std::int64_t l) {
   const std::int64_t entries = std::max<std::int64_t>(1, k * l);
-  const std::int64_t most = std::clamp<std::int64_t>((std::int64_t{1} << 22) / entries, 1, most_gram_chunks);
-  return std::clamp<std::int64_t>((n + 255) / 256, 1, most);
+  return std::min(useful_gram_chunks(n), std::max<std::int64_t>((std::int64_t{1} << 22) / entries, 1));
 }
 
 /// Doubles of workspace (`partials`) that gram() of an n x k and an n x l block needs; enough for narrower ones, too.
 constexpr std::int64_t num_block_partials(std::int64_t n, std::int64_t k, std::int64_t l) {
-  const std::int64_t chunks = std::clamp<std::int64_t>((n + 255) / 256, 1, most_gram_chunks);
-  return std::max(k * l, std::min(chunks * k * l, std::int64_t{1} << 22));
+  return std::max(k * l, std::min(useful_gram_chunks(n) * k * l, std::int64_t{1} << 22));
 }
 
 /// The number that fill_random gives element `index` = i * k + j: uniform in [-1, 1), of as many bits as T has.

@@ -67,15 +67,9 @@ class block_algebra {
   void fill_random(std::uint64_t seed, dense_view<T> x) { check(blocks_.fill_random(env_, seed, x), "fill_random"); }
 
  private:
-  /// Narrower blocks are summed in more chunks: gram() takes this many partial sums, unless a single chunk has more.
-  static constexpr std::int64_t max_gram_partials = std::int64_t{1} << 22;
   static std::int64_t max_partials(std::int64_t n, std::int64_t max_cols) {
-    const std::int64_t squared = core::checked_product(max_cols, max_cols, "values of a Gram matrix");
-    const std::int64_t chunks = n / 64 + 1;
-    const std::int64_t in_chunks = chunks <= max_gram_partials / std::max<std::int64_t>(1, squared)
-                                       ? chunks * squared
-                                       : std::max(max_gram_partials, squared);
-    return std::max(kernels::vector::num_partials({n, max_cols}), in_chunks);
+    return std::max(kernels::vector::num_partials({n, max_cols}),
+                    kernels::vector::num_block_partials(n, max_cols, max_cols));
   }
 
   void check(int status, const char* what) { core::check_launch(ctx_.state(), status, what); }

@@ -63,8 +63,7 @@ void block_cg<T>::start(const dense_view<const T>& b, memory_space b_space, cons
   load_block(parts_.ctx(), env_, b, b_space, b_);
   started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), exchange_.room_for_answer(shape_.k)), "abs_sum");
   exchange_.request();
-  const auto sums = exchange_.take(shape_.k);
-  const std::vector<double> sizes(sums.begin(), sums.end());
+  const std::vector<double> sizes = answer(1, shape_.k).at;
   std::vector<double> zeros_at_zero(at(shape_.k), 1.0);
   const right_hand_sides sides = measured(sizes, column_squares(b_, shape_.k), options_.tolerance);
   for (std::size_t j = 0; j < columns_.size(); ++j) {
@@ -241,11 +240,11 @@ std::optional<coefficients> block_cg<T>::orthonormalise(std::int64_t cols) {
   const auto whiten = [&](const coefficients& by) {
     combine(w_, by, q_);
     if (stores_m()) combine(mw_, by, mq_);
-    if (has_m()) lengths_ = transposed(by) * lengths_ * by;
+    if (has_m()) q_gram_ = transposed(by) * q_gram_ * by;
   };
   const auto inner = [&](std::int64_t k) {
     const coefficients g = answer(k, k);
-    if (has_m()) lengths_ = answer(k, k);
+    if (has_m()) q_gram_ = answer(k, k);
     return g;
   };
   const coefficients g = inner(cols);
@@ -341,7 +340,7 @@ template <value T>
 void block_cg<T>::note_residuals() {
   // r_j'r_j = c_j' Q'Q c_j, and Q'Q = I without a preconditioner.
   coefficients image = c_;
-  if (rank_ > 0 && has_m()) image = lengths_ * c_;
+  if (rank_ > 0 && has_m()) image = q_gram_ * c_;
   for (std::int64_t j = 0; j < shape_.k; ++j) {
     column_course& c = columns_[at(j)];
     if (!c.is_open()) continue;

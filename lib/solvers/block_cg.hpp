@@ -81,7 +81,7 @@ class block_cg {
 
   std::int64_t rank_ = 0;  ///< columns of Q and P
   coefficients c_;         ///< [rank x k] R = Q C
-  coefficients lengths_;   ///< [rank x rank] Q'Q, unless M = I
+  coefficients q_gram_;    ///< [rank x rank] Q'Q, unless M = I
   std::vector<column_course> columns_;
   double max_curvature_ = 0;
   bool singular_ = false;  ///< a direction had no curvature

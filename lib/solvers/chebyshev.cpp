@@ -35,9 +35,6 @@ void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, std
   const context& ctx = a.where();
   const auto& ops = block_operations_of<S>(ctx.kind());
   const auto started = [&](int status, const char* what) { core::check_launch(ctx.state(), status, what); };
-  const auto leave = [&](double coefficient, const dense_view<S>& in) {
-    started(ops.axpby(env, coefficient, b, 0, in), "axpby");
-  };
   const auto add_product = [&](double factor, const dense_view<S>& of, const dense_view<S>& to) {
     a.run(static_cast<S>(factor), of, S{1}, to, options);
   };
@@ -52,7 +49,7 @@ void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, std
   started(ops.split(env, b, coefficients[highest - 1], spare, coefficients[0], more, x), "split");
   add_product(coefficients[highest], b, spare);
   for (std::size_t j = highest - 2; j > 0; --j) {
-    leave(coefficients[j], other);
+    started(ops.axpby(env, coefficients[j], b, 0, other), "axpby");
     add_product(1, spare, other);
     std::swap(spare, other);
   }

@@ -15,8 +15,8 @@ namespace bcsc::solvers {
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 12.1.
 std::vector<double> chebyshev_coefficients(int steps, double lower, double upper, double shift);
 
-/// Horner's scheme on blocks of vectors: for each power a product, which adds what a pass over b has left for it; one
-/// pass leaves that of the first and of the last product.
+/// Horner's scheme on blocks of vectors: each power is a product added to a multiple of b that a pass has written; one
+/// pass writes those of the first and of the last product.
 template <value S>
 struct polynomial_step {
   const spmm_plan<S>& a;

@@ -10,9 +10,9 @@
 
 namespace bcsc::solvers {
 
-/// Small matrices that pass between the host and where a context computes, on one stream. Neither way waits for work
-/// that is not needed: what is sent is read from page-locked memory when its turn comes, and who takes answers waits
-/// for these alone.
+/// Passes small matrices between the host and where a context computes, on one stream, without waiting for all of its
+/// work: what is sent lies in page-locked memory until its turn comes, and taking an answer waits for the request
+/// alone.
 class small_exchange {
  public:
   /// No matrix has more than `largest` values. Throws error{out_of_memory | cuda_error}.
@@ -23,7 +23,7 @@ class small_exchange {
 
   /// Room where the context shall leave an answer. Up to 3 may be asked for before they are taken.
   double* room_for_answer(std::int64_t values);
-  /// The answers of work submitted so far set out for the host.
+  /// Starts to copy the answers of the work submitted so far to the host.
   void request();
   /// The next answer, in the order of their rooms; waits for the request.
   std::span<const double> take(std::int64_t values);

@@ -68,7 +68,7 @@ class trials {
   static constexpr std::size_t max_forms_checked = 3;
 
   /// The best predicted, in few forms. Where the prediction is in much doubt, the last is of another algorithm if one
-  /// is in sight: what a prediction has wrong it has wrong for most of an algorithm's configs.
+  /// is in sight: a prediction that errs tends to err for all configs of an algorithm.
   void check() {
     constexpr double much_doubt = 0.2, in_sight = 1.5;
     const bool looks_around = ranking_.doubt >= much_doubt;

@@ -108,31 +108,29 @@ class block_checks {
   void gram() {
     const auto x = random(s_.n, s_.k, 1), y = random(s_.n, s_.l, 2);
     const auto g = gram_of(x, y);
-    expect_near(g, "gram", [&](std::int64_t a, std::int64_t b) {
-      long double sum = 0, magnitude = 0;
-      for (std::int64_t i = 0; i < s_.n; ++i) {
-        const long double term = static_cast<long double>(x(i, a)) * y(i, b);
-        sum += term;
-        magnitude += std::fabs(term);
-      }
-      return near{sum, (s_.n + 2) * u64 * magnitude};
-    });
+    expect_gram(g, x, y, 2, [](std::int64_t) { return 1.0L; });
     const auto d = random(s_.n, 1, 19);
-    expect_near(gram_of(x, y, &d), "weighted gram", [&](std::int64_t a, std::int64_t b) {
-      long double sum = 0, magnitude = 0;
-      for (std::int64_t i = 0; i < s_.n; ++i) {
-        const long double term = static_cast<long double>(x(i, a)) * d(i, 0) * y(i, b);
-        sum += term;
-        magnitude += std::fabs(term);
-      }
-      return near{sum, (s_.n + 3) * u64 * magnitude};
-    });
+    expect_gram(gram_of(x, y, &d), x, y, 3, [&](std::int64_t i) { return static_cast<long double>(d(i, 0)); });
     const auto again = gram_of(x, y);
     EXPECT_EQ(std::memcmp(again.at.data(), g.at.data(), g.at.size() * sizeof(double)), 0) << "gram, repeated";
     const auto own = gram_of(x, x);
     for (std::int64_t a = 0; a < s_.k; ++a) {
       for (std::int64_t b = 0; b < a; ++b) EXPECT_EQ(own(a, b), own(b, a)) << "X' X is not symmetric";
     }
+  }
+
+  template <class Weight>
+  void expect_gram(const dense_table<double>& got, const dense_table<T>& x, const dense_table<T>& y, int roundings,
+                   const Weight& weight) {
+    expect_near(got, "gram", [&](std::int64_t a, std::int64_t b) {
+      long double sum = 0, magnitude = 0;
+      for (std::int64_t i = 0; i < s_.n; ++i) {
+        const long double term = weight(i) * x(i, a) * y(i, b);
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+      return near{sum, (s_.n + roundings) * u64 * magnitude};
+    });
   }
 
   void combine() {
@@ -150,18 +148,18 @@ class block_checks {
     for (const auto& [beta, means] : betas) {
       operand<T> y_there(ctx_, means == 0 ? unset(s_.n, s_.l) : y, lies());
       started(run_.combine(env_, x_view, s_there.view().data, beta, nullptr, y_there.view(), y_there.view()));
-      expect_combined(y_there.read(), x, s,
+      expect_combined(y_there.read(), x, s, 4,
                       [&, means = means](std::int64_t i, std::int64_t b) { return means != 0 ? means * y(i, b) : 0; });
     }
     const auto z = random(s_.n, s_.l, 20), d = random(s_.n, 1, 21);
     operand<T> z_there(ctx_, z, lies()), d_there(ctx_, d, {}), y_there(ctx_, unset(s_.n, s_.l), lies());
     started(run_.combine(env_, x_view, s_there.view().data, -1.5, d_there.view().data, z_there.view(), y_there.view()));
-    expect_combined(y_there.read(), x, s, [&](std::int64_t i, std::int64_t b) { return -1.5L * d(i, 0) * z(i, b); });
+    expect_combined(y_there.read(), x, s, 5, [&](std::int64_t i, std::int64_t b) { return -1.5L * d(i, 0) * z(i, b); });
   }
 
   /// X S and what is added to it.
   template <class Addend>
-  void expect_combined(const dense_table<T>& got, const dense_table<T>& x, const dense_table<double>& s,
+  void expect_combined(const dense_table<T>& got, const dense_table<T>& x, const dense_table<double>& s, int roundings,
                        const Addend& addend) {
     expect_near(got, "combine", [&](std::int64_t i, std::int64_t b) {
       long double sum = addend(i, b), magnitude = std::fabs(sum);
@@ -170,7 +168,7 @@ class block_checks {
         sum += term;
         magnitude += std::fabs(term);
       }
-      return near{sum, (s_.k + 5) * u64 * magnitude + u * std::fabs(sum)};
+      return near{sum, (s_.k + roundings) * u64 * magnitude + u * std::fabs(sum)};
     });
   }
 

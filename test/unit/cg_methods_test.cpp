@@ -204,24 +204,23 @@ TEST_P(cg_places_test, how_often_the_host_looks_changes_no_bit) {
 
 /// One column spans the space that CG has, so it takes as many iterations; Jacobi's diagonal is far from 1.
 TEST_P(cg_places_test, a_block_of_one_with_jacobi_is_cg) {
-  const auto ctx = context_at(GetParam());
-  BCSC_SKIP_WITHOUT_GPU(ctx);
-  sparse_case a = laplace(20, 20);
-  const auto size_of = [](std::int64_t i) { return i % 3 == 0 ? 50.0 : 1.0; };
-  for (triplet& e : a.entries) e.value *= size_of(e.row) * size_of(e.col);
-  cg_options options = default_options<double>();
-  options.max_iterations = 500;
-  const auto b = right_hand_sides<double>(a, 1);
-  const auto alone = solve(GetParam(), *ctx, a, b, options);
-  options.method = cg_method::block;
-  const auto block = solve(GetParam(), *ctx, a, b, options);
-  EXPECT_EQ(alone.result.reason, cg_stop::converged);
-  EXPECT_EQ(block.result.reason, cg_stop::converged);
-  EXPECT_NEAR(static_cast<double>(block.result.iterations), static_cast<double>(alone.result.iterations), 2);
-  const auto many = right_hand_sides<double>(a, 6, 78);
-  const auto together = solve(GetParam(), *ctx, a, many, options);
-  EXPECT_EQ(together.result.reason, cg_stop::converged);
-  EXPECT_LT(together.result.iterations, alone.result.iterations);
+  run([](const context& ctx) {
+    sparse_case a = laplace(20, 20);
+    const auto size_of = [](std::int64_t i) { return i % 3 == 0 ? 50.0 : 1.0; };
+    for (triplet& e : a.entries) e.value *= size_of(e.row) * size_of(e.col);
+    cg_options options = default_options<double>();
+    options.max_iterations = 500;
+    const auto b = right_hand_sides<double>(a, 1);
+    const auto alone = solve(GetParam(), ctx, a, b, options);
+    options.method = cg_method::block;
+    const auto block = solve(GetParam(), ctx, a, b, options);
+    EXPECT_EQ(alone.result.reason, cg_stop::converged);
+    EXPECT_EQ(block.result.reason, cg_stop::converged);
+    EXPECT_NEAR(static_cast<double>(block.result.iterations), static_cast<double>(alone.result.iterations), 2);
+    const auto together = solve(GetParam(), ctx, a, right_hand_sides<double>(a, 6, 78), options);
+    EXPECT_EQ(together.result.reason, cg_stop::converged);
+    EXPECT_LT(together.result.iterations, alone.result.iterations);
+  });
 }
 
 TEST_P(cg_places_test, progress_hears_of_every_iteration_however_rarely_the_host_looks) {
