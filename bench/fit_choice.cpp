@@ -25,10 +25,10 @@
 #include "lib/tune/fit_costs.hpp"
 #include "lib/tune/needed_configs.hpp"
 
-/// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on half of the matrices,
-/// says how good a choice it makes on either half, and writes files for lib/plan/costs. On a GPU configs of a value
-/// type that none of the files holds keep the costs that they have, CPUs of other kinds keep theirs. The fit is
-/// lib/tune/fit_costs.hpp's.
+/// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on two thirds of the
+/// matrices, says how good a choice it makes on these and on the others, and writes files for lib/plan/costs. On a GPU
+/// configs of a value type that none of the files holds keep the costs that they have, CPUs of other kinds keep theirs.
+/// The fit is lib/tune/fit_costs.hpp's.
 namespace {
 
 using namespace bcsc;
@@ -291,7 +291,8 @@ int main(int argc, char** argv) {
   app.add_option("--algorithm", algorithms,
                  "Whose configs (rowwise,sliced,fma,mma,staged,wgmma or rows,blocks,columns,slices)")
       ->delimiter(',');
-  app.add_option("--seed", seed, "Draws the half of the matrices that is fitted to; 0: all")->capture_default_str();
+  app.add_option("--seed", seed, "Draws the two thirds of the matrices that are fitted to; 0: all")
+      ->capture_default_str();
   app.add_option("--out", out, "The folder of the files, e.g. lib/plan/costs")->check(CLI::ExistingDirectory);
   app.add_option("--max-bytes", max_bytes, "Of a file: what it cannot hold is not judged either")
       ->capture_default_str();
@@ -325,9 +326,9 @@ int main(int argc, char** argv) {
     std::vector<std::string> order(judged.begin(), judged.end());
     std::mt19937 random(seed);  // std::shuffle is not the same everywhere
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-    if (seed != 0) order.resize((order.size() + 1) / 2);
-    std::set<std::string> half(order.begin(), order.end());
-    half.insert(learned.begin(), learned.end());
+    if (seed != 0) order.resize((2 * order.size() + 2) / 3);
+    std::set<std::string> seen(order.begin(), order.end());
+    seen.insert(learned.begin(), learned.end());
     std::map<std::string, std::string> made;  // files, by name
     // What the library will know is judged: with the cases that fit a file.
     const auto as_kept = [&](std::string_view name, kept_costs kept) {
@@ -339,22 +340,22 @@ int main(int argc, char** argv) {
     if (where == backend::cpu) {
       on_cpus = calibrated_threads > 0 ? calibrated_on_cpus(calibrated_threads) : built_in_on_cpus();
       if (calibrated_threads == 0 && !as_it_is) {
-        for (const auto& [kind, some] : by_cpu(cases_of(cases, half))) {
+        for (const auto& [kind, some] : by_cpu(cases_of(cases, seen))) {
           on_cpus[kind] = known_of(as_kept(plan::file_name(kind), kept_of(kind, tuning::learn_on_cpu(some))));
         }
       }
       if (!out.empty()) require_same_configs(on_cpus);
     } else {
       on_gpu = as_kept(plan::h200_file,
-                       learn_on_gpu(tuning::with_needed_configs(cases_of(cases, half), most_loss),
-                                    tuning::with_needed_configs(cases_of(cases_in_place, half), most_loss)));
+                       learn_on_gpu(tuning::with_needed_configs(cases_of(cases, seen), most_loss),
+                                    tuning::with_needed_configs(cases_of(cases_in_place, seen), most_loss)));
     }
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<timed_case>& some, const predictor& fit) {
       fmt::print("B {}: {} cases\n", b, some.size());
       for (const value_type type : types) {
-        print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, half, true, type, tell));
-        print(type, "the other half", judge(some, fit, half, false, type, tell));
+        print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, seen, true, type, tell));
+        print(type, "the others", judge(some, fit, seen, false, type, tell));
       }
     };
     tell_of("row-major", cases, where == backend::cpu ? by_family(on_cpus) : by_config(on_gpu.configs, on_gpu.cases));

@@ -28,8 +28,8 @@ def mersenne_twister(seed):
     return lambda: numbers.getrandbits(32)
 
 
-def draw_half(names, seed):
-    """Those that fit_choice fits to: half of the names, drawn by the seed; all of them with seed 0."""
+def draw_seen(names, seed):
+    """Those that fit_choice fits to: two thirds of the names, drawn by the seed; all of them with seed 0."""
     order = sorted(names)
     if seed == 0:
         return set(order)
@@ -37,7 +37,7 @@ def draw_half(names, seed):
     for i in range(len(order), 1, -1):
         j = number() % i
         order[i - 1], order[j] = order[j], order[i - 1]
-    return set(order[:(len(order) + 1) // 2])
+    return set(order[:(2 * len(order) + 2) // 3])
 
 
 class Fit:
@@ -48,7 +48,7 @@ class Fit:
         self.runs = {name: read_run(path.parent / name, "bcsc-config-times-1", "bench/config_times") for name in self.files}
         learned = self._matrices(command["learn"])
         judged = self._matrices(command["files"]) - learned
-        self.seen = learned | draw_half(judged, command["seed"])
+        self.seen = learned | draw_seen(judged, command["seed"])
         self.unseen = judged - self.seen
 
     def _matrices(self, files):

@@ -276,12 +276,16 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
   return chosen;
 }
 
-bool is_too_wide(const problem& p, const registered_kernel& kernel) {
+bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major) {
   using kernels::operand_form;
-  constexpr std::int64_t few = 4;
+  constexpr std::int64_t few_cols = 4, many_tiles = 4;
+  constexpr int few_threads = 2;
+  if (b_is_col_major && cols > 1) return false;
   const bool takes_tiles = kernel.form == operand_form::mma_tiles || kernel.form == operand_form::fma_tiles ||
                            kernel.form == operand_form::staged_tiles;
-  return takes_tiles && p.cols <= few && (p.cols <= 1 || !p.b_is_col_major);
+  const bool has_small_teams =
+      kernel.form == operand_form::row_stream && kernel.info.threads <= few_threads * kernel.info.teams;
+  return (takes_tiles && cols <= few_cols) || (has_small_teams && cols > many_tiles * kernel.info.n_tile);
 }
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {
@@ -290,7 +294,7 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
     if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, unwanted)) std::erase_if(chosen, unwanted);
   };
   prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k); });
-  prefer_others([&](const registered_kernel* k) { return is_too_wide(p, *k); });
+  prefer_others([&](const registered_kernel* k) { return is_passed_over(*k, p.cols, p.b_is_col_major); });
   if (!chosen.empty()) return chosen;
   if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
     core::fail(errc::no_such_kernel, "plan_options::expert.kernel = \"{}\": needs cuBLASLt: {}", options.expert.kernel,

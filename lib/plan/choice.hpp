@@ -75,14 +75,16 @@ bool holds(const registered_kernel& kernel, const problem& p);
 /// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow; may be none.
 std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options);
 
-/// Whether a kernel on tiles of B is passed over for so few columns of a row-major B, unless nothing else can compute
-/// `p`: none was the fastest of 648 products with 1 to 4 columns on an H200, and where it was not timed its costs,
-/// fitted to wider products, may tell a sixth of its time (docs/history, 94).
-bool is_too_wide(const problem& p, const registered_kernel& kernel);
+/// Whether a kernel is passed over for so many columns of B, row-major or a single one, unless nothing else can compute
+/// the product. What was not timed its costs may tell a small part of (docs/history, 94 and 100); on an H200
+/// - kernels on tiles of B were never the fastest of 648 products with 1 to 4 columns,
+/// - teams of one or two threads never within 3 % of the fastest of 2493 that took them more than four tiles of
+/// columns.
+bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major);
 
 /// Those that a plan chooses among; unless the options name a kernel, only configs with measured costs, if there are
-/// any, and none that is_too_wide(), if there are others. Throws error{no_such_kernel} that says what there is, if none
-/// is left.
+/// any, and none that is_passed_over(), if there are others. Throws error{no_such_kernel} that says what there is, if
+/// none is left.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 
 /// The kernels of transposing_registry() that compute `p` with A' in place of A, from A as stored for `kernel`; `p` is

@@ -27,6 +27,12 @@ struct linear_system {
   std::vector<double> times;
 };
 
+/// The types whose products take the same time with configs of the same name.
+std::vector<value_type> alike(value_type type) {
+  if (size_of(type) == 2) return {value_type::fp16, value_type::bf16};
+  return {type};
+}
+
 /// `before`: the costs of an earlier fit, if there was one. Where they call a config faster than it is, it weighs as if
 /// it were: what would be chosen by mistake has to be got right as well.
 std::map<config_key, linear_system> systems_of(std::span<const timed_case> cases, const costs_by_config& before = {}) {
@@ -42,10 +48,12 @@ std::map<config_key, linear_system> systems_of(std::span<const timed_case> cases
       }
       const double behind = least_us / c.fastest;
       const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
-      linear_system& system = systems[cost_key(c.type, *t.config, c.cols)];
-      system.terms.push_back(t.terms);
-      for (double& term : system.terms.back()) term *= weight;
-      system.times.push_back(t.us * weight);
+      for (const value_type type : alike(c.type)) {
+        linear_system& system = systems[cost_key(type, *t.config, c.cols)];
+        system.terms.push_back(t.terms);
+        for (double& term : system.terms.back()) term *= weight;
+        system.times.push_back(t.us * weight);
+      }
     }
   }
   return systems;

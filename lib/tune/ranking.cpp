@@ -14,7 +14,6 @@ ranking ranked(const plan::recipe& how, bool all) {
   ranking made;
   for (const plan::prediction& one :
        plan::predictions(p, how.options, plan::candidates(p, how.options), how.statistics)) {
-    if (made.names.empty()) made.doubt = one.doubt;
     const bool is_new = made.predicted.emplace(one.kernel->info.name, one.seconds).second;
     if (is_new) made.names.push_back(one.kernel->info.name);
   }

@@ -14,7 +14,6 @@ namespace bcsc::tuning {
 struct ranking {
   std::vector<std::string> names;
   std::map<std::string, double> predicted;  ///< seconds of one product; 0: no costs
-  double doubt = 0;                         ///< of the first, relative
 
   double seconds_of(const std::string& name) const {
     const auto found = predicted.find(name);

@@ -64,16 +64,18 @@ class trials {
   using entries = std::list<entry>;
   using place = typename entries::iterator;
 
-  static constexpr std::size_t max_checked = 4;
   static constexpr std::size_t max_forms_checked = 3;
+  static constexpr std::size_t num_finalists = 4;
 
-  /// The best predicted, in few forms. Where the prediction is in much doubt, the last is of another algorithm if one
-  /// is in sight: a prediction that errs tends to err for all configs of an algorithm.
+  /// A CPU's products are disturbed more often: fewer of them are timed more often.
+  std::size_t max_checked() const { return ctx_.kind() == backend::cpu ? 4 : 6; }
+
+  /// The best predicted, in few forms. The last is of another algorithm if one is in sight: a prediction that errs
+  /// tends to err for all configs of an algorithm.
   void check() {
-    constexpr double much_doubt = 0.2, in_sight = 1.5;
-    const bool looks_around = ranking_.doubt >= much_doubt;
-    std::size_t num_forms = 1, max_forms = max_forms_checked - (looks_around ? 1 : 0);
-    const auto enter = [&](const std::string& name) {
+    constexpr double in_sight = 1.5;
+    std::size_t num_forms = 1;
+    const auto enter = [&](const std::string& name, std::size_t max_forms) {
       if (name == predicted_name_ || is_alike(name) || join(name) || num_forms == max_forms) return;
       num_forms += make(name, options_.plan) ? 1 : 0;
     };
@@ -84,17 +86,16 @@ class trials {
     };
     const double least = ranking_.seconds_of(predicted_name_);
     for (const std::string& name : ranking_.names) {
-      if (entries_.size() == (looks_around ? max_checked - 1 : max_checked)) break;
-      enter(name);
-    }
-    max_forms = max_forms_checked;
-    for (const std::string& name : ranking_.names) {
-      if (entries_.size() == max_checked || ranking_.seconds_of(name) > in_sight * least) break;
-      if (is_of_another_algorithm(name)) enter(name);
+      if (entries_.size() == max_checked() - 1) break;
+      enter(name, max_forms_checked - 1);
     }
     for (const std::string& name : ranking_.names) {
-      if (entries_.size() == max_checked) break;
-      if (!holds(name)) enter(name);
+      if (entries_.size() == max_checked() || ranking_.seconds_of(name) > in_sight * least) break;
+      if (is_of_another_algorithm(name)) enter(name, max_forms_checked);
+    }
+    for (const std::string& name : ranking_.names) {
+      if (entries_.size() == max_checked()) break;
+      if (!holds(name)) enter(name, max_forms_checked);
     }
     if (entries_.size() > 1) compete(all(), budget(1));
   }
@@ -163,7 +164,7 @@ class trials {
       e = out ? entries_.erase(e) : std::next(e);
     }
     entries_.sort([](const entry& x, const entry& y) { return x.result.seconds() < y.result.seconds(); });
-    while (entries_.size() > max_checked) {
+    while (entries_.size() > num_finalists) {
       const place last = std::prev(entries_.end());
       const place out = last->plan.facts().kernel.name == predicted_name_ ? std::prev(last) : last;
       tried_.push_back(told(*out));
@@ -217,7 +218,7 @@ class trials {
     rules.budget_seconds = share * (options_.budget_seconds > 0 ? options_.budget_seconds : searches ? 0.1 : 5e-3);
     rules.budget_products =
         options_.budget_seconds > 0 ? 0 : static_cast<std::int64_t>(share * (searches ? 300.0 : 30.0));
-    rules.num_finalists = max_checked;
+    rules.num_finalists = searches ? num_finalists : max_checked();
     // On a CPU one product that briefly loses its core would otherwise use up the budget of all.
     if (options_.budget_seconds <= 0 && ctx_.kind() == backend::cpu) rules.patience = 4;
     return rules;

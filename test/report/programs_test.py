@@ -1,7 +1,7 @@
 """The measuring programs of bench/ on the CPU, on small matrices: what they measure is complete and right (how long it
 takes is not judged), and without a GPU they say that they are skipped.
 
-    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS EFFORTS PRECISIONS SOLVE_TIMES
+    programs_test.py EDGES ACCURACY COLD_PRODUCT CPU_PEERS CG_ITERATIONS EFFORTS CONFIG_TIMES PRECISIONS SOLVE_TIMES
 """
 import gzip
 import importlib.util
@@ -14,7 +14,8 @@ import sys
 import tempfile
 import unittest
 
-NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "efforts", "precisions", "solve_times"]
+NAMES = ["edges", "accuracy", "cold_product", "cpu_peers", "cg_iterations", "efforts", "config_times", "precisions",
+         "solve_times"]
 PROGRAMS = dict(zip(NAMES, map(os.path.abspath, sys.argv[1:])))
 PRECISIONS_SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "solvers" / "precisions.py"
 NOT_MET, SKIPPED = 3, 77
@@ -210,6 +211,36 @@ class Programs(unittest.TestCase):
         done, run = self.call("efforts", "stencil5:9,7", "--device", "cpu", "--limit", "0")
         self.assertEqual(run["left_out"], ["stencil5:9,7: the time is over"])
 
+    def test_config_times_takes_every_config_or_those_that_were_near(self):
+        matrices = ["stencil5:9,7", "uniform:60,50,0.5,seed=1"]
+        _, run = self.call("config_times", "--device", "cpu", "--cols", "1,8", "--type", "fp32,fp64", *matrices)
+        self.assertEqual([m["name"] for m in run["matrices"]], matrices)
+        for matrix in run["matrices"]:
+            self.assertEqual({(c["type"], c["cols"]) for c in matrix["cases"]},
+                             {(t, n) for t in ("fp32", "fp64") for n in (1, 8)})
+            for case in matrix["cases"]:
+                self.assertGreater(len(case["configs"]), 10)
+                self.assertTrue(all(us > 0 for us in case["configs"].values()), case)
+
+        # Anew: other times, of which three configs are near.
+        run["matrices"] = run["matrices"][1:]
+        case = run["matrices"][0]["cases"] = run["matrices"][0]["cases"][:1]
+        configs = case[0]["configs"]
+        near = list(configs)[2:5]
+        for i, name in enumerate(configs):
+            configs[name] = 10 + i if name in near else 100
+        run["matrices"].append({"name": "no such matrix", "cases": case})
+        like = self.out.with_name("like.json")
+        like.write_text(json.dumps(run))
+        done, again = self.call("config_times", "--device", "cpu", "--like", str(like), "--near", "1.3")
+        matrix, = again["matrices"]
+        self.assertEqual(matrix["name"], matrices[1])
+        self.assertEqual([(c["type"], c["cols"], set(c["configs"])) for c in matrix["cases"]],
+                         [(case[0]["type"], case[0]["cols"], set(near))])
+        self.assertIn("no such matrix: ", done.stdout)
+        _, whole = self.call("config_times", "--device", "cpu", "--like", str(like))
+        self.assertEqual(set(whole["matrices"][0]["cases"][0]["configs"]), set(configs))
+
     def test_precisions_has_every_variant_once(self):
         # Few points far from 0: Q's rounding error in bf16 is beyond its smallest eigenvalue, which is 1.
         _, run = self.call("precisions", "--device", "cpu", "--points", "96", "--features", "24", "--offset", "3", "--order",
@@ -284,7 +315,7 @@ class Programs(unittest.TestCase):
             self.assertEqual("TF32" in v["how"], "tf32" in v["precision"], v)
 
     def test_on_a_gpu_they_measure_and_without_one_they_are_skipped(self):
-        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "efforts", "solve_times"):
+        for name in ("edges", "accuracy", "cold_product", "cg_iterations", "efforts", "config_times", "solve_times"):
             with self.subTest(name):
                 done, run = self.call(name, "stencil5:9,7", status=(0, NOT_MET, SKIPPED))
                 if done.returncode == SKIPPED:

@@ -25,6 +25,7 @@ import cpu  # noqa: E402
 import dense  # noqa: E402
 import efforts  # noqa: E402
 import fitted  # noqa: E402
+import merge_times  # noqa: E402
 import pages  # noqa: E402
 import promises  # noqa: E402
 import roofline  # noqa: E402
@@ -384,11 +385,11 @@ class Fitted(unittest.TestCase):
         number = fitted.mersenne_twister(5489)
         self.assertEqual([number() for _ in range(10000)][-1], 4123659995)  # [rand.predef]
 
-    def test_half_of_the_names_or_all(self):
+    def test_two_thirds_of_the_names_or_all(self):
         names = {"a", "b", "c", "d", "e"}
-        self.assertEqual(len(fitted.draw_half(names, 1)), 3)
-        self.assertLess(fitted.draw_half(names, 1), names)
-        self.assertEqual(fitted.draw_half(names, 0), names)
+        self.assertEqual(len(fitted.draw_seen(names, 1)), 4)
+        self.assertLess(fitted.draw_seen(names, 1), names)
+        self.assertEqual(fitted.draw_seen(names, 0), names)
 
     def test_the_choice_knows_cases_of_the_seen_matrices_and_no_others(self):
         fit = fitted.Fit()
@@ -419,6 +420,56 @@ class Fitted(unittest.TestCase):
         fit = fitted.Fit()
         self.assertEqual((fit.kind("elasticity:30,30,30"), fit.kind("elasticity:45,45,45"), fit.kind("elasticity:7,7,7")),
                          ("seen", "unseen", "fresh"))
+
+
+class MergedTimes(unittest.TestCase):
+    def run_of(self, program, day, **configs):
+        case = {"cols": 8, "type": "fp32", "configs": configs, "rivals": {}}
+        return {"schema": "bcsc-config-times-1", "machine": "a GPU", "git_hash": program, "clocks": "", "versions": {},
+                "date": f"2026-11-{day}", "in_place": False,
+                "matrices": [{"name": "a", "checksum": "1", "cases": [case]}]}
+
+    def times_of(self, *runs):
+        whole = merge_times.merged(list(runs))
+        (matrix,) = whole["matrices"]
+        (case,) = matrix["cases"]
+        return whole, case["configs"]
+
+    def test_a_later_programs_time_counts_and_of_one_programs_the_least(self):
+        later = self.run_of("new", 27, mma=90, fma="out of memory")
+        earlier = self.run_of("old", 22, mma=80, rowwise=70, fma=60)
+        whole, times = self.times_of(later, earlier)
+        self.assertEqual(times, {"mma": 90, "rowwise": 70, "fma": 60})
+        self.assertEqual((whole["git_hash"], whole["date"]), ("new", "2026-11-27"))
+        self.assertEqual([run["git_hash"] for run in whole["runs"]], ["old", "new"])
+        again, times = self.times_of(whole, self.run_of("new", 28, mma=85, rowwise=75))
+        self.assertEqual(times, {"mma": 85, "rowwise": 70, "fma": 60})
+        self.assertEqual(len(again["runs"]), 3)
+
+    def test_of_short_times_the_least_counts(self):
+        self.assertEqual(self.times_of(self.run_of("old", 22, mma=4), self.run_of("new", 27, mma=9))[1], {"mma": 4})
+
+    def test_other_machines_and_other_matrices_of_a_name_are_refused(self):
+        other = self.run_of("new", 27, mma=9)
+        with self.assertRaises(SystemExit):
+            self.times_of(self.run_of("old", 22, mma=4), other | {"machine": "another GPU"})
+        other["matrices"][0]["checksum"] = "2"
+        with self.assertRaises(SystemExit):
+            self.times_of(self.run_of("old", 22, mma=4), other)
+
+    def test_what_is_learnt_from_is_kept_apart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            runs = {"judged": self.run_of("old", 22, mma=40), "learn": self.run_of("old", 23, mma=50)}
+            runs["judged"]["matrices"].append({**runs["judged"]["matrices"][0], "name": "b"})
+            runs["place"] = {**runs["judged"], "in_place": True}
+            for name, run in runs.items():
+                (folder / f"{name}.json").write_text(json.dumps(run))
+            subprocess.run([sys.executable, REPORT / "merge_times.py", folder / "of", folder / "judged.json",
+                            folder / "place.json", "--learn", folder / "learn.json"], check=True, capture_output=True)
+            names = {part: [m["name"] for m in table.read_run(folder / f"of-{part}.json.gz", "bcsc-config-times-1")["matrices"]]
+                     for part in ("judged", "learn")}
+            self.assertEqual(names, {"judged": ["b"], "learn": ["a"]})
 
 
 class Promises(unittest.TestCase):

@@ -302,13 +302,11 @@ TEST(choice, turns_a_large_column_major_c_of_many_columns) {
 }
 
 TEST(choice, passes_over_tiles_for_few_columns) {
-  plan::problem p = small_problem_on_gpu(90);
   const auto wide = [&](std::int64_t cols, bool b_is_col_major) {
-    p.cols = cols;
-    p.b_is_col_major = b_is_col_major;
     std::set<std::string> algorithms;
     for (const plan::registered_kernel& k : plan::registry()) {
-      if (plan::is_too_wide(p, k)) algorithms.insert(k.info.algorithm);
+      const std::string& algorithm = k.info.algorithm;
+      if (algorithm != "rowwise" && plan::is_passed_over(k, cols, b_is_col_major)) algorithms.insert(algorithm);
     }
     return algorithms;
   };
@@ -318,16 +316,40 @@ TEST(choice, passes_over_tiles_for_few_columns) {
   EXPECT_EQ(wide(5, false), none);
   EXPECT_EQ(wide(1, true), tiles) << "row-major as it lies";
   EXPECT_EQ(wide(2, true), none) << "there they were timed";
+}
 
-  p = small_problem_on_gpu(90);
-  p.cols = 1;
-  for (const plan::registered_kernel& k : plan::registry()) {
-    if (k.info.where != backend::cuda || k.launch == nullptr) continue;  // not in this build
-    for (const auto* candidate : plan::candidates(p, {})) {
-      EXPECT_FALSE(plan::is_too_wide(p, *candidate)) << candidate->info.name;
+TEST(choice, passes_over_small_teams_for_many_columns) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no such configs";
+  const auto narrow = [&](std::int64_t cols, bool b_is_col_major) {
+    std::set<std::string> names;
+    for (const plan::registered_kernel& k : plan::registry()) {
+      const bool passed_over = plan::is_passed_over(k, cols, b_is_col_major);
+      if (k.info.algorithm == "rowwise" && k.info.type == value_type::fp64 && passed_over) names.insert(k.info.name);
     }
-    EXPECT_FALSE(plan::candidates(p, {.expert = {.kernel = "mma"}}).empty()) << "asked for by name";
-    break;
+    return names;
+  };
+  const std::set<std::string> none, single{"rowwise-l1-i1-g1-u4-w4-d4"};
+  const std::set<std::string> both{"rowwise-l1-i1-g1-u4-w4-d4", "rowwise-l2-i4-g1-u8-w4-d4"};
+  EXPECT_EQ(narrow(4, false), none) << "four tiles of one column";
+  EXPECT_EQ(narrow(5, false), single);
+  EXPECT_EQ(narrow(32, false), single) << "and four of eight";
+  EXPECT_EQ(narrow(33, false), both);
+  EXPECT_EQ(narrow(33, true), none) << "in place tiles are narrower";
+}
+
+TEST(choice, considers_what_is_passed_over_by_name_alone) {
+  plan::problem p = small_problem_on_gpu(90);
+  for (const std::int64_t cols : {1, 33}) {
+    p.cols = cols;
+    for (const plan::registered_kernel& k : plan::registry()) {
+      if (k.info.where != backend::cuda || k.launch == nullptr) continue;  // not in this build
+      for (const auto* candidate : plan::candidates(p, {})) {
+        EXPECT_FALSE(plan::is_passed_over(*candidate, p.cols, p.b_is_col_major)) << candidate->info.name;
+      }
+      const std::string name = cols == 1 ? "mma" : "rowwise-l1-i1-g1-u4-w4-d4";
+      EXPECT_FALSE(plan::candidates(p, {.expert = {.kernel = name}}).empty()) << name;
+      break;
+    }
   }
 }
 
@@ -479,11 +501,18 @@ TEST(choice, among_configs_of_any_type_goes_by_their_costs) {
     for (const std::int64_t n : {1, 8, 32, 128}) {
       const auto* config = chosen_config(type, scattered, n);
       ASSERT_NE(config, nullptr);
-      const bool one_column_in_fp32 = n == 1 && type == value_type::fp32;
-      EXPECT_EQ(config->info.algorithm, one_column_in_fp32 ? "sliced" : "rowwise") << n;
+      if (n > 1) EXPECT_EQ(config->info.algorithm, "rowwise") << n;
       EXPECT_LE(config->info.n_tile, 8 * n) << config->info.name;
     }
     EXPECT_EQ(chosen_config(type, dense_blocks, 32)->info.algorithm, "mma");
+  }
+}
+
+TEST(choice, takes_slices_for_one_column_of_a_large_mesh) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  const auto mesh = generate::from_specification<float>("stencil9:500,500");
+  for (const value_type type : {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16}) {
+    EXPECT_EQ(chosen_config(type, mesh, 1)->info.algorithm, "sliced") << to_string(type);
   }
 }
 
@@ -651,10 +680,14 @@ TEST(choice, on_a_cpu_considers_slices_for_one_column_alone_unless_they_are_name
 
 TEST(choice, takes_the_block_slices_with_the_fewest_bytes_by_name) {
   if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
-  std::vector<const plan::registered_kernel*> configs;
+  std::vector<plan::registered_kernel> without_costs;
   for (const plan::registered_kernel& k : plan::registry()) {
-    if (k.info.algorithm == "sliced" && k.info.type == value_type::fp16) configs.push_back(&k);
+    if (k.info.algorithm != "sliced" || k.info.type != value_type::fp16) continue;
+    without_costs.push_back(k);
+    without_costs.back().measured.reset();
   }
+  std::vector<const plan::registered_kernel*> configs;
+  for (const plan::registered_kernel& k : without_costs) configs.push_back(&k);
   const plan::problem p{
       .where = backend::cuda, .type = value_type::fp16, .rows = 3000000, .inner = 3000000, .nnz = 240000000, .cols = 1};
   const auto chosen = [&](std::int64_t nnzc_of_3, const plan::problem& of) {
@@ -665,7 +698,6 @@ TEST(choice, takes_the_block_slices_with_the_fewest_bytes_by_name) {
                                                    s(4, of.nnz * 3 / 4)};
     return plan::choose(of, {}, configs, statistics).kernel->info;
   };
-  ASSERT_FALSE(std::ranges::any_of(configs, [](const auto* k) { return bool{k->measured}; })) << "by their costs";
   EXPECT_EQ(chosen(p.nnz / 3, p).m_tile, 3);  // 10 bytes for three
   EXPECT_EQ(chosen(p.nnz, p).m_tile, 1);
   EXPECT_EQ(chosen(p.nnz, p).columns_at_once, 1);
