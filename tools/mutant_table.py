@@ -25,6 +25,7 @@ AMG = ("amg_test",)
 BLOCK_OPS = ("block_ops_test",)
 CG_METHODS = ("cg_methods_test",)
 TUNED = ("tuned_plan_test",)
+ROW_ROUNDING = ("row_rounding_test",)
 CAPI_CG = ("capi_cg_test", "capi_cg_refusals_test")
 CAPI_PRECONDITIONERS = ("capi_preconditioners_test",)
 LOBPCG = ("lobpcg_test", "lobpcg_solve_test")
@@ -686,6 +687,10 @@ MUTANTS = [
     Mutant("block-cg-takes-answers-askew", "lib/solvers/small_exchange.cpp", "  taken_ += values;\n", "", CG_METHODS),
     Mutant("block-cg-forgets-weights", "lib/solvers/block_cg.cpp", "combine(p_, kept, 1, jacobi_, mapped(q_, mq_), w_);",
            "combine(p_, kept, 1, nullptr, mapped(q_, mq_), w_);", CG_METHODS),
+    Mutant("row-rounding-passes-nothing-on", "lib/solvers/row_rounding.cpp", "std::clamp(error, -unit, unit)", "0.0",
+           ROW_ROUNDING),
+    Mutant("row-rounding-mixes-unknowns", "lib/solvers/row_rounding.cpp", "(columns[k]) % of_a_node", "(columns[k]) % 1",
+           ROW_ROUNDING),
     Mutant("check-never-looks-around", "lib/tune/trials.hpp", "if (is_of_another_algorithm(name)) enter",
            "if (false) enter", TUNED),
     Mutant("capi-cg-check-every", CAPI_SOLVERS, "  made.check_every = given.check_every;\n", "", CAPI_CG),

@@ -7,6 +7,7 @@
 #include "core/buffer.hpp"
 #include "core/fail.hpp"
 #include "core/format.hpp"
+#include "lib/solvers/row_rounding.hpp"
 
 namespace bcsc::solvers {
 
@@ -23,10 +24,10 @@ std::optional<spmm_plan<float>> rounded_plan(const context& ctx, const csr_view<
   const auto row_ptr = core::copy_to_host(a.row_ptr, a.space);
   const auto col_ind = core::copy_to_host(a.col_ind, a.space);
   const auto given = core::copy_to_host(a.values, a.space);
-  std::vector<float> values(given.size());
+  const rounded_to precision = wanted == cg_inner::bf16 ? rounded_to::bf16 : rounded_to::fp32;
+  const std::vector<float> values = values_with_row_sums(std::span<const I>(row_ptr), std::span<const I>(col_ind),
+                                                         std::span<const T>(given), precision);
   for (std::size_t at = 0; at < given.size(); ++at) {
-    values[at] = static_cast<float>(given[at]);
-    if (wanted == cg_inner::bf16) values[at] = static_cast<float>(bfloat16(given[at]));
     if (std::isinf(values[at]) && !std::isinf(given[at])) {
       core::fail(errc::invalid_argument, "inner = {}: A's value {} (entry {}) is beyond its range", to_string(wanted),
                  given[at], at);
