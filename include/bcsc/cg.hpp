@@ -26,6 +26,7 @@ enum class cg_method : std::uint8_t {
 std::string_view to_string(cg_method method) noexcept;
 
 /// What the products within the iteration are computed in; residuals that decide are always computed with A as given.
+/// A that the solve rounds itself keeps the sums of its rows: each value is within three units in the last place.
 enum class cg_inner : std::uint8_t {
   as_given,
   fp32,    ///< A and the vectors of a product rounded to fp32

@@ -23,7 +23,7 @@ std::int64_t unknowns_per_node(std::span<const I> row_ptr, std::span<const I> co
 /// an error of A, soft ones do not: they are smooth, so errors of a row add up where they could cancel. Each value
 /// takes over what those before it in its row and of its unknown were off by, as far as that is at most one unit in its
 /// last place, and then what those behind it were. So each is within three units of the given one, a row's errors of an
-/// unknown add up to about one of its smallest, and A is symmetric up to these. What is not finite, is too large or is
+/// unknown add up to a few of its smallest, and A is symmetric up to these. What is not finite, is too large or is
 /// zero is rounded alone.
 template <value T, index I>
 std::vector<float> values_with_row_sums(std::span<const I> row_ptr, std::span<const I> col_ind,
