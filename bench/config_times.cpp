@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -60,15 +61,13 @@ using cases_wanted = std::map<std::string, std::map<std::int64_t, std::set<std::
 
 /// Of earlier output's case: those within `near` of the fastest.
 std::set<std::string> configs_near(const json& of_case, double near) {
-  std::map<std::string, double> us;
-  for (const auto& [name, time] : of_case.at("configs").items()) {
-    if (time.is_number()) us[name] = time;
+  double least = std::numeric_limits<double>::infinity();
+  for (const json& time : of_case.at("configs")) {
+    if (time.is_number()) least = std::min(least, time.get<double>());
   }
-  const auto time_of = [](const auto& entry) { return entry.second; };
-  const double least = us.empty() ? 0 : std::ranges::min_element(us, {}, time_of)->second;
   std::set<std::string> names;
-  for (const auto& [name, time] : us) {
-    if (time <= near * least) names.insert(name);
+  for (const auto& [name, time] : of_case.at("configs").items()) {
+    if (time.is_number() && time.get<double>() <= near * least) names.insert(name);
   }
   return names;
 }

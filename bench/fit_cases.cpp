@@ -150,10 +150,9 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
           const int tile_cols = b == operand::in_place ? kernel.strided_cols : kernel.n_tile;
           if (tile_cols == 0) continue;  // it could when that was measured
           if (where == backend::cpu && plan::takes_a_detour(kernel, one.cols, kernel.m_tile)) continue;
-          // No plan considers such slices by itself.
-          const bool slices_of_rows =
-              kernel.algorithm == "sliced" && b == operand::row_major && (one.cols > 1 || kernel.n_tile > 1);
-          if (slices_of_rows || plan::is_passed_over(*config->second, one.cols, b == operand::in_place)) continue;
+          const bool in_place = b == operand::in_place;
+          if (!plan::suits_columns(*config->second, one.cols, in_place)) continue;
+          if (plan::is_passed_over(*config->second, one.cols, in_place)) continue;
           one.timings.push_back(
               {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }

@@ -2,15 +2,16 @@
 """Output of several runs of bench/config_times as two files, with the latest time of each config.
 
     cd bench/results/nvidia-h200
-    ../../report/merge_times.py config-times config-times-judged.json.gz NEW.json.gz... --learn config-times-learn.json.gz NEW.json.gz...
+    ../../report/merge_times.py config-times config-times-judged.json.gz NEW.json.gz \\
+        --learn config-times-learn.json.gz NEW-LEARN.json.gz
 
 writes config-times-judged.json.gz and config-times-learn.json.gz, which bench/fit_choice takes as FILE and --learn: the
 matrices of any --learn file are in the second, with all their times. With --in-place the files are those with B in
 place (config-times-place-...), without it the others; the rest is passed over.
 
 Kernels change, so a later program's time replaces an earlier one's; of times by the same program (its git hash), and of
-short ones, the least counts, since what disturbs a run only adds to it. All runs have to be of one machine. Matrices are ordered by
-name. Standard library only.
+short ones, the least counts, since what disturbs a run only adds to it. All runs have to be of one machine. Matrices
+are ordered by name. Standard library only.
 """
 import argparse
 import gzip
@@ -20,10 +21,8 @@ import pathlib
 from table import read_run
 
 SCHEMA = "bcsc-config-times-1"
-
-
-# Products as short as this are now and then timed twice too long, when the host is late in starting them: more than any
-# later kernel is faster by.
+# Shorter products now and then seem to take twice as long because the host starts them late, which is more than kernels
+# change from one program to the next.
 SHORT_US = 15
 
 
@@ -47,8 +46,7 @@ def merged(documents):
     matrices, cases = {}, {}
     for d in documents:
         for m in d["matrices"]:
-            known = matrices.setdefault(m["name"], m)
-            if known["checksum"] != m["checksum"]:
+            if matrices.get(m["name"], m)["checksum"] != m["checksum"]:
                 raise SystemExit(f"merge_times.py: {m['name']}: two matrices of this name")
             matrices[m["name"]] = m
             for c in m["cases"]:

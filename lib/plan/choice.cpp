@@ -33,9 +33,8 @@ bool is_slices(const registered_kernel& kernel) {
 
 /// Whether slices are considered without being asked for by name: for one column, or where B's are read as they lie.
 bool suits_slices(const problem& p, const registered_kernel& kernel, const plan_options& options) {
-  if (p.cols == 1) return kernel.info.where == backend::cpu || kernel.info.n_tile == 1;
-  return p.where == backend::cuda && p.b_is_col_major && kernel.measured_in_place &&
-         options.expert.reading != col_major_b::packed;
+  const bool can_be_chosen = kernel.measured_in_place && options.expert.reading != col_major_b::packed;
+  return suits_columns(kernel, p.cols, p.b_is_col_major) && (p.cols == 1 || can_be_chosen);
 }
 
 /// About as many rows as share an L1.
@@ -274,6 +273,12 @@ std::vector<const registered_kernel*> allowed(const problem& p, const plan_optio
     if (options.expert.kernel == k.info.name || (fits && precise && asked_for)) chosen.push_back(&k);
   }
   return chosen;
+}
+
+bool suits_columns(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major) {
+  if (!is_slices(kernel)) return true;
+  const bool on_gpu = kernel.info.where == backend::cuda;
+  return cols == 1 ? !on_gpu || kernel.info.n_tile == 1 : on_gpu && b_is_col_major;
 }
 
 bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major) {

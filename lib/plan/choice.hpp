@@ -75,11 +75,15 @@ bool holds(const registered_kernel& kernel, const problem& p);
 /// The kernels that run `p` and that `options` (a kernel's name, an algorithm's, or nothing) allow; may be none.
 std::vector<const registered_kernel*> allowed(const problem& p, const plan_options& options);
 
-/// Whether a kernel is passed over for so many columns of B, row-major or a single one, unless nothing else can compute
-/// the product. What was not timed its costs may tell a small part of (docs/history, 94 and 100); on an H200
-/// - kernels on tiles of B were never the fastest of 648 products with 1 to 4 columns,
-/// - teams of one or two threads never within 3 % of the fastest of 2493 that took them more than four tiles of
-/// columns.
+/// Whether `kernel`, if it reads slices, is one of those that a plan considers for so many columns of B by itself; true
+/// of every other kernel.
+bool suits_columns(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major);
+
+/// Whether a kernel is left out unless nothing else can compute the product; only for a row-major B or a single column.
+/// Costs fitted to other numbers of columns may predict a small fraction of the time (docs/history, 94 and 100). Timed
+/// on an H200:
+/// - with 1 to 4 columns, kernels on tiles of B were never the fastest (648 products);
+/// - with more than four tiles of columns, teams of one or two threads were never within 3 % of it (2493 products).
 bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major);
 
 /// Those that a plan chooses among; unless the options name a kernel, only configs with measured costs, if there are

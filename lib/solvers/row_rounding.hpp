@@ -11,20 +11,20 @@ namespace bcsc::solvers {
 
 enum class rounded_to { fp32, bf16 };
 
-/// What `x` is in it.
+/// The number of that precision nearest to `x`.
 float rounded_value(double x, rounded_to precision);
 
-/// The unknowns that A has for each node of a mesh, 1 to 6: so many rows at a time have the same columns, as far as a
-/// sample of them tells.
+/// How many unknowns A has at each node of a mesh, 1 to 6: as many consecutive rows have the same columns, judged by a
+/// sample.
 template <index I>
 std::int64_t unknowns_per_node(std::span<const I> row_ptr, std::span<const I> col_ind);
 
-/// The values of A, rounded, so that A times a smooth vector keeps more digits than each value has. Stiff modes forgive
-/// an error of A, soft ones do not: they are smooth, so errors of a row add up where they could cancel. Each value
-/// takes over what those before it in its row and of its unknown were off by, as far as that is at most one unit in its
-/// last place, and then what those behind it were. So each is within three units of the given one, a row's errors of an
-/// unknown add up to a few of its smallest, and A is symmetric up to these. What is not finite, is too large or is
-/// zero is rounded alone.
+/// The values of A rounded such that the errors of a row nearly cancel, separately for each unknown. Rounding harms the
+/// soft modes of A most. They are smooth, so the errors of a row act on them by their sum, as a stiffness that A does
+/// not have. In two passes, forwards and backwards, each value absorbs the error of those before it, at most one unit
+/// in its last place at a time: each ends within three units of the given one, their errors add up to a few units of
+/// the smallest, and A stays symmetric up to these units. Values that are zero, not finite or too large are rounded by
+/// themselves.
 template <value T, index I>
 std::vector<float> values_with_row_sums(std::span<const I> row_ptr, std::span<const I> col_ind,
                                         std::span<const T> values, rounded_to precision);

@@ -41,6 +41,7 @@ std::map<config_key, linear_system> systems_of(std::span<const timed_case> cases
     // The terms know nothing of loads of less than 16 bytes: what odd N cost more is left to the cases that are alike.
     // N = 1 and 2 have configs that are made for such loads.
     if (c.cols > 2 && c.shape.bytes_at_once() < 16) continue;
+    const std::vector<value_type> types = alike(c.type);
     for (const timing& t : c.timings) {
       double least_us = t.us;
       if (const auto known = before.find(cost_key(c.type, *t.config, c.cols)); known != before.end()) {
@@ -48,7 +49,7 @@ std::map<config_key, linear_system> systems_of(std::span<const timed_case> cases
       }
       const double behind = least_us / c.fastest;
       const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
-      for (const value_type type : alike(c.type)) {
+      for (const value_type type : types) {
         linear_system& system = systems[cost_key(type, *t.config, c.cols)];
         system.terms.push_back(t.terms);
         for (double& term : system.terms.back()) term *= weight;

@@ -155,12 +155,8 @@ TEST(cg_precision, notices_that_it_is_led_away) {
 TEST(cg_precision, rounded_rows_keep_their_sums_so_that_soft_modes_stay_soft) {
   const csr_matrix<double> a = generate::from_specification<double>("elasticity:12,12,12");
   const auto ctx = context::cpu(2);
-  const dense_matrix<double> solution = [&] {
-    dense_matrix<double> x(a.rows(), 1);
-    for (std::int64_t i = 0; i < a.rows(); ++i) x(i, 0) = 1 + 0.5 * std::sin(static_cast<double>(i));
-    return x;
-  }();
-  dense_matrix<double> b(a.rows(), 1);
+  dense_matrix<double> solution(a.rows(), 1), b(a.rows(), 1);
+  for (std::int64_t i = 0; i < a.rows(); ++i) solution(i, 0) = 1 + 0.5 * std::sin(static_cast<double>(i));
   spmm_plan<double>(ctx, a.view(), {}).run(1, solution.view(), 0, b.view());
   const auto iterations = [&](cg_inner inner) {
     dense_matrix<double> x(a.rows(), 1);
