@@ -157,7 +157,9 @@ class solves_of {
   void by_amg() {
     by_amg(1, false);
     by_amg(1, true);
-    if (wanted_.rhs > 1) by_amg(wanted_.rhs, false);
+    if (wanted_.rhs == 1) return;
+    by_amg(wanted_.rhs, false);
+    by_amg(wanted_.rhs, true);
   }
 
   void by_amg(std::int64_t rhs, bool single_precision) {
@@ -234,7 +236,9 @@ class solves_of {
     ratio("jacobi over amg", jacobi, amg);
     ratio("jacobi over amg in fp32", jacobi, amg32);
     ratio("amg over amg in fp32", amg, amg32);
-    ratio("amg of all right-hand sides over one's", wanted_.rhs > 1 ? named("amg", wanted_.rhs) : std::nullopt, amg);
+    const auto of_all = [&](const char* name) { return wanted_.rhs > 1 ? named(name, wanted_.rhs) : std::nullopt; };
+    ratio("amg of all right-hand sides over one's", of_all("amg"), amg);
+    ratio("amg in fp32 of all right-hand sides over one's", of_all("amg in fp32"), amg32);
     if (jacobi && amg && *amg < *jacobi) {
       const double setup = setups_.front()["seconds"].get<double>();
       told_["break_even"] = std::ceil(setup / (*jacobi - *amg));

@@ -78,6 +78,7 @@ class linear_operator {
   std::string describe() const;
 
  private:
+  friend struct solvers::operator_state<T>;
   std::shared_ptr<const solvers::operator_state<T>> state_;
 };
 

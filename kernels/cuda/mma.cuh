@@ -6,6 +6,7 @@
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/mma/dots.cuh"
 #include "kernels/cuda/mma/epilogue.cuh"
 #include "kernels/cuda/mma/groups.cuh"
 #include "kernels/cuda/mma/place.cuh"
@@ -50,6 +51,7 @@
 ///   all rows, and what is contaminated never becomes finite again. Each warp checks its sums before it writes C; if
 ///   one is not finite it recomputes its row block on the plain cores from the stored entries, which the tiles' masks
 ///   tell from the zeros between them.
+/// - B'C (dots_with_b), if wanted: mma/dots.cuh.
 /// - Bytes, for each slab: 64 values a tile, 32 bytes of column numbers and 8 more a group, 8 * slab values of B a
 ///   group, C once (twice if beta is not 0). Row blocks in several pieces write 8 * parts * slab values a piece and
 ///   read them once more.
@@ -60,9 +62,9 @@ namespace bcsc::kernels::cuda {
 /// (z): those that run together gather from the same columns of B. A warp recomputes its place when its sums are
 /// complete, which frees registers meanwhile.
 template <class T, int Parts, int Slab, int WarpsM, int WarpsN, int WarpsK, int Ahead, int Staged, int Products,
-          int Blocks, int Loaded>
+          int Blocks, int Loaded, bool Dots>
 __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
-    mma_kernel(const __grid_constant__ mma_tiles_args<T> args, std::int64_t first_slab) {
+    mma_kernel(const __grid_constant__ mma_tiles_args<T> args, std::int64_t first_slab, double* dots) {
   using shape = mma_shape<T, Parts, Slab, WarpsM, WarpsN, WarpsK, Ahead, Staged, Products>;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int k = warp % WarpsK;
@@ -106,6 +108,7 @@ __global__ void __launch_bounds__(32 * WarpsM * WarpsN * WarpsK, Blocks)
   }
   asm volatile("" ::: "memory");  // no value is kept from above
   if (const mma_place at = place(); at.lies_in(args) && k == 0) {
+    if constexpr (Dots) leave_dots<T, shape>(args, at, sums, dots);
     if (__all_sync(0xffffffffu, are_finite<shape>(sums))) {
       deliver_sums<T, shape>(args, at, sums);
     } else {
@@ -137,19 +140,23 @@ inline constexpr std::int64_t max_mma_ld = 2147483647 / static_cast<std::int64_t
 
 template <>
 struct implementation<tables::mma> {
-  template <class T, int Index, int Loaded>
+  /// With dots an instance of its own: they cost the others registers.
+  template <class T, int Index, int Loaded, bool Dots = false>
   static constexpr auto instance() {
     constexpr tables::mma_config config = tables::mma::configs[Index];
     return &mma_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k, config.ahead,
-                       config.staged, config.products(), config.min_blocks, Loaded>;
+                       config.staged, config.products(), config.min_blocks, Loaded, Dots>;
+  }
+  template <int Width, class T>
+  static bool loads(const mma_tiles_args<T>& args) {
+    return reinterpret_cast<std::uintptr_t>(args.b) % (Width * sizeof(T)) == 0 && args.ldb % Width == 0 &&
+           args.batch.b % Width == 0 && args.n >= Width;
   }
   /// The instance with the widest loads of B that its alignment allows.
   template <class T, int Index, int Width = tables::mma::configs[Index].columns_of_lane()>
   static auto by_width(const mma_tiles_args<T>& args) {
     if constexpr (Width > 1) {
-      const bool fits = reinterpret_cast<std::uintptr_t>(args.b) % (Width * sizeof(T)) == 0 && args.ldb % Width == 0 &&
-                        args.batch.b % Width == 0 && args.n >= Width;
-      return fits ? instance<T, Index, Width>() : by_width<T, Index, Width / 2>(args);
+      return loads<Width>(args) ? instance<T, Index, Width>() : by_width<T, Index, Width / 2>(args);
     } else {
       return instance<T, Index, Width>();
     }
@@ -179,17 +186,24 @@ struct implementation<tables::mma> {
   template <int Index, class T>
   static int start_slabs(const mma_tiles_args<T>& spmm, const launch_env& env) {
     constexpr tables::mma_config config = tables::mma::configs[Index];
-    const auto kernel = instance_for<T, Index>(spmm);
+    auto kernel = instance_for<T, Index>(spmm);
     if (kernel == nullptr) return cudaErrorInvalidValue;
     const auto along_items = static_cast<unsigned>(ceil_div(spmm.a.num_items, config.warps_m));
     const std::int64_t num_slabs = ceil_div(spmm.n, config.slab);
     constexpr std::int64_t slabs_at_once = std::int64_t{config.warps_n} * 65535;
+    double* dots = nullptr;
+    if constexpr (leaves_dots<T>(config)) {
+      constexpr int widest = config.columns_of_lane();
+      const bool whole = spmm.b_col_stride == 1 && loads<widest>(spmm) && spmm.n % widest == 0;
+      if (whole) dots = spmm.dots.take(spmm.a.num_items, spmm.n);
+      if (dots != nullptr) kernel = instance<T, Index, widest, true>();
+    }
     for (std::int64_t slab = 0; slab < num_slabs; slab += slabs_at_once) {
       const std::int64_t count = num_slabs - slab < slabs_at_once ? num_slabs - slab : slabs_at_once;
       const auto along_slabs = static_cast<unsigned>(ceil_div(count, config.warps_n));
       const int started = start(begins::while_previous_ends, kernel,
                                 dim3(along_items, along_slabs, static_cast<unsigned>(spmm.batch.count)),
-                                dim3(config.block_threads()), config.shared_bytes(), env.stream, spmm, slab);
+                                dim3(config.block_threads()), config.shared_bytes(), env.stream, spmm, slab, dots);
       if (started != cudaSuccess) return started;
     }
     return cudaSuccess;

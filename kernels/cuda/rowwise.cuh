@@ -7,6 +7,7 @@
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/row_stream/dots.cuh"
 #include "kernels/cuda/row_stream/epilogue.cuh"
 #include "kernels/cuda/row_stream/gather.cuh"
 #include "kernels/cuda/row_stream/partials.cuh"
@@ -42,6 +43,7 @@
 /// - C may have any strides. Row-major it is written in vectors of up to 16 bytes. Where those do not fit, and
 ///   column-major where a warp holds few pieces, it goes through shared memory.
 /// - A batch: its members lie along z of the grid, each a product of its own.
+/// - B'C (dots_with_b), if wanted: row_stream/dots.cuh.
 /// - Bytes, N columns in t = ceil(N / n_tile) tiles, s bytes a value: (4 + s) t an entry of A (at most half an entry's
 ///   padding a piece) and 8 t a piece; N s of B for each entry through L2 (what thread blocks on one multiprocessor
 ///   share comes from L1); C once, twice if beta is not 0; twice the workspace of heavy rows.
@@ -84,9 +86,10 @@ struct rowwise_grid : stream_grid {
   std::int64_t ld_partials;
   bool vector_c;  // C may be written `stored` values at a time
   bool staged;    // C goes through shared memory
+  double* dots;   // dots_with_b::sums, a row for each warp of a chunk; or null
 };
 
-template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width>
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width, bool Dots>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     rowwise_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ rowwise_grid grid) {
   using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
@@ -102,6 +105,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   S* const staged_sums = grid.staged ? dynamic_shared<S>() : nullptr;
   sums_to_c<T, shape, Lanes, Width> result{args, grid.ld_partials, grid.vector_c, staged_sums,
                                            reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld)};
+  const warp_dots<T, shape, Lanes, Width> dots{dynamic_shared<double>()};
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const stream_block at(grid, index, args.n);
     const lane_of_b<T, Lanes, Width> b(args, at.first_col, at.num_cols, lane);
@@ -117,6 +121,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     let_next_begin();
     result.by = read_scalars(args);
     const bool reads_a = result.by.alpha != S{0};
+    int first = 0;  // of the columns that reduce() leaves to this lane: the same for each piece
     const auto pairs_of = [&](const fetched_piece& piece) { return reads_a ? piece.num_pairs() : 0; };
     for (int round = 0; round < rounds; ++round, a.advance()) {
       a.look_ahead(round);
@@ -147,9 +152,14 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
           multiply(std::false_type{}, base);
         }
       }
-      int first = 0;
+      first = 0;
       reduce<Items, Groups / 2, Lanes>(sums, group, first);
       result.write(a, at, lane, group, team, first, sums);
+      if constexpr (Dots) dots.add(args, a, at, lane, first, sums, round == 0);
+    }
+    if constexpr (Dots) {
+      const std::int64_t row = at.chunk * Warps + threadIdx.x / 32;
+      dots.leave(grid.dots + row * args.n + at.first_col, at.num_cols, lane, group, first);
     }
   }
 }
@@ -192,17 +202,28 @@ struct implementation<tables::rowwise> {
     // into narrow rows soon fill their sectors.
     const bool staged = args.c_col_stride == 1 ? stored > 1 && !vector_c && shape::n_tile >= 32
                                                : args.n > 1 && shape::team > 4 && shape::teams > 1;
+    // Instances of their own: the sums and their addresses cost the others registers.
+    constexpr bool may_leave_dots = leaves_dots<T>(config) && Width == config.widest_load();
+    double* dots = nullptr;
+    if constexpr (may_leave_dots) dots = staged ? nullptr : args.dots.take(cut.num_chunks * config.warps, args.n);
     const rowwise_grid grid{cut,
                             spread ? cut.num_chunks * shape::teams : shape::teams,
                             static_cast<std::uint64_t>(args.ldb) * sizeof(T),
                             partials_ld<scalar_of<T>>(args.n),
                             vector_c,
-                            staged};
-    return start(begins::while_previous_ends,
-                 &rowwise_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps,
-                                 config.resident_blocks(), Width>,
-                 grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), staged ? config.shared_bytes() : 0,
-                 env.stream, args, grid);
+                            staged,
+                            dots};
+    const auto start_as = [&](auto with_dots, std::int64_t shared_bytes) {
+      return start(begins::while_previous_ends,
+                   &rowwise_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps,
+                                   config.resident_blocks(), Width, decltype(with_dots)::value>,
+                   grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), shared_bytes, env.stream, args,
+                   grid);
+    };
+    if constexpr (may_leave_dots) {
+      if (dots != nullptr) return start_as(std::true_type{}, warp_dots<T, shape, config.lanes, Width>::shared_bytes);
+    }
+    return start_as(std::false_type{}, staged ? config.shared_bytes() : 0);
   }
 };
 

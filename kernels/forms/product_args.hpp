@@ -29,6 +29,22 @@ struct batch_strides {
   std::int64_t partials = 0;  ///< in the operand's workspace
 };
 
+/// What a product C = A B of a square A leaves for B'C while it has rows of both at hand (alpha 1, beta 0, one member):
+/// sums[i * n + j] for i < *rows add up to the dot product of column j of B and of C, in an order that is always the
+/// same. *rows stays what it was where the kernel leaves none, or more than there is room for.
+struct dots_with_b {
+  double* sums = nullptr;  ///< where the kernel computes; null: not wanted
+  std::int64_t room = 0;   ///< for so many
+  std::int64_t* rows = nullptr;
+
+  /// Where to, if `wanted` rows of n sums find room.
+  double* take(std::int64_t wanted, std::int64_t n) const {
+    if (sums == nullptr || wanted > room / n) return nullptr;
+    *rows = wanted;
+    return sums;
+  }
+};
+
 /// On a GPU the members lie along the z dimension of the grid, which has this limit.
 inline constexpr std::int64_t max_members = 65535;
 
@@ -51,6 +67,7 @@ struct product_args {
   /// Readable values of each row of a row-major B, n or more: those past column n may be read, and are not used.
   std::int64_t b_readable_cols = n;
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
+  dots_with_b dots = {};
 };
 
 /// How a kernel of either backend is started.

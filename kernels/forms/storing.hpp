@@ -59,6 +59,7 @@ struct dense_side {
   kernels::batch_strides batch = {};
   void* spare = nullptr;  ///< partial_sums::spare_bytes, aligned to 256 bytes, or none
   std::int64_t spare_bytes = 0;
+  kernels::dots_with_b dots = {};
 };
 
 template <class T, class Operand>
@@ -76,7 +77,8 @@ kernels::product_args<T, Operand> with_operand(const Operand& a, const dense_sid
           p.beta_at,
           p.b_col_stride,
           p.b_readable_cols,
-          p.batch};
+          p.batch,
+          p.dots};
 }
 
 /// Which row of C each stored row is; null where rows keep their order.

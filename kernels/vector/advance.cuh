@@ -17,7 +17,7 @@
 // - Thread blocks of 512 threads, at most one a multiprocessor, all resident (core::start_together). Each has a chunk
 //   of rows; a thread keeps its column and walks down the rows of its chunk, so that no element of x, r, p or q is
 //   touched by two threads, and nothing but sums passes between blocks.
-// - p.q and p.p; x += alpha p and r -= alpha q; p = z + beta p: two rounds of sums between them. Each block posts its
+// - p.q; x += alpha p and r -= alpha q; p = z + beta p: two rounds of sums between them. Each block posts its
 //   sums of a column and adds up those of all blocks in one order, so all of them find the same bits and each takes the
 //   columns' steps for itself; the first block writes the scalars down.
 // - No barrier, no fence, no atomic: a sum is posted as two words of 8 bytes, each half of it and the number of the
@@ -27,6 +27,7 @@
 // - The first rows of a thread, 12 of fp32 or 6 of fp64, stay in registers from phase to phase (4 reads, 3 writes an
 //   element); the others are read again (7 reads, 3 writes), each phase beginning where the one before has ended, whose
 //   lines are still in L2. x waits for the last phase, which has p as well.
+// - Where the product has left parts of p.q behind, these are added up instead: 5 reads of the others, 3 writes.
 namespace bcsc::kernels::vector {
 
 constexpr int advance_warps = advance_threads / 32;
@@ -40,7 +41,7 @@ struct posted_sums {
 /// What the thread blocks leave for each other, in the memory behind the partial sums of other operations.
 struct advance_posts {
   std::uint64_t* round;      ///< the last one
-  posted_sums* of_step;      ///< [k x blocks] p.q and p.p
+  posted_sums* of_step;      ///< [k x blocks] p.q, and nothing
   posted_sums* of_residual;  ///< [k x blocks] r.r and r.z
 };
 
@@ -55,16 +56,18 @@ struct two_sums {
 
 /// A column's scalars in one thread's hands.
 struct own_column {
-  double rr, rz, alpha, beta, limit, min_curvature, max_curvature;
+  double rr, rz, alpha, beta, limit, pp, min_curvature, max_curvature;
   column_state state;
   std::int32_t taken;
 
   __device__ void read(const column_scalars& from, std::int64_t j) {
     rr = from.rr[j];
     rz = from.rz[j];
-    alpha = beta = 0;
+    alpha = 0;
+    beta = from.beta[j];
     limit = from.limit[j];
     state = from.state[j];
+    pp = from.pp != nullptr ? from.pp[j] : 0;
     min_curvature = from.min_curvature != nullptr ? from.min_curvature[j] : 0;
     max_curvature = from.max_curvature != nullptr ? from.max_curvature[j] : 0;
     taken = from.taken != nullptr ? from.taken[j] : 0;
@@ -72,6 +75,7 @@ struct own_column {
   /// As column 0 of itself; without the log.
   __device__ column_scalars scalars() {
     column_scalars s{&rr, &rz, &alpha, &beta, &limit, &state};
+    s.pp = &pp;
     s.min_curvature = &min_curvature;
     s.max_curvature = &max_curvature;
     s.taken = &taken;
@@ -83,6 +87,7 @@ struct own_column {
     to.alpha[j] = alpha;
     to.beta[j] = beta;
     to.state[j] = state;
+    if (to.pp != nullptr) to.pp[j] = pp;
     if (to.min_curvature != nullptr) to.min_curvature[j] = min_curvature;
     if (to.max_curvature != nullptr) to.max_curvature[j] = max_curvature;
     if (to.taken != nullptr) to.taken[j] = taken;
@@ -235,12 +240,24 @@ __device__ void stream_rows(unsigned first, unsigned count, const Read& read, co
   }
 }
 
+/// This thread's part of what the product has left of p.q in column threadIdx.x % k.
+__device__ inline double add_partial_dots(const partial_dots& pq, unsigned k) {
+  const unsigned step = advance_threads / k;
+  const std::int64_t height = (pq.rows + gridDim.x - 1) / gridDim.x, first = blockIdx.x * height;
+  const std::int64_t last = min(first + height, pq.rows);
+  double sum = 0;
+  if (threadIdx.x >= step * k) return sum;  // some threads may be left over
+#pragma unroll 8
+  for (std::int64_t i = first + threadIdx.x / k; i < last; i += step) sum += pq.sums[i * k + threadIdx.x % k];
+  return sum;
+}
+
 /// `Kept`: the rows of a thread that stay in registers; with `Streams` it may have more. k is 1 to max_advance_cols,
 /// and a block has fewer than 2^31 elements: no device's memory holds five vectors of more for each multiprocessor.
 template <class T, unsigned Kept, bool Streams>
 __global__ void __launch_bounds__(advance_threads)
     advance_kernel(shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, advance_posts posts,
-                   column_scalars scalars) {
+                   partial_dots pq, column_scalars scalars) {
   constexpr unsigned looked_at = 2;  // no more than there are registers for
   const unsigned t = threadIdx.x, k = static_cast<unsigned>(s.k), j = t % k;
   const column_groups groups(k);
@@ -276,22 +293,25 @@ __global__ void __launch_bounds__(advance_threads)
   const auto round = static_cast<std::uint32_t>(*posts.round + 1);
   if (owns) shared.columns[own].read(scalars, own);
 
-  two_sums sums;  // p.q and p.p
+  two_sums sums;  // p.q
   const auto add_step = [&](T along, T product) {
-    sums.add({static_cast<double>(along) * static_cast<double>(product),
-              static_cast<double>(along) * static_cast<double>(along)});
+    sums.first += static_cast<double>(along) * static_cast<double>(product);
   };
-  for_kept([&](unsigned n, unsigned) { add_step(p_kept[n], q_kept[n]); });
-  if constexpr (Streams) {
-    struct row {
-      T p, q;
-    };
-    stream_rows<8, false>(
-        Kept, rows.count,
-        [&](unsigned n) {
-          return row{rows.p[n * rows.stride], rows.q[n * rows.stride]};
-        },
-        [&](unsigned, const row& old) { add_step(old.p, old.q); });
+  if (pq.rows > 0) {
+    sums.first = add_partial_dots(pq, k);
+  } else {
+    for_kept([&](unsigned n, unsigned) { add_step(p_kept[n], q_kept[n]); });
+    if constexpr (Streams) {
+      struct row {
+        T p, q;
+      };
+      stream_rows<8, false>(
+          Kept, rows.count,
+          [&](unsigned n) {
+            return row{rows.p[n * rows.stride], rows.q[n * rows.stride]};
+          },
+          [&](unsigned, const row& old) { add_step(old.p, old.q); });
+    }
   }
   for_kept([&](unsigned n, unsigned at) {  // arrives while the sums do
     r_kept[n] = rows.r[at];
@@ -300,7 +320,7 @@ __global__ void __launch_bounds__(advance_threads)
   sums = add_all<looked_at>(shared, groups, posts.of_step, round, sums);
   if (owns) {
     own_column column = shared.columns[own];
-    choose_step(column.scalars(), 0, sums.first, sums.second);
+    choose_step(column.scalars(), 0, sums.first);
     shared.alpha[own] = column.alpha;
     shared.columns[own] = column;
   }
@@ -375,7 +395,7 @@ __global__ void __launch_bounds__(advance_threads)
 /// Starts it on the multiprocessors that have rows for all threads of a block.
 template <class T>
 int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
-                     double* partials, column_scalars scalars) {
+                     double* partials, partial_dots pq, column_scalars scalars) {
   const std::int64_t blocks = num_advance_blocks(s, env.num_multiprocessors), step = advance_threads / s.k;
   double* const posted = partials + num_partials(s);
   auto* const sums = reinterpret_cast<posted_sums*>(posted + 2);
@@ -385,7 +405,7 @@ int advance_together(const launch_env& env, shape s, const T* q, const T* invers
       advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 48 / sizeof(T), true>;
   return core::start_together(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(blocks)),
                               dim3(advance_threads), sizeof(advance_shared), env.stream, s, q, inverse_diagonal, x, r,
-                              p, posts, scalars);
+                              p, posts, pq, scalars);
 }
 
 }  // namespace bcsc::kernels::vector

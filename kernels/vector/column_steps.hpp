@@ -19,8 +19,9 @@ constexpr void restart_column(const column_scalars& s, std::int64_t j, double rr
   s.beta[j] = 0;
 }
 
-/// The step length, from p.Ap and p.p.
-constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq, double pp) {
+/// The step length, from p.Ap. The curvature along p is measured in the norm of the preconditioner M, where p.M p needs
+/// no pass over p: p is z + beta p_old, M z = r, and r is orthogonal to p_old.
+constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq) {
   s.alpha[j] = 0;
   if (s.state[j] != column_state::active) return;
   if (s.taken != nullptr) ++s.taken[j];
@@ -29,10 +30,13 @@ constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq, d
     s.state[j] = column_state::not_finite;
     return;
   }
-  if (s.min_curvature != nullptr && pp > 0) {
-    const double curvature = (pq < 0 ? -pq : pq) / pp;
-    if (curvature < s.min_curvature[j]) s.min_curvature[j] = curvature;
-    if (curvature > s.max_curvature[j]) s.max_curvature[j] = curvature;
+  if (s.min_curvature != nullptr) {
+    if (!s.steps_again) s.pp[j] = rz + s.beta[j] * s.beta[j] * s.pp[j];
+    if (s.pp[j] > 0) {
+      const double curvature = (pq < 0 ? -pq : pq) / s.pp[j];
+      if (curvature < s.min_curvature[j]) s.min_curvature[j] = curvature;
+      if (curvature > s.max_curvature[j]) s.max_curvature[j] = curvature;
+    }
   }
   if (s.steps_again) {
     if (pq > 0 && is_finite(alpha)) s.alpha[j] = alpha;

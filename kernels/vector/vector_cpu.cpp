@@ -160,13 +160,11 @@ template <class T>
 int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
   reduce(
       env, s, partials,
-      [=](std::int64_t i, std::int64_t j, double& pq, double& pp) {
+      [=](std::int64_t i, std::int64_t j, double& pq, double&) {
         const std::int64_t at = i * s.k + j;
-        const auto along = static_cast<double>(p[at]);
-        pq += along * static_cast<double>(q[at]);
-        pp += along * along;
+        pq += static_cast<double>(p[at]) * static_cast<double>(q[at]);
       },
-      [=](std::int64_t j, double pq, double pp) { choose_step(scalars, j, pq, pp); });
+      [=](std::int64_t j, double pq, double) { choose_step(scalars, j, pq); });
   return 0;
 }
 
@@ -212,7 +210,7 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
 
 template <class T>
 int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
-            column_scalars scalars) {
+            partial_dots, column_scalars scalars) {
   step_length(env, s, p, q, partials, scalars);
   step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
   return direction(env, s, r, inverse_diagonal, p, scalars);

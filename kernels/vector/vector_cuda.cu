@@ -225,22 +225,6 @@ __global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal,
 }
 
 template <class T>
-__global__ void step_length_kernel(shape s, const T* p, const T* q, double* partials) {
-  overlap_neighbours();
-  for_each_tile(s, [&](std::int64_t column) {
-    double pq = 0, pp = 0;
-    if (column < s.k) {
-      walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
-        const double along = static_cast<double>(p[i * s.k + j]);
-        pq += along * static_cast<double>(q[i * s.k + j]);
-        pp += along * along;
-      });
-    }
-    store_partials(s, column, pq, pp, partials);
-  });
-}
-
-template <class T>
 __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r, double* partials,
                             column_scalars scalars) {
   overlap_neighbours();
@@ -320,9 +304,9 @@ __global__ void finish_residual(shape s, std::int64_t chunks, const double* part
 __global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
   const std::int64_t j = blockIdx.x;
-  double pq, pp;
-  sum_partials(s, chunks, j, partials, pq, pp);
-  if (threadIdx.x == 0) choose_step(scalars, j, pq, pp);
+  double pq, none;
+  sum_partials(s, chunks, j, partials, pq, none);
+  if (threadIdx.x == 0) choose_step(scalars, j, pq);
 }
 
 __global__ void finish_step(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
@@ -404,8 +388,7 @@ int direction(const launch_env& env, shape s, const T* r, const T* inverse_diago
 template <class T>
 int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
-  return over_elements_then_columns(env, step_length_kernel<T>, finish_step_length, s, partials, scalars, p, q,
-                                    partials);
+  return over_elements_then_columns(env, dot_kernel<T>, finish_step_length, s, partials, scalars, p, q, partials);
 }
 
 template <class T>
@@ -426,10 +409,10 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
 
 template <class T>
 int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
-            column_scalars scalars) {
+            partial_dots pq, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
   if (s.k <= max_advance_cols && core::can_start_together()) {
-    return advance_together(env, s, q, inverse_diagonal, x, r, p, partials, scalars);
+    return advance_together(env, s, q, inverse_diagonal, x, r, p, partials, pq, scalars);
   }
   int status = step_length(env, s, p, q, partials, scalars);
   if (status == cudaSuccess) status = step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);

@@ -37,7 +37,8 @@ struct column_scalars {
   column_state* state = nullptr;
 
   // Records for a host that checks only occasionally; all null: nothing is recorded.
-  double* min_curvature = nullptr;  ///< the least |p.Ap| / p.p so far
+  double* pp = nullptr;             ///< p.M p, M the preconditioner (see choose_step())
+  double* min_curvature = nullptr;  ///< the least |p.Ap| / p.M p so far
   double* max_curvature = nullptr;  ///< the largest
   std::int32_t* taken = nullptr;    ///< iterations in which the column was active
   std::int32_t* logged = nullptr;   ///< iterations noted in the log, active or not
@@ -71,6 +72,12 @@ constexpr std::int64_t num_advance_blocks(shape s, std::int64_t num_multiprocess
   const std::int64_t rows = advance_threads / s.k;
   return std::clamp<std::int64_t>(std::min((s.n + rows - 1) / rows, num_multiprocessors), 1, max_advance_blocks);
 }
+
+/// Of p.q, what the product q = A p has left behind: `rows` rows [k], to be added up. None: advance() multiplies.
+struct partial_dots {
+  const double* sums = nullptr;
+  std::int64_t rows = 0;
+};
 
 /// Doubles of workspace that advance() needs: behind num_partials() of them a round's number in two, and four for the
 /// sums of each of two rounds, thread block and column.
@@ -112,9 +119,10 @@ struct operations {
               double* partials, column_scalars scalars);
   /// An iteration behind its product q = A p, without turns_apart: step_length(), step() and direction(), with
   /// z = D^-1 r or r. On a GPU one kernel where k is small. `partials` is num_advance_partials() doubles that are zero
-  /// before the first of a shape's calls; in between other operations may use it.
+  /// before the first of a shape's calls; in between other operations may use it. `pq` on a GPU, for k up to
+  /// max_advance_cols, or none.
   int (*advance)(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
-                 double* partials, column_scalars scalars);
+                 double* partials, partial_dots pq, column_scalars scalars);
   /// x = 0 in every column that is not active.
   int (*clear_inactive)(const launch_env& env, shape s, T* x, column_scalars scalars);
 };

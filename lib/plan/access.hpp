@@ -11,6 +11,13 @@ template <number T>
 struct access {
   static const recipe& how(const spmm_plan<T>& plan) { return plan.made("how").how(); }
 
+  /// C = A B, and what B'C is made of where the kernel leaves it: dots.rows says whether. As spmm_plan::run().
+  static void run(const spmm_plan<T>& plan, dense_view<const T> b, dense_view<T> c, const run_options& options,
+                  const kernels::dots_with_b& dots) {
+    const body<T>& self = plan.made("run");
+    self.product().run(self.matrix(), scalar_of<T>{1}, b, scalar_of<T>{0}, c, options, dots);
+  }
+
   /// `plan` with other facts: nothing is converted, A is shared.
   static spmm_plan<T> restated(const spmm_plan<T>& plan, plan_facts facts) {
     const body<T>& made = plan.made("restated");

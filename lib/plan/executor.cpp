@@ -73,7 +73,7 @@ struct executor<T>::b_strides {
 
 template <number T>
 void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const T> b, factor beta, dense_view<T> c,
-                      const run_options& run) const {
+                      const run_options& run, const kernels::dots_with_b& dots) const {
   core::context_state& state = how_.ctx.state();
   const plan_facts& facts = how_.facts;
   core::require_healthy(state);
@@ -93,9 +93,9 @@ void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const
   const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1, c.cols};
   held.with([&](const stored& a) {
     if (!packs && layout_.partial_values(1) == 0) {
-      multiply_whole(a, alpha, b.data, reads_b, strides, beta, c, run);
+      multiply_whole(a, alpha, b.data, reads_b, strides, beta, c, run, dots);
     } else {
-      multiply_in_slabs(a, alpha, b, reads_b, packs, strides, beta, c, run);
+      multiply_in_slabs(a, alpha, b, reads_b, packs, strides, beta, c, run, dots);
     }
   });
 }
@@ -122,21 +122,22 @@ void executor<T>::check_spaces(const dense_view<const T>& b, const dense_view<T>
 
 template <number T>
 void executor<T>::multiply_whole(const stored& a, factor alpha, const T* b, bool reads_b, const b_strides& strides,
-                                 factor beta, const dense_view<T>& c, const run_options& run) const {
+                                 factor beta, const dense_view<T>& c, const run_options& run,
+                                 const kernels::dots_with_b& dots) const {
   const std::int64_t count = run.batch.count;
   const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
   for (std::int64_t k = 0; k < count; k += kernels::max_members) {
     const std::int64_t members = std::min(count - k, kernels::max_members);
     multiply(a, alpha, b + k * b_stride, strides, beta, member(c, k, c_stride), nullptr, nullptr,
-             {members, b_stride, c_stride}, run.stream);
+             {members, b_stride, c_stride}, run.stream, dots);
   }
 }
 
 template <number T>
 void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_view<const T>& b, bool reads_b,
                                     bool packs, const b_strides& strides, factor beta, const dense_view<T>& c,
-                                    const run_options& run) const {
+                                    const run_options& run, const kernels::dots_with_b& dots) const {
   const std::int64_t count = run.batch.count;
   const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
@@ -172,7 +173,7 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
           a, alpha, b_slab, packs ? b_strides{most.cols, 1, most.cols} : b_strides{strides.row, strides.col, width},
           beta, turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials, spare,
           {members, packs ? packed_stride : b_stride, turns ? turned_stride : c_stride, layout_.partial_values(width)},
-          run.stream);
+          run.stream, width == c.cols ? dots : kernels::dots_with_b{});
       if (turns) unpack(how_, turned, most.cols, c_slab, each, run.stream);
     }
   }
@@ -181,7 +182,8 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
 template <number T>
 void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                            const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare,
-                           const kernels::batch_strides& batch, cuda_stream stream) const {
+                           const kernels::batch_strides& batch, cuda_stream stream,
+                           const kernels::dots_with_b& dots) const {
   const kernels::launch_env env{team_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather()};
   forms::dense_side<T> product{b,
                                strides.row,
@@ -198,7 +200,8 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
                                partials,
                                batch,
                                spare,
-                               spare != nullptr ? layout_.spare_bytes() : 0};
+                               spare != nullptr ? layout_.spare_bytes() : 0,
+                               batch.count == 1 ? dots : kernels::dots_with_b{}};
   const kernel_info& kernel = how_.facts.kernel;
   const auto start = [&] {
     core::check_launch(how_.ctx.state(), a.start(how_.kernel->launch, product, env), kernel.name.c_str());

@@ -57,8 +57,9 @@ class executor {
   executor(const recipe& how, const forms::partial_sums& partials, bool turnable)
       : how_(how), layout_(how, partials, turnable), workspace_(how, layout_.bytes()) {}
 
+  /// `dots`: for alpha 1 and beta 0; left alone unless one launch computes all columns.
   void run(const held_matrix<T>& a, factor alpha, dense_view<const T> b, factor beta, dense_view<T> c,
-           const run_options& run) const;
+           const run_options& run, const kernels::dots_with_b& dots = {}) const;
   const workspace_layout<T>& layout() const { return layout_; }
 
  private:
@@ -66,12 +67,13 @@ class executor {
   void check_spaces(const dense_view<const T>& b, const dense_view<T>& c, factor alpha, factor beta, bool reads_b,
                     const run_options& run) const;
   void multiply_whole(const stored& a, factor alpha, const T* b, bool reads_b, const b_strides& strides, factor beta,
-                      const dense_view<T>& c, const run_options& run) const;
+                      const dense_view<T>& c, const run_options& run, const kernels::dots_with_b& dots) const;
   void multiply_in_slabs(const stored& a, factor alpha, const dense_view<const T>& b, bool reads_b, bool packs,
-                         const b_strides& strides, factor beta, const dense_view<T>& c, const run_options& run) const;
+                         const b_strides& strides, factor beta, const dense_view<T>& c, const run_options& run,
+                         const kernels::dots_with_b& dots) const;
   void multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                 const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare, const kernels::batch_strides& batch,
-                cuda_stream stream) const;
+                cuda_stream stream, const kernels::dots_with_b& dots) const;
   core::team team_for(const dense_view<T>& c) const;
 
   const recipe& how_;

@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "core/format.hpp"
 #include "core/gpu.hpp"
+#include "lib/plan/access.hpp"
 #include "lib/plan/run_checks.hpp"
 #include "lib/solvers/operator_state.hpp"
 
@@ -54,15 +55,24 @@ std::shared_ptr<operator_state<T>> state_of(const spmm_plan<T>& plan) {
   operator_traits traits{.capturable = true,
                          .workspace_bytes = [bytes](std::int64_t) { return bytes; },
                          .name = core::format("a plan, {}", facts.kernel.name)};
-  return std::shared_ptr<operator_state<T>>(
+  std::shared_ptr<operator_state<T>> state(
       new operator_state<T>{plan.where(), facts.rows, facts.cols, running(plan), std::move(traits), true});
+  state->multiply_with_dots = [&plan](dense_view<const T> x, dense_view<T> y, const apply_options& options,
+                                      const kernels::dots_with_b& dots) {
+    plan::access<T>::run(plan, x, y, {.stream = options.stream, .workspace = options.workspace}, dots);
+  };
+  return state;
 }
 
 template <value T>
 std::shared_ptr<const operator_state<T>> state_keeping(spmm_plan<T>&& plan) {
   const auto kept = std::make_shared<const spmm_plan<T>>(std::move(plan));
   const auto state = state_of(*kept);
-  state->apply = [kept, run = std::move(state->apply)](const auto&... arguments) { run(arguments...); };
+  const auto keeping = [&kept](auto run) {
+    return [kept, run = std::move(run)](const auto&... arguments) { run(arguments...); };
+  };
+  state->apply = keeping(std::move(state->apply));
+  state->multiply_with_dots = keeping(std::move(state->multiply_with_dots));
   return state;
 }
 

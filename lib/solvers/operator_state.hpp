@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 
 #include "bcsc/linear_operator.hpp"
 #include "core/checked.hpp"
+#include "kernels/forms/product_args.hpp"
 #include "lib/solvers/context_array.hpp"
 
 namespace bcsc::solvers {
@@ -73,6 +75,13 @@ struct operator_state {
   operator_traits traits;
   bool brings_workspace = false;  ///< `apply` has a workspace of its own for when none is given: a plan
   mutable grown_workspace own = {};
+
+  /// Y = A X and what X'Y is made of, where the operator can leave it with its product: a plan. Others have none.
+  using product_with_dots = std::function<void(dense_view<const T> x, dense_view<T> y, const apply_options& options,
+                                               const kernels::dots_with_b& dots)>;
+  product_with_dots multiply_with_dots = {};
+
+  static const operator_state& of(const linear_operator<T>& a) { return *a.state_; }
 };
 
 }  // namespace bcsc::solvers

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "lib/solvers/operator_state.hpp"
 
 namespace bcsc::solvers {
 
@@ -20,7 +21,20 @@ std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
   return ctx.kind() == backend::cuda ? longest_window : 1;
 }
 
-/// |p.Ap| / p.p below this share of the largest seen: p is in A's null space as far as T can tell.
+/// Doubles for what products leave of p.q: at most a sixth of a block of vectors, for a row of sums every eight rows
+/// and some row blocks in pieces. On a GPU alone, where no pass of its own turns the direction, and where p and q do
+/// not both stay in L2: read from there, they cost less than the product takes longer.
+template <value T>
+std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s, const cg_options& options) {
+  const context& ctx = parts.ctx();
+  const bool together = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
+  const bool turns_apart = options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
+  if (!together || turns_apart || operator_state<T>::of(parts.inner).multiply_with_dots == nullptr) return 0;
+  const std::int64_t block_bytes = s.n * s.k * std::int64_t{sizeof(T)};
+  return 2 * block_bytes > ctx.device().l2_bytes ? (s.n / 6 + 64) * s.k : 0;
+}
+
+/// |p.Ap| / p.M p below this share of the largest seen: p is in A's null space as far as T can tell.
 template <value T>
 constexpr double no_curvature = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
@@ -72,8 +86,9 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       z_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
       partials_(parts.ctx(), vector::num_advance_partials(shape)),
-      scalar_block_(parts.ctx(), shape.k * 6),
+      scalar_block_(parts.ctx(), shape.k * 7),
       limits_there_(parts.ctx(), shape.k),
+      dots_(parts.ctx(), room_for_dots(parts, shape, options)),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
       report_(parts.ctx(), log_rows_for(parts.ctx(), options), shape.k),
       columns_(core::at(shape.k)),
@@ -86,7 +101,8 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
   scalars_.beta = doubles + 2 * k;
   scalars_.min_curvature = doubles + 3 * k;
   scalars_.max_curvature = doubles + 4 * k;
-  sums_ = doubles + 5 * k;
+  scalars_.pp = doubles + 5 * k;
+  sums_ = doubles + 6 * k;
   scalars_.limit = limits_there_.data();
   scalars_.polak_ribiere = options.beta == cg_beta::polak_ribiere;
   scalars_.turns_apart = scalars_.polak_ribiere || parts.preconditioner != nullptr;
@@ -328,13 +344,29 @@ void simultaneous_cg<T>::set_direction() {
 }
 
 template <value T>
+vector::partial_dots simultaneous_cg<T>::multiply_direction() {
+  if (dots_.size() == 0) {
+    multiply(parts_.inner, p_, q_);
+    return {};
+  }
+  vector::partial_dots left{dots_.data(), 0};
+  operator_state<T>::of(parts_.inner)
+      .multiply_with_dots({p_.data(), shape_.n, shape_.k}, {q_.data(), shape_.n, shape_.k},
+                          {env_.stream, {workspace_.data(), core::at(workspace_.size())}},
+                          {dots_.data(), dots_.size(), &left.rows});
+  return left;
+}
+
+template <value T>
 void simultaneous_cg<T>::submit_iteration() {
-  multiply(parts_.inner, p_, q_);
   if (!scalars_.turns_apart) {
-    started(ops_.advance(env_, shape_, q_.data(), jacobi_, x_.data(), r_.data(), p_.data(), partials_.data(), scalars_),
-            "advance");
+    const vector::partial_dots pq = multiply_direction();
+    started(
+        ops_.advance(env_, shape_, q_.data(), jacobi_, x_.data(), r_.data(), p_.data(), partials_.data(), pq, scalars_),
+        "advance");
     return;
   }
+  multiply(parts_.inner, p_, q_);
   started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
           "step");

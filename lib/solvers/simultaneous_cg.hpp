@@ -103,6 +103,8 @@ class simultaneous_cg {
   void replace_residual(bool by_schedule);
   /// p = z + beta p in every active column.
   void set_direction();
+  /// q = A p, and what that leaves of p.q.
+  kernels::vector::partial_dots multiply_direction();
   /// q = A p, a step along p in every active column, and the next p.
   void submit_iteration();
   void submit_iterations(std::int64_t count);
@@ -122,6 +124,7 @@ class simultaneous_cg {
   context_array<T> inverse_diagonal_;
   const T* jacobi_ = nullptr;  ///< inverse_diagonal_ if there is one
   context_array<double> partials_, scalar_block_, limits_there_;
+  context_array<double> dots_;  ///< room for what products leave of p.q; or empty
   context_array<std::byte> workspace_;
   iteration_report report_;
   kernels::vector::column_scalars scalars_;  ///< into report_, scalar_block_ and limits_there_

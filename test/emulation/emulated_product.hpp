@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -93,6 +94,38 @@ sparse_case with_rows(const sparse_case& a, const std::vector<I>& order) {
   return other;
 }
 
+/// The battery with as many rows as columns.
+inline std::vector<sparse_case> square_cases(values kind) {
+  std::vector<sparse_case> cases = battery(kind);
+  std::erase_if(cases, [](const sparse_case& a) { return std::max(a.rows, a.cols) == 0; });
+  for (sparse_case& a : cases) a.rows = a.cols = std::max(a.rows, a.cols);
+  return cases;
+}
+
+/// What a kernel leaves of B'C, in memory that holds NaN before.
+struct dots_left {
+  std::vector<double> sums;
+  std::int64_t rows = 0;
+
+  explicit dots_left(std::int64_t room)
+      : sums(static_cast<std::size_t>(room), std::numeric_limits<double>::quiet_NaN()) {}
+};
+
+/// On small integers: what was left adds up to B'C to the last bit, and nothing behind it was touched.
+template <class T>
+void expect_dots(const dots_left& left, const dense_table<T>& b, const dense_table<T>& c) {
+  const std::int64_t n = b.cols;
+  for (std::int64_t j = 0; j < n; ++j) {
+    double wanted = 0, got = 0;
+    for (std::int64_t i = 0; i < b.rows; ++i) wanted += static_cast<double>(b(i, j)) * static_cast<double>(c(i, j));
+    for (std::int64_t i = 0; i < left.rows; ++i) got += left.sums[static_cast<std::size_t>(i * n + j)];
+    EXPECT_EQ(got, wanted) << "column " << j;
+  }
+  for (auto at = static_cast<std::size_t>(left.rows * n); at < left.sums.size(); ++at) {
+    ASSERT_TRUE(std::isnan(left.sums[at])) << "place " << at;
+  }
+}
+
 /// B, C and the two scalars in memory as a setting says, and the memory that a kernel may touch: to the last element,
 /// for a matrix may end where its last row or column does.
 template <class T>
@@ -118,6 +151,11 @@ class emulated_product {
   }
   void may_read_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes, false, true}); }
   void may_write_bytes(const void* begin, std::size_t bytes) { memory_.push_back({begin, bytes, true}); }
+  /// The next product is to leave B'C there.
+  void wants(dots_left& dots) {
+    may_write_bytes(dots.sums.data(), dots.sums.size() * sizeof(double));
+    dots_ = {dots.sums.data(), std::ssize(dots.sums), &dots.rows};
+  }
 
   /// C as the kernel leaves it. Fails if the launch does.
   template <class Operand>
@@ -146,7 +184,8 @@ class emulated_product {
                                                  in_memory ? &beta_ : nullptr,
                                                  b.col_stride(),
                                                  setting_.n + readable_padding,
-                                                 {count_, b_.stride(), c_.stride(), partials}};
+                                                 {count_, b_.stride(), c_.stride(), partials},
+                                                 dots_};
     memory_.push_back({b.data, b_.bytes() + static_cast<std::size_t>(readable_padding) * sizeof(T)});
     may_write_bytes(c.data, c_.bytes());
     if (in_memory) memory_.push_back({&alpha_, sizeof alpha_}), memory_.push_back({&beta_, sizeof beta_});
@@ -161,6 +200,7 @@ class emulated_product {
   scalar_of<T> alpha_, beta_;
   std::int64_t count_;
   batch_operand<T> b_, c_;
+  kernels::dots_with_b dots_ = {};
   std::vector<emulation::memory_range> memory_;
 };
 

@@ -49,8 +49,9 @@ kernels::mma_tiles_operand<T> operand_of(const forms::mma_tiles_matrix<T>& f, co
 template <class T>
 std::vector<dense_table<T>> run_tiles(kernels::launch_fn launch, std::int64_t height, const sparse_case& a,
                                       const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0,
-                                      const tiles_setting& s) {
+                                      const tiles_setting& s, dots_left* dots = nullptr) {
   emulated_product<T> there(s, b, c0);
+  if (dots != nullptr) there.wants(*dots);
   const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
   const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, height) : std::vector<std::int64_t>{};
   const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),

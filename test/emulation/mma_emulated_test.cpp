@@ -67,6 +67,38 @@ TEST_P(every_config, is_exact_on_small_integers) {
   });
 }
 
+TEST_P(every_config, leaves_the_dot_products_with_b) {
+  with_type([&]<class T>(T) {
+    std::size_t k = GetParam() * 7919;
+    for (const sparse_case& a : square_cases(values::small_integers)) {
+      for (const std::int64_t n : {2, 8, 16, 30}) {
+        if (narrow_number<T> && n != 16) continue;  // never leave them
+        setting s = setting_of(GetParam(), ++k);
+        s.n = n, s.alpha = 1, s.beta = 0, s.scalars_in_memory = false;
+        s.for_b = s.for_c = {};
+        SCOPED_TRACE(a.name + ", " + words(s));
+        const integer_product<T> task(a, s, k);
+        const auto run = [&](dots_left& dots) {
+          return run_tiles<T>(launchers[GetParam()], config().tile_rows(), a, {task.b}, {task.c0}, s, &dots).front();
+        };
+        dots_left dots((a.rows * a.rows + 8) * n);
+        const auto c = run(dots);
+        expect_exact<T>(task.wanted, c, "C");
+        const bool whole_vectors = n >= 8 && n % config().columns_of_lane() == 0;
+        const bool leaves = whole_vectors && kernels::cuda::leaves_dots<T>(config());
+        EXPECT_TRUE(dots.rows > 0 || !leaves);
+        if (dots.rows > 0) expect_dots<T>(dots, task.b, c);
+        if (n == 16) {
+          dots_left no_room(std::max<std::int64_t>(dots.rows * n - 1, 0));
+          (void)run(no_room);
+          EXPECT_EQ(no_room.rows, 0);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
 TEST_P(every_config, multiplies_a_batch_in_one_launch) {
   with_type([&]<class T>(T) {
     const sparse_case a = make_case("scattered", 90, 200, scatter(90, 200, 3000, 5), values::small_integers, 4);

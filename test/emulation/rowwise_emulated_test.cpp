@@ -56,9 +56,11 @@ std::string words(const setting& s) {
 /// unwritten element does not go unseen.
 template <class T>
 std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const sparse_case& a, const setting& s,
-                                      const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0) {
+                                      const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0,
+                                      dots_left* dots = nullptr) {
   SCOPED_TRACE(a.name + ", " + words(s));
   emulated_product<T> there(s, b, c0);
+  if (dots != nullptr) there.wants(*dots);
   const auto csr = cast<scalar_of<T>, std::int32_t>(csr_of<T>(a));
   const auto stream = forms::to_row_stream(csr.view(), s.stream);
   there.may_read(stream.pieces), there.may_read(stream.pairs), there.may_read(stream.heavy_ptr);
@@ -119,6 +121,35 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
         });
         if (HasFailure()) return;
       }
+    }
+  }
+}
+
+TEST_P(every_config, leaves_the_dot_products_with_b) {
+  std::size_t k = GetParam() * 7919;
+  for (const sparse_case& a : square_cases(values::small_integers)) {
+    for (const std::int64_t n : {5, 8, 16, 33}) {
+      with_type([&]<class T>() {
+        if (narrow_number<T> && n != 16) return;  // never leave them
+        setting s = setting_of(++k, n);
+        s.alpha = 1, s.beta = 0, s.scalars_in_memory = false;
+        s.for_c = {};
+        const bool plain = k % 2 == 0 && n % 8 == 0;
+        if (plain) s.for_b = {};
+        SCOPED_TRACE(a.name + ", " + words(s));
+        const integer_product<T> task(a, s, k);
+        dots_left dots((a.rows + std::ssize(a.entries) + 64) * n);  // a row a piece, and what a thread block lacks
+        const auto c = run_batch<T>(launch(), a, s, {task.b}, {task.c0}, &dots).front();
+        expect_exact<T>(task.wanted, c, "C");
+        const bool leaves = plain && kernels::cuda::leaves_dots<T>(config());
+        EXPECT_TRUE(dots.rows > 0 || !leaves);
+        if (dots.rows > 0) expect_dots<T>(dots, task.b, c);
+        if (n != 16) return;
+        dots_left no_room(std::max<std::int64_t>(dots.rows * n - 1, 0));
+        (void)run_batch<T>(launch(), a, s, {task.b}, {task.c0}, &no_room);
+        EXPECT_EQ(no_room.rows, 0);
+      });
+      if (HasFailure()) return;
     }
   }
 }

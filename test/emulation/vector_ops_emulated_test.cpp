@@ -43,7 +43,7 @@ struct iteration {
     for (T& entry : d) entry = std::abs(entry) + T{0.25};
     r = z = p = b;
     partials.resize(static_cast<std::size_t>(ops::num_partials(shape)));
-    doubles.assign(8 * columns, 0.5);
+    doubles.assign(9 * columns, 0.5);
     log.assign(log_rows * columns, 0.0);
     counts.assign(2 * columns, 0);
     for (std::size_t j = 0; j < columns; ++j) {
@@ -58,6 +58,7 @@ struct iteration {
                at + 3 * k,
                at + 4 * k,
                states.data(),
+               at + 8 * k,
                at + 6 * k,
                at + 7 * k,
                counts.data(),
@@ -83,6 +84,7 @@ struct iteration {
       started(run.step_length({}, shape, p.data(), q.data(), partials.data(), scalars));
       started(run.step({}, shape, p.data(), q.data(), diagonal, x.data(), r.data(), partials.data(), scalars));
       if (turns_apart) {
+        for (std::size_t at = 0; at < z.size(); ++at) z[at] = 2 * r[at];  // M = I / 2: r.z is the norm of something
         started(run.turn({}, shape, r.data(), q.data(), given_z, diagonal, partials.data(), scalars));
       }
     }
@@ -189,6 +191,12 @@ class advance_emulated : public testing::TestWithParam<std::pair<std::int64_t, s
       emulated_place place;
       check_advance<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
       check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
+      if (!together || k > ops::max_advance_cols) continue;
+      for (const std::int64_t dot_rows : {1, 37, 1100}) {
+        SCOPED_TRACE("p.q in " + std::to_string(dot_rows) + " parts");
+        check_advance<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k, dot_rows);
+        check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k, dot_rows);
+      }
       if (HasFailure()) FAIL() << emulation::report();
     }
     emulation::current_settings() = {};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -20,7 +21,7 @@ template <class T>
 struct iterate {
   std::int64_t n, k;
   std::vector<T> x, r, p, q;
-  std::vector<double> rr, rz, alpha, beta, limit, least, largest;
+  std::vector<double> rr, rz, alpha, beta, limit, pp, least, largest;
   std::vector<double> log;  ///< [log_rows x k]
   std::vector<kernels::vector::column_state> states;
   std::vector<std::int32_t> taken, logged;
@@ -30,7 +31,7 @@ struct iterate {
   iterate(std::int64_t rows, std::int64_t cols) : n(rows), k(cols) {
     const auto size = static_cast<std::size_t>(n * k), columns = static_cast<std::size_t>(k);
     x.resize(size), r.resize(size), p.resize(size), q.resize(size);
-    for (auto* scalar : {&rr, &rz, &alpha, &beta, &limit, &largest}) scalar->resize(columns, 0.0);
+    for (auto* scalar : {&rr, &rz, &alpha, &beta, &limit, &pp, &largest}) scalar->resize(columns, 0.0);
     least.resize(columns, std::numeric_limits<double>::infinity());
     log.resize(log_rows * columns, 0.0);
     states.resize(columns, kernels::vector::column_state::active);
@@ -54,16 +55,18 @@ class advancing {
         inverse_there_(place.send(inverse_diagonal)),
         partials_(place.send(std::vector<double>(static_cast<std::size_t>(num_advance_partials(shape_)), 0.0))) {}
 
-  /// The next state, by advance() or (`apart`) by the operations that it stands for.
-  void go_on(iterate<T>& now, bool apart = false) {
+  /// The next state, by advance() or (`apart`) by the operations that it stands for. `pq` [k], as a product leaves it.
+  void go_on(iterate<T>& now, bool apart = false, const std::vector<double>& pq = {}) {
     auto x = place_.send(now.x), r = place_.send(now.r), p = place_.send(now.p), q = place_.send(now.q);
     auto rr = place_.send(now.rr), rz = place_.send(now.rz), alpha = place_.send(now.alpha);
     auto beta = place_.send(now.beta), limit = place_.send(now.limit), least = place_.send(now.least);
-    auto largest = place_.send(now.largest), log = place_.send(now.log);
+    auto largest = place_.send(now.largest), log = place_.send(now.log), pp = place_.send(now.pp);
+    auto dots = place_.send(pq);
     auto states = place_.send(now.states);
     auto taken = place_.send(now.taken), logged = place_.send(now.logged);
     kernels::vector::column_scalars scalars{rr.data(),   rz.data(),    alpha.data(),
                                             beta.data(), limit.data(), states.data()};
+    scalars.pp = pp.data();
     scalars.min_curvature = least.data();
     scalars.max_curvature = largest.data();
     scalars.taken = taken.data();
@@ -77,12 +80,15 @@ class advancing {
       ASSERT_EQ(run_.step(env_, shape_, p.data(), q.data(), inverse, x.data(), r.data(), partials_.data(), scalars), 0);
       ASSERT_EQ(run_.direction(env_, shape_, r.data(), inverse, p.data(), scalars), 0);
     } else {
-      ASSERT_EQ(run_.advance(env_, shape_, q.data(), inverse, x.data(), r.data(), p.data(), partials_.data(), scalars),
-                0);
+      const kernels::vector::partial_dots left{dots.data(), std::ssize(pq) / std::max<std::int64_t>(shape_.k, 1)};
+      ASSERT_EQ(
+          run_.advance(env_, shape_, q.data(), inverse, x.data(), r.data(), p.data(), partials_.data(), left, scalars),
+          0);
     }
     place_.fetch(x, now.x), place_.fetch(r, now.r), place_.fetch(p, now.p);
     place_.fetch(rr, now.rr), place_.fetch(rz, now.rz), place_.fetch(alpha, now.alpha);
-    place_.fetch(beta, now.beta), place_.fetch(least, now.least), place_.fetch(largest, now.largest);
+    place_.fetch(beta, now.beta), place_.fetch(pp, now.pp), place_.fetch(least, now.least),
+        place_.fetch(largest, now.largest);
     place_.fetch(log, now.log), place_.fetch(states, now.states);
     place_.fetch(taken, now.taken), place_.fetch(logged, now.logged);
   }
@@ -154,15 +160,16 @@ class expected_iteration {
     const bool was_active = before_.states[j_] == column_state::active;
     EXPECT_EQ(after_.taken[j_], before_.taken[j_] + (was_active ? 1 : 0));
     if (!was_active) return expect_rest(before_.states[j_]);
-    sum pq, pp;
+    sum pq;
     for (std::int64_t i = 0; i < before_.n; ++i) {
       const long double along = before_.p[before_.at(i, j_)];
       pq.add(along * before_.q[before_.at(i, j_)]);
-      pp.add(along * along);
     }
     if (std::isnan(pq.value)) return expect_rest(column_state::not_finite);
-    if (pp.value > 0) {
-      const auto curvature = static_cast<double>(std::fabs(pq.value) / pp.value);
+    const long double beta = before_.beta[j_], pp = before_.rz[j_] + beta * beta * before_.pp[j_];
+    EXPECT_LE(std::fabs(after_.pp[j_] - pp), 4 * u64 * pp) << "p.M p";
+    if (pp > 0) {
+      const auto curvature = static_cast<double>(std::fabs(pq.value) / pp);
       EXPECT_NEAR(after_.least[j_], std::min(before_.least[j_], curvature), 1e-10 * curvature);
       EXPECT_NEAR(after_.largest[j_], std::max(before_.largest[j_], curvature), 1e-10 * curvature);
     }
@@ -223,10 +230,24 @@ class expected_iteration {
   std::size_t j_ = 0;
 };
 
+/// p.q of each column as a product leaves it: in `rows` parts that add up to it.
+template <class T>
+std::vector<double> parts_of_dots(const iterate<T>& now, std::int64_t rows) {
+  std::vector<double> parts(static_cast<std::size_t>(rows * now.k), 0.0);
+  for (std::int64_t i = 0; i < now.n; ++i) {
+    for (std::size_t j = 0; j < now.states.size(); ++j) {
+      parts[static_cast<std::size_t>(i % rows * now.k) + j] +=
+          static_cast<double>(now.p[now.at(i, j)]) * static_cast<double>(now.q[now.at(i, j)]);
+    }
+  }
+  return parts;
+}
+
 /// Three iterations with an A that is diagonal and positive, until the columns meet their fates in the second.
+/// `dot_rows`: p.q is there, in so many parts.
 template <class T, class Place>
 void check_advance(Place& place, const kernels::vector::operations<T>& run, const kernels::launch_env& env,
-                   std::int64_t n, std::int64_t k) {
+                   std::int64_t n, std::int64_t k, std::int64_t dot_rows = 0) {
   using kernels::vector::column_state;
   constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
   for (int turn = 0; turn < (k < num_fates ? num_fates : 1); ++turn) {
@@ -263,7 +284,7 @@ void check_advance(Place& place, const kernels::vector::operations<T>& run, cons
         if (fate_of(j) == fate::overflows) now.r[now.at(n - 1, j)] = infinity;
       }
       const iterate<T> before = now;
-      steps.go_on(now);
+      steps.go_on(now, false, dot_rows > 0 ? parts_of_dots(now, dot_rows) : std::vector<double>{});
       expected_iteration<T>(before, now, inverse).expect();
       if (testing::Test::HasFailure()) return;
     }
@@ -281,7 +302,7 @@ void check_advance(Place& place, const kernels::vector::operations<T>& run, cons
 /// step_length(), step() and direction(). Only where no product and sum are rounded as one.
 template <class T, class Place>
 void check_advance_is_its_parts(Place& place, const kernels::vector::operations<T>& run, const kernels::launch_env& env,
-                                std::int64_t n, std::int64_t k) {
+                                std::int64_t n, std::int64_t k, std::int64_t dot_rows = 0) {
   using kernels::vector::column_state;
   test_random random(17);
   std::vector<T> inverse(static_cast<std::size_t>(n));
@@ -302,7 +323,7 @@ void check_advance_is_its_parts(Place& place, const kernels::vector::operations<
   }
   iterate<T> parts = now;
   advancing<T, Place> steps(place, run, env, n, k, inverse);
-  steps.go_on(now);
+  steps.go_on(now, false, dot_rows > 0 ? parts_of_dots(now, dot_rows) : std::vector<double>{});
   steps.go_on(parts, true);
   const auto same = [](const auto& a, const auto& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
@@ -310,8 +331,8 @@ void check_advance_is_its_parts(Place& place, const kernels::vector::operations<
   EXPECT_TRUE(same(now.x, parts.x)) << "x";
   EXPECT_TRUE(same(now.r, parts.r)) << "r";
   EXPECT_TRUE(same(now.p, parts.p)) << "p";
-  for (const auto scalar : {&iterate<T>::rr, &iterate<T>::rz, &iterate<T>::alpha, &iterate<T>::beta, &iterate<T>::least,
-                            &iterate<T>::largest, &iterate<T>::log}) {
+  for (const auto scalar : {&iterate<T>::rr, &iterate<T>::rz, &iterate<T>::alpha, &iterate<T>::beta, &iterate<T>::pp,
+                            &iterate<T>::least, &iterate<T>::largest, &iterate<T>::log}) {
     EXPECT_TRUE(same(now.*scalar, parts.*scalar)) << "a scalar";
   }
   EXPECT_EQ(now.states, parts.states);

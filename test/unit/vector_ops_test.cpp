@@ -462,10 +462,10 @@ void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
   if (n == 0) return;
   bench<T> on(ctx, n, k);
   constexpr std::int32_t rows = 3;
-  context_array<double> log(ctx, rows * k), curvatures(ctx, 2 * k);
+  context_array<double> log(ctx, rows * k), curvatures(ctx, 3 * k);  // least, largest, p.M p
   context_array<std::int32_t> counts(ctx, 2 * k);
   log.upload(std::vector<double>(static_cast<std::size_t>(rows * k), nan64));
-  std::vector<double> ends(static_cast<std::size_t>(2 * k), 0.0);
+  std::vector<double> ends(static_cast<std::size_t>(3 * k), 0.0);
   std::fill_n(ends.begin(), k, std::numeric_limits<double>::infinity());
   curvatures.upload(ends);
   counts.clear();
@@ -476,6 +476,7 @@ void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
   on.scalars.logged = counts.data() + k;
   on.scalars.min_curvature = curvatures.data();
   on.scalars.max_curvature = curvatures.data() + k;
+  on.scalars.pp = curvatures.data() + 2 * k;
   const auto states = mixed_states(k);
   std::vector<double> scalars(static_cast<std::size_t>(6 * k), 0.0);
   for (std::int64_t j = 0; j < k; ++j)
@@ -484,10 +485,24 @@ void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
   const auto p = random_values<T>(n * k, 31);
   std::vector<T> q = p;
   for (T& entry : q) entry *= T{4};  // A = 4 I: p.Ap = 4 p.p
+  // p.M p of the directions whose r.z and beta the scalars say, though p stays the same.
+  const auto size = static_cast<std::size_t>(k);
+  std::vector<long double> length(size, 0), least(size, std::numeric_limits<long double>::infinity()), largest(size, 0);
+  const auto note = [&](const std::vector<double>& now) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (states[j] != column_state::active) continue;
+      sum_of pq;
+      for (std::size_t at = j; at < p.size(); at += size) pq.add(4.0L * p[at] * p[at]);
+      length[j] = now[size + j] + static_cast<long double>(now[3 * size + j]) * now[3 * size + j] * length[j];
+      least[j] = std::min(least[j], pq.value / length[j]);
+      largest[j] = std::max(largest[j], pq.value / length[j]);
+    }
+  };
   const auto p_there = on.sent(p), q_there = on.sent(q);
   auto x_there = on.sent(std::vector<T>(p.size(), T{0})), r_there = on.sent(p);
   std::vector<std::vector<double>> rr;
   for (int step = 0; step < 4; ++step) {
+    note(on.get());
     ASSERT_EQ(on.run.step_length(on.env, on.shape, p_there.data(), q_there.data(), on.partials.data(), on.scalars), 0);
     ASSERT_EQ(on.run.step(on.env, on.shape, p_there.data(), q_there.data(), nullptr, x_there.data(), r_there.data(),
                           on.partials.data(), on.scalars),
@@ -497,17 +512,17 @@ void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
   const auto noted = on.got(log), curved = on.got(curvatures);
   const auto counted = on.got(counts);
   for (std::int64_t j = 0; j < k; ++j) {
-    const auto c = static_cast<std::size_t>(j), size = static_cast<std::size_t>(k);
+    const auto c = static_cast<std::size_t>(j);
     const bool active = states[c] == column_state::active;
     EXPECT_EQ(counted[c], active ? 4 : 0);
     EXPECT_EQ(counted[size + c], 4);
     for (std::size_t step = 1; step < 4; ++step) EXPECT_EQ(noted[step % rows * size + c], rr[step][c]);
     if (active) {
-      EXPECT_NEAR(curved[c], 4.0, 1e-6);
+      EXPECT_NEAR(curved[c], static_cast<double>(least[c]), 1e-10 * curved[c]);
     } else {
       EXPECT_EQ(curved[c], std::numeric_limits<double>::infinity());
     }
-    EXPECT_NEAR(curved[size + c], active ? 4.0 : 0.0, 1e-6);
+    EXPECT_NEAR(curved[size + c], static_cast<double>(largest[c]), 1e-10 * curved[size + c]);
   }
 }
 
@@ -570,6 +585,12 @@ void check_advancing(const context& ctx, std::int64_t n, std::int64_t k) {
   context_place place{ctx};
   check_advance<T>(place, operations_on<T>(ctx.kind()), {ctx.state().who(), nullptr, ctx.device().num_multiprocessors},
                    n, k);
+  if (ctx.kind() != backend::cuda || k > ops::max_advance_cols) return;
+  for (const std::int64_t dot_rows : {1, 37, 1100}) {
+    SCOPED_TRACE("p.q in " + std::to_string(dot_rows) + " parts");
+    check_advance<T>(place, operations_on<T>(ctx.kind()),
+                     {ctx.state().who(), nullptr, ctx.device().num_multiprocessors}, n, k, dot_rows);
+  }
 }
 
 /// Runs one check in the case's type on the case's context; skips where there is no GPU for it.

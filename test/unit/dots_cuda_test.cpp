@@ -1,0 +1,98 @@
+// What products leave of B'C (kernels::dots_with_b) on the device: every config that leaves it, with heavy rows and
+// pieces of row blocks among them, to the last bit on small integers; and plans that cannot, which leave nothing.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bcsc/plan.hpp"
+#include "bcsc/registry.hpp"
+#include "lib/plan/access.hpp"
+#include "lib/solvers/context_array.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
+
+namespace bcsc::test {
+namespace {
+
+/// A square matrix with rows of 1 to 40 entries, one of all columns and an empty one.
+sparse_case uneven() {
+  constexpr std::int64_t n = 3001;
+  std::set<std::pair<std::int64_t, std::int64_t>> positions;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i == 77) continue;
+    for (std::int64_t k = 0; k <= i % 40; ++k) positions.insert({i, (i + 37 * k) % n});
+  }
+  for (std::int64_t j = 0; j < n; ++j) positions.insert({1234, j});
+  return make_case("uneven", n, n, positions, values::small_integers, 5);
+}
+
+class dots_cuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ctx_ = context_of(backend::cuda);
+    BCSC_SKIP_WITHOUT_GPU(ctx_);
+  }
+
+  /// The rows that were left; checked if there are any.
+  template <value T>
+  std::int64_t rows_left(const sparse_case& a, const plan_options& options, std::int64_t room_rows) {
+    const std::int64_t n = options.cols;
+    const spmm_plan<T> plan(*ctx_, csr_of<T>(a), options);
+    const auto b = random_table<T>(a.cols, n, values::small_integers, 7);
+    const dense_table<T> unwritten(a.rows, n, std::numeric_limits<T>::quiet_NaN());
+    operand<T> b_there(*ctx_, b, placement{options.b_layout}), c_there(*ctx_, unwritten, placement{});
+    solvers::context_array<double> sums(*ctx_, room_rows * n);
+    std::vector<double> host(static_cast<std::size_t>(room_rows * n), std::numeric_limits<double>::quiet_NaN());
+    sums.upload(host);
+    std::int64_t rows = 0;
+    plan::access<T>::run(plan, b_there.view(), c_there.view(), {}, {sums.data(), sums.size(), &rows});
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    const dense_table<T> c = c_there.read();
+    expect_exact<T>(multiply<T>(a, false, 1, b, 0, unwritten), c, plan.facts().kernel.name);
+    sums.download(host);
+    for (std::int64_t j = 0; j < n && rows > 0; ++j) {
+      double wanted = 0, got = 0;
+      for (std::int64_t i = 0; i < a.rows; ++i) wanted += static_cast<double>(b(i, j)) * static_cast<double>(c(i, j));
+      for (std::int64_t i = 0; i < rows; ++i) got += host[static_cast<std::size_t>(i * n + j)];
+      EXPECT_EQ(got, wanted) << plan.facts().kernel.name << ", column " << j;
+    }
+    return rows;
+  }
+
+  std::optional<context> ctx_;
+};
+
+TEST_F(dots_cuda, are_exact_by_every_config_that_leaves_them) {
+  const sparse_case a = uneven();
+  std::set<std::string> leaving;
+  for (const kernel_info& kernel : kernel_table()) {
+    if (kernel.where != backend::cuda || kernel.index_bits == 64) continue;
+    if (kernel.type != value_type::fp32 && kernel.type != value_type::fp64) continue;
+    for (const std::int64_t n : {16, 1}) {
+      const plan_options options{.cols = n,
+                                 .compute = kernel.rounds_values ? compute_class::tf32 : compute_class::full,
+                                 .expert = {.kernel = kernel.name}};
+      const std::int64_t rows = kernel.type == value_type::fp32 ? rows_left<float>(a, options, a.rows)
+                                                                : rows_left<double>(a, options, a.rows);
+      if (rows > 0) leaving.insert(kernel.algorithm);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_EQ(leaving, (std::set<std::string>{"mma", "rowwise"}));
+}
+
+TEST_F(dots_cuda, are_not_left_where_there_is_no_room_or_no_single_launch) {
+  const sparse_case a = uneven();
+  const plan_options rowwise{.cols = 16, .expert = {.kernel = "rowwise"}};
+  EXPECT_GT(rows_left<double>(a, rowwise, a.rows), 0);
+  EXPECT_EQ(rows_left<double>(a, rowwise, 1), 0);
+}
+
+}  // namespace
+}  // namespace bcsc::test
