@@ -41,7 +41,7 @@ struct posted_sums {
 /// What the thread blocks leave for each other, in the memory behind the partial sums of other operations.
 struct advance_posts {
   std::uint64_t* round;      ///< the last one
-  posted_sums* of_step;      ///< [k x blocks] p.q, and nothing
+  posted_sums* of_step;      ///< [k x blocks] p.q; the second sum is not used
   posted_sums* of_residual;  ///< [k x blocks] r.r and r.z
 };
 
