@@ -140,13 +140,14 @@ inline constexpr std::int64_t max_mma_ld = 2147483647 / static_cast<std::int64_t
 
 template <>
 struct implementation<tables::mma> {
-  /// With dots an instance of its own: they cost the others registers.
+  /// `Dots` has instances of its own: in the others it would cost registers.
   template <class T, int Index, int Loaded, bool Dots = false>
   static constexpr auto instance() {
     constexpr tables::mma_config config = tables::mma::configs[Index];
     return &mma_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.warps_k, config.ahead,
                        config.staged, config.products(), config.min_blocks, Loaded, Dots>;
   }
+  /// Whether lanes may load `Width` neighbours of a row of B at once.
   template <int Width, class T>
   static bool loads(const mma_tiles_args<T>& args) {
     return reinterpret_cast<std::uintptr_t>(args.b) % (Width * sizeof(T)) == 0 && args.ldb % Width == 0 &&

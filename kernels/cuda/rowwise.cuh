@@ -202,7 +202,7 @@ struct implementation<tables::rowwise> {
     // into narrow rows soon fill their sectors.
     const bool staged = args.c_col_stride == 1 ? stored > 1 && !vector_c && shape::n_tile >= 32
                                                : args.n > 1 && shape::team > 4 && shape::teams > 1;
-    // Instances of their own: the sums and their addresses cost the others registers.
+    // `Dots` has instances of its own: in the others it would cost registers.
     constexpr bool may_leave_dots = leaves_dots<T>(config) && Width == config.widest_load();
     double* dots = nullptr;
     if constexpr (may_leave_dots) dots = staged ? nullptr : args.dots.take(cut.num_chunks * config.warps, args.n);

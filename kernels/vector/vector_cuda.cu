@@ -304,8 +304,8 @@ __global__ void finish_residual(shape s, std::int64_t chunks, const double* part
 __global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
   const std::int64_t j = blockIdx.x;
-  double pq, none;
-  sum_partials(s, chunks, j, partials, pq, none);
+  double pq, other;
+  sum_partials(s, chunks, j, partials, pq, other);
   if (threadIdx.x == 0) choose_step(scalars, j, pq);
 }
 

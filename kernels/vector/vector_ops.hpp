@@ -37,7 +37,7 @@ struct column_scalars {
   column_state* state = nullptr;
 
   // Records for a host that checks only occasionally; all null: nothing is recorded.
-  double* pp = nullptr;             ///< p.M p, M the preconditioner (see choose_step())
+  double* pp = nullptr;             ///< p.M p, M the preconditioner; with the next two
   double* min_curvature = nullptr;  ///< the least |p.Ap| / p.M p so far
   double* max_curvature = nullptr;  ///< the largest
   std::int32_t* taken = nullptr;    ///< iterations in which the column was active

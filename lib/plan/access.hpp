@@ -11,7 +11,7 @@ template <number T>
 struct access {
   static const recipe& how(const spmm_plan<T>& plan) { return plan.made("how").how(); }
 
-  /// C = A B, and what B'C is made of where the kernel leaves it: dots.rows says whether. As spmm_plan::run().
+  /// spmm_plan::run() with alpha 1 and beta 0, for a square A; *dots.rows says what the kernel has left of B'C.
   static void run(const spmm_plan<T>& plan, dense_view<const T> b, dense_view<T> c, const run_options& options,
                   const kernels::dots_with_b& dots) {
     const body<T>& self = plan.made("run");

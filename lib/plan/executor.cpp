@@ -91,11 +91,12 @@ void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const
   const bool in_place = (any_ld || b.ld <= max_strided_ld) && how_.reads_in_place(c.cols);
   const bool packs = how_.packs_b() && reads_b && c.cols > 1 && !in_place;
   const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1, c.cols};
+  const kernels::dots_with_b wanted = run.batch.count == 1 ? dots : kernels::dots_with_b{};
   held.with([&](const stored& a) {
     if (!packs && layout_.partial_values(1) == 0) {
-      multiply_whole(a, alpha, b.data, reads_b, strides, beta, c, run, dots);
+      multiply_whole(a, alpha, b.data, reads_b, strides, beta, c, run, wanted);
     } else {
-      multiply_in_slabs(a, alpha, b, reads_b, packs, strides, beta, c, run, dots);
+      multiply_in_slabs(a, alpha, b, reads_b, packs, strides, beta, c, run, wanted);
     }
   });
 }
@@ -201,7 +202,7 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
                                batch,
                                spare,
                                spare != nullptr ? layout_.spare_bytes() : 0,
-                               batch.count == 1 ? dots : kernels::dots_with_b{}};
+                               dots};
   const kernel_info& kernel = how_.facts.kernel;
   const auto start = [&] {
     core::check_launch(how_.ctx.state(), a.start(how_.kernel->launch, product, env), kernel.name.c_str());

@@ -57,7 +57,7 @@ class executor {
   executor(const recipe& how, const forms::partial_sums& partials, bool turnable)
       : how_(how), layout_(how, partials, turnable), workspace_(how, layout_.bytes()) {}
 
-  /// `dots`: for alpha 1 and beta 0; left alone unless one launch computes all columns.
+  /// `dots`: only with alpha 1 and beta 0; nothing is left of a batch, nor where the columns take several launches.
   void run(const held_matrix<T>& a, factor alpha, dense_view<const T> b, factor beta, dense_view<T> c,
            const run_options& run, const kernels::dots_with_b& dots = {}) const;
   const workspace_layout<T>& layout() const { return layout_; }

@@ -76,7 +76,7 @@ struct operator_state {
   bool brings_workspace = false;  ///< `apply` has a workspace of its own for when none is given: a plan
   mutable grown_workspace own = {};
 
-  /// Y = A X and what X'Y is made of, where the operator can leave it with its product: a plan. Others have none.
+  /// Y = A X, and what the product leaves of X'Y. Only plans have it.
   using product_with_dots = std::function<void(dense_view<const T> x, dense_view<T> y, const apply_options& options,
                                                const kernels::dots_with_b& dots)>;
   product_with_dots multiply_with_dots = {};

@@ -21,15 +21,20 @@ std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
   return ctx.kind() == backend::cuda ? longest_window : 1;
 }
 
-/// Doubles for what products leave of p.q: at most a sixth of a block of vectors, for a row of sums every eight rows
-/// and some row blocks in pieces. On a GPU alone, where no pass of its own turns the direction, and where p and q do
-/// not both stay in L2: read from there, they cost less than the product takes longer.
+/// Whether the next direction needs a pass of its own behind the step.
+template <value T>
+bool turns_apart(const cg_parts<T>& parts, const cg_options& options) {
+  return options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
+}
+
+/// Doubles for what products leave of p.q, which advance() on a GPU takes: room for a row of sums every six rows, where
+/// kernels leave one every eight and some row blocks are cut into pieces. None where p and q both stay in L2: there the
+/// pass that is saved costs less than the product takes longer.
 template <value T>
 std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s, const cg_options& options) {
   const context& ctx = parts.ctx();
   const bool together = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
-  const bool turns_apart = options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
-  if (!together || turns_apart || operator_state<T>::of(parts.inner).multiply_with_dots == nullptr) return 0;
+  if (!together || turns_apart(parts, options) || !operator_state<T>::of(parts.inner).multiply_with_dots) return 0;
   const std::int64_t block_bytes = s.n * s.k * std::int64_t{sizeof(T)};
   return 2 * block_bytes > ctx.device().l2_bytes ? (s.n / 6 + 64) * s.k : 0;
 }
@@ -105,7 +110,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
   sums_ = doubles + 6 * k;
   scalars_.limit = limits_there_.data();
   scalars_.polak_ribiere = options.beta == cg_beta::polak_ribiere;
-  scalars_.turns_apart = scalars_.polak_ribiere || parts.preconditioner != nullptr;
+  scalars_.turns_apart = turns_apart(parts, options);
   if (!parts.inverse_diagonal.empty()) {
     inverse_diagonal_.upload(parts.inverse_diagonal, parts.stream);
     jacobi_ = inverse_diagonal_.data();

@@ -135,24 +135,26 @@ class Programs(unittest.TestCase):
         corrections = [f"jacobi, {kind}:{share}" for kind in ("reliable", "refine") for share in ("0.01", "0.0001")]
         self.assertEqual([(s["name"], s["rhs"]) for s in point["solves"]],
                          [("jacobi", 1), *((name, 1) for name in corrections), ("jacobi", 3), ("jacobi, block", 3), ("amg", 1),
-                          ("amg in fp32", 1), ("amg", 3), ("ic0", 1), ("ic0", 3)])
+                          ("amg in fp32", 1), ("amg", 3), ("amg in fp32", 3), ("ic0", 1), ("ic0", 3)])
         for s in point["solves"]:
             self.assertEqual(s["reason"], "converged", s)
             self.assertLessEqual(s["true_residual"], 1e-10)
             self.assertEqual((len(s["runs"]), min(s["runs"])), (2, s["seconds"]))
-        self.assertEqual([(s["name"], s["rhs"]) for s in point["setups"]], [("amg", 1), ("amg in fp32", 1), ("amg", 3), ("ic0", 1)])
+        self.assertEqual([(s["name"], s["rhs"]) for s in point["setups"]],
+                         [("amg", 1), ("amg in fp32", 1), ("amg", 3), ("amg in fp32", 3), ("ic0", 1)])
         solves = {(s["name"], s["rhs"]): s for s in point["solves"]}
         self.assertLess(solves["jacobi, block", 3]["iterations"], solves["jacobi", 3]["iterations"])
         seconds = {key: s["seconds"] for key, s in solves.items()}
         self.assertAlmostEqual(point["ratios"]["jacobi over its refine in fp32"],
                                seconds["jacobi", 1] / min(seconds[name, 1] for name in corrections[2:]))
-        self.assertAlmostEqual(point["ratios"]["amg of all right-hand sides over one's"],
-                               seconds["amg", 3] / seconds["amg", 1])
+        for name in ("amg", "amg in fp32"):
+            self.assertAlmostEqual(point["ratios"][f"{name} of all right-hand sides over one's"],
+                                   seconds[name, 3] / seconds[name, 1])
         self.assertIn("not square", run["left_out"][0])
 
     def test_solve_times_keeps_its_time_and_tells_of_no_convergence(self):
         _, run = self.call("solve_times", "stencil5:9,7", "--device", "cpu", "--seconds", "0", "--only", "fp64,amg")
-        self.assertEqual(len(run["left_out"]), 4)
+        self.assertEqual(len(run["left_out"]), 5)
         self.assertEqual(run["points"][0]["solves"], [])
         # 1e-17 lies below what fp64 allows.
         _, run = self.call("solve_times", "stencil5:9,7", "--device", "cpu", "--tolerance", "1e-17", "--only", "fp64",

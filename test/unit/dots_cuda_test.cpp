@@ -39,10 +39,9 @@ class dots_cuda : public ::testing::Test {
     BCSC_SKIP_WITHOUT_GPU(ctx_);
   }
 
-  /// The rows that were left; checked if there are any.
+  /// The rows that a product with n columns has left; checked if there are any.
   template <value T>
-  std::int64_t rows_left(const sparse_case& a, const plan_options& options, std::int64_t room_rows) {
-    const std::int64_t n = options.cols;
+  std::int64_t rows_left(const sparse_case& a, const plan_options& options, std::int64_t n, std::int64_t room_rows) {
     const spmm_plan<T> plan(*ctx_, csr_of<T>(a), options);
     const auto b = random_table<T>(a.cols, n, values::small_integers, 7);
     const dense_table<T> unwritten(a.rows, n, std::numeric_limits<T>::quiet_NaN());
@@ -78,8 +77,8 @@ TEST_F(dots_cuda, are_exact_by_every_config_that_leaves_them) {
       const plan_options options{.cols = n,
                                  .compute = kernel.rounds_values ? compute_class::tf32 : compute_class::full,
                                  .expert = {.kernel = kernel.name}};
-      const std::int64_t rows = kernel.type == value_type::fp32 ? rows_left<float>(a, options, a.rows)
-                                                                : rows_left<double>(a, options, a.rows);
+      const std::int64_t rows = kernel.type == value_type::fp32 ? rows_left<float>(a, options, n, a.rows)
+                                                                : rows_left<double>(a, options, n, a.rows);
       if (rows > 0) leaving.insert(kernel.algorithm);
       if (HasFailure()) return;
     }
@@ -89,9 +88,11 @@ TEST_F(dots_cuda, are_exact_by_every_config_that_leaves_them) {
 
 TEST_F(dots_cuda, are_not_left_where_there_is_no_room_or_no_single_launch) {
   const sparse_case a = uneven();
-  const plan_options rowwise{.cols = 16, .expert = {.kernel = "rowwise"}};
-  EXPECT_GT(rows_left<double>(a, rowwise, a.rows), 0);
-  EXPECT_EQ(rows_left<double>(a, rowwise, 1), 0);
+  const plan_options for_16{.cols = 16, .expert = {.kernel = "rowwise"}};
+  EXPECT_GT(rows_left<double>(a, for_16, 16, a.rows), 0);
+  EXPECT_EQ(rows_left<double>(a, for_16, 16, 1), 0);
+  // The workspace for a heavy row's partial sums holds those of 16 columns: 32 take two launches.
+  EXPECT_EQ(rows_left<double>(a, for_16, 32, a.rows), 0);
 }
 
 }  // namespace

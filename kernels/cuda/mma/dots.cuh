@@ -12,14 +12,15 @@
 /// B'C of the rows that a warp has computed (dots_with_b).
 namespace bcsc::kernels::cuda {
 
-/// The instances that can: for few columns, which is where vectors weigh as much as products.
+/// Which configs have an instance for it: those for few columns, where vectors cost as much as products.
 template <class T>
 constexpr bool leaves_dots(const tables::mma_config& config) {
   return value<T> && config.slab <= 32;
 }
-/// A row of sums an item, of its rows' products, from the sums that a warp has delivered. The dot product is linear in
-/// C, so pieces of a row block leave theirs, each for itself. args.n is a multiple of the vectors that are loaded. The
-/// whole warp takes part.
+
+/// Leaves a row of sums for each item, from the sums of C that the warp still holds. The dot product is linear in C, so
+/// each piece of a row block leaves its own. args.n is a multiple of `vector`: rows of B are loaded in whole vectors.
+/// The whole warp takes part.
 template <class T, class Shape>
 __device__ void leave_dots(const mma_tiles_args<T>& args, const mma_place& at, const typename Shape::sums& sums,
                            double* to) {

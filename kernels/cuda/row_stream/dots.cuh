@@ -10,15 +10,16 @@
 /// B'C of the rows that a warp has computed (dots_with_b).
 namespace bcsc::kernels::cuda {
 
-/// The instances that can: for some columns, but few, which is where vectors weigh as much as products.
+/// Which configs have an instance for it: those for few columns, where vectors cost as much as products; fewer than 8
+/// are left out, since such vectors mostly stay in L2.
 template <class T>
 constexpr bool leaves_dots(const tables::rowwise_config& config) {
   return value<T> && config.tile_cols() >= 8 && config.tile_cols() <= 32;
 }
 
-/// A thread adds up its columns over the pieces that its team takes, in shared memory, where the sums cost no registers
-/// and no barrier; then a warp adds up its teams and leaves a row. The dot product is linear in C, so the pieces of a
-/// heavy row add theirs, each for itself. `Shape`, Lanes and Width as for sums_to_c, whose sums these are, too.
+/// A thread adds up its columns over the pieces that its team takes, in places of its own in shared memory: that costs
+/// neither registers nor a barrier. Then a warp adds up its teams and leaves a row of sums. The dot product is linear
+/// in C, so each piece of a heavy row adds its own part. `Shape`, Lanes and Width as for sums_to_c.
 template <class T, class Shape, int Lanes, int Width>
 struct warp_dots {
   static constexpr std::int64_t shared_bytes = std::int64_t{Shape::kept} * Shape::threads * 8;
