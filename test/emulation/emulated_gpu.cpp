@@ -895,7 +895,8 @@ class machine {
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) == 0) continue;
       const thread& other = threads[base + lane];
-      if (other.operation != one.operation || std::strcmp(other.name, one.name) != 0 || other.detail != one.detail) {
+      const bool same_name = other.name == one.name || std::strcmp(other.name, one.name) == 0;
+      if (other.operation != one.operation || !same_name || other.detail != one.detail) {
         return record("lanes of one mask disagree on what they do: " + describe(one) + ", " + describe(other));
       }
     }

@@ -65,17 +65,14 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
   with_type([&]<class T>(T) {
     const sparse_case a = make_case("scattered", 90, 200, scatter(90, 200, 3000, 5), values::small_integers, 4);
     std::size_t k = GetParam() * 15485863;
-    for (const std::int64_t count : {2, 7}) {
-      for (int turn = 0; turn < 8; ++turn, ++k) {
-        setting s = tiles_setting_of(k);
-        s.max_groups = turn % 4;
-        test_random random(k + 1);
-        draw_batch(random, s);
-        SCOPED_TRACE(words(s));
-        check_batch<T>(a, s, count, k,
-                       [&](const auto& b, const auto& c0) { return run_batch<T>(GetParam(), a, b, c0, s); });
-        if (HasFailure()) return;
-      }
+    for (int turn = 0; turn < 8; ++turn, ++k) {
+      setting s = tiles_setting_of(k);
+      s.max_groups = turn % 4;
+      test_random random(k + 1);
+      draw_batch(random, s);
+      SCOPED_TRACE(words(s));
+      check_batch<T>(a, s, 3, k, [&](const auto& b, const auto& c0) { return run_batch<T>(GetParam(), a, b, c0, s); });
+      if (HasFailure()) return;
     }
   });
 }
@@ -204,6 +201,7 @@ TEST(configs, cover_more_slabs_than_a_grid_is_high) {
   setting s;
   s.n = std::int64_t{65535} * columns_of_block(narrowest) + 5;
   std::tie(s.alpha, s.beta) = std::pair(0.0, 2.0);  // A and B would take too long
+  s.gpu.watch_memory = false;                       // and so would watching what happens to each element of C
   const sparse_case a{"1x1", 1, 1, {{0, 0, 1.0}}};
   const dense_table<float> b(1, s.n);
   const auto c0 = random_table<float>(1, s.n, values::small_integers, 6);

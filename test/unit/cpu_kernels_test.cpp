@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <random>
@@ -314,48 +315,84 @@ int m_block_of(const product& p, const kernel_case& kernel) {
   return p.m_block > 0 ? p.m_block : p.m_block == 0 ? kernel.m_tile : 2 * kernel.m_tile + 1;
 }
 
+/// Products as one thread computes them, with C in either order.
+template <class T, class I>
+class on_one_thread {
+ public:
+  struct result {
+    const product* p;
+    const cpu_stored<T, I>* a;
+    layout order;
+    std::vector<T> c;
+
+    std::string words() const {
+      return p->name + ", N = " + std::to_string(p->n) + ", C " + std::string(to_string(order));
+    }
+  };
+
+  explicit on_one_thread(launch_fn launch) : launch_(launch) {}
+
+  void add(const product& p, operand_form form, int m_block) {
+    const cpu_stored<T, I>& a = operands_.emplace_back(stored<T, I>(p, form, m_block, false));
+    for (const layout order : {layout::row_major, layout::col_major}) {
+      results_.push_back({&p, &a, order, run(launch_, p, a, order, false, {})});
+    }
+  }
+
+  const std::vector<result>& results() const { return results_; }
+
+  /// Nor do the bits change with the number of threads, or the way to gather. Teams change seldom, since OpenMP then
+  /// ends threads and begins others.
+  void expect_the_same_of_teams() const {
+    const auto expect_same = [&](const core::team& who, circumstances told) {
+      for (const result& one : results_) {
+        EXPECT_TRUE(run(launch_, *one.p, *one.a, one.order, false, who, told) == one.c)
+            << one.words() << ", " << words(who) << (told.fast_gather ? ", gathered at once" : "");
+      }
+    };
+    for (const core::team& who : teams()) expect_same(who, {});
+    expect_same({.threads = 2}, {.fast_gather = true});
+  }
+
+ private:
+  launch_fn launch_;
+  std::deque<cpu_stored<T, I>> operands_;
+  std::vector<result> results_;
+};
+
 class cpu_kernel : public testing::TestWithParam<kernel_case> {};
 
 TEST_P(cpu_kernel, is_within_the_error_bound) {
   const kernel_case& kernel = GetParam();
   with_types(kernel, [&]<class T, class I>() {
-    for (const product& p : battery()) {
-      const auto a = stored<T, I>(p, kernel.form, m_block_of(p, kernel), false);
-      for (layout order : {layout::row_major, layout::col_major}) {
-        const std::string what = p.name + ", C " + std::string(to_string(order));
-        const std::vector<T> c = run(kernel.launch, p, a, order, false, {});
-        expect_within_bound(p, c, what);
-        for (const core::team& who : teams()) {
-          EXPECT_EQ(c, run(kernel.launch, p, a, order, false, who)) << what << ", " << words(who);
-        }
-        if (p.n > 1) continue;
-        EXPECT_EQ(c, run(kernel.launch, p, a, order, false, {}, {.fast_gather = true})) << what << ", gathered at once";
-      }
-    }
+    on_one_thread<T, I> alone(kernel.launch);
+    for (const product& p : battery()) alone.add(p, kernel.form, m_block_of(p, kernel));
+    for (const auto& one : alone.results()) expect_within_bound(*one.p, one.c, one.words());
+    alone.expect_the_same_of_teams();
   });
 }
 
 /// Enough entries for all threads to take part.
 TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
   const kernel_case& kernel = GetParam();
-  static const std::vector<triplet> many = random_entries(1201, 900, 0.2, 14),
-                                    some = random_entries(1201, 900, 0.04, 15);
+  static const product large{.name = "large",
+                             .rows = 1201,
+                             .cols = 900,
+                             .n = 1,
+                             .entries = random_entries(1201, 900, 0.2, 14),
+                             .alpha = 1.5,
+                             .beta = 0.5};
+  static const product wide{.name = "large",
+                            .rows = 1201,
+                            .cols = 900,
+                            .n = 130,
+                            .entries = random_entries(1201, 900, 0.04, 15),
+                            .alpha = 1.5,
+                            .beta = 0.5};
   with_types(kernel, [&]<class T, class I>() {
-    product p{.name = "large", .rows = 1201, .cols = 900, .n = 1, .entries = {}, .alpha = 1.5, .beta = 0.5};
-    for (const int n : {1, 130}) {
-      p.n = n;
-      p.entries = n == 1 ? many : some;
-      const auto a = stored<T, I>(p, kernel.form, kernel.m_tile, false);
-      for (layout order : {layout::row_major, layout::col_major}) {
-        const std::vector<T> one = run(kernel.launch, p, a, order, false, {});
-        for (const core::team& who : teams()) {
-          EXPECT_TRUE(run(kernel.launch, p, a, order, false, who) == one)
-              << "N = " << n << ", C " << to_string(order) << ", " << words(who);
-        }
-        EXPECT_TRUE(run(kernel.launch, p, a, order, false, {.threads = 2}, {.fast_gather = true}) == one)
-            << "N = " << n << ", C " << to_string(order) << ", gathered at once";
-      }
-    }
+    on_one_thread<T, I> alone(kernel.launch);
+    for (const product* p : {&large, &wide}) alone.add(*p, kernel.form, kernel.m_tile);
+    alone.expect_the_same_of_teams();
   });
 }
 

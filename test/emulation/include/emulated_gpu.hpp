@@ -33,7 +33,7 @@ struct source_line {
     return {file, line};
   }
   friend bool operator==(const source_line& a, const source_line& b) {
-    return a.line == b.line && std::string_view(a.file) == b.file;
+    return a.line == b.line && (a.file == b.file || std::string_view(a.file) == b.file);
   }
 };
 
