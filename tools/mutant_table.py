@@ -119,6 +119,8 @@ STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
 ADVANCE = "kernels/vector/advance.cuh"
+ROW_DOTS = "kernels/cuda/row_stream/dots.cuh"
+MMA_DOTS = "kernels/cuda/mma/dots.cuh"
 NAIVE = "kernels/cuda/naive.cuh"
 WARP = "kernels/cuda/warp.cuh"
 TILED = "kernels/cuda/tiled.cuh"
@@ -658,6 +660,16 @@ MUTANTS = [
            "shared.turns[own] = true;", EMULATED_VECTOR),
     Mutant("advance-left-over", ADVANCE, "t / k < step ? min(", "true ? min(", EMULATED_VECTOR),
     Mutant("advance-apart", ADVANCE, "return core::start_together(", "return core::start(", EMULATED_VECTOR),
+    # --- p.q left behind by products ---
+    Mutant("advance-curvature", STEPS, "rz + s.beta[j] * s.beta[j] * s.pp[j]", "rz + s.beta[j] * s.pp[j]",
+           EMULATED_VECTOR),
+    Mutant("advance-dots-end", ADVANCE, "(pq.rows + gridDim.x - 1) / gridDim.x", "pq.rows / gridDim.x", EMULATED_VECTOR),
+    Mutant("row-dots-begin", ROW_DOTS, "double sum = begins ? 0 : own(i);", "double sum = own(i);", EMULATED_ROWWISE),
+    Mutant("row-dots-teams", ROW_DOTS, "distance < 32; distance *= 2", "distance < 16; distance *= 2", EMULATED_ROWWISE),
+    Mutant("row-dots-room", ROWWISE, "args.dots.take(cut.num_chunks * config.warps, args.n)",
+           "args.dots.take(cut.num_chunks, args.n)", EMULATED_ROWWISE),
+    Mutant("mma-dots-order", MMA_DOTS, "args.a.row_of != nullptr ? args.a.row_of[stored] : stored", "stored", EMULATED_MMA),
+    Mutant("mma-dots-rows", MMA_DOTS, "      if (m >= item.num_rows) continue;\n", "", EMULATED_MMA),
     # --- conversion on the device ---
     Mutant("device-keys", DEVICE, "row_of[k] / m_block * cols + col_of[k]",
            "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CHECKS),
