@@ -204,14 +204,6 @@ class emulated_product {
   std::vector<emulation::memory_range> memory_;
 };
 
-/// Draws how the members of a batch lie.
-inline void draw_batch(test_random& random, dense_setting& s) {
-  for (batch_placement* placed : {&s.batch_b, &s.batch_c}) {
-    *placed = {random.below(2) * random.below(9), random.below(3) == 0};
-  }
-  s.batch_b.shared = random.below(4) == 0;
-}
-
 /// B and C0 of small integers for a product with A or with A', NaN where nothing must be read, and what comes out.
 template <class T>
 struct integer_product {
@@ -227,23 +219,29 @@ struct integer_product {
   }
 };
 
-/// The same for the members of a batch, which are checked against what they should be and against products of their
-/// own: run(b, c0) multiplies the members it is given.
-template <class T, class Run>
-void check_batch(const sparse_case& a, const dense_setting& s, std::int64_t count, std::size_t seed, const Run& run) {
+/// The same for three members of a batch, which lie as is drawn; they are checked against what they should be and
+/// against products of their own: run(s, b, c0) multiplies the members it is given.
+template <class T, class Setting, class Run>
+void check_batch(const sparse_case& a, Setting s, std::size_t seed, const Run& run) {
+  test_random random(seed + 1);
+  for (batch_placement* placed : {&s.batch_b, &s.batch_c}) {
+    *placed = {random.below(2) * random.below(9), random.below(3) == 0};
+  }
+  s.batch_b.shared = random.below(4) == 0;
+  SCOPED_TRACE(words(s));
+  constexpr std::size_t members = 3;
   std::vector<integer_product<T>> tasks;
   std::vector<dense_table<T>> b, c0;
-  for (std::int64_t k = 0; k < count; ++k) {
-    const std::size_t own = s.batch_b.shared ? seed : seed + 2 * static_cast<std::size_t>(k);
-    tasks.emplace_back(a, s, own);
+  for (std::size_t k = 0; k < members; ++k) {
+    tasks.emplace_back(a, s, s.batch_b.shared ? seed : seed + 2 * k);
     b.push_back(tasks.back().b);
     c0.push_back(tasks.back().c0);
   }
-  const std::vector<dense_table<T>> together = run(b, c0);
-  for (std::size_t k = 0; k < tasks.size(); ++k) {
-    const std::string what = "member " + std::to_string(k) + " of " + std::to_string(count);
+  const std::vector<dense_table<T>> together = run(s, b, c0);
+  for (std::size_t k = 0; k < members; ++k) {
+    const std::string what = "member " + std::to_string(k);
     expect_exact<T>(tasks[k].wanted, together[k], what);
-    const dense_table<T> alone = run(std::vector{b[k]}, std::vector{c0[k]}).front();
+    const dense_table<T> alone = run(s, std::vector{b[k]}, std::vector{c0[k]}).front();
     EXPECT_TRUE(alone.at.empty() ||
                 std::memcmp(together[k].at.data(), alone.at.data(), alone.at.size() * sizeof(T)) == 0)
         << what;

@@ -104,12 +104,10 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
   const sparse_case a = make_case("scattered", 90, 200, scatter(90, 200, 3000, 5), values::small_integers, 4);
   std::size_t k = GetParam() * 15485863;
   for (int turn = 0; turn < 6; ++turn, ++k) {
-    setting s = setting_of(k);
-    test_random random(k + 1);
-    draw_batch(random, s);
-    SCOPED_TRACE(words(s));
     with_type([&]<class T>() {
-      check_batch<T>(a, s, 3, k, [&](const auto& b, const auto& c0) { return run_batch<T>(GetParam(), a, s, b, c0); });
+      check_batch<T>(a, setting_of(k), k, [&](const setting& s, const auto& b, const auto& c0) {
+        return run_batch<T>(GetParam(), a, s, b, c0);
+      });
     });
     if (HasFailure()) return;
   }

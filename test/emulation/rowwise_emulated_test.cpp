@@ -110,12 +110,10 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
   std::size_t k = GetParam() * 15485863;
   for (const std::int64_t n : {1, 4, 5, 8, 33, 130}) {
     for (int turn = 0; turn < 2; ++turn, ++k) {
-      setting s = setting_of(k, n);
-      test_random random(k + 1);
-      draw_batch(random, s);
-      SCOPED_TRACE(words(s));
       with_type([&]<class T>() {
-        check_batch<T>(a, s, 3, k, [&](const auto& b, const auto& c0) { return run_batch<T>(launch(), a, s, b, c0); });
+        check_batch<T>(a, setting_of(k, n), k, [&](const setting& s, const auto& b, const auto& c0) {
+          return run_batch<T>(launch(), a, s, b, c0);
+        });
       });
       if (HasFailure()) return;
     }

@@ -341,8 +341,8 @@ class on_one_thread {
 
   const std::vector<result>& results() const { return results_; }
 
-  /// Nor do the bits change with the number of threads, or the way to gather. Teams change seldom, since OpenMP then
-  /// ends threads and begins others.
+  /// Neither the number of threads nor the way to gather changes a bit. The outer loop is over teams: OpenMP ends and
+  /// begins threads whenever their number changes.
   void expect_the_same_of_teams() const {
     const auto expect_same = [&](const core::team& who, circumstances told) {
       for (const result& one : results_) {
@@ -375,23 +375,14 @@ TEST_P(cpu_kernel, is_within_the_error_bound) {
 /// Enough entries for all threads to take part.
 TEST_P(cpu_kernel, gives_the_same_bits_on_any_number_of_threads) {
   const kernel_case& kernel = GetParam();
-  static const product large{.name = "large",
-                             .rows = 1201,
-                             .cols = 900,
-                             .n = 1,
-                             .entries = random_entries(1201, 900, 0.2, 14),
-                             .alpha = 1.5,
-                             .beta = 0.5};
-  static const product wide{.name = "large",
-                            .rows = 1201,
-                            .cols = 900,
-                            .n = 130,
-                            .entries = random_entries(1201, 900, 0.04, 15),
-                            .alpha = 1.5,
-                            .beta = 0.5};
+  const auto large = [](int n, double density, unsigned seed) {
+    const auto entries = random_entries(1201, 900, density, seed);
+    return product{.name = "large", .rows = 1201, .cols = 900, .n = n, .entries = entries, .alpha = 1.5, .beta = 0.5};
+  };
+  static const product of_vector = large(1, 0.2, 14), of_block = large(130, 0.04, 15);
   with_types(kernel, [&]<class T, class I>() {
     on_one_thread<T, I> alone(kernel.launch);
-    for (const product* p : {&large, &wide}) alone.add(*p, kernel.form, kernel.m_tile);
+    for (const product* p : {&of_vector, &of_block}) alone.add(*p, kernel.form, kernel.m_tile);
     alone.expect_the_same_of_teams();
   });
 }
