@@ -28,7 +28,7 @@ SKIPPED = 77
 # Where a kernel's arguments begin in the constant bank.
 ARGUMENTS = {90: 0x210, 100: 0x380, 103: 0x380, 120: 0x380}
 NARROW_SCALARS = 4
-TEMPLATE_NUMBERS = re.compile(r"((?:Li\d+E){7})E")
+TEMPLATE_NUMBERS = re.compile(r"((?:L[ib]\d+E){7,})E")
 
 
 def find_cuobjdump() -> str | None:
