@@ -11,13 +11,13 @@
 #include "kernels/cuda/vectors.cuh"
 #include "kernels/tables/scatter.hpp"
 
-/// C = alpha * A' * B + beta * C from the row stream of A: B has a row for each row of A, C one for each column of A.
+/// C = alpha * A' * B + beta * Z from the row stream of A: B has a row for each row of A, C one for each column of A.
 ///
 /// - Ownership: no thread owns any of C. A *team* of groups x lanes threads of one warp takes a piece of a row m of A:
 ///   its lanes hold alpha * B[m, :] in registers, `items` columns each; its groups take the piece's entries (k, a) in
 ///   turn, two neighbours at a time, and add a * alpha * B[m, :] to C[k, :]. No barrier, no shuffle, no multiplication
 ///   without an entry of A.
-/// - scale_kernel makes C beta * C before, or 0 without reading it; where beta is 1 it is not started.
+/// - scale_kernel makes C beta * Z before, or 0 without reading Z; where that is C as it is, it is not started.
 /// - Additions to C are reductions in L2, which return nothing, so that no thread waits for one. In fp32 four
 ///   neighbours are one instruction and one stretch of 16 bytes (sm_90; elsewhere four instructions), if C is row-major
 ///   and all its rows are whole vectors; else they go value by value, lanes side by side, as in fp64. A column-major C
@@ -51,15 +51,15 @@ __device__ void add_vector(T* c, T a, const T* b) {
   }
 }
 
-/// C = beta * C, `lines` runs of `vectors` x Width elements, Width of which are written at once.
+/// C = beta * Z, `lines` runs of `vectors` x Width elements, Width of which are written at once.
 template <class T, int Width>
 __global__ void __launch_bounds__(256)
-    scale_kernel(T* c, std::int64_t lines, std::int64_t line_stride, std::int64_t stride, T beta, const T* beta_at,
-                 std::int64_t vectors, double line_of_vector) {
+    scale_kernel(T* c, std::int64_t z_offset, std::int64_t lines, std::int64_t line_stride, std::int64_t stride, T beta,
+                 const T* beta_at, std::int64_t vectors, double line_of_vector) {
   wait_for_previous();
   let_next_begin();
   const T by = beta_at != nullptr ? *beta_at : beta;
-  if (by == T{1}) return;
+  if (by == T{1} && z_offset == 0) return;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * 256;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x; i < lines * vectors; i += step) {
     const std::int64_t line = divide(i, vectors, line_of_vector);
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int k = 0; k < Width; ++k) some[k] = T{0};
     if (by != T{0}) {
-      read_vector<Width>(some, at);
+      read_vector<Width>(some, at + z_offset);
 #pragma unroll
       for (int k = 0; k < Width; ++k) some[k] *= by;
     }
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(Warps * 32)
 /// Starts scale_kernel where it has something to do: C of `rows` x n.
 template <class T, class Operand>
 int scale_c(const product_args<T, Operand>& args, std::int64_t rows, const launch_env& env) {
-  if (args.beta_at == nullptr && args.beta == T{1}) return cudaSuccess;
+  if (args.beta_at == nullptr && args.beta == T{1} && args.z_offset == 0) return cudaSuccess;
   const bool by_rows = args.c_col_stride <= args.c_row_stride;
   const std::int64_t lines = by_rows ? rows : args.n, length = by_rows ? args.n : rows;
   const std::int64_t line_stride = by_rows ? args.c_row_stride : args.c_col_stride;
@@ -160,8 +160,8 @@ int scale_c(const product_args<T, Operand>& args, std::int64_t rows, const launc
     const std::int64_t blocks = ceil_div(lines * vectors, 256);
     const std::int64_t most = std::max<std::int64_t>(1, env.num_multiprocessors) * 32;
     return start(begins::while_previous_ends, &scale_kernel<T, at_once>, std::min(blocks, most), 256, 0, env.stream,
-                 args.c, lines, line_stride, stride, args.beta, args.beta_at, vectors,
-                 1.0 / static_cast<double>(vectors));
+                 args.c, static_cast<std::int64_t>(args.z_offset), lines, line_stride, stride, args.beta, args.beta_at,
+                 vectors, 1.0 / static_cast<double>(vectors));
   };
   constexpr int widest = 16 / static_cast<int>(sizeof(T));
   const bool whole = stride == 1 && length % widest == 0 && line_stride % widest == 0 &&

@@ -49,15 +49,18 @@ __device__ inline std::int64_t divide(std::int64_t a, std::int64_t b, double inv
   return rest < 0 ? near - 1 : rest >= b ? near + 1 : near;
 }
 
+/// What the sums are multiplied by, and what is added: beta times Z, `z_offset` elements behind C.
 template <class T>
 struct scalars {
   T alpha, beta;
+  std::int64_t z_offset;
 };
 
 /// From the device where the caller keeps them there, else from the arguments.
 template <class T, class Operand>
 __device__ scalars<scalar_of<T>> read_scalars(const product_args<T, Operand>& args) {
-  return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta};
+  return {args.alpha_at != nullptr ? *args.alpha_at : args.alpha, args.beta_at != nullptr ? *args.beta_at : args.beta,
+          args.z_offset};
 }
 
 /// array[k]; the width is the same for a whole launch, so no warp diverges.
@@ -151,15 +154,15 @@ __device__ inline unsigned sum_up_to_lane(unsigned count) {
   return count;
 }
 
-/// The epilogue: c = alpha * sum + beta * c. C is not read if beta = 0.
+/// The epilogue: c = alpha * sum + beta * z. Z is not read if beta = 0.
 template <class T>
 __device__ void store(T* c, const scalars<scalar_of<T>>& by, scalar_of<T> sum) {
   if constexpr (narrow_number<T>) {
-    const float former = by.beta == 0 ? 0 : narrow_pair<T>::widen(c->bits).x;
+    const float former = by.beta == 0 ? 0 : narrow_pair<T>::widen(c[by.z_offset].bits).x;
     const float result = by.beta == 0 ? by.alpha * sum : by.alpha * sum + by.beta * former;
     c->bits = static_cast<std::uint16_t>(narrow_pair<T>::narrow(result, 0));
   } else {
-    *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *c;
+    *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * c[by.z_offset];
   }
 }
 

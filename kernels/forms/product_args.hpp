@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "bcsc/elements.hpp"
@@ -48,7 +49,8 @@ struct dots_with_b {
 /// On a GPU the members lie along the z dimension of the grid, which has this limit.
 inline constexpr std::int64_t max_members = 65535;
 
-/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * C[m, n], with A in the form that the kernel reads. For the configs of
+/// C[m, n] = alpha * A[m, :] * B[:, n] + beta * Z[m, n], Z being C or a block of its own, with A in the form that the
+/// kernel reads. For the configs of
 /// scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
 template <class T, class Operand>
 struct product_args {
@@ -68,6 +70,8 @@ struct product_args {
   std::int64_t b_readable_cols = n;
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
   dots_with_b dots = {};
+  /// From an element of C to that of Z, in elements; a multiple of 16 bytes. 0: Z is C.
+  std::ptrdiff_t z_offset = 0;
 };
 
 /// How a kernel of either backend is started.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -60,7 +61,15 @@ struct dense_side {
   void* spare = nullptr;  ///< partial_sums::spare_bytes, aligned to 256 bytes, or none
   std::int64_t spare_bytes = 0;
   kernels::dots_with_b dots = {};
+  std::ptrdiff_t z_offset = 0;  ///< product_args::z_offset
 };
+
+/// Of any two arrays, for product_args::z_offset.
+template <class T>
+std::ptrdiff_t elements_between(const T* from, const T* to) {
+  const auto bytes = reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from);
+  return bytes / static_cast<std::ptrdiff_t>(sizeof(T));
+}
 
 template <class T, class Operand>
 kernels::product_args<T, Operand> with_operand(const Operand& a, const dense_side<T>& p) {
@@ -78,7 +87,8 @@ kernels::product_args<T, Operand> with_operand(const Operand& a, const dense_sid
           p.b_col_stride,
           p.b_readable_cols,
           p.batch,
-          p.dots};
+          p.dots,
+          p.z_offset};
 }
 
 /// Which row of C each stored row is; null where rows keep their order.

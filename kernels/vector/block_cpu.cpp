@@ -118,45 +118,35 @@ int combine(const launch_env& env, dense_view<const T> x, const double* s, facto
 
 /// d may be null: all ones.
 template <class T, class Weight, class From>
-int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, dense_view<const From> x, factor<T> beta,
+int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, const sum_of<From>& of, factor<T> beta,
                  dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return 0;
   const double a = alpha.get(), b = beta.get();
   for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
     const double weight = d != nullptr && a != 0 ? a * static_cast<double>(d[i]) : a;
-    const From* const from = x.data + i * x.ld;
+    const From* const from = of.x.data + i * of.x.ld;
     T* const to = y.data + i * y.ld;
+    if (of.gamma == 0) {
 #pragma omp simd
-    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], b, to[j]);
+      for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], 0, From{0}, b, to[j]);
+      return;
+    }
+    const From* const more = of.w.data + i * of.w.ld;
+#pragma omp simd
+    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], of.gamma, more[j], b, to[j]);
   });
   return 0;
 }
 
 template <class T>
-int scale_rows(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
+int scale_rows(const launch_env& env, const T* d, factor<T> alpha, const sum_of<T>& from, factor<T> beta,
                dense_view<T> y) {
-  return add_weighted(env, d, alpha, x, beta, y);
+  return add_weighted(env, d, alpha, from, beta, y);
 }
 
 template <class T>
 int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
   return scale_rows<T>(env, nullptr, alpha, x, beta, y);
-}
-
-template <class T>
-int split(const launch_env& env, dense_view<const T> x, double a, dense_view<T> y, double b,
-          std::optional<dense_view<const T>> w, dense_view<T> z) {
-  for_each_row(env, x.rows, 2 * static_cast<double>(x.cols), [=](std::int64_t i) {
-    const T* const from = x.data + i * x.ld;
-    const T* const addend = w ? w->data + i * w->ld : nullptr;
-    T *const first = y.data + i * y.ld, *const second = z.data + i * z.ld;
-#pragma omp simd
-    for (std::int64_t j = 0; j < x.cols; ++j) {
-      second[j] = split_second(b, from[j], addend != nullptr, second[j], addend != nullptr ? addend[j] : T{0});
-      first[j] = weighted(a, from[j], 0, T{0});
-    }
-  });
-  return 0;
 }
 
 template <class T>
@@ -172,8 +162,8 @@ int scale_columns(const launch_env& env, const double* s, dense_view<T> x) {
 
 template <class T>
 int convert(const launch_env& env, const float* d, factor<T> alpha,
-            dense_view<const typename block_operations<T>::other> x, factor<T> beta, dense_view<T> y) {
-  return add_weighted(env, d, alpha, x, beta, y);
+            const sum_of<typename block_operations<T>::other>& from, factor<T> beta, dense_view<T> y) {
+  return add_weighted(env, d, alpha, from, beta, y);
 }
 
 template <class T>
@@ -195,7 +185,6 @@ const block_operations<T>& block_on_cpu() {
       .combine = &combine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
-      .split = &split<T>,
       .scale_columns = &scale_columns<T>,
       .convert = &convert<T>,
       .fill_random = &fill_random<T>,

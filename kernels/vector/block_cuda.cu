@@ -89,46 +89,25 @@ struct row_weights {
   }
 };
 
-/// y = alpha weights x + beta y.
+/// y = alpha weights (x + gamma w) + beta y.
 template <class T, class From, class Weight, int Wide>
 __global__ void add_weighted_kernel(std::int64_t n, std::int64_t width, row_weights<Weight> weights, factor<T> alpha,
-                                    const From* x, std::int64_t ldx, factor<T> beta, T* y, std::int64_t ldy) {
+                                    const From* x, std::int64_t ldx, double gamma, const From* w, std::int64_t ldw,
+                                    factor<T> beta, T* y, std::int64_t ldy) {
   overlap_neighbours();
   const double a = alpha.get(), b = beta.get();
   for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
-    bundle<From, Wide> from{};
+    bundle<From, Wide> from{}, more{};
     bundle<T, Wide> to{};
     if (a != 0) from = *reinterpret_cast<const bundle<From, Wide>*>(x + i * ldx + j * Wide);
+    if (a != 0 && gamma != 0) more = *reinterpret_cast<const bundle<From, Wide>*>(w + i * ldw + j * Wide);
     auto* const at = reinterpret_cast<bundle<T, Wide>*>(y + i * ldy + j * Wide);
     if (b != 0) to = *at;
 #pragma unroll
     for (int e = 0; e < Wide; ++e) {
-      to.at[e] = weighted(weights.times(a, i, j * Wide + e), from.at[e], b, to.at[e]);
+      to.at[e] = weighted(weights.times(a, i, j * Wide + e), from.at[e], gamma, more.at[e], b, to.at[e]);
     }
     *at = to;
-  });
-}
-
-/// y = a x, z = b x or z + w + b x.
-template <class T, int Wide>
-__global__ void split_kernel(std::int64_t n, std::int64_t width, const T* x, std::int64_t ldx, double a, T* y,
-                             std::int64_t ldy, double b, const T* w, std::int64_t ldw, T* z, std::int64_t ldz) {
-  overlap_neighbours();
-  for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
-    const auto from = *reinterpret_cast<const bundle<T, Wide>*>(x + i * ldx + j * Wide);
-    auto* const at = reinterpret_cast<bundle<T, Wide>*>(z + i * ldz + j * Wide);
-    bundle<T, Wide> first{}, second{}, addend{};
-    if (w != nullptr) {
-      second = *at;
-      addend = *reinterpret_cast<const bundle<T, Wide>*>(w + i * ldw + j * Wide);
-    }
-#pragma unroll
-    for (int e = 0; e < Wide; ++e) {
-      first.at[e] = weighted(a, from.at[e], 0, T{0});
-      second.at[e] = split_second(b, from.at[e], w != nullptr, second.at[e], addend.at[e]);
-    }
-    *reinterpret_cast<bundle<T, Wide>*>(y + i * ldy + j * Wide) = first;
-    *at = second;
   });
 }
 
@@ -382,53 +361,35 @@ int start_pass(const launch_env& env, const dense_view<T>& y, void (*kernel)(std
 }
 
 template <class T, class Weight, class From>
-int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, dense_view<const From> x, factor<T> beta,
+int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, const sum_of<From>& from, factor<T> beta,
                  dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return cudaSuccess;
-  const bool is_row = is_packed(x) && is_packed(y) && (d == nullptr || y.cols == 1);
+  const bool has_w = from.gamma != 0;
+  dense_view<const From> x = from.x, w = has_w ? from.w : x;
+  const bool is_row = is_packed(x) && is_packed(w) && is_packed(y) && (d == nullptr || y.cols == 1);
   if (is_row) {
     x = as_row(x);
+    w = as_row(w);
     y = as_row(y);
   }
   constexpr int bundled = std::min(wide<T>, wide<From>);
   const row_weights<Weight> weights{d, is_row};
-  return takes_bundles<bundled>(x) && takes_bundles<bundled>(y)
+  return takes_bundles<bundled>(x) && takes_bundles<bundled>(w) && takes_bundles<bundled>(y)
              ? start_pass<bundled>(env, y, add_weighted_kernel<T, From, Weight, bundled>, weights, alpha, x.data, x.ld,
-                                   beta, y.data, y.ld)
-             : start_pass<1>(env, y, add_weighted_kernel<T, From, Weight, 1>, weights, alpha, x.data, x.ld, beta,
-                             y.data, y.ld);
+                                   from.gamma, w.data, w.ld, beta, y.data, y.ld)
+             : start_pass<1>(env, y, add_weighted_kernel<T, From, Weight, 1>, weights, alpha, x.data, x.ld, from.gamma,
+                             w.data, w.ld, beta, y.data, y.ld);
 }
 
 template <class T>
-int scale_rows(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
+int scale_rows(const launch_env& env, const T* d, factor<T> alpha, const sum_of<T>& from, factor<T> beta,
                dense_view<T> y) {
-  return add_weighted(env, d, alpha, x, beta, y);
+  return add_weighted(env, d, alpha, from, beta, y);
 }
 
 template <class T>
 int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
   return scale_rows<T>(env, nullptr, alpha, x, beta, y);
-}
-
-template <class T>
-int split(const launch_env& env, dense_view<const T> x, double a, dense_view<T> y, double b,
-          std::optional<dense_view<const T>> w, dense_view<T> z) {
-  if (x.rows == 0 || x.cols == 0) return cudaSuccess;
-  const T* const addend = w ? w->data : nullptr;
-  std::int64_t ldw = w ? w->ld : 0;
-  if (is_packed(x) && is_packed(y) && is_packed(z) && (!w || is_packed(*w))) {
-    x = as_row(x);
-    y = as_row(y);
-    z = as_row(z);
-    if (w) w = as_row(*w);
-    ldw = 0;  // there is one row
-  }
-  constexpr int bundled = wide<T>;
-  const bool takes = takes_bundles<bundled>(x) && takes_bundles<bundled>(y) && takes_bundles<bundled>(z) &&
-                     (!w || takes_bundles<bundled>(*w));
-  return takes ? start_pass<bundled>(env, x, split_kernel<T, bundled>, x.data, x.ld, a, y.data, y.ld, b, addend, ldw,
-                                     z.data, z.ld)
-               : start_pass<1>(env, x, split_kernel<T, 1>, x.data, x.ld, a, y.data, y.ld, b, addend, ldw, z.data, z.ld);
 }
 
 template <class T>
@@ -440,8 +401,8 @@ int scale_columns(const launch_env& env, const double* s, dense_view<T> x) {
 
 template <class T>
 int convert(const launch_env& env, const float* d, factor<T> alpha,
-            dense_view<const typename block_operations<T>::other> x, factor<T> beta, dense_view<T> y) {
-  return add_weighted(env, d, alpha, x, beta, y);
+            const sum_of<typename block_operations<T>::other>& from, factor<T> beta, dense_view<T> y) {
+  return add_weighted(env, d, alpha, from, beta, y);
 }
 
 template <class T>
@@ -459,7 +420,6 @@ const block_operations<T>& block_on_cuda() {
       .combine = &combine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
-      .split = &split<T>,
       .scale_columns = &scale_columns<T>,
       .convert = &convert<T>,
       .fill_random = &fill_random<T>,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <type_traits>
 
 #include "bcsc/dense.hpp"
@@ -26,19 +25,25 @@ struct factor {
   constexpr double get() const { return at != nullptr ? value * static_cast<double>(*at) : value; }
 };
 
-/// a x + b y, rounded once; a factor of zero leaves its element out, NaN as well.
+/// a (x + g w) + b y, rounded once; a factor of zero leaves its element out, NaN as well.
 template <class T, class From>
-constexpr T weighted(double a, From x, double b, T y) {
-  const double left = a != 0 ? a * static_cast<double>(x) : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
+constexpr T weighted(double a, From x, double g, From w, double b, T y) {
+  const double sum = g != 0 ? static_cast<double>(x) + g * static_cast<double>(w) : static_cast<double>(x);
+  const double left = a != 0 ? a * sum : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
   return static_cast<T>(left + right);
 }
 
-/// An element of split()'s Z: b x, or z + w + b x, rounded once.
+/// X + gamma W, of the same shape. W only where gamma is not 0.
 template <class T>
-constexpr T split_second(double b, T x, bool adds, T z, T w) {
-  const double share = b != 0 ? b * static_cast<double>(x) : 0;
-  return static_cast<T>(adds ? static_cast<double>(z) + static_cast<double>(w) + share : share);
-}
+struct sum_of {
+  dense_view<const T> x;
+  double gamma = 0;
+  dense_view<const T> w = {};
+
+  template <class Of>
+  sum_of(const dense_view<Of>& only) : x(only) {}
+  sum_of(dense_view<const T> left, double factor, dense_view<const T> right) : x(left), gamma(factor), w(right) {}
+};
 
 inline constexpr std::int64_t most_gram_chunks = 512;
 /// As many chunks of n rows as are worth their partial sums.
@@ -89,16 +94,13 @@ struct block_operations {
                  dense_view<const T> z, dense_view<T> y);
   /// Y = alpha X + beta Y. X and Y are the same block or share no element.
   int (*axpby)(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y);
-  /// Y = alpha diag(d) X + beta Y, d [n]. X and Y are the same block or share no element.
-  int (*scale_rows)(const launch_env& env, const T* d, factor<T> alpha, dense_view<const T> x, factor<T> beta,
+  /// Y = alpha diag(d) (X + gamma W) + beta Y, d [n]. Blocks are the same or share no element.
+  int (*scale_rows)(const launch_env& env, const T* d, factor<T> alpha, const sum_of<T>& from, factor<T> beta,
                     dense_view<T> y);
-  /// Y = a X, and Z = b X or, with W, Z = Z + W + b X. Blocks share no element, but W may be Y.
-  int (*split)(const launch_env& env, dense_view<const T> x, double a, dense_view<T> y, double b,
-               std::optional<dense_view<const T>> w, dense_view<T> z);
   /// X = X diag(s), s [k].
   int (*scale_columns)(const launch_env& env, const double* s, dense_view<T> x);
-  /// Y = alpha diag(d) X + beta Y between the two types, d [n] in the narrower one, or null: all ones.
-  int (*convert)(const launch_env& env, const float* d, factor<T> alpha, dense_view<const other> x, factor<T> beta,
+  /// Y = alpha diag(d) (X + gamma W) + beta Y between the two types, d [n] in the narrower one, or null: all ones.
+  int (*convert)(const launch_env& env, const float* d, factor<T> alpha, const sum_of<other>& from, factor<T> beta,
                  dense_view<T> y);
   /// x(i, j) = random_element(seed, i * k + j): the same on every backend, whatever the leading dimension.
   int (*fill_random)(const launch_env& env, std::uint64_t seed, dense_view<T> x);

@@ -157,7 +157,8 @@ int direction(const launch_env& env, shape s, const T* r, const T* inverse_diago
 }
 
 template <class T>
-int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
+int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, partial_dots,
+                column_scalars scalars) {
   reduce(
       env, s, partials,
       [=](std::int64_t i, std::int64_t j, double& pq, double&) {
@@ -210,8 +211,8 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
 
 template <class T>
 int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
-            partial_dots, column_scalars scalars) {
-  step_length(env, s, p, q, partials, scalars);
+            partial_dots pq, column_scalars scalars) {
+  step_length(env, s, p, q, partials, pq, scalars);
   step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
   return direction(env, s, r, inverse_diagonal, p, scalars);
 }

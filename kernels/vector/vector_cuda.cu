@@ -163,6 +163,16 @@ __global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
   });
 }
 
+/// Of what a product has left: s.n rows.
+__global__ void sum_kernel(shape s, const double* sums, double* partials) {
+  overlap_neighbours();
+  for_each_tile(s, [&](std::int64_t column) {
+    double sum = 0;
+    if (column < s.k) walk_column(s, column, [&](std::int64_t i, std::int64_t j) { sum += sums[i * s.k + j]; });
+    store_partials(s, column, sum, 0, partials);
+  });
+}
+
 template <class T>
 __global__ void abs_sum_kernel(shape s, const T* u, double* partials) {
   overlap_neighbours();
@@ -386,8 +396,13 @@ int direction(const launch_env& env, shape s, const T* r, const T* inverse_diago
 }
 
 template <class T>
-int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars) {
+int step_length(const launch_env& env, shape s, const T* p, const T* q, double* partials, partial_dots pq,
+                column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
+  if (pq.rows > 0) {
+    return over_elements_then_columns(env, sum_kernel, finish_step_length, {pq.rows, s.k}, partials, scalars, pq.sums,
+                                      partials);
+  }
   return over_elements_then_columns(env, dot_kernel<T>, finish_step_length, s, partials, scalars, p, q, partials);
 }
 
@@ -414,7 +429,7 @@ int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagona
   if (s.k <= max_advance_cols && core::can_start_together()) {
     return advance_together(env, s, q, inverse_diagonal, x, r, p, partials, pq, scalars);
   }
-  int status = step_length(env, s, p, q, partials, scalars);
+  int status = step_length(env, s, p, q, partials, pq, scalars);
   if (status == cudaSuccess) status = step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
   return status == cudaSuccess ? direction(env, s, r, inverse_diagonal, p, scalars) : status;
 }

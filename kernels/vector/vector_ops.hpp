@@ -73,7 +73,8 @@ constexpr std::int64_t num_advance_blocks(shape s, std::int64_t num_multiprocess
   return std::clamp<std::int64_t>(std::min((s.n + rows - 1) / rows, num_multiprocessors), 1, max_advance_blocks);
 }
 
-/// Of p.q, what the product q = A p has left behind: `rows` rows [k], to be added up. None: advance() multiplies.
+/// Of p.q, what the product q = A p has left behind on a GPU: `rows` rows [k], to be added up. None: who needs p.q
+/// multiplies.
 struct partial_dots {
   const double* sums = nullptr;
   std::int64_t rows = 0;
@@ -107,8 +108,9 @@ struct operations {
   /// p = z + beta_j p in the active columns.
   int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars);
   /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others. A p.q <= 0 makes the column not_positive, one
-  /// that is NaN or Inf not_finite.
-  int (*step_length)(const launch_env& env, shape s, const T* p, const T* q, double* partials, column_scalars scalars);
+  /// that is NaN or Inf not_finite. `pq`: of as many rows as s or fewer, or none.
+  int (*step_length)(const launch_env& env, shape s, const T* p, const T* q, double* partials, partial_dots pq,
+                     column_scalars scalars);
   /// x += alpha_j p, r -= alpha_j q in the active columns; rr, rz of the new r, beta_j = rz_new / rz_old; a column
   /// whose rr has come down to its limit rests, one whose rr or rz is NaN or Inf becomes not_finite.
   int (*step)(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
@@ -119,8 +121,7 @@ struct operations {
               double* partials, column_scalars scalars);
   /// An iteration behind its product q = A p, without turns_apart: step_length(), step() and direction(), with
   /// z = D^-1 r or r. On a GPU one kernel where k is small. `partials` is num_advance_partials() doubles that are zero
-  /// before the first of a shape's calls; in between other operations may use it. `pq` on a GPU, for k up to
-  /// max_advance_cols, or none.
+  /// before the first of a shape's calls; in between other operations may use it. `pq` as for step_length().
   int (*advance)(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
                  double* partials, partial_dots pq, column_scalars scalars);
   /// x = 0 in every column that is not active.

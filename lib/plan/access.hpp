@@ -11,11 +11,11 @@ template <number T>
 struct access {
   static const recipe& how(const spmm_plan<T>& plan) { return plan.made("how").how(); }
 
-  /// spmm_plan::run() with alpha 1 and beta 0, for a square A; *dots.rows says what the kernel has left of B'C.
-  static void run(const spmm_plan<T>& plan, dense_view<const T> b, dense_view<T> c, const run_options& options,
-                  const kernels::dots_with_b& dots) {
+  /// spmm_plan::run() with more than the public is offered.
+  static void run(const spmm_plan<T>& plan, scalar_of<T> alpha, dense_view<const T> b, scalar_of<T> beta,
+                  dense_view<T> c, const run_options& options, const product_extras<T>& extras) {
     const body<T>& self = plan.made("run");
-    self.product().run(self.matrix(), scalar_of<T>{1}, b, scalar_of<T>{0}, c, options, dots);
+    self.product().run(self.matrix(), alpha, b, beta, c, options, extras);
   }
 
   /// `plan` with other facts: nothing is converted, A is shared.

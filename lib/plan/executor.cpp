@@ -73,7 +73,7 @@ struct executor<T>::b_strides {
 
 template <number T>
 void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const T> b, factor beta, dense_view<T> c,
-                      const run_options& run, const kernels::dots_with_b& dots) const {
+                      const run_options& run, const product_extras<T>& extras) const {
   core::context_state& state = how_.ctx.state();
   const plan_facts& facts = how_.facts;
   core::require_healthy(state);
@@ -91,12 +91,11 @@ void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const
   const bool in_place = (any_ld || b.ld <= max_strided_ld) && how_.reads_in_place(c.cols);
   const bool packs = how_.packs_b() && reads_b && c.cols > 1 && !in_place;
   const b_strides strides{b.row_stride(), in_place ? b.col_stride() : 1, c.cols};
-  const kernels::dots_with_b wanted = run.batch.count == 1 ? dots : kernels::dots_with_b{};
   held.with([&](const stored& a) {
     if (!packs && layout_.partial_values(1) == 0) {
-      multiply_whole(a, alpha, b.data, reads_b, strides, beta, c, run, wanted);
+      multiply_whole(a, alpha, b.data, reads_b, strides, beta, c, run, extras);
     } else {
-      multiply_in_slabs(a, alpha, b, reads_b, packs, strides, beta, c, run, wanted);
+      multiply_in_slabs(a, alpha, b, reads_b, packs, strides, beta, c, run, extras);
     }
   });
 }
@@ -124,21 +123,21 @@ void executor<T>::check_spaces(const dense_view<const T>& b, const dense_view<T>
 template <number T>
 void executor<T>::multiply_whole(const stored& a, factor alpha, const T* b, bool reads_b, const b_strides& strides,
                                  factor beta, const dense_view<T>& c, const run_options& run,
-                                 const kernels::dots_with_b& dots) const {
+                                 const product_extras<T>& extras) const {
   const std::int64_t count = run.batch.count;
   const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
   for (std::int64_t k = 0; k < count; k += kernels::max_members) {
     const std::int64_t members = std::min(count - k, kernels::max_members);
     multiply(a, alpha, b + k * b_stride, strides, beta, member(c, k, c_stride), nullptr, nullptr,
-             {members, b_stride, c_stride}, run.stream, dots);
+             {members, b_stride, c_stride}, run.stream, extras);
   }
 }
 
 template <number T>
 void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_view<const T>& b, bool reads_b,
                                     bool packs, const b_strides& strides, factor beta, const dense_view<T>& c,
-                                    const run_options& run, const kernels::dots_with_b& dots) const {
+                                    const run_options& run, const product_extras<T>& extras) const {
   const std::int64_t count = run.batch.count;
   const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
@@ -169,12 +168,15 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
       const dense_view<T> c_slab =
           member(dense_view<T>(c.data + j * c.col_stride(), c.rows, width, c.ld, c.order), k, c_stride);
       const kernels::cuda::pack_members each{members, c_stride, turned_stride};
-      if (turns && reads_c) pack(how_, c_slab.data, c.ld, c.rows, width, turned, most.cols, each, run.stream);
+      const T* const z_slab = extras.z != nullptr ? extras.z + j * c.col_stride() : nullptr;
+      if (turns && reads_c) {
+        pack(how_, z_slab != nullptr ? z_slab : c_slab.data, c.ld, c.rows, width, turned, most.cols, each, run.stream);
+      }
       multiply(
           a, alpha, b_slab, packs ? b_strides{most.cols, 1, most.cols} : b_strides{strides.row, strides.col, width},
           beta, turns ? dense_view<T>(turned, c.rows, width, most.cols) : c_slab, partials, spare,
           {members, packs ? packed_stride : b_stride, turns ? turned_stride : c_stride, layout_.partial_values(width)},
-          run.stream, width == c.cols ? dots : kernels::dots_with_b{});
+          run.stream, {turns ? nullptr : z_slab, width == c.cols ? extras.dots : kernels::dots_with_b{}});
       if (turns) unpack(how_, turned, most.cols, c_slab, each, run.stream);
     }
   }
@@ -184,7 +186,7 @@ template <number T>
 void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                            const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare,
                            const kernels::batch_strides& batch, cuda_stream stream,
-                           const kernels::dots_with_b& dots) const {
+                           const product_extras<T>& extras) const {
   const kernels::launch_env env{team_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather()};
   forms::dense_side<T> product{b,
                                strides.row,
@@ -202,7 +204,8 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
                                batch,
                                spare,
                                spare != nullptr ? layout_.spare_bytes() : 0,
-                               dots};
+                               extras.dots,
+                               extras.z != nullptr ? forms::elements_between<T>(c.data, extras.z) : 0};
   const kernel_info& kernel = how_.facts.kernel;
   const auto start = [&] {
     core::check_launch(how_.ctx.state(), a.start(how_.kernel->launch, product, env), kernel.name.c_str());

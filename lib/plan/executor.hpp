@@ -45,6 +45,16 @@ class held_matrix {
   std::shared_ptr<const stored> a_;
 };
 
+/// What a product may have besides its operands, for one member and not for the public.
+template <number T>
+struct product_extras {
+  /// C = alpha * op(A) * B + beta * Z: Z lies as C does, as far from a multiple of 16 bytes, and shares no element with
+  /// it; null: Z is C.
+  const T* z = nullptr;
+  /// Only with alpha 1 and beta 0; nothing is left where the columns take several launches.
+  kernels::dots_with_b dots = {};
+};
+
 /// C = alpha * op(A) * B + beta * C by the kernel of `how`: checks the operands, cuts the product into what the
 /// workspace holds, makes column-major operands row-major where that pays, and starts the kernel.
 template <number T>
@@ -57,9 +67,8 @@ class executor {
   executor(const recipe& how, const forms::partial_sums& partials, bool turnable)
       : how_(how), layout_(how, partials, turnable), workspace_(how, layout_.bytes()) {}
 
-  /// `dots`: only with alpha 1 and beta 0; nothing is left of a batch, nor where the columns take several launches.
   void run(const held_matrix<T>& a, factor alpha, dense_view<const T> b, factor beta, dense_view<T> c,
-           const run_options& run, const kernels::dots_with_b& dots = {}) const;
+           const run_options& run, const product_extras<T>& extras = {}) const;
   const workspace_layout<T>& layout() const { return layout_; }
 
  private:
@@ -67,13 +76,13 @@ class executor {
   void check_spaces(const dense_view<const T>& b, const dense_view<T>& c, factor alpha, factor beta, bool reads_b,
                     const run_options& run) const;
   void multiply_whole(const stored& a, factor alpha, const T* b, bool reads_b, const b_strides& strides, factor beta,
-                      const dense_view<T>& c, const run_options& run, const kernels::dots_with_b& dots) const;
+                      const dense_view<T>& c, const run_options& run, const product_extras<T>& extras) const;
   void multiply_in_slabs(const stored& a, factor alpha, const dense_view<const T>& b, bool reads_b, bool packs,
                          const b_strides& strides, factor beta, const dense_view<T>& c, const run_options& run,
-                         const kernels::dots_with_b& dots) const;
+                         const product_extras<T>& extras) const;
   void multiply(const stored& a, factor alpha, const T* b, const b_strides& strides, factor beta,
                 const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare, const kernels::batch_strides& batch,
-                cuda_stream stream, const kernels::dots_with_b& dots) const;
+                cuda_stream stream, const product_extras<T>& extras) const;
   core::team team_for(const dense_view<T>& c) const;
 
   const recipe& how_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/context_state.hpp"
+#include "lib/solvers/added_product.hpp"
 #include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/chebyshev.hpp"
 #include "lib/solvers/operator_state.hpp"
@@ -94,7 +95,7 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
   run now{{.stream = options.stream}, environment_of(ctx_, options.stream), {}};
   for (const planned_level<S>& level : levels_) {
     const auto next = [&] { return cutter.block<S>(level.a.facts().rows, k); };
-    now.levels.push_back({.b = next(), .x = next(), .t = next(), .y = next()});
+    now.levels.push_back({.b = next(), .x = next(), .r = next(), .y = next()});
   }
   now.options.workspace = cutter.rest();
   const blocks finest = now.levels.front();
@@ -103,49 +104,40 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
 
   if constexpr (std::is_same_v<T, S>) {
     started(ops.scale_rows(now.env, scale_.data(), 1, r, 0, finest.b), "scale_rows");
-    solve(now, 0);
-    started(outer.scale_rows(now.env, scale_.data(), as_factor(alpha), finest.x, as_factor(beta), z), "scale_rows");
+    const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
+    started(outer.scale_rows(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z), "scale_rows");
   } else {
     started(ops.convert(now.env, scale_.data(), 1, r, 0, finest.b), "convert");
-    solve(now, 0);
-    started(outer.convert(now.env, scale_.data(), as_factor(alpha), finest.x, as_factor(beta), z), "convert");
+    const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
+    started(outer.convert(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z), "convert");
   }
 }
 
 template <value T, value S>
-void v_cycle<T, S>::solve(const run& now, std::size_t depth) const {
+double v_cycle<T, S>::solve(const run& now, std::size_t depth) const {
   const planned_level<S>& level = levels_[depth];
   const blocks& here = now.levels[depth];
+  const polynomial_step<S> smoother{level.a, level.smoother, now.env, now.options};
   if (!level.restriction) {
     if (coarse_inverse_) {
-      multiply(now, *coarse_inverse_, 1, here.b, 0, here.x);
+      coarse_inverse_->run(1, here.b, 0, here.x, now.options);
     } else {
-      smooth(now, depth, false);
+      smoother.run(here.b, here.x, here.r, here.y);
     }
-    return;
+    return 0;
   }
   const blocks& below = now.levels[depth + 1];
-  smooth(now, depth, false);
-  multiply(now, level.a, -1, here.x, 1, here.b);
-  multiply(now, *level.restriction, 1, here.b, 0, below.b);
-  solve(now, depth + 1);
-  multiply(now, *level.prolongation, 1, below.x, 0, here.t);
-  multiply(now, level.a, -1, here.t, 1, here.b);
-  smooth(now, depth, true);
-}
-
-template <value T, value S>
-void v_cycle<T, S>::smooth(const run& now, std::size_t depth, bool adds) const {
-  const planned_level<S>& level = levels_[depth];
-  const blocks& here = now.levels[depth];
-  const auto more = adds ? std::optional<dense_view<const S>>(here.t) : std::nullopt;
-  polynomial_step<S>{level.a, level.smoother, now.env, now.options}.run(here.b, here.x, more, here.y, here.t);
-}
-
-template <value T, value S>
-void v_cycle<T, S>::multiply(const run& now, const spmm_plan<S>& a, S alpha, const dense_view<S>& x, S beta,
-                             const dense_view<S>& y) const {
-  a.run(alpha, x, beta, y, now.options);
+  smoother.run(here.b, here.x, here.r, here.y);
+  multiply<S>(level.a, -1, here.x, 1, here.b, here.r, now.options);
+  level.restriction->run(1, here.r, 0, below.b, now.options);
+  const double missing = solve(now, depth + 1);
+  if (missing != 0) {
+    started(block_operations_of<S>(ctx_.kind()).axpby(now.env, missing, below.r, 1, below.x), "axpby");
+  }
+  level.prolongation->run(1, below.x, 1, here.x, now.options);
+  multiply<S>(level.a, -1, here.x, 1, here.b, here.r, now.options);
+  smoother.add_powers(here.r, here.x, here.y, here.b);
+  return level.smoother[0];
 }
 
 template <value T, value S>

@@ -36,9 +36,9 @@ class v_cycle {
              const apply_options& options) const;
 
  private:
-  /// What a level works on: b (its right-hand side, which the cycle uses up), x (its result), and two spare blocks.
+  /// What a level works on: its right-hand side, which the cycle uses up; its result; the residual; a spare block.
   struct blocks {
-    dense_view<S> b, x, t, y;
+    dense_view<S> b, x, r, y;
   };
   struct run {
     run_options options;  ///< stream, and the plans' workspace
@@ -46,13 +46,8 @@ class v_cycle {
     std::vector<blocks> levels;
   };
 
-  /// x from b, from this level down.
-  void solve(const run& now, std::size_t depth) const;
-  /// x = q(A) b, or x = x + t + q(A) b.
-  void smooth(const run& now, std::size_t depth, bool adds) const;
-
-  void multiply(const run& now, const spmm_plan<S>& a, S alpha, const dense_view<S>& x, S beta,
-                const dense_view<S>& y) const;
+  /// x from b, from this level down, but for a multiple of r: the factor. Who reads x next adds it in passing.
+  double solve(const run& now, std::size_t depth) const;
   void started(int status, const char* what) const;
 
   context ctx_;

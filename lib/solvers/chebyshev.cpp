@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/context_state.hpp"
+#include "lib/solvers/added_product.hpp"
 #include "lib/solvers/block_backend.hpp"
 
 namespace bcsc::solvers {
@@ -30,30 +31,36 @@ std::vector<double> chebyshev_coefficients(int steps, double lower, double upper
 }
 
 template <value S>
-void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, std::optional<dense_view<const S>> more,
-                             dense_view<S> spare, dense_view<S> other) const {
-  const context& ctx = a.where();
-  const auto& ops = block_operations_of<S>(ctx.kind());
-  const auto started = [&](int status, const char* what) { core::check_launch(ctx.state(), status, what); };
-  const auto add_product = [&](double factor, const dense_view<S>& of, const dense_view<S>& to) {
-    a.run(static_cast<S>(factor), of, S{1}, to, options);
-  };
-
-  const std::size_t highest = coefficients.size() - 1;
-  if (highest < 2) {
-    if (more) started(ops.axpby(env, 1, *more, 1, x), "axpby");
-    started(ops.axpby(env, coefficients[0], b, more ? 1 : 0, x), "axpby");
-    if (highest == 1) add_product(coefficients[1], b, x);
-    return;
+void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+                             const dense_view<S>& other) const {
+  if (coefficients.size() == 1) {
+    const context& ctx = a.where();
+    const int status = block_operations_of<S>(ctx.kind()).axpby(env, coefficients[0], b, 0, x);
+    return core::check_launch(ctx.state(), status, "axpby");
   }
-  started(ops.split(env, b, coefficients[highest - 1], spare, coefficients[0], more, x), "split");
-  add_product(coefficients[highest], b, spare);
+  const factor last = last_factor(b, spare, other);
+  multiply<S>(a, last.by, last.block, coefficients[0], b, x, options);
+}
+
+template <value S>
+void polynomial_step<S>::add_powers(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+                                    const dense_view<S>& other) const {
+  if (coefficients.size() == 1) return;
+  const factor last = last_factor(b, spare, other);
+  multiply<S>(a, last.by, last.block, 1, x, x, options);
+}
+
+template <value S>
+typename polynomial_step<S>::factor polynomial_step<S>::last_factor(const dense_view<S>& b, dense_view<S> spare,
+                                                                    dense_view<S> other) const {
+  const std::size_t highest = coefficients.size() - 1;
+  if (highest == 1) return {coefficients[1], b};
+  multiply<S>(a, coefficients[highest], b, coefficients[highest - 1], b, spare, options);
   for (std::size_t j = highest - 2; j > 0; --j) {
-    started(ops.axpby(env, coefficients[j], b, 0, other), "axpby");
-    add_product(1, spare, other);
+    multiply<S>(a, 1, spare, coefficients[j], b, other, options);
     std::swap(spare, other);
   }
-  add_product(1, spare, x);
+  return {1, spare};
 }
 
 template struct polynomial_step<float>;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "bcsc/plan.hpp"
@@ -15,8 +14,8 @@ namespace bcsc::solvers {
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 12.1.
 std::vector<double> chebyshev_coefficients(int steps, double lower, double upper, double shift);
 
-/// Horner's scheme on blocks of vectors: each power is a product added to a multiple of b that a pass has written; one
-/// pass writes those of the first and of the last product.
+/// Horner's scheme on blocks of vectors: each power is a product to which a multiple of b is added, without a pass of
+/// its own.
 template <value S>
 struct polynomial_step {
   const spmm_plan<S>& a;
@@ -24,10 +23,20 @@ struct polynomial_step {
   const kernels::launch_env& env;
   const run_options& options;  ///< of the products
 
-  /// x = q(A) b or, with `more`, x = x + more + q(A) b. b, x and the two spare blocks share no element; `more` may be
-  /// `other`.
-  void run(const dense_view<S>& b, const dense_view<S>& x, std::optional<dense_view<const S>> more, dense_view<S> spare,
-           dense_view<S> other) const;
+  /// x = q(A) b. The blocks share no element, here and below.
+  void run(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+           const dense_view<S>& other) const;
+  /// x += q(A) b - q(0) b. What is missing is coefficients[0] b.
+  void add_powers(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+                  const dense_view<S>& other) const;
+
+ private:
+  struct factor {
+    double by;
+    dense_view<const S> block;
+  };
+  /// What A is multiplied by to give q(A) b - q(0) b, for a q with powers of A.
+  factor last_factor(const dense_view<S>& b, dense_view<S> spare, dense_view<S> other) const;
 };
 
 }  // namespace bcsc::solvers

@@ -59,7 +59,8 @@ std::shared_ptr<operator_state<T>> state_of(const spmm_plan<T>& plan) {
       new operator_state<T>{plan.where(), facts.rows, facts.cols, running(plan), std::move(traits), true});
   state->multiply_with_dots = [&plan](dense_view<const T> x, dense_view<T> y, const apply_options& options,
                                       const kernels::dots_with_b& dots) {
-    plan::access<T>::run(plan, x, y, {.stream = options.stream, .workspace = options.workspace}, dots);
+    plan::access<T>::run(plan, T{1}, x, T{0}, y, {.stream = options.stream, .workspace = options.workspace},
+                         {.dots = dots});
   };
   return state;
 }

@@ -138,7 +138,7 @@ struct chebyshev {
     const dense_view<T> b = next(), x = next(), spare = next(), other = next();
     const run_options products{.stream = options.stream, .workspace = cutter.rest()};
     core::check_launch(ctx.state(), ops.scale_rows(env, scale->data(), 1, r, 0, b), "scale_rows");
-    solvers::polynomial_step<T>{shifted, coefficients, env, products}.run(b, x, {}, spare, other);
+    solvers::polynomial_step<T>{shifted, coefficients, env, products}.run(b, x, spare, other);
     core::check_launch(ctx.state(),
                        ops.scale_rows(env, scale->data(), solvers::as_factor(alpha), x, solvers::as_factor(beta), z),
                        "scale_rows");

@@ -27,14 +27,14 @@ bool turns_apart(const cg_parts<T>& parts, const cg_options& options) {
   return options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
 }
 
-/// Doubles for what products leave of p.q, which advance() on a GPU takes: room for a row of sums every six rows, where
-/// kernels leave one every eight and some row blocks are cut into pieces. None where p and q both stay in L2: there the
-/// pass that is saved costs less than the product takes longer.
+/// Doubles for what products leave of p.q on a GPU: room for a row of sums every six rows, where kernels leave one
+/// every eight and some row blocks are cut into pieces. None where p and q both stay in L2: there the pass that is
+/// saved costs less than the product takes longer.
 template <value T>
-std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s, const cg_options& options) {
+std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s) {
   const context& ctx = parts.ctx();
-  const bool together = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
-  if (!together || turns_apart(parts, options) || !operator_state<T>::of(parts.inner).multiply_with_dots) return 0;
+  const bool narrow = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
+  if (!narrow || !operator_state<T>::of(parts.inner).multiply_with_dots) return 0;
   const std::int64_t block_bytes = s.n * s.k * std::int64_t{sizeof(T)};
   return 2 * block_bytes > ctx.device().l2_bytes ? (s.n / 6 + 64) * s.k : 0;
 }
@@ -93,7 +93,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       partials_(parts.ctx(), vector::num_advance_partials(shape)),
       scalar_block_(parts.ctx(), shape.k * 7),
       limits_there_(parts.ctx(), shape.k),
-      dots_(parts.ctx(), room_for_dots(parts, shape, options)),
+      dots_(parts.ctx(), room_for_dots(parts, shape)),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
       report_(parts.ctx(), log_rows_for(parts.ctx(), options), shape.k),
       columns_(core::at(shape.k)),
@@ -321,7 +321,7 @@ void simultaneous_cg<T>::turn_from_last_direction() {
   }
   report_.write(env_.stream);
   started(ops_.dot(env_, shape_, r_.data(), p_.data(), partials_.data(), again.rz), "dot");
-  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), again), "step_length");
+  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), {}, again), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), again),
           "step");
   changed_since_check_ = true;
@@ -364,15 +364,14 @@ vector::partial_dots simultaneous_cg<T>::multiply_direction() {
 
 template <value T>
 void simultaneous_cg<T>::submit_iteration() {
+  const vector::partial_dots pq = multiply_direction();
   if (!scalars_.turns_apart) {
-    const vector::partial_dots pq = multiply_direction();
     started(
         ops_.advance(env_, shape_, q_.data(), jacobi_, x_.data(), r_.data(), p_.data(), partials_.data(), pq, scalars_),
         "advance");
     return;
   }
-  multiply(parts_.inner, p_, q_);
-  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), scalars_), "step_length");
+  started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), pq, scalars_), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
           "step");
   turn(scalars_);

@@ -1,10 +1,11 @@
-// Every config of every table, both layouts of C, over the battery: within the error bound on real values, and exact on
-// small integers (so all kernels are bit-equal there).
+// Every config of every table, both layouts of C, beta times C or times another matrix, over the battery: within the
+// error bound on real values, and exact on small integers (so all kernels are bit-equal there).
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "bcsc/plan.hpp"
+#include "lib/plan/access.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/kernel_instances.hpp"
 #include "test/support/operands.hpp"
@@ -34,6 +35,7 @@ void run_battery(const context& ctx, const instance& one, values kind) {
                             static_cast<std::int64_t>((turn / 2) % 2)};
       auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
+      const dense_table<T> unset(a.rows, widths[w], std::numeric_limits<T>::quiet_NaN());
       const product wanted = multiply<T>(a, false, s.alpha, b, s.beta, c0, arithmetic_of(one.kernel));
       // What must not be read is NaN.
       if (s.beta == 0) std::ranges::fill(c0.at, std::numeric_limits<T>::quiet_NaN());
@@ -42,11 +44,13 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       const spmm_plan<T> plan(ctx, csr,
                               {.cols = widths[w], .expert = {.kernel = one.kernel.name, .m_block = height()}});
       ASSERT_EQ(plan.facts().kernel.name, one.kernel.name);
-      operand<T> on_b(ctx, b, for_b), on_c(ctx, c0, for_c);
-      plan.run(static_cast<scalar_of<T>>(s.alpha), on_b.view(), static_cast<scalar_of<T>>(s.beta), on_c.view());
+      const bool z_apart = turn % 4 == 1;
+      operand<T> on_b(ctx, b, for_b), on_z(ctx, c0, for_c), on_c(ctx, z_apart ? unset : c0, for_c);
+      plan::access<T>::run(plan, static_cast<scalar_of<T>>(s.alpha), on_b.view(), static_cast<scalar_of<T>>(s.beta),
+                           on_c.view(), {}, {.z = z_apart ? on_z.view().data : nullptr});
       const std::string what = a.name + ", N = " + std::to_string(widths[w]) + ", m_block " +
                                std::to_string(plan.facts().m_block) + ", alpha " + std::to_string(s.alpha) + ", beta " +
-                               std::to_string(s.beta);
+                               std::to_string(s.beta) + (z_apart ? ", Z apart" : "");
       if (kind == values::real) {
         expect_within_bound<T>(wanted, on_c.read(), what);
       } else {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/forms/product_args.hpp"
+#include "kernels/forms/storing.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
@@ -23,6 +24,7 @@ struct dense_setting {
   placement for_b = {}, for_c = {};
   double alpha = 1, beta = 0;
   bool scalars_in_memory = false;
+  bool z_apart = false;        ///< beta multiplies another matrix than C, which holds NaN
   bool reads_padding = false;  ///< what lies between the rows of B may be read; it is NaN
   batch_placement batch_b = {}, batch_c = {};
   emulation::settings gpu = {};
@@ -44,6 +46,7 @@ inline dense_setting draw_dense(test_random& random, std::int64_t n, bool stride
              random.below(2) * random.below(5)};
   std::tie(s.alpha, s.beta) = one_of(random, scalars);
   s.scalars_in_memory = random.below(4) == 0;
+  s.z_apart = random.below(3) == 0;
   s.gpu.order = static_cast<emulation::run_order>(random.below(3));
   s.gpu.seed = random.bits();
   if (strides) s.gpu.largest_grid = one_of(random, grids);
@@ -59,9 +62,10 @@ inline std::string words(const dense_setting& s) {
          std::to_string(s.for_b.offset) + " ld + " + std::to_string(s.for_b.padding) + ", C " +
          std::string(to_string(s.for_c.order)) + " + " + std::to_string(s.for_c.offset) + " ld + " +
          std::to_string(s.for_c.padding) + ", alpha " + std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) +
-         (s.scalars_in_memory ? " in memory" : "") + (s.reads_padding ? ", reads padding" : "") + ", order " +
-         std::to_string(static_cast<int>(s.gpu.order)) + ", grid up to " + std::to_string(s.gpu.largest_grid) +
-         ", members of B " + words(s.batch_b) + ", of C " + words(s.batch_c);
+         (s.scalars_in_memory ? " in memory" : "") + (s.z_apart ? ", Z apart" : "") +
+         (s.reads_padding ? ", reads padding" : "") + ", order " + std::to_string(static_cast<int>(s.gpu.order)) +
+         ", grid up to " + std::to_string(s.gpu.largest_grid) + ", members of B " + words(s.batch_b) + ", of C " +
+         words(s.batch_c);
 }
 
 /// Where row blocks of at most `m_block` rows begin.
@@ -140,7 +144,8 @@ class emulated_product {
         beta_(static_cast<scalar_of<T>>(s.beta)),
         count_(std::ssize(c0)),
         b_(context::cpu(1), b, s.for_b, s.batch_b),
-        c_(context::cpu(1), c0, s.for_c, s.batch_c) {}
+        c_(context::cpu(1), s.z_apart ? unset(c0) : c0, s.for_c, s.batch_c),
+        z_(context::cpu(1), c0, s.for_c, s.batch_c) {}
   emulated_product(const emulated_product&) = delete;
   emulated_product& operator=(const emulated_product&) = delete;
 
@@ -168,7 +173,7 @@ class emulated_product {
   std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const Operand& a, std::int64_t partials,
                                         int num_multiprocessors = 1) {
     constexpr auto nan = std::numeric_limits<scalar_of<T>>::quiet_NaN();
-    const dense_view<T> b = b_.view(), c = c_.view();
+    const dense_view<T> b = b_.view(), c = c_.view(), z = z_.view();
     const bool in_memory = setting_.scalars_in_memory;
     const std::int64_t readable_padding = setting_.reads_padding ? setting_.for_b.padding : 0;
     const kernels::product_args<T, Operand> args{a,
@@ -185,9 +190,11 @@ class emulated_product {
                                                  b.col_stride(),
                                                  setting_.n + readable_padding,
                                                  {count_, b_.stride(), c_.stride(), partials},
-                                                 dots_};
+                                                 dots_,
+                                                 setting_.z_apart ? forms::elements_between(c.data, z.data) : 0};
     memory_.push_back({b.data, b_.bytes() + static_cast<std::size_t>(readable_padding) * sizeof(T)});
     may_write_bytes(c.data, c_.bytes());
+    if (setting_.z_apart) memory_.push_back({z.data, z_.bytes()});
     if (in_memory) memory_.push_back({&alpha_, sizeof alpha_}), memory_.push_back({&beta_, sizeof beta_});
     emulation::current_settings() = setting_.gpu;
     emulation::current_settings().global_memory = memory_;
@@ -196,10 +203,15 @@ class emulated_product {
   }
 
  private:
+  static std::vector<dense_table<T>> unset(std::vector<dense_table<T>> members) {
+    for (dense_table<T>& one : members) std::ranges::fill(one.at, std::numeric_limits<T>::quiet_NaN());
+    return members;
+  }
+
   dense_setting setting_;
   scalar_of<T> alpha_, beta_;
   std::int64_t count_;
-  batch_operand<T> b_, c_;
+  batch_operand<T> b_, c_, z_;
   kernels::dots_with_b dots_ = {};
   std::vector<emulation::memory_range> memory_;
 };

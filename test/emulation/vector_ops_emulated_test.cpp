@@ -2,6 +2,7 @@
 // every scalar, state and element, whatever the order of threads, with grids cut short.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -68,8 +69,19 @@ struct iteration {
                static_cast<std::int32_t>(k)};
   }
 
-  /// Two iterations from a residual; `q` stands for A p.
-  void go(bool jacobi, bool turns_apart, bool polak_ribiere, bool explicit_z) {
+  /// p.q in up to 7 rows that add up to it.
+  std::vector<double> dots_left() const {
+    const auto columns = static_cast<std::size_t>(shape.k),
+               rows = std::min<std::size_t>(7, static_cast<std::size_t>(shape.n));
+    std::vector<double> left(rows * columns, 0.0);
+    for (std::size_t at = 0; at < p.size(); ++at) {
+      left[at / columns % rows * columns + at % columns] += static_cast<double>(p[at]) * static_cast<double>(q[at]);
+    }
+    return left;
+  }
+
+  /// Two iterations from a residual; `q` stands for A p. `leaves_dots`: so does p.q, on a GPU.
+  void go(bool jacobi, bool turns_apart, bool polak_ribiere, bool explicit_z, bool leaves_dots) {
     scalars.turns_apart = turns_apart;
     scalars.polak_ribiere = polak_ribiere;
     const T* const diagonal = jacobi ? d.data() : nullptr;
@@ -81,7 +93,9 @@ struct iteration {
       for (std::size_t at = 0; at < q.size(); ++at) {  // a diagonal A
         q[at] = p[at] * static_cast<T>(1.5 + 0.1 * static_cast<double>(at / static_cast<std::size_t>(shape.k) % 3));
       }
-      started(run.step_length({}, shape, p.data(), q.data(), partials.data(), scalars));
+      const std::vector<double> left = leaves_dots ? dots_left() : std::vector<double>{};
+      const ops::partial_dots pq{left.data(), std::ssize(left) / shape.k};
+      started(run.step_length({}, shape, p.data(), q.data(), partials.data(), pq, scalars));
       started(run.step({}, shape, p.data(), q.data(), diagonal, x.data(), r.data(), partials.data(), scalars));
       if (turns_apart) {
         for (std::size_t at = 0; at < z.size(); ++at) z[at] = 2 * r[at];  // M = I / 2: r.z is the norm of something
@@ -116,8 +130,8 @@ class vector_ops_emulated : public testing::TestWithParam<std::pair<std::int64_t
         emulation::current_settings() = {.order = static_cast<emulation::run_order>(turn % 3), .seed = turn};
         SCOPED_TRACE("turn " + std::to_string(turn++));
         iteration<T> got(ops::on_cuda<T>(), n, k), wanted(ops::on_cpu<T>(), n, k);
-        got.go(jacobi, way > 0, way == 2, way == 3);
-        wanted.go(jacobi, way > 0, way == 2, way == 3);
+        got.go(jacobi, way > 0, way == 2, way == 3, jacobi);
+        wanted.go(jacobi, way > 0, way == 2, way == 3, false);
         expect_close(got.x, wanted.x, tolerance, "x");
         expect_close(got.r, wanted.r, tolerance, "r");
         expect_close(got.p, wanted.p, tolerance, "p");

@@ -76,7 +76,7 @@ class advancing {
     scalars.log_cols = static_cast<std::int32_t>(shape_.k);
     const T* const inverse = inverse_.empty() ? nullptr : inverse_there_.data();
     if (apart) {
-      ASSERT_EQ(run_.step_length(env_, shape_, p.data(), q.data(), partials_.data(), scalars), 0);
+      ASSERT_EQ(run_.step_length(env_, shape_, p.data(), q.data(), partials_.data(), {}, scalars), 0);
       ASSERT_EQ(run_.step(env_, shape_, p.data(), q.data(), inverse, x.data(), r.data(), partials_.data(), scalars), 0);
       ASSERT_EQ(run_.direction(env_, shape_, r.data(), inverse, p.data(), scalars), 0);
     } else {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +49,6 @@ class block_checks {
     combine();
     axpby();
     scale_rows();
-    split();
     scale_columns();
     convert();
     fill_random();
@@ -196,38 +194,25 @@ class block_checks {
   }
 
   void scale_rows() {
-    const auto x = random(s_.n, s_.k, 8), y = random(s_.n, s_.k, 9), d = random(s_.n, 1, 10);
-    operand<T> x_there(ctx_, x, lies()), y_there(ctx_, y, lies()), d_there(ctx_, d, {});
-    started(run_.scale_rows(env_, d_there.view().data, -2, x_there.view(), 0.5, y_there.view()));
-    expect_near(y_there.read(), "scale_rows", [&](std::int64_t i, std::int64_t j) {
-      const long double left = -2 * static_cast<long double>(d(i, 0)) * x(i, j), right = 0.5L * y(i, j);
-      return near{left + right, 4 * u64 * (std::fabs(left) + std::fabs(right)) + u * std::fabs(left + right)};
-    });
+    const auto x = random(s_.n, s_.k, 8), w = random(s_.n, s_.k, 14), y = random(s_.n, s_.k, 9),
+               d = random(s_.n, 1, 10);
+    operand<T> d_there(ctx_, d, {});
+    for (const double gamma : {0.0, 0.7}) {
+      operand<T> x_there(ctx_, x, lies()), y_there(ctx_, y, lies());
+      operand<T> w_there(ctx_, gamma != 0 ? w : unset(s_.n, s_.k), lies());
+      const block_ops::sum_of<T> sum{x_there.view(), gamma, w_there.view()};
+      started(run_.scale_rows(env_, d_there.view().data, -2, sum, 0.5, y_there.view()));
+      expect_near(y_there.read(), "scale_rows", [&](std::int64_t i, std::int64_t j) {
+        return weighted_sum(-2 * static_cast<long double>(d(i, 0)), x(i, j), gamma, w(i, j), 0.5L, y(i, j));
+      });
+    }
   }
 
-  void split() {
-    const auto x = random(s_.n, s_.k, 14), z = random(s_.n, s_.k, 15), w = random(s_.n, s_.k, 16);
-    const double to_y = -1.25, to_z = 0.7;
-    const auto check = [&](bool adds, bool w_is_y) {
-      operand<T> x_there(ctx_, x, lies()), w_there(ctx_, w, lies()), y_there(ctx_, unset(s_.n, s_.k), lies());
-      operand<T> z_there(ctx_, adds ? z : unset(s_.n, s_.k), lies());
-      const auto addend = adds ? std::optional<dense_view<const T>>(w_there.view()) : std::nullopt;
-      operand<T>& y = w_is_y ? w_there : y_there;
-      started(run_.split(env_, x_there.view(), to_y, y.view(), to_z, addend, z_there.view()));
-      expect_near(y.read(), "split, Y", [&](std::int64_t i, std::int64_t j) {
-        const long double exact = static_cast<long double>(to_y) * x(i, j);
-        return near{exact, 2 * (u + u64) * std::fabs(exact)};
-      });
-      expect_near(z_there.read(), "split, Z", [&](std::int64_t i, std::int64_t j) {
-        const long double share = static_cast<long double>(to_z) * x(i, j);
-        const long double exact = share + (adds ? static_cast<long double>(z(i, j)) + w(i, j) : 0);
-        const long double size = std::fabs(share) + (adds ? std::fabs(z(i, j)) + std::fabs(w(i, j)) : 0);
-        return near{exact, 4 * u64 * size + 2 * u * std::fabs(exact)};
-      });
-    };
-    check(false, false);
-    check(true, false);
-    check(true, true);
+  /// a (x + g w) + b y.
+  static near weighted_sum(long double a, long double x, long double g, long double w, long double b, long double y) {
+    const long double exact = a * (x + g * w) + b * y;
+    const long double size = std::fabs(a) * (std::fabs(x) + std::fabs(g * w)) + std::fabs(b * y);
+    return {exact, 6 * u64 * size + u * std::fabs(exact)};
   }
 
   void scale_columns() {
@@ -253,13 +238,15 @@ class block_checks {
       return near{static_cast<long double>(static_cast<T>(x(i, j))), 0};
     });
     const auto y = random(s_.n, s_.k, 17);
+    const auto w = random<other>(s_.n, s_.k, 16);
     const auto d = random<float>(s_.n, 1, 18);
     operand<T> sum_there(ctx_, y, lies());
+    operand<other> w_there(ctx_, w, lies());
     operand<float> d_there(ctx_, d, {});
-    started(run_.convert(env_, d_there.view().data, -2, x_there.view(), 0.5, sum_there.view()));
+    const block_ops::sum_of<other> sum{x_there.view(), -1.5, w_there.view()};
+    started(run_.convert(env_, d_there.view().data, -2, sum, 0.5, sum_there.view()));
     expect_near(sum_there.read(), "convert, weighted", [&](std::int64_t i, std::int64_t j) {
-      const long double left = -2 * static_cast<long double>(d(i, 0)) * x(i, j), right = 0.5L * y(i, j);
-      return near{left + right, 4 * u64 * (std::fabs(left) + std::fabs(right)) + u * std::fabs(left + right)};
+      return weighted_sum(-2 * static_cast<long double>(d(i, 0)), x(i, j), -1.5L, w(i, j), 0.5L, y(i, j));
     });
   }
 

@@ -224,6 +224,7 @@ constexpr double sentinel = -12345;
 struct circumstances {
   bool scattered = false;    ///< A meets the rows of B in no order
   bool fast_gather = false;  ///< the CPU's gather instruction is fast
+  bool z_apart = false;      ///< beta multiplies another matrix than C, which holds NaN
 };
 
 /// Runs `launch` on p and returns C, row by row. Checks that nothing but C was written.
@@ -242,10 +243,12 @@ std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a
   const std::int64_t row_stride = by_rows ? ldc : 1, col_stride = by_rows ? 1 : ldc;
   const std::size_t c_size = static_cast<std::size_t>(ldc * (by_rows ? p.rows : p.n));
   block_of_values<T> c(c_size, p.misaligned, static_cast<T>(sentinel));
+  block_of_values<T> z(c_size, p.misaligned, std::numeric_limits<T>::quiet_NaN());
   for (int i = 0; i < p.rows; ++i) {
     for (int j = 0; j < p.n; ++j) {
-      c.data()[i * row_stride + j * col_stride] =
-          p.beta == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(c_of(i, j, whole));
+      const T addend = p.beta == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(c_of(i, j, whole));
+      c.data()[i * row_stride + j * col_stride] = told.z_apart ? std::numeric_limits<T>::quiet_NaN() : addend;
+      z.data()[i * row_stride + j * col_stride] = addend;
     }
   }
   const auto alpha = static_cast<scalar_of<T>>(p.alpha), beta = static_cast<scalar_of<T>>(p.beta);
@@ -263,7 +266,8 @@ std::vector<T> run(launch_fn launch, const product& p, const cpu_stored<T, I>& a
                                    .beta = at ? wrong : beta,
                                    .alpha_at = at ? &alpha : nullptr,
                                    .beta_at = at ? &beta : nullptr,
-                                   .partials = nullptr};
+                                   .partials = nullptr,
+                                   .z_offset = told.z_apart ? forms::elements_between(c.data(), z.data()) : 0};
   EXPECT_EQ(a.launch(launch, dense, launch_env{who, nullptr, 0, told.fast_gather}, told.scattered), 0);
 
   std::vector<T> result;
@@ -341,16 +345,18 @@ class on_one_thread {
 
   const std::vector<result>& results() const { return results_; }
 
-  /// Neither the number of threads nor the way to gather changes a bit. The outer loop is over teams: OpenMP ends and
-  /// begins threads whenever their number changes.
+  /// Neither the number of threads, nor the way to gather, nor where Z lies changes a bit. The outer loop is over
+  /// teams: OpenMP ends and begins threads whenever their number changes.
   void expect_the_same_of_teams() const {
     const auto expect_same = [&](const core::team& who, circumstances told) {
       for (const result& one : results_) {
         EXPECT_TRUE(run(launch_, *one.p, *one.a, one.order, false, who, told) == one.c)
-            << one.words() << ", " << words(who) << (told.fast_gather ? ", gathered at once" : "");
+            << one.words() << ", " << words(who) << (told.fast_gather ? ", gathered at once" : "")
+            << (told.z_apart ? ", Z apart" : "");
       }
     };
-    for (const core::team& who : teams()) expect_same(who, {});
+    bool z_apart = false;
+    for (const core::team& who : teams()) expect_same(who, {.z_apart = z_apart = !z_apart});
     expect_same({.threads = 2}, {.fast_gather = true});
   }
 
@@ -517,19 +523,25 @@ TEST_P(large_product, is_exact) {
       p.entries.push_back({i, i, 0});
       if (i + 1 < p.cols) p.entries.push_back({i, i + 1, 0});
     }
-    for (int ld_excess : {12, 13}) {  // rows on a 64-byte boundary, and not
+    const struct {
+      int ld_excess;  // rows on a 64-byte boundary, or not
+      double beta;
+    } ways[] = {{12, 0}, {13, 0}, {12, 3}};
+    for (const auto& [ld_excess, beta] : ways) {
       p.ld_excess = ld_excess;
+      p.beta = beta;
       const auto c = run(kernel.launch, p, stored<T, I>(p, kernel.form, kernel.m_tile, true), layout::row_major, true,
-                         {.threads = 2});
+                         {.threads = 2}, {.z_apart = true});
       std::size_t wrong = 0;
       for (int i = 0; i < p.rows; ++i) {
         for (int j = 0; j < p.n; ++j) {
           double sum = value_of({i, i, 0}, true) * b_of(i, j, true);
           if (i + 1 < p.cols) sum += value_of({i, i + 1, 0}, true) * b_of(i + 1, j, true);
+          if (beta != 0) sum += beta * c_of(i, j, true);
           wrong += c[static_cast<std::size_t>(i) * p.n + j] != static_cast<T>(sum);
         }
       }
-      EXPECT_EQ(wrong, 0U) << "ld - n = " << ld_excess;
+      EXPECT_EQ(wrong, 0U) << "ld - n = " << ld_excess << ", beta " << beta;
     }
   });
 }

@@ -50,7 +50,8 @@ class dots_cuda : public ::testing::Test {
     std::vector<double> host(static_cast<std::size_t>(room_rows * n), std::numeric_limits<double>::quiet_NaN());
     sums.upload(host);
     std::int64_t rows = 0;
-    plan::access<T>::run(plan, b_there.view(), c_there.view(), {}, {sums.data(), sums.size(), &rows});
+    plan::access<T>::run(plan, T{1}, b_there.view(), T{0}, c_there.view(), {},
+                         {.dots = {sums.data(), sums.size(), &rows}});
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     const dense_table<T> c = c_there.read();
     expect_exact<T>(multiply<T>(a, false, 1, b, 0, unwritten), c, plan.facts().kernel.name);

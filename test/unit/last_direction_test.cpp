@@ -94,7 +94,7 @@ class last_direction_test : public testing::TestWithParam<direction_case> {
 
     scalars.steps_again = scalars.turns_apart = scalars.polak_ribiere = true;
     ASSERT_EQ(run.dot(env, s, r_there.data(), p_there.data(), partials.data(), scalars.rz), 0);
-    ASSERT_EQ(run.step_length(env, s, p_there.data(), q_there.data(), partials.data(), scalars), 0);
+    ASSERT_EQ(run.step_length(env, s, p_there.data(), q_there.data(), partials.data(), {}, scalars), 0);
     ASSERT_EQ(run.step(env, s, p_there.data(), q_there.data(), inverse, x_there.data(), r_there.data(), partials.data(),
                        scalars),
               0);

@@ -290,8 +290,9 @@ void check_restart_ignores_old_direction(const context& ctx, std::int64_t n, std
   EXPECT_EQ(on.got(p_there), r);
 }
 
+/// `leaves_dots`: the product has left p.q in a row of sums for each row, and q is not read.
 template <class T>
-void check_step_length(const context& ctx, std::int64_t n, std::int64_t k) {
+void check_step_lengths(const context& ctx, std::int64_t n, std::int64_t k, bool leaves_dots) {
   bench<T> on(ctx, n, k);
   // Column j by j % 6: a good one; p.q < 0; p.q = 0; p.q NaN; r.z too large for a quotient; one that rests.
   auto p = random_positive<T>(n * k, 10), q = random_positive<T>(n * k, 11);
@@ -316,9 +317,17 @@ void check_step_length(const context& ctx, std::int64_t n, std::int64_t k) {
     scalars[static_cast<std::size_t>(k + j)] = j % 6 == 4 ? std::numeric_limits<double>::infinity() : 1.5 + j;
     if (j % 6 == 5) states[static_cast<std::size_t>(j)] = column_state::resting;
   }
-  const auto p_there = on.sent(p), q_there = on.sent(q);
+  std::vector<double> dots;
+  for (std::size_t at = 0; at < p.size() && leaves_dots; ++at) {
+    dots.push_back(static_cast<double>(p[at]) * static_cast<double>(q[at]));
+  }
+  const auto p_there = on.sent(p), q_there = on.sent(leaves_dots ? std::vector<T>{} : q);
+  context_array<double> dots_there(ctx, std::ssize(dots));
+  dots_there.upload(dots);
   on.set(scalars, states);
-  ASSERT_EQ(on.run.step_length(on.env, on.shape, p_there.data(), q_there.data(), on.partials.data(), on.scalars), 0);
+  ASSERT_EQ(on.run.step_length(on.env, on.shape, p_there.data(), q_there.data(), on.partials.data(),
+                               {dots_there.data(), leaves_dots ? n : 0}, on.scalars),
+            0);
   const auto after = on.get();
   const auto after_states = on.get_states();
   const column_state wanted[] = {column_state::active,     column_state::not_positive, column_state::not_positive,
@@ -340,6 +349,12 @@ void check_step_length(const context& ctx, std::int64_t n, std::int64_t k) {
     const long double exact = (1.5L + j) / pq.value;
     EXPECT_LE(std::fabs(alpha - exact), static_cast<long double>(n + 8) * u64 * exact) << "column " << j;
   }
+}
+
+template <class T>
+void check_step_length(const context& ctx, std::int64_t n, std::int64_t k) {
+  check_step_lengths<T>(ctx, n, k, false);
+  if (ctx.kind() == backend::cuda) check_step_lengths<T>(ctx, n, k, true);
 }
 
 template <class T>
@@ -503,7 +518,8 @@ void check_log(const context& ctx, std::int64_t n, std::int64_t k) {
   std::vector<std::vector<double>> rr;
   for (int step = 0; step < 4; ++step) {
     note(on.get());
-    ASSERT_EQ(on.run.step_length(on.env, on.shape, p_there.data(), q_there.data(), on.partials.data(), on.scalars), 0);
+    ASSERT_EQ(on.run.step_length(on.env, on.shape, p_there.data(), q_there.data(), on.partials.data(), {}, on.scalars),
+              0);
     ASSERT_EQ(on.run.step(on.env, on.shape, p_there.data(), q_there.data(), nullptr, x_there.data(), r_there.data(),
                           on.partials.data(), on.scalars),
               0);

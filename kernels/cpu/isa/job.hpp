@@ -49,13 +49,16 @@ struct target {
   T* c;
   int64_t row_stride, col_stride;
   scalar_of<T> alpha, beta;
-  int streamed;     ///< bytes of the widest vector that may be stored past the caches; 0: none
-  const I* row_of;  ///< the row of C that a row of A is; null: the same
+  int streamed;      ///< bytes of the widest vector that may be stored past the caches; 0: none
+  const I* row_of;   ///< the row of C that a row of A is; null: the same
+  int64_t z_offset;  ///< product_args::z_offset
 
   /// C[row of A's row `row`, column].
   T* at(int64_t row, int64_t column) const {
     return c + (row_of ? static_cast<int64_t>(row_of[row]) : row) * row_stride + column * col_stride;
   }
+  /// What beta multiplies for an element of C.
+  const T* addend_of(const T* element) const { return element + z_offset; }
 };
 
 template <class T, class I, class Args>
@@ -66,7 +69,8 @@ target<T, I> target_of(const Args& args, const I* row_of) {
           args.alpha_at ? *args.alpha_at : args.alpha,
           args.beta_at ? *args.beta_at : args.beta,
           0,
-          row_of};
+          row_of,
+          args.z_offset};
 }
 
 /// The first of 0 .. count with at least `work` before it; before(i) never falls.
@@ -107,7 +111,8 @@ struct job {
         ahead(prefetching_of(args, who)),
         out(target_of<T>(args, args.a.row_of)) {
     const int64_t value_bytes = sizeof(T);
-    if (out.beta != 0 || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
+    const bool reads_c = out.beta != 0 && out.z_offset == 0;
+    if (reads_c || out.col_stride != 1 || a.rows * n * value_bytes < stream_from) return;
     const auto aligned_to = [&](int bytes) {
       return reinterpret_cast<std::uintptr_t>(out.c) % bytes == 0 && out.row_stride * value_bytes % bytes == 0;
     };
@@ -140,8 +145,8 @@ struct job {
   }
 };
 
-/// c[0 .. columns of the pass) = alpha * sum + beta * c, the row contiguous. A part that is
-/// `whole` goes past the caches like the others.
+/// c[0 .. columns of the pass) = alpha * sum + beta * z, the row contiguous. A part that is `whole` goes past the
+/// caches like the others.
 template <bool Part, int Vectors, int Bytes, class T, class I>
 [[gnu::always_inline]] inline void finish_row(const target<T, I>& out, T* c, const vec<T, Bytes> (&sum)[Vectors],
                                               part<T, Bytes> edge, bool whole = false) {
@@ -150,7 +155,10 @@ template <bool Part, int Vectors, int Bytes, class T, class I>
     T* at = c + v * width<T, Bytes>;
     vec<T, Bytes> result = out.alpha * sum[v];
     const bool partial = Part && v == Vectors - 1 && !whole;
-    if (out.beta != T{0}) result = multiply_add(out.beta, partial ? load(at, edge) : load<Bytes>(at), result);
+    if (out.beta != T{0}) {
+      const T* z = out.addend_of(at);
+      result = multiply_add(out.beta, partial ? load(z, edge) : load<Bytes>(z), result);
+    }
     if (partial) {
       store(at, result, edge);
     } else if (out.streamed >= Bytes) {
@@ -175,7 +183,7 @@ template <bool Part, int Vectors, int Bytes, class T>
   }
 }
 
-/// C[row + i, column + j] = alpha * tile[i * ld + j] + beta * C[...] for any strides.
+/// C[row + i, column + j] = alpha * tile[i * ld + j] + beta * Z[...] for any strides.
 template <class T, class I>
 void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row, int64_t rows, int64_t column,
                  int64_t columns) {
@@ -198,7 +206,7 @@ void finish_tile(const target<T, I>& out, const T* tile, int64_t ld, int64_t row
     for (int64_t i = 0; i < rows; ++i) {
       T& c = *out.at(row + i, column + j);
       const T sum = out.alpha * tile[i * ld + j];
-      c = out.beta != T{0} ? multiply_add(out.beta, c, sum) : sum;
+      c = out.beta != T{0} ? multiply_add(out.beta, *out.addend_of(&c), sum) : sum;
     }
   }
 }

@@ -17,12 +17,13 @@ template <int Bytes, class T, class I>
   const bool whole = count >= width<float, Bytes> && out.col_stride == 1;
   vec<float, Bytes> result = out.alpha * wide;
   if (out.beta != 0) {
+    const T* z = out.addend_of(c);
     vec<float, Bytes> former{};
     if (whole) {
-      former = load_wide<Bytes>(c);
+      former = load_wide<Bytes>(z);
     } else {
       for (int i = 0; i < width<float, Bytes>; ++i) {
-        if (i < count) former[i] = widen_one(c + i * out.col_stride);
+        if (i < count) former[i] = widen_one(z + i * out.col_stride);
       }
     }
     result = multiply_add(out.beta, former, result);

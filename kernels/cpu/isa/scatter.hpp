@@ -124,9 +124,10 @@ void share_of_scatter(const job<T, I>& work, int64_t first, int64_t end, int64_t
   const bool by_rows = out.col_stride <= out.row_stride;
   const int64_t lines = by_rows ? end - first : to - from, length = by_rows ? to - from : end - first;
   const int64_t stride = by_rows ? out.col_stride : out.row_stride;
-  for (int64_t line = 0; out.beta != T{1} && line < lines; ++line) {
+  for (int64_t line = 0; (out.beta != T{1} || out.z_offset != 0) && line < lines; ++line) {
     T* const c = by_rows ? out.at(first + line, from) : out.at(first, from + line);
-    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};
+    const T* const z = out.addend_of(c);
+    for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * z[i * stride] : T{0};
   }
   const bool contiguous = out.col_stride == 1 && to - from > 1;
   const pass_list<max_pass, T> passes(from, to);

@@ -113,7 +113,7 @@ void for_each_share(const job<T, I>& work, int64_t n_tile, const team& who, cons
   });
 }
 
-/// C = beta * C, of so many rows: what is left when alpha = 0.
+/// C = beta * Z, of so many rows: what is left when alpha = 0.
 template <class T, class I>
 void scale(const target<T, I>& out, int64_t rows, int64_t n, const team& who) {
   const bool by_rows = out.col_stride <= out.row_stride;
@@ -122,13 +122,14 @@ void scale(const target<T, I>& out, int64_t rows, int64_t n, const team& who) {
   const int64_t stride = by_rows ? out.col_stride : out.row_stride;
   core::for_each(who, lines, [&](int64_t line) {
     T* c = out.c + line * line_stride;
+    const T* z = out.addend_of(c);
     if constexpr (narrow_number<T>) {
       for (int64_t i = 0; i < length; ++i) {
-        const float former = out.beta != 0 ? widen_one(c + i * stride) : 0;
+        const float former = out.beta != 0 ? widen_one(z + i * stride) : 0;
         store_narrow<16>(c + i * stride, 1, vec<float, 16>{out.beta * former}, 1);
       }
     } else {
-      for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * c[i * stride] : T{0};
+      for (int64_t i = 0; i < length; ++i) c[i * stride] = out.beta != T{0} ? out.beta * z[i * stride] : T{0};
     }
   });
 }

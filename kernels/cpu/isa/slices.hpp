@@ -158,7 +158,7 @@ template <class T>
   return slice.rows == slice_rows::listed ? a.listed[slice.first_row + lane] : slice.first_row + lane;
 }
 
-/// C[rows[lane]] = alpha * sum + beta * C where every lane is a row and C is a plain array. On graphs, whose rows have
+/// C[rows[lane]] = alpha * sum + beta * Z where every lane is a row and C is a plain array. On graphs, whose rows have
 /// few entries, a branch and an address computation for each lane cost as much as the product.
 template <class T>
 [[gnu::always_inline]] inline void finish_listed(const std::int32_t* rows, const target<T, std::int32_t>& out,
@@ -166,7 +166,7 @@ template <class T>
 #pragma GCC unroll 4
   for (int v = 0; v < slice_vectors<T>; ++v, rows += width<T>) {
     vec<T> result = out.alpha * sum[v];
-    if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.c, rows), result);
+    if (out.beta != T{0}) result = multiply_add(out.beta, gather_pairs(out.addend_of(out.c), rows), result);
     alignas(64) T lane[width<T>];
     store(lane, result);
 #pragma GCC unroll 16
@@ -174,7 +174,7 @@ template <class T>
   }
 }
 
-/// C[rows of the slice] = alpha * sum + beta * C, one column.
+/// C[rows of the slice] = alpha * sum + beta * Z, one column.
 template <class T>
 [[gnu::always_inline]] inline void finish_slice(const row_slices_operand<T>& a, const row_slice& slice,
                                                 const target<T, std::int32_t>& out, slice_sums<T>& sum) {
@@ -199,9 +199,16 @@ template <class T>
     if ((slice.present >> lane & 1U) == 0) continue;
     T& c = *out.at(row_of_lane(a, slice, lane), 0);
     const T result = out.alpha * sums[lane];
-    c = out.beta != T{0} ? multiply_add(out.beta, c, result) : result;
+    c = out.beta != T{0} ? multiply_add(out.beta, *out.addend_of(&c), result) : result;
   }
 }
+
+/// What is added to the products: beta * Z, as in product_args.
+template <class T>
+struct addend_factor {
+  T beta;
+  int64_t z_offset;
+};
 
 /// Some rows as CSR, no more than a slice has.
 template <class T>
@@ -225,9 +232,10 @@ struct unpacked_rows {
   }
 };
 
-/// C[the rows] = alpha * rows * B + beta * C, the columns [from, to).
+/// C[the rows] = alpha * rows * B + by.beta * Z, the columns [from, to).
 template <class T>
-void multiply_rows(const row_slices_args<T>& args, const unpacked_rows<T>& some, T beta, int64_t from, int64_t to) {
+void multiply_rows(const row_slices_args<T>& args, const unpacked_rows<T>& some, addend_factor<T> by, int64_t from,
+                   int64_t to) {
   std::int32_t row_of[slice_lanes<T>];
   for (int64_t i = 0; i < some.num_rows; ++i) row_of[i] = args.a.row_of ? args.a.row_of[some.rows[i]] : some.rows[i];
   const bcsc_operand<T, std::int32_t> a{some.num_rows, args.a.cols,  1,       some.num_rows, nullptr,      some.row_ptr,
@@ -241,19 +249,22 @@ void multiply_rows(const row_slices_args<T>& args, const unpacked_rows<T>& some,
                                    args.c_row_stride,
                                    args.c_col_stride,
                                    args.alpha,
-                                   beta,
+                                   by.beta,
                                    args.alpha_at,
                                    nullptr,
                                    1,
                                    args.n,
-                                   {}});
+                                   {},
+                                   {},
+                                   by.z_offset});
   work.out.col_stride == 1 ? share_of_contiguous(work, 0, some.num_rows, from, to)
                            : share_in_registers<1>(work, 0, some.num_rows, from, to);
 }
 
 /// The same for all of a slice.
 template <class T>
-void multiply_unpacked(const row_slices_args<T>& args, const row_slice& slice, T beta, int64_t from, int64_t to) {
+void multiply_unpacked(const row_slices_args<T>& args, const row_slice& slice, addend_factor<T> by, int64_t from,
+                       int64_t to) {
   constexpr int lanes = slice_lanes<T>;
   const T* values = args.a.values + slice.first_step * lanes;
   const std::uint16_t* masks = args.a.masks + slice.first_step;
@@ -274,7 +285,7 @@ void multiply_unpacked(const row_slices_args<T>& args, const row_slice& slice, T
       for (int64_t step = 0; step < num_steps; ++step) append(step, lane);
       some.end_row(row_of_lane(args.a, slice, lane));
     }
-    return multiply_rows(args, some, beta, from, to);
+    return multiply_rows(args, some, by, from, to);
   }
   for (int64_t step = 0; step < num_steps;) {
     some.clear();
@@ -282,8 +293,8 @@ void multiply_unpacked(const row_slices_args<T>& args, const row_slice& slice, T
       for (int lane = 0; lane < lanes; ++lane) append(step, lane);
     }
     some.end_row(slice.first_row);
-    multiply_rows(args, some, beta, from, to);
-    beta = T{1};  // what follows is added
+    multiply_rows(args, some, by, from, to);
+    by = {T{1}, 0};  // what follows is added
   }
 }
 
@@ -337,7 +348,8 @@ void run_slices(const row_slices_args<T>& args, const target<T, std::int32_t>& o
     if (args.n == 1) return one_column(args, out, first, end);
     for (int64_t from = 0; from < args.n; from += n_tile) {
       const int64_t to = least(from + n_tile, args.n);
-      for (int64_t s = first; s < end; ++s) multiply_unpacked(args, args.a.slices[s], out.beta, from, to);
+      for (int64_t s = first; s < end; ++s)
+        multiply_unpacked(args, args.a.slices[s], {out.beta, out.z_offset}, from, to);
     }
   });
 }

@@ -58,21 +58,21 @@ vec<T> sum_long_row(const T* values, const I* col_ind, int64_t count, const T* x
   return sum;
 }
 
-/// C[row .. row + rows of it] = alpha * sums + beta * C for one column, at most as many rows as a vector has lanes.
+/// C[row .. row + rows of it] = alpha * sums + beta * Z for one column, at most as many rows as a vector has lanes.
 template <class T, class I>
 [[gnu::always_inline]] inline void finish_column(const target<T, I>& out, vec<T> sums, int64_t row, int64_t rows) {
   if (out.row_stride == 1 && !out.row_of) {
     T* c = out.at(row, 0);
     const part<T> lanes(rows);
     vec<T> result = out.alpha * sums;
-    if (out.beta != T{0}) result = multiply_add(out.beta, load(c, lanes), result);
+    if (out.beta != T{0}) result = multiply_add(out.beta, load(out.addend_of(c), lanes), result);
     store(c, result, lanes);
     return;
   }
   for (int64_t i = 0; i < rows; ++i) {
     T& c = *out.at(row + i, 0);
     const T sum = out.alpha * sums[i];
-    c = out.beta != T{0} ? multiply_add(out.beta, c, sum) : sum;
+    c = out.beta != T{0} ? multiply_add(out.beta, *out.addend_of(&c), sum) : sum;
   }
 }
 
