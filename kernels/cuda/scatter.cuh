@@ -160,8 +160,8 @@ int scale_c(const product_args<T, Operand>& args, std::int64_t rows, const launc
     const std::int64_t blocks = ceil_div(lines * vectors, 256);
     const std::int64_t most = std::max<std::int64_t>(1, env.num_multiprocessors) * 32;
     return start(begins::while_previous_ends, &scale_kernel<T, at_once>, std::min(blocks, most), 256, 0, env.stream,
-                 args.c, static_cast<std::int64_t>(args.z_offset), lines, line_stride, stride, args.beta, args.beta_at,
-                 vectors, 1.0 / static_cast<double>(vectors));
+                 args.c, args.z_offset, lines, line_stride, stride, args.beta, args.beta_at, vectors,
+                 1.0 / static_cast<double>(vectors));
   };
   constexpr int widest = 16 / static_cast<int>(sizeof(T));
   const bool whole = stride == 1 && length % widest == 0 && line_stride % widest == 0 &&

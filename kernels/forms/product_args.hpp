@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "bcsc/elements.hpp"
@@ -50,8 +49,8 @@ struct dots_with_b {
 inline constexpr std::int64_t max_members = 65535;
 
 /// C[m, n] = alpha * A[m, :] * B[:, n] + beta * Z[m, n], Z being C or a block of its own, with A in the form that the
-/// kernel reads. For the configs of
-/// scatter C = alpha * A' * B + beta * C: B has a.rows rows, C a.cols, and row_of says the row of B.
+/// kernel reads. For the configs of scatter C = alpha * A' * B + beta * Z: B has a.rows rows, C a.cols, and row_of says
+/// the row of B.
 template <class T, class Operand>
 struct product_args {
   Operand a;
@@ -71,7 +70,7 @@ struct product_args {
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
   dots_with_b dots = {};
   /// From an element of C to that of Z, in elements; a multiple of 16 bytes. 0: Z is C.
-  std::ptrdiff_t z_offset = 0;
+  std::int64_t z_offset = 0;
 };
 
 /// How a kernel of either backend is started.

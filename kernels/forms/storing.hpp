@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -61,14 +60,14 @@ struct dense_side {
   void* spare = nullptr;  ///< partial_sums::spare_bytes, aligned to 256 bytes, or none
   std::int64_t spare_bytes = 0;
   kernels::dots_with_b dots = {};
-  std::ptrdiff_t z_offset = 0;  ///< product_args::z_offset
+  std::int64_t z_offset = 0;  ///< product_args::z_offset
 };
 
 /// Of any two arrays, for product_args::z_offset.
 template <class T>
-std::ptrdiff_t elements_between(const T* from, const T* to) {
+std::int64_t elements_between(const T* from, const T* to) {
   const auto bytes = reinterpret_cast<std::intptr_t>(to) - reinterpret_cast<std::intptr_t>(from);
-  return bytes / static_cast<std::ptrdiff_t>(sizeof(T));
+  return bytes / static_cast<std::int64_t>(sizeof(T));
 }
 
 template <class T, class Operand>
