@@ -48,6 +48,7 @@ EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
 EMULATED_VECTOR = ("emulated_vector_ops_test",)
+EMULATED_BLOCK_OPS = ("emulated_block_ops_test",)
 
 LINES = "converters/files/matrix_market_lines.hpp"
 HEADER = "converters/files/matrix_market_header.cpp"
@@ -119,6 +120,7 @@ STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
 ADVANCE = "kernels/vector/advance.cuh"
+RECOMBINE = "kernels/vector/recombine.cuh"
 ROW_DOTS = "kernels/cuda/row_stream/dots.cuh"
 MMA_DOTS = "kernels/cuda/mma/dots.cuh"
 NAIVE = "kernels/cuda/naive.cuh"
@@ -709,8 +711,18 @@ MUTANTS = [
     Mutant("sum-forgets-second", "kernels/vector/block_ops.hpp", "static_cast<double>(x) + g * static_cast<double>(w)",
            "static_cast<double>(x)", BLOCK_OPS),
     Mutant("block-cg-takes-answers-askew", "lib/solvers/small_exchange.cpp", "  taken_ += values;\n", "", CG_METHODS),
-    Mutant("block-cg-forgets-weights", "lib/solvers/block_cg.cpp", "combine(p_, kept, 1, jacobi_, mapped(q_, mq_), w_);",
-           "combine(p_, kept, 1, nullptr, mapped(q_, mq_), w_);", CG_METHODS),
+    Mutant("block-cg-forgets-weights", "lib/solvers/block_cg.cpp", "stores_m() ? mw_ : w_, jacobi_, s_, p_, f);",
+           "stores_m() ? mw_ : w_, nullptr, s_, p_, f);", CG_METHODS),
+    Mutant("block-cg-swaps-inner-products", "lib/solvers/block_cg.cpp", "return stores_m() ? second : first;",
+           "return stores_m() ? first : second;", CG_METHODS),
+    Mutant("block-cg-loses-old-lengths", "lib/solvers/block_cg.cpp",
+           "    p_gram_ = transposed(kept) * p_gram_ * kept;\n", "    p_gram_ = coefficients(rank_, rank_);\n", CG_METHODS),
+    Mutant("recombine-swaps-rows", RECOMBINE, "of_x[0], of_x[1], s_part", "of_x[1], of_x[0], s_part", EMULATED_BLOCK_OPS),
+    Mutant("recombine-takes-columns-askew", RECOMBINE, "const int k = 4 * t + 2 * step;", "const int k = 2 * t + 8 * step;",
+           EMULATED_BLOCK_OPS),
+    Mutant("recombine-forgets-warps", RECOMBINE, "for (int w = 0; w < recombine_warps; ++w) sum +=",
+           "for (int w = 1; w < recombine_warps; ++w) sum +=", EMULATED_BLOCK_OPS),
+    Mutant("recombine-overtakes", RECOMBINE, "left, group, t);\n        __syncwarp();", "left, group, t);", EMULATED_BLOCK_OPS),
     Mutant("row-rounding-passes-nothing-on", "lib/solvers/row_rounding.cpp", "std::clamp(error, -unit, unit)", "0.0",
            ROW_ROUNDING),
     Mutant("row-rounding-mixes-unknowns", "lib/solvers/row_rounding.cpp", "(columns[k]) % of_a_node", "(columns[k]) % 1",

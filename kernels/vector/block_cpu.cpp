@@ -52,30 +52,41 @@ void add_rows(const T* x, std::int64_t ldx, std::int64_t k, const T* d, const T*
   }
 }
 
+/// sums = X' diag(d) Y over the rows [first, last).
 template <class T>
-int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
-  const std::int64_t n = x.rows, k = x.cols, l = y.cols, entries = k * l;
-  if (entries == 0) return 0;
-  const std::int64_t chunks = num_gram_chunks(n, k, l);
-  const double work = static_cast<double>(n) * static_cast<double>(entries);
-  for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t first, std::int64_t last) {
-    double* const sums = partials + chunk * entries;
-    std::fill_n(sums, entries, 0.0);
-    const auto weights_from = [=](std::int64_t i) { return d != nullptr ? d + i : nullptr; };
-    std::int64_t i = first;
-    for (; i + 4 <= last; i += 4) {
-      add_rows<4>(x.data + i * x.ld, x.ld, k, weights_from(i), y.data + i * y.ld, y.ld, l, sums);
-    }
-    for (; i < last; ++i) {
-      add_rows<1>(x.data + i * x.ld, x.ld, k, weights_from(i), y.data + i * y.ld, y.ld, l, sums);
-    }
-  });
+void gram_of_rows(dense_view<const T> x, const T* d, dense_view<const T> y, std::int64_t first, std::int64_t last,
+                  double* sums) {
+  std::fill_n(sums, x.cols * y.cols, 0.0);
+  const auto weights_from = [=](std::int64_t i) { return d != nullptr ? d + i : nullptr; };
+  std::int64_t i = first;
+  for (; i + 4 <= last; i += 4) {
+    add_rows<4>(x.data + i * x.ld, x.ld, x.cols, weights_from(i), y.data + i * y.ld, y.ld, y.cols, sums);
+  }
+  for (; i < last; ++i) {
+    add_rows<1>(x.data + i * x.ld, x.ld, x.cols, weights_from(i), y.data + i * y.ld, y.ld, y.cols, sums);
+  }
+}
+
+/// g = the chunks' partial sums, in their order.
+void add_chunks(std::int64_t chunks, std::int64_t entries, const double* partials, double* g) {
   std::copy_n(partials, entries, g);
   for (std::int64_t chunk = 1; chunk < chunks; ++chunk) {
     const double* const sums = partials + chunk * entries;
 #pragma omp simd
     for (std::int64_t at = 0; at < entries; ++at) g[at] += sums[at];
   }
+}
+
+template <class T>
+int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
+  const std::int64_t n = x.rows, entries = x.cols * y.cols;
+  if (entries == 0) return 0;
+  const std::int64_t chunks = num_gram_chunks(n, x.cols, y.cols);
+  const double work = static_cast<double>(n) * static_cast<double>(entries);
+  for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+    gram_of_rows(x, d, y, first, last, partials + chunk * entries);
+  });
+  add_chunks(chunks, entries, partials, g);
   return 0;
 }
 
@@ -90,29 +101,68 @@ void add_terms(const T* weights, const double* s, std::int64_t l, std::int64_t c
   }
 }
 
+/// Sums of a row that are kept at once.
+constexpr std::int64_t combined_width = 64;
+
+/// sums[0 .. count) += row i of X times the columns of s from `first` on.
 template <class T>
-int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
-            dense_view<const T> z, dense_view<T> y) {
-  constexpr std::int64_t width = 64;  // sums of a row that are kept at once
-  const std::int64_t k = x.cols, l = y.cols;
-  const double all = beta.is_zero() ? 0 : beta.get();
-  for_each_row(env, y.rows, static_cast<double>(l) * static_cast<double>(k + 1), [=](std::int64_t i) {
-    const T* const from = x.data + i * x.ld;
-    const double share = d != nullptr && all != 0 ? all * static_cast<double>(d[i]) : all;
-    for (std::int64_t first = 0; first < l; first += width) {
-      const std::int64_t count = std::min(width, l - first);
-      double sums[width] = {};
-      std::int64_t a = 0;
-      for (; a + 4 <= k; a += 4) add_terms<4>(from + a, s + a * l + first, l, count, sums);
-      for (; a < k; ++a) add_terms<1>(from + a, s + a * l + first, l, count, sums);
-      const T* const addend = z.data + i * z.ld + first;
+void add_row(dense_view<const T> x, std::int64_t i, const double* s, std::int64_t l, std::int64_t first,
+             std::int64_t count, double* sums) {
+  const T* const from = x.data + i * x.ld;
+  std::int64_t a = 0;
+  for (; a + 4 <= x.cols; a += 4) add_terms<4>(from + a, s + a * l + first, l, count, sums);
+  for (; a < x.cols; ++a) add_terms<1>(from + a, s + a * l + first, l, count, sums);
+}
+
+template <class T>
+int combine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
+            dense_view<T> y) {
+  const std::int64_t l = y.cols;
+  const double share = beta.is_zero() ? 0 : beta.get();
+  for_each_row(env, y.rows, static_cast<double>(l) * static_cast<double>(x.cols + 1), [=](std::int64_t i) {
+    const double weight = d != nullptr ? static_cast<double>(d[i]) : 1.0;
+    for (std::int64_t first = 0; first < l; first += combined_width) {
+      const std::int64_t count = std::min(combined_width, l - first);
+      double sums[combined_width] = {};
+      add_row(x, i, s, l, first, count, sums);
       T* const to = y.data + i * y.ld + first;
       for (std::int64_t b = 0; b < count; ++b) {
-        const double more = share != 0 ? share * static_cast<double>(addend[b]) : 0;
-        to[b] = static_cast<T>(sums[b] + more);
+        const double more = share != 0 ? share * static_cast<double>(to[b]) : 0;
+        to[b] = static_cast<T>(weight * sums[b] + more);
       }
     }
   });
+  return 0;
+}
+
+/// The rows of a chunk are measured while they are in a cache.
+template <class T>
+int recombine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
+              const double* r, dense_view<T> y, const grams_of_result<T>& grams) {
+  const std::int64_t n = y.rows, l = y.cols, num_grams = grams.e != nullptr ? 2 : 1;
+  if (l == 0) return 0;
+  const bool measures = grams.g != nullptr;
+  const std::int64_t chunks = measures ? num_gram_chunks(n, l, l) : num_chunks(n);
+  const double work = static_cast<double>(n) * static_cast<double>(l) *
+                      static_cast<double>(x.cols + z.cols + (measures ? num_grams * l : 0));
+  for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t from, std::int64_t end) {
+    for (std::int64_t i = from; i < end; ++i) {
+      const double weight = d != nullptr ? static_cast<double>(d[i]) : 1.0;
+      for (std::int64_t first = 0; first < l; first += combined_width) {
+        const std::int64_t count = std::min(combined_width, l - first);
+        double sums[combined_width] = {};
+        add_row(x, i, s, l, first, count, sums);
+        for (std::int64_t b = 0; b < count; ++b) sums[b] *= weight;
+        add_row(z, i, r, l, first, count, sums);
+        for (std::int64_t b = 0; b < count; ++b) y.data[i * y.ld + first + b] = static_cast<T>(sums[b]);
+      }
+    }
+    if (!measures) return;
+    double* const sums = grams.partials + chunk * num_grams * l * l;
+    gram_of_rows<T>(y, grams.e, y, from, end, sums);
+    if (grams.e != nullptr) gram_of_rows<T>(y, nullptr, y, from, end, sums + l * l);
+  });
+  if (measures) add_chunks(chunks, num_grams * l * l, grams.partials, grams.g);
   return 0;
 }
 
@@ -183,6 +233,7 @@ const block_operations<T>& block_on_cpu() {
   static constexpr block_operations<T> table{
       .gram = &gram<T>,
       .combine = &combine<T>,
+      .recombine = &recombine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
       .scale_columns = &scale_columns<T>,

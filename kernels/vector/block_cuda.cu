@@ -6,6 +6,7 @@
 #include "core/launch.cuh"
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/passes.cuh"
+#include "kernels/vector/recombine.cuh"
 
 // Element by element: a thread block is a tile of up to 256 columns by as many rows as make 256 threads, and strides
 // down the rows; a thread has 16 bytes of a row where sizes and addresses allow, else one element. Packed blocks are
@@ -13,7 +14,7 @@
 // gram: a thread block has a tile of G and a chunk of rows. It stages rows of X and Y in shared memory as double; four
 // teams of 8 x 8 threads take every fourth staged row, each thread Part x Part entries of the tile; the teams' sums are
 // added in their order. A second kernel adds the chunks, eight slices of them to an entry at a time.
-// combine: the usual tiled product, 64 rows by 8 * Part columns to a thread block.
+// combine: the usual tiled product, 64 rows by 8 * Part columns to a thread block. recombine: recombine.cuh.
 // No atomics: the order of all sums is fixed by the shapes.
 
 namespace bcsc::kernels::vector {
@@ -246,9 +247,8 @@ __global__ void add_chunks_kernel(std::int64_t entries, std::int64_t chunks, con
 constexpr int combined_rows = 64;
 
 template <class T, int Part>
-__global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std::int64_t k, const double* s,
-                               std::int64_t l, factor<T> beta, const T* d, const T* z, std::int64_t ldz, T* y,
-                               std::int64_t ldy) {
+__global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std::int64_t k, const T* d,
+                               const double* s, std::int64_t l, factor<T> beta, T* y, std::int64_t ldy) {
   constexpr int side = team_side * Part, own_rows = combined_rows / (block_size / team_side);
   __shared__ double x_part[combined_rows][staged_cols + 1], s_part[staged_cols][side];  // rows in different banks
   const int across = static_cast<int>(threadIdx.x) % team_side, down = static_cast<int>(threadIdx.x) / team_side;
@@ -268,16 +268,12 @@ __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std
       }
     };
     T addend[own_rows][Part] = {};  // arrives while X does
-    double weight[own_rows][Part] = {};
     if (share != 0) {
-      for_own([&](int p, int q, std::int64_t i, std::int64_t j) {
-        addend[p][q] = z[i * ldz + j];
-        weight[p][q] = d != nullptr ? share * static_cast<double>(d[i]) : share;
-      });
+      for_own([&](int p, int q, std::int64_t i, std::int64_t j) { addend[p][q] = y[i * ldy + j]; });
     }
     double sums[own_rows][Part] = {};
     for (std::int64_t inner = 0; inner < k; inner += staged_cols) {
-      stage<combined_rows, staged_cols>(x, ldx, row0, n, inner, k, x_part);
+      stage<combined_rows, staged_cols>(x, ldx, row0, n, inner, k, x_part, d);
       stage<staged_cols, side>(s, l, inner, k, col0, l, s_part);
       __syncthreads();
 #pragma unroll
@@ -293,7 +289,7 @@ __global__ void combine_kernel(std::int64_t n, const T* x, std::int64_t ldx, std
       __syncthreads();
     }
     for_own([&](int p, int q, std::int64_t i, std::int64_t j) {
-      const double more = weight[p][q] != 0 ? weight[p][q] * static_cast<double>(addend[p][q]) : 0;
+      const double more = share != 0 ? share * static_cast<double>(addend[p][q]) : 0;
       y[i * ldy + j] = static_cast<T>(sums[p][q] + more);
     });
   }
@@ -320,6 +316,13 @@ int start_gram(const launch_env& env, dense_view<const T> x, const T* d, dense_v
                y.data, y.ld, y.cols, partials);
 }
 
+/// g[entry] = the sum of the chunks' partials.
+int add_chunks(const launch_env& env, std::int64_t chunks, std::int64_t entries, const double* partials, double* g) {
+  const unsigned slices = chunks >= 8 * most_slices ? most_slices : 8;
+  return start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, slices), env.stream,
+               entries, chunks, partials, g);
+}
+
 template <class T>
 int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
   const std::int64_t entries = x.cols * y.cols, most = std::max(x.cols, y.cols);
@@ -328,28 +331,59 @@ int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<co
                      : most <= 16 ? start_gram<T, 2>(env, x, d, y, partials)
                                   : start_gram<T, 4>(env, x, d, y, partials);
   if (status != cudaSuccess) return status;
-  const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
-  const unsigned slices = chunks >= 8 * most_slices ? most_slices : 8;
-  return start(add_chunks_kernel, dim3(static_cast<unsigned>((entries + 31) / 32)), dim3(32, slices), env.stream,
-               entries, chunks, partials, g);
+  return add_chunks(env, num_gram_chunks(x.rows, x.cols, y.cols), entries, partials, g);
 }
 
 template <class T, int Part>
-int start_combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
-                  dense_view<const T> z, dense_view<T> y) {
+int start_combine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
+                  dense_view<T> y) {
   const std::int64_t high = std::min((y.rows + combined_rows - 1) / combined_rows, core::max_grid);
   const dim3 grid(static_cast<unsigned>(high), static_cast<unsigned>(tiles_of(y.cols, Part)));
-  return start(combine_kernel<T, Part>, grid, dim3(block_size), env.stream, y.rows, x.data, x.ld, x.cols, s, y.cols,
-               beta, d, z.data, z.ld, y.data, y.ld);
+  return start(combine_kernel<T, Part>, grid, dim3(block_size), env.stream, y.rows, x.data, x.ld, x.cols, d, s, y.cols,
+               beta, y.data, y.ld);
 }
 
 template <class T>
-int combine(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
-            dense_view<const T> z, dense_view<T> y) {
+int combine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
+            dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return cudaSuccess;
-  if (y.cols <= 8) return start_combine<T, 1>(env, x, s, beta, d, z, y);
-  if (y.cols <= 16) return start_combine<T, 2>(env, x, s, beta, d, z, y);
-  return start_combine<T, 4>(env, x, s, beta, d, z, y);
+  if (y.cols <= 8) return start_combine<T, 1>(env, x, d, s, beta, y);
+  if (y.cols <= 16) return start_combine<T, 2>(env, x, d, s, beta, y);
+  return start_combine<T, 4>(env, x, d, s, beta, y);
+}
+
+/// For blocks that are too wide for recombine_kernel().
+template <class T>
+int recombine_apart(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
+                    const double* r, dense_view<T> y, const grams_of_result<T>& grams) {
+  int status = combine<T>(env, z, nullptr, r, 0, y);
+  if (status == cudaSuccess) status = combine<T>(env, x, d, s, 1, y);
+  if (status != cudaSuccess || grams.g == nullptr) return status;
+  status = gram<T>(env, y, grams.e, y, grams.partials, grams.g);
+  if (status != cudaSuccess || grams.e == nullptr) return status;
+  return gram<T>(env, y, nullptr, y, grams.partials, grams.g + y.cols * y.cols);
+}
+
+template <class T>
+int recombine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
+              const double* r, dense_view<T> y, const grams_of_result<T>& grams) {
+  if (y.cols == 0) return cudaSuccess;
+  if (std::max({x.cols, z.cols, y.cols}) > recombined_cols) return recombine_apart(env, x, d, s, z, r, y, grams);
+  const strip_reader<T> from_x(x), from_z(z);
+  const strip_writer<T> to_y(y);
+  const dim3 block(recombine_warps * 32);
+  if (grams.g == nullptr) {
+    if (y.rows == 0) return cudaSuccess;
+    constexpr std::int64_t of_a_block = 2 * recombine_warps * strip_rows;  // rows, for each warp two strips
+    const std::int64_t chunks = std::min((y.rows + of_a_block - 1) / of_a_block, core::max_grid);
+    return start(recombine_kernel<T, false>, dim3(static_cast<unsigned>(chunks)), block, env.stream, y.rows, chunks,
+                 from_x, d, s, from_z, r, to_y, grams.e, grams.partials);
+  }
+  const std::int64_t chunks = num_gram_chunks(y.rows, y.cols, y.cols);
+  const std::int64_t num_entries = y.cols * y.cols * (grams.e != nullptr ? 2 : 1);
+  const int status = start(recombine_kernel<T, true>, dim3(static_cast<unsigned>(chunks)), block, env.stream, y.rows,
+                           chunks, from_x, d, s, from_z, r, to_y, grams.e, grams.partials);
+  return status == cudaSuccess ? add_chunks(env, chunks, num_entries, grams.partials, grams.g) : status;
 }
 
 /// Starts kernel(y.rows, y.cols / Wide, args...).
@@ -418,6 +452,7 @@ const block_operations<T>& block_on_cuda() {
   static constexpr block_operations<T> table{
       .gram = &gram<T>,
       .combine = &combine<T>,
+      .recombine = &recombine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
       .scale_columns = &scale_columns<T>,

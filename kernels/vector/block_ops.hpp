@@ -62,6 +62,14 @@ constexpr std::int64_t num_block_partials(std::int64_t n, std::int64_t k, std::i
   return std::max(k * l, std::min(useful_gram_chunks(n) * k * l, std::int64_t{1} << 22));
 }
 
+/// What recombine() leaves of the Y that it stores: G = Y' diag(e) Y and, behind it, Y'Y unless e is null, all ones.
+template <class T>
+struct grams_of_result {
+  const T* e = nullptr;        ///< [n], or null
+  double* partials = nullptr;  ///< twice what num_block_partials(n, l, l) says
+  double* g = nullptr;         ///< [l x l], twice with e; null: not wanted
+};
+
 /// The number that fill_random gives element `index` = i * k + j: uniform in [-1, 1), of as many bits as T has.
 /// The mixing steps are those of SplitMix64 (Steele, Lea, Flood 2014).
 template <class T>
@@ -88,10 +96,13 @@ struct block_operations {
   /// num_block_partials says.
   int (*gram)(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials,
               double* g);
-  /// Y = X S + beta diag(d) Z: X n x k, s [k x l], d [n] or null, Z and Y n x l. Y may be Z, and shares no element with
-  /// X.
-  int (*combine)(const launch_env& env, dense_view<const T> x, const double* s, factor<T> beta, const T* d,
-                 dense_view<const T> z, dense_view<T> y);
+  /// Y = diag(d) X S + beta Y: X n x k, d [n] or null: all ones, s [k x l], Y n x l, which shares no element with X.
+  int (*combine)(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
+                 dense_view<T> y);
+  /// Y = diag(d) X S + Z R: X n x k, d [n] or null, s [k x l], Z n x m, r [m x l], Y n x l, which shares no element
+  /// with X and Z; and what `grams` asks for, in the same pass where the blocks are narrow.
+  int (*recombine)(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
+                   const double* r, dense_view<T> y, const grams_of_result<T>& grams);
   /// Y = alpha X + beta Y. X and Y are the same block or share no element.
   int (*axpby)(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y);
   /// Y = alpha diag(d) (X + gamma W) + beta Y, d [n]. Blocks are the same or share no element.

@@ -51,7 +51,7 @@ class block_algebra {
   void combine(dense_view<const T> x, const small_matrix& s, double beta, dense_view<T> y) {
     if (y.cols == 0) return;
     small_.upload(s.values());
-    check(blocks_.combine(env_, x, small_.data(), beta, nullptr, y, y), "combine");
+    check(blocks_.combine(env_, x, nullptr, small_.data(), beta, y), "combine");
   }
   /// Y = alpha X + beta Y.
   void add(double alpha, dense_view<const T> x, double beta, dense_view<T> y) {

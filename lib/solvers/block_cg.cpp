@@ -21,11 +21,14 @@ template <value T>
 constexpr double dependent = std::max(1e-13, 256 * epsilon<T> * epsilon<T>);
 /// A pivot below this leaves vectors that are not orthogonal enough: they are made so once more.
 constexpr double again_below = 1e-6;
-/// p'Ap below this share of the largest seen is 0 as far as T can tell.
+/// p'Ap / p'M^-1 p below this share of the largest seen is 0 as far as T can tell.
 template <value T>
 constexpr double no_curvature = 64 * epsilon<T>;
 /// Iterations without gain after which a singular block is restarted.
 constexpr std::int64_t patience_if_singular = 20;
+
+/// Weights of no block at all.
+coefficients nothing_of(std::int64_t cols) { return {0, cols}; }
 
 }  // namespace
 
@@ -39,15 +42,14 @@ block_cg<T>::block_cg(const cg_parts<T>& parts, vector::shape shape, const cg_op
       env_(parts.env()),
       b_(parts.ctx(), core::checked_product(shape.n, shape.k, "elements of B")),
       x_(parts.ctx(), b_.size()),
-      q_(parts.ctx(), b_.size()),
       w_(parts.ctx(), b_.size()),
       p_(parts.ctx(), b_.size()),
       t_(parts.ctx(), b_.size()),
-      mq_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
-      mw_(parts.ctx(), mq_.size()),
+      mw_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
+      spare_(parts.ctx(), b_.size()),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
       partials_(parts.ctx(),
-                std::max(vector::num_partials(shape), vector::num_block_partials(shape.n, shape.k, shape.k))),
+                std::max(vector::num_partials(shape), 2 * vector::num_block_partials(shape.n, shape.k, shape.k))),
       exchange_(parts.ctx(), parts.stream, shape.k * shape.k),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
       columns_(at(shape.k)) {
@@ -128,21 +130,9 @@ void block_cg<T>::apply(const linear_operator<T>& by, T alpha, dense_view<const 
 }
 
 template <value T>
-void block_cg<T>::ask_gram(const block& x, std::int64_t k, const T* d, const block& y, std::int64_t l) {
+void block_cg<T>::ask_gram(const block& x, std::int64_t k, const block& y, std::int64_t l) {
   double* const g = exchange_.room_for_answer(k * l);
-  started(block_ops_.gram(env_, read(x, k), d, read(y, l), partials_.data(), g), "gram");
-}
-
-template <value T>
-void block_cg<T>::ask_inner(const block& w, const block& mw, std::int64_t cols) {
-  ask_gram(w, cols, jacobi_, mapped(w, mw), cols);
-  if (has_m()) ask_gram(w, cols, nullptr, w, cols);
-}
-
-template <value T>
-void block_cg<T>::ask_squares(const block& v, std::int64_t cols) {
-  double* const squares = exchange_.room_for_answer(cols);
-  started(ops_.dot(env_, {shape_.n, cols}, v.data(), v.data(), partials_.data(), squares), "dot");
+  started(block_ops_.gram(env_, read(x, k), nullptr, read(y, l), partials_.data(), g), "gram");
 }
 
 template <value T>
@@ -153,14 +143,24 @@ coefficients block_cg<T>::answer(std::int64_t rows, std::int64_t cols) {
 }
 
 template <value T>
-void block_cg<T>::combine(const block& x, const coefficients& s, block& y) {
-  combine(x, s, 0, nullptr, y, y);
+void block_cg<T>::add(const block& x, const coefficients& s, block& y) {
+  const double* const there = exchange_.send(s.at);
+  started(block_ops_.combine(env_, read(x, s.rows), nullptr, there, 1, view(y, s.cols)), "combine");
 }
 
 template <value T>
-void block_cg<T>::combine(const block& x, const coefficients& s, double beta, const T* d, const block& z, block& y) {
-  const double* const there = exchange_.send(s.at);
-  started(block_ops_.combine(env_, read(x, s.rows), there, beta, d, read(z, s.cols), view(y, s.cols)), "combine");
+void block_cg<T>::replace(block& v, const block& x, const T* d, const coefficients& s, const block& z,
+                          const coefficients& r, const vector::grams_of_result<T>& grams) {
+  const double *const s_there = exchange_.send(s.at), *const r_there = exchange_.send(r.at);
+  started(
+      block_ops_.recombine(env_, read(x, s.rows), d, s_there, read(z, r.rows), r_there, view(spare_, s.cols), grams),
+      "recombine");
+  std::swap(v, spare_);
+}
+
+template <value T>
+void block_cg<T>::replace(block& v, const coefficients& s) {
+  replace(v, v, nullptr, s, v, nothing_of(s.cols));
 }
 
 template <value T>
@@ -170,7 +170,8 @@ void block_cg<T>::scale_columns(std::span<const double> by, block& v) {
 
 template <value T>
 std::vector<double> block_cg<T>::column_squares(const block& v, std::int64_t cols) {
-  ask_squares(v, cols);
+  double* const squares = exchange_.room_for_answer(cols);
+  started(ops_.dot(env_, {shape_.n, cols}, v.data(), v.data(), partials_.data(), squares), "dot");
   exchange_.request();
   return answer(1, cols).at;
 }
@@ -209,10 +210,8 @@ bool block_cg<T>::begin_block(bool by_schedule) {
   std::vector<double> keep(at(shape_.k), 0.0);
   for (const std::int64_t j : which) keep[at(j)] = 1;
   scale_columns(keep, w_);
-  combine(w_, open, t_);
-  std::swap(w_, t_);
-  measure(width);
-  const auto factor = orthonormalise(width);
+  renew(open, t_, nothing_of(width));
+  const auto factor = orthonormalise();
   if (!factor) {
     end_open(columns_, cg_stop::not_finite);
     return false;
@@ -222,50 +221,58 @@ bool block_cg<T>::begin_block(bool by_schedule) {
     return false;
   }
   c_ = *factor * lengths;
-  combine(q_, coefficients(0, rank_), 1, jacobi_, mapped(q_, mq_), p_);  // P = M Q
+  turn(coefficients(0, rank_));
+  p_gram_ = identity(rank_);
   since_replacement_ = since_gain_ = 0;
   min_residual_ = std::numeric_limits<double>::infinity();
   return true;
 }
 
 template <value T>
-void block_cg<T>::measure(std::int64_t cols) {
-  if (stores_m()) apply(*parts_.preconditioner, T{1}, read(w_, cols), T{0}, view(mw_, cols));
-  ask_inner(w_, mw_, cols);
+void block_cg<T>::renew(const coefficients& s, const block& z, const coefficients& r, bool applies_m) {
+  const std::int64_t cols = s.cols;
+  double* const room = exchange_.room_for_answer(cols * cols * (jacobi_ != nullptr ? 2 : 1));
+  replace(w_, w_, nullptr, s, z, r, {jacobi_, partials_.data(), room});
+  if (stores_m()) {
+    applies_m ? apply(*parts_.preconditioner, T{1}, read(w_, cols), T{0}, view(mw_, cols)) : replace(mw_, s);
+    ask_gram(w_, cols, mw_, cols);
+  }
   exchange_.request();
+  s_ = identity(cols);
 }
 
 template <value T>
-std::optional<coefficients> block_cg<T>::orthonormalise(std::int64_t cols) {
-  const auto whiten = [&](const coefficients& by) {
-    combine(w_, by, q_);
-    if (stores_m()) combine(mw_, by, mq_);
-    if (has_m()) q_gram_ = transposed(by) * q_gram_ * by;
+void block_cg<T>::turn(const coefficients& f) {
+  replace(p_, stores_m() ? mw_ : w_, jacobi_, s_, p_, f);
+}
+
+template <value T>
+std::optional<coefficients> block_cg<T>::orthonormalise() {
+  // W'MW and, unless M = I, W'W, as renew() has asked for them.
+  const auto inner = [&] {
+    const coefficients first = answer(s_.cols, s_.cols);
+    if (!has_m()) return first;
+    const coefficients second = answer(s_.cols, s_.cols);
+    q_gram_ = stores_m() ? first : second;
+    return stores_m() ? second : first;
   };
-  const auto inner = [&](std::int64_t k) {
-    const coefficients g = answer(k, k);
-    if (has_m()) q_gram_ = answer(k, k);
-    return g;
+  const auto whiten = [&](const pivoted_cholesky& by) {
+    s_ = by.whitening();
+    rank_ = by.rank();
+    if (has_m()) q_gram_ = transposed(s_) * q_gram_ * s_;
   };
-  const coefficients g = inner(cols);
+  const coefficients g = inner();
   if (!all_finite(g)) return std::nullopt;
   const pivoted_cholesky first(g, dependent<T>);
-  rank_ = first.rank();
-  coefficients factor = first.factor();
-  if (rank_ == 0) return factor;
-  whiten(first.whitening());
-  if (first.least >= again_below) return factor;
+  whiten(first);
+  if (rank_ == 0 || first.least >= again_below) return first.factor();
 
-  std::swap(q_, w_);
-  std::swap(mq_, mw_);
-  ask_inner(w_, mw_, rank_);
-  exchange_.request();
-  const coefficients near_identity = inner(rank_);
+  renew(s_, t_, nothing_of(rank_), false);
+  const coefficients near_identity = inner();
   if (!all_finite(near_identity)) return std::nullopt;
   const pivoted_cholesky second(near_identity, dependent<T>);
-  whiten(second.whitening());
-  rank_ = second.rank();
-  return second.factor() * factor;
+  whiten(second);
+  return second.factor() * first.factor();
 }
 
 template <value T>
@@ -276,11 +283,9 @@ bool block_cg<T>::advance() {
   ++result_.iterations;
   ++since_replacement_;
   for (column_course& c : columns_) c.iterations += c.is_open() ? 1 : 0;
-  ask_gram(p_, rank_, nullptr, t_, rank_);
-  ask_squares(p_, rank_);
+  ask_gram(p_, rank_, t_, rank_);
   exchange_.request();
   const coefficients h = answer(rank_, rank_);
-  std::vector<double> floors = answer(1, rank_).at;  // p'p, from which they are made
   const auto end = [&](cg_stop why) {
     end_open(columns_, why);
     result_.history.push_back(why == cg_stop::not_finite ? std::numeric_limits<double>::quiet_NaN()
@@ -288,13 +293,14 @@ bool block_cg<T>::advance() {
     return false;
   };
   if (!all_finite(h)) return end(cg_stop::not_finite);
-  // Of p'Ap, what is 0 as far as T can tell: by the curvature p'Ap / p'p that A has elsewhere.
+  // Of p'Ap, what is 0 as far as T can tell: by the curvature p'Ap / p'M^-1 p that A has elsewhere.
   for (std::int64_t i = 0; i < rank_; ++i) {
-    max_curvature_ = std::max(max_curvature_, std::fabs(h(i, i)) / floors[at(i)]);
+    max_curvature_ = std::max(max_curvature_, std::fabs(h(i, i)) / p_gram_(i, i));
   }
+  std::vector<double> floors(at(rank_));
   bool is_flat = false, is_negative = false;
   for (std::int64_t i = 0; i < rank_; ++i) {
-    floors[at(i)] *= no_curvature<T> * max_curvature_;
+    floors[at(i)] = no_curvature<T> * max_curvature_ * p_gram_(i, i);
     is_flat = is_flat || std::fabs(h(i, i)) <= floors[at(i)];
     is_negative = is_negative || h(i, i) < -floors[at(i)];
   }
@@ -308,12 +314,11 @@ bool block_cg<T>::advance() {
   const coefficients xi = curvature.inverse();
   coefficients step = xi;
   for (double& entry : step.at) entry = -entry;
-  combine(t_, step, 1, nullptr, q_, w_);
-  measure(rank_);
-  combine(p_, xi * c_, 1, nullptr, x_, x_);
+  renew(s_, t_, step);
+  add(p_, xi * c_, x_);
   changed_since_check_ = true;
 
-  const auto factor = orthonormalise(old_rank);
+  const auto factor = orthonormalise();
   if (!factor) return end(cg_stop::not_finite);
   c_ = *factor * c_;
   if (rank_ > 0) {
@@ -324,8 +329,10 @@ bool block_cg<T>::advance() {
       if (std::find(used.begin(), used.end(), i) != used.end()) continue;
       for (std::int64_t j = 0; j < rank_; ++j) kept(i, j) = 0;
     }
-    combine(p_, kept, 1, jacobi_, mapped(q_, mq_), w_);
-    std::swap(p_, w_);
+    turn(kept);
+    // Q' M Q = I and P' Q = 0.
+    p_gram_ = transposed(kept) * p_gram_ * kept;
+    for (std::int64_t i = 0; i < rank_; ++i) p_gram_(i, i) += 1;
   }
   note_residuals();
   const bool stuck = singular_ && since_gain_ >= patience_if_singular;
@@ -370,14 +377,9 @@ void block_cg<T>::shrink() {
   }
   // Q U and P U with U an orthonormal basis of what is open: R, and what makes P conjugate, stay as they are.
   const coefficients basis = orthonormal_basis(open, 1e-12);
-  combine(q_, basis, w_);
-  std::swap(q_, w_);
-  combine(p_, basis, w_);
-  std::swap(p_, w_);
-  if (stores_m()) {
-    combine(mq_, basis, mw_);
-    std::swap(mq_, mw_);
-  }
+  s_ = s_ * basis;
+  replace(p_, basis);
+  p_gram_ = transposed(basis) * p_gram_ * basis;
   c_ = transposed(basis) * c_;
   rank_ = basis.cols;
 }

@@ -14,9 +14,9 @@ namespace bcsc::solvers {
 
 /// Block conjugate gradients: k right-hand sides share one search space, which grows by as many vectors in each
 /// iteration as their residuals span. Breakdowns are taken out of it as Dubrulle 2001 does (BCGrQ): the residuals are
-/// R = Q C with Q' M Q = I, so that equal, dependent or converged residuals cost columns of Q, not accuracy.
-/// The host sees C, and so the residuals, in each iteration. The arguments have been checked. For T = float and double.
-/// Sources: O'Leary 1980, Dubrulle 2001.
+/// R = Q C with Q' M Q = I, so that equal, dependent or converged residuals cost columns of Q, not accuracy. Q = W S is
+/// not stored: whatever reads W multiplies it by the small matrix S in passing. The host sees C, and so the residuals,
+/// in each iteration. The arguments have been checked. For T = float and double. Sources: O'Leary 1980, Dubrulle 2001.
 template <value T>
 class block_cg {
  public:
@@ -36,18 +36,22 @@ class block_cg {
   bool has_m() const { return stores_m() || jacobi_ != nullptr; }
   /// M W is a block of its own: M is neither I nor a diagonal, which is applied where a block is read.
   bool stores_m() const { return parts_.preconditioner != nullptr; }
-  const block& mapped(const block& q, const block& mq) const { return stores_m() ? mq : q; }
 
-  /// X' diag(d) Y, d null: all ones; an answer of the exchange.
-  void ask_gram(const block& x, std::int64_t k, const T* d, const block& y, std::int64_t l);
-  /// W' M W and, unless M = I, W' W.
-  void ask_inner(const block& w, const block& mw, std::int64_t cols);
-  void ask_squares(const block& v, std::int64_t cols);
+  /// X'Y; an answer of the exchange.
+  void ask_gram(const block& x, std::int64_t k, const block& y, std::int64_t l);
   coefficients answer(std::int64_t rows, std::int64_t cols);
-  /// Y = X S.
-  void combine(const block& x, const coefficients& s, block& y);
-  /// Y = X S + beta diag(d) Z, d null: all ones.
-  void combine(const block& x, const coefficients& s, double beta, const T* d, const block& z, block& y);
+  /// Y += X S.
+  void add(const block& x, const coefficients& s, block& y);
+  /// V = diag(d) X S + Z R, where V may be X or Z; d null: all ones.
+  void replace(block& v, const block& x, const T* d, const coefficients& s, const block& z, const coefficients& r,
+               const kernels::vector::grams_of_result<T>& grams = {});
+  /// V = V S.
+  void replace(block& v, const coefficients& s);
+  /// W = W S + Z R, and asks for what orthonormalise() needs to know of it. Unless it `applies_m`, Z R is nothing, and
+  /// M W follows as (M W) S.
+  void renew(const coefficients& s, const block& z, const coefficients& r, bool applies_m = true);
+  /// P = M Q + P F.
+  void turn(const coefficients& f);
   void scale_columns(std::span<const double> by, block& v);
   std::vector<double> column_squares(const block& v, std::int64_t cols);
 
@@ -55,11 +59,9 @@ class block_cg {
   void compute_residual();
   /// Recomputes Q, C and P from W, for the open columns. False if there are none.
   bool begin_block(bool by_schedule);
-  /// Asks for what orthonormalise() needs to know of the first `cols` vectors of W.
-  void measure(std::int64_t cols);
-  /// Q and M Q orthonormal from the vectors measured: W = Q times what is returned. Fewer columns than given where they
-  /// depend on each other; empty where a value is not finite.
-  std::optional<coefficients> orthonormalise(std::int64_t cols);
+  /// S for a Q that is orthonormal, from W as renewed: W = Q times what is returned. Fewer columns than W has where
+  /// they depend on each other; empty where a value is not finite.
+  std::optional<coefficients> orthonormalise();
   /// One iteration; false if the block has to be restarted.
   bool advance();
   /// Drops the directions to which no open column contributes.
@@ -73,14 +75,16 @@ class block_cg {
   const kernels::vector::block_operations<T>& block_ops_;
   const kernels::launch_env env_;
 
-  block b_, x_, q_, w_, p_, t_, mq_, mw_, inverse_diagonal_;
+  block b_, x_, w_, p_, t_, mw_, spare_, inverse_diagonal_;
   const T* jacobi_ = nullptr;
   context_array<double> partials_;
   small_exchange exchange_;
   context_array<std::byte> workspace_;
 
   std::int64_t rank_ = 0;  ///< columns of Q and P
+  coefficients s_;         ///< [columns of W x rank] Q = W S
   coefficients c_;         ///< [rank x k] R = Q C
+  coefficients p_gram_;    ///< [rank x rank] P' M^-1 P, by recurrence
   coefficients q_gram_;    ///< [rank x rank] Q'Q, unless M = I
   std::vector<column_course> columns_;
   double max_curvature_ = 0;

@@ -30,6 +30,12 @@ coefficients transposed(const coefficients& a) {
   return t;
 }
 
+coefficients identity(std::int64_t n) {
+  coefficients i(n, n);
+  for (std::int64_t k = 0; k < n; ++k) i(k, k) = 1;
+  return i;
+}
+
 bool all_finite(const coefficients& a) {
   return std::all_of(a.at.begin(), a.at.end(), [](double entry) { return std::isfinite(entry); });
 }

@@ -21,6 +21,7 @@ struct coefficients {
 /// A B.
 coefficients operator*(const coefficients& a, const coefficients& b);
 coefficients transposed(const coefficients& a);
+coefficients identity(std::int64_t n);
 bool all_finite(const coefficients& a);
 
 /// G = D U' U D for a symmetric positive semidefinite G, D the square roots of its diagonal: rows of U in the order of

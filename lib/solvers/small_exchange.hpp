@@ -18,7 +18,7 @@ class small_exchange {
   /// No matrix has more than `largest` values. Throws error{out_of_memory | cuda_error}.
   small_exchange(const context& ctx, cuda_stream stream, std::int64_t largest);
 
-  /// Where work submitted from now on finds these values, until 8 more have been sent.
+  /// Where work submitted from now on finds these values, until 12 more have been sent.
   const double* send(std::span<const double> values);
 
   /// Room where the context shall leave an answer. Up to 3 may be asked for before they are taken.
@@ -29,7 +29,7 @@ class small_exchange {
   std::span<const double> take(std::int64_t values);
 
  private:
-  static constexpr std::int64_t num_slots = 8, num_answers = 3;
+  static constexpr std::int64_t num_slots = 12, num_answers = 3;
 
   double* answers() const { return there_.data() + num_slots * largest_; }
 

@@ -47,6 +47,7 @@ class block_checks {
   void all() {
     gram();
     combine();
+    recombine();
     axpby();
     scale_rows();
     scale_columns();
@@ -132,9 +133,9 @@ class block_checks {
   }
 
   void combine() {
-    const auto x = random(s_.n, s_.k, 3), y = random(s_.n, s_.l, 4);
+    const auto x = random(s_.n, s_.k, 3), y = random(s_.n, s_.l, 4), d = random(s_.n, 1, 21);
     const auto s = random<double>(s_.k, s_.l, 5);
-    operand<T> x_there(ctx_, x, lies());
+    operand<T> x_there(ctx_, x, lies()), d_there(ctx_, d, {});
     operand<double> s_there(ctx_, s, {});
     const auto x_view = x_there.view();
     const T half = T(0.5);
@@ -145,29 +146,84 @@ class block_checks {
     } betas[] = {{0.0, 0}, {-1.5, -1.5L}, {{-3.0, half_there.view().data}, -1.5L}};
     for (const auto& [beta, means] : betas) {
       operand<T> y_there(ctx_, means == 0 ? unset(s_.n, s_.l) : y, lies());
-      started(run_.combine(env_, x_view, s_there.view().data, beta, nullptr, y_there.view(), y_there.view()));
-      expect_combined(y_there.read(), x, s, 4,
+      started(run_.combine(env_, x_view, nullptr, s_there.view().data, beta, y_there.view()));
+      expect_combined(y_there.read(), x, nullptr, s, 4,
                       [&, means = means](std::int64_t i, std::int64_t b) { return means != 0 ? means * y(i, b) : 0; });
     }
-    const auto z = random(s_.n, s_.l, 20), d = random(s_.n, 1, 21);
-    operand<T> z_there(ctx_, z, lies()), d_there(ctx_, d, {}), y_there(ctx_, unset(s_.n, s_.l), lies());
-    started(run_.combine(env_, x_view, s_there.view().data, -1.5, d_there.view().data, z_there.view(), y_there.view()));
-    expect_combined(y_there.read(), x, s, 5, [&](std::int64_t i, std::int64_t b) { return -1.5L * d(i, 0) * z(i, b); });
+    operand<T> y_there(ctx_, y, lies());
+    started(run_.combine(env_, x_view, d_there.view().data, s_there.view().data, -1.5, y_there.view()));
+    expect_combined(y_there.read(), x, &d, s, 5, [&](std::int64_t i, std::int64_t b) { return -1.5L * y(i, b); });
   }
 
-  /// X S and what is added to it.
+  /// diag(d) X S and what is added to it.
   template <class Addend>
-  void expect_combined(const dense_table<T>& got, const dense_table<T>& x, const dense_table<double>& s, int roundings,
-                       const Addend& addend) {
+  void expect_combined(const dense_table<T>& got, const dense_table<T>& x, const dense_table<T>* d,
+                       const dense_table<double>& s, int roundings, const Addend& addend) {
     expect_near(got, "combine", [&](std::int64_t i, std::int64_t b) {
+      const long double weight = d != nullptr ? (*d)(i, 0) : T{1};
       long double sum = addend(i, b), magnitude = std::fabs(sum);
-      for (std::int64_t a = 0; a < s_.k; ++a) {
-        const long double term = static_cast<long double>(x(i, a)) * s(a, b);
+      for (std::int64_t a = 0; a < x.cols; ++a) {
+        const long double term = weight * x(i, a) * s(a, b);
         sum += term;
         magnitude += std::fabs(term);
       }
-      return near{sum, (s_.k + roundings) * u64 * magnitude + u * std::fabs(sum)};
+      return near{sum, (x.cols + roundings) * u64 * magnitude + u * std::fabs(sum)};
     });
+  }
+
+  void recombine() {
+    const std::int64_t m = (s_.k + 5) / 2;
+    const auto x = random(s_.n, s_.k, 22), z = random(s_.n, m, 23), d = random(s_.n, 1, 24), e = random(s_.n, 1, 25);
+    const auto s = random<double>(s_.k, s_.l, 26), r = random<double>(m, s_.l, 27);
+    for (const bool weighs : {false, true}) {
+      for (const bool measures : {false, true}) {
+        const auto y = recombined(x, weighs ? &d : nullptr, s, z, r, measures, weighs ? &e : nullptr);
+        expect_near(y, "recombine", [&](std::int64_t i, std::int64_t b) {
+          long double sum = 0, magnitude = 0;
+          const auto add = [&](long double term) {
+            sum += term;
+            magnitude += std::fabs(term);
+          };
+          for (std::int64_t a = 0; a < s_.k; ++a)
+            add((weighs ? d(i, 0) : T{1}) * static_cast<long double>(x(i, a)) * s(a, b));
+          for (std::int64_t a = 0; a < m; ++a) add(static_cast<long double>(z(i, a)) * r(a, b));
+          // Where the blocks are too wide for one pass Y is rounded twice.
+          return near{sum, (s_.k + m + 5) * u64 * magnitude + 2 * u * (std::fabs(sum) + magnitude)};
+        });
+      }
+    }
+  }
+
+  /// Y; its Gram matrices, where it `measures`, are checked.
+  dense_table<T> recombined(const dense_table<T>& x, const dense_table<T>* d, const dense_table<double>& s,
+                            const dense_table<T>& z, const dense_table<double>& r, bool measures,
+                            const dense_table<T>* e) {
+    operand<T> x_there(ctx_, x, lies()), z_there(ctx_, z, lies()), y_there(ctx_, unset(s_.n, s_.l), lies());
+    operand<T> d_there(ctx_, d != nullptr ? *d : dense_table<T>(0, 0, T{0}), {});
+    operand<T> e_there(ctx_, e != nullptr ? *e : dense_table<T>(0, 0, T{0}), {});
+    operand<double> s_there(ctx_, s, {}), r_there(ctx_, r, {});
+    const std::int64_t num_grams = e != nullptr ? 2 : 1;
+    operand<double> g_there(ctx_, num_grams * s_.l, s_.l, {});
+    operand<double> partials(ctx_, 1, 2 * block_ops::num_block_partials(s_.n, s_.l, s_.l), {});
+    block_ops::grams_of_result<T> grams;
+    if (measures) {
+      grams = {e != nullptr ? e_there.view().data : nullptr, partials.view().data, g_there.view().data};
+    }
+    started(run_.recombine(env_, x_there.view(), d != nullptr ? d_there.view().data : nullptr, s_there.view().data,
+                           z_there.view(), r_there.view().data, y_there.view(), grams));
+    const dense_table<T> y = y_there.read();
+    if (!measures) return y;
+    (void)partials.read();
+    const dense_table<double> g = g_there.read();
+    for (std::int64_t part = 0; part < num_grams; ++part) {
+      dense_table<double> one(s_.l, s_.l);
+      for (std::int64_t a = 0; a < s_.l; ++a) {
+        for (std::int64_t b = 0; b < s_.l; ++b) one(a, b) = g(part * s_.l + a, b);
+      }
+      const bool weighs = e != nullptr && part == 0;
+      expect_gram(one, y, y, 3, [&](std::int64_t i) { return weighs ? static_cast<long double>((*e)(i, 0)) : 1.0L; });
+    }
+    return y;
   }
 
   void axpby() {
