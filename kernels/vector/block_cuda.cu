@@ -12,9 +12,10 @@
 // down the rows; a thread has 16 bytes of a row where sizes and addresses allow, else one element. Packed blocks are
 // taken as one row, so that a single column has its 16 bytes as well.
 // gram: a thread block has a tile of G and a chunk of rows. It stages rows of X and Y in shared memory as double; four
-// teams of 8 x 8 threads take every fourth staged row, each thread Part x Part entries of the tile; the teams' sums are
-// added in their order. A second kernel adds the chunks, eight slices of them to an entry at a time.
-// combine: the usual tiled product, 64 rows by 8 * Part columns to a thread block. recombine: recombine.cuh.
+// teams of 8 x 8 threads take every fourth staged row, each thread 4 x 4 entries of the tile; the teams' sums are added
+// in their order. A second kernel adds the chunks, eight slices of them to an entry at a time.
+// combine: the usual tiled product, 64 rows by 8 * Part columns to a thread block.
+// Up to 16 columns: recombine.cuh.
 // No atomics: the order of all sums is fixed by the shapes.
 
 namespace bcsc::kernels::vector {
@@ -24,8 +25,8 @@ namespace {
 constexpr int team_side = 8;
 constexpr int num_teams = 4;
 constexpr int block_size = team_side * team_side * num_teams;
-/// Rows that gram() stages at once, for tiles of 8 * part columns: many of a narrow block, or its loads are too few.
-constexpr int gram_rows(int part) { return part <= 2 ? 64 : 16; }
+/// Rows that gram_kernel() stages at once, for tiles of 8 * gram_part columns.
+constexpr int gram_rows = 16, gram_part = 4;
 /// Columns of X that combine() stages at once.
 constexpr int staged_cols = 16;
 
@@ -159,11 +160,11 @@ __device__ void stage(const T* x, std::int64_t ld, std::int64_t first, std::int6
   }
 }
 
-template <class T, int Part>
+template <class T>
 __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std::int64_t ldx, std::int64_t k,
                             const T* d, const T* y, std::int64_t ldy, std::int64_t l, double* partials) {
-  constexpr int side = team_side * Part, staged_rows = gram_rows(Part);
-  __shared__ double x_rows[staged_rows][side], y_rows[staged_rows][side], team_sums[side][side];
+  constexpr int side = team_side * gram_part;
+  __shared__ double x_rows[gram_rows][side], y_rows[gram_rows][side], team_sums[side][side];
   const int thread = static_cast<int>(threadIdx.x);
   overlap_neighbours();
   const int team = thread / (team_side * team_side), here = thread % (team_side * team_side);
@@ -172,18 +173,18 @@ __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std
   const std::int64_t col0 = static_cast<std::int64_t>(blockIdx.z) * side;
   const std::int64_t height = (n + chunks - 1) / chunks;
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    double sums[Part][Part] = {};
+    double sums[gram_part][gram_part] = {};
     const std::int64_t end = min((chunk + 1) * height, n);
-    for (std::int64_t first = chunk * height; first < end; first += staged_rows) {
-      stage<staged_rows, side>(x, ldx, first, end, row0, k, x_rows);
-      stage<staged_rows, side>(y, ldy, first, end, col0, l, y_rows, d);
+    for (std::int64_t first = chunk * height; first < end; first += gram_rows) {
+      stage<gram_rows, side>(x, ldx, first, end, row0, k, x_rows);
+      stage<gram_rows, side>(y, ldy, first, end, col0, l, y_rows, d);
       __syncthreads();
 #pragma unroll
-      for (int r = team; r < staged_rows; r += num_teams) {
+      for (int r = team; r < gram_rows; r += num_teams) {
 #pragma unroll
-        for (int p = 0; p < Part; ++p) {
+        for (int p = 0; p < gram_part; ++p) {
 #pragma unroll
-          for (int q = 0; q < Part; ++q) {
+          for (int q = 0; q < gram_part; ++q) {
             sums[p][q] += x_rows[r][down + team_side * p] * y_rows[r][across + team_side * q];
           }
         }
@@ -191,23 +192,23 @@ __global__ void gram_kernel(std::int64_t n, std::int64_t chunks, const T* x, std
       __syncthreads();
     }
     for (int giver = 1; giver < num_teams; ++giver) {
-      for (int p = 0; p < Part; ++p) {
-        for (int q = 0; q < Part; ++q) {
+      for (int p = 0; p < gram_part; ++p) {
+        for (int q = 0; q < gram_part; ++q) {
           double& place = team_sums[down + team_side * p][across + team_side * q];
           if (team == giver) place = sums[p][q];
         }
       }
       __syncthreads();
-      for (int p = 0; p < Part; ++p) {
-        for (int q = 0; q < Part; ++q) {
+      for (int p = 0; p < gram_part; ++p) {
+        for (int q = 0; q < gram_part; ++q) {
           if (team == 0) sums[p][q] += team_sums[down + team_side * p][across + team_side * q];
         }
       }
       __syncthreads();
     }
     if (team != 0) continue;
-    for (int p = 0; p < Part; ++p) {
-      for (int q = 0; q < Part; ++q) {
+    for (int p = 0; p < gram_part; ++p) {
+      for (int q = 0; q < gram_part; ++q) {
         const std::int64_t i = row0 + down + team_side * p, j = col0 + across + team_side * q;
         if (i < k && j < l) partials[chunk * k * l + i * l + j] = sums[p][q];
       }
@@ -307,13 +308,13 @@ constexpr std::int64_t tiles_of(std::int64_t entries, int part) {
   return (entries + side - 1) / side;
 }
 
-template <class T, int Part>
-int start_gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials) {
-  const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
-  const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>(tiles_of(x.cols, Part)),
-                  static_cast<unsigned>(tiles_of(y.cols, Part)));
-  return start(gram_kernel<T, Part>, grid, dim3(block_size), env.stream, x.rows, chunks, x.data, x.ld, x.cols, d,
-               y.data, y.ld, y.cols, partials);
+template <class T>
+int start_gram(const launch_env& env, std::int64_t chunks, dense_view<const T> x, const T* d, dense_view<const T> y,
+               double* partials) {
+  const dim3 grid(static_cast<unsigned>(chunks), static_cast<unsigned>(tiles_of(x.cols, gram_part)),
+                  static_cast<unsigned>(tiles_of(y.cols, gram_part)));
+  return start(gram_kernel<T>, grid, dim3(block_size), env.stream, x.rows, chunks, x.data, x.ld, x.cols, d, y.data,
+               y.ld, y.cols, partials);
 }
 
 /// g[entry] = the sum of the chunks' partials.
@@ -325,13 +326,13 @@ int add_chunks(const launch_env& env, std::int64_t chunks, std::int64_t entries,
 
 template <class T>
 int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
-  const std::int64_t entries = x.cols * y.cols, most = std::max(x.cols, y.cols);
+  const std::int64_t entries = x.cols * y.cols;
   if (entries == 0) return cudaSuccess;
-  const int status = most <= 8    ? start_gram<T, 1>(env, x, d, y, partials)
-                     : most <= 16 ? start_gram<T, 2>(env, x, d, y, partials)
-                                  : start_gram<T, 4>(env, x, d, y, partials);
-  if (status != cudaSuccess) return status;
-  return add_chunks(env, num_gram_chunks(x.rows, x.cols, y.cols), entries, partials, g);
+  const std::int64_t chunks = num_gram_chunks(x.rows, x.cols, y.cols);
+  const bool narrow = d == nullptr && std::max(x.cols, y.cols) <= narrow_cols;
+  const int status =
+      narrow ? start_narrow_gram<T>(env, chunks, x, y, partials) : start_gram<T>(env, chunks, x, d, y, partials);
+  return status == cudaSuccess ? add_chunks(env, chunks, entries, partials, g) : status;
 }
 
 template <class T, int Part>
@@ -347,6 +348,10 @@ template <class T>
 int combine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
             dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return cudaSuccess;
+  if (std::max(x.cols, y.cols) <= narrow_cols) {
+    const dense_view<const T> nothing(nullptr, y.rows, 0);
+    return start_recombine<T>(env, x, d, s, nothing, nullptr, beta, y);
+  }
   if (y.cols <= 8) return start_combine<T, 1>(env, x, d, s, beta, y);
   if (y.cols <= 16) return start_combine<T, 2>(env, x, d, s, beta, y);
   return start_combine<T, 4>(env, x, d, s, beta, y);
@@ -368,21 +373,11 @@ template <class T>
 int recombine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
               const double* r, dense_view<T> y, const grams_of_result<T>& grams) {
   if (y.cols == 0) return cudaSuccess;
-  if (std::max({x.cols, z.cols, y.cols}) > recombined_cols) return recombine_apart(env, x, d, s, z, r, y, grams);
-  const strip_reader<T> from_x(x), from_z(z);
-  const strip_writer<T> to_y(y);
-  const dim3 block(recombine_warps * 32);
-  if (grams.g == nullptr) {
-    if (y.rows == 0) return cudaSuccess;
-    constexpr std::int64_t of_a_block = 2 * recombine_warps * strip_rows;  // rows, for each warp two strips
-    const std::int64_t chunks = std::min((y.rows + of_a_block - 1) / of_a_block, core::max_grid);
-    return start(recombine_kernel<T, false>, dim3(static_cast<unsigned>(chunks)), block, env.stream, y.rows, chunks,
-                 from_x, d, s, from_z, r, to_y, grams.e, grams.partials);
-  }
+  if (std::max({x.cols, z.cols, y.cols}) > narrow_cols) return recombine_apart(env, x, d, s, z, r, y, grams);
+  if (grams.g == nullptr) return y.rows > 0 ? start_recombine<T>(env, x, d, s, z, r, 0, y) : cudaSuccess;
   const std::int64_t chunks = num_gram_chunks(y.rows, y.cols, y.cols);
+  const int status = start_measured_recombine<T>(env, chunks, x, d, s, z, r, y, grams);
   const std::int64_t num_entries = y.cols * y.cols * (grams.e != nullptr ? 2 : 1);
-  const int status = start(recombine_kernel<T, true>, dim3(static_cast<unsigned>(chunks)), block, env.stream, y.rows,
-                           chunks, from_x, d, s, from_z, r, to_y, grams.e, grams.partials);
   return status == cudaSuccess ? add_chunks(env, chunks, num_entries, grams.partials, grams.g) : status;
 }
 

@@ -2,23 +2,27 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "core/launch.cuh"
 #include "kernels/cuda/mma_instructions.cuh"
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/passes.cuh"
 
-// recombine() for blocks of at most 16 columns: Y = diag(d) X S + Z R and, on request, the Gram matrices of Y in the
-// same pass over memory. By the tensor cores in double: plain multiply-adds would wait for shared memory.
+// Small products with blocks of at most 16 columns, by the tensor cores in double: plain multiply-adds would wait for
+// shared memory. recombine_kernel(): Y = diag(d) X S + Z R + beta Y and, on request, the Gram matrices of Y in the same
+// pass over memory. narrow_gram_kernel(): X'Y.
 //
 // - A thread block has a chunk of rows, a warp 16 of them at a time, which lie in the lanes as they are multiplied: a
-//   lane has four neighbouring columns of two rows, in loads of 16 bytes where sizes and addresses allow. In which
-//   order a product takes the columns of X is free as long as the rows of S come in the same one.
+//   lane has four neighbouring columns of two rows (X'Y: two of four rows), in loads of 16 bytes where sizes and
+//   addresses allow. In which order a product takes the columns of X is free as long as the rows of S come in the same.
 // - Y, rounded to T, passes through the warp's own part of shared memory, to come back as Y' and as Y.
 // - Sums of Gram matrices: each warp its rows, then the warps in their order; a second kernel adds the chunks.
 namespace bcsc::kernels::vector {
 
-constexpr int recombined_cols = 16;
+constexpr int narrow_cols = 16;
 constexpr int recombine_warps = 4;
 constexpr int strip_rows = 16;  ///< of a warp at once
 
@@ -60,27 +64,42 @@ struct strip_reader {
   }
 };
 
-/// A block as recombine_kernel() writes it.
+/// A block whose columns 2 c and 2 c + 1 are read and written together, where both exist at addresses aligned to them.
 template <class T>
-struct strip_writer {
+struct pairs_of {
+  using number = std::remove_const_t<T>;
+  struct alignas(2 * sizeof(T)) pair {
+    number at[2];
+  };
+
   T* data;
   std::int64_t ld;
   int cols;
-  bool by_pairs;  ///< columns 2 c and 2 c + 1 exist together, at addresses aligned to both
+  bool together;
 
-  explicit strip_writer(const dense_view<T>& y)
+  explicit pairs_of(const dense_view<T>& y)
       : data(y.data),
         ld(y.ld),
         cols(static_cast<int>(y.cols)),
-        by_pairs(y.cols % 2 == 0 && y.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(y.data) % (2 * sizeof(T)) == 0) {}
+        together(y.cols % 2 == 0 && y.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(y.data) % sizeof(pair) == 0) {}
 
-  /// Columns first and first + 1 of a row, as far as they exist.
-  __device__ void write(std::int64_t row, int first, const T (&from)[2]) const {
+  /// Columns first and first + 1 of a row; 0 for those that do not exist.
+  __device__ void read(std::int64_t row, int first, double (&to)[2]) const {
+    const T* const from = data + row * ld + first;
+    pair some{};
+    if (together) {
+      if (first < cols) some = *reinterpret_cast<const pair*>(from);
+    } else {
+      if (first < cols) some.at[0] = from[0];
+      if (first + 1 < cols) some.at[1] = from[1];
+    }
+    to[0] = static_cast<double>(some.at[0]);
+    to[1] = static_cast<double>(some.at[1]);
+  }
+  /// The same as far as they exist.
+  __device__ void write(std::int64_t row, int first, const number (&from)[2]) const {
     T* const to = data + row * ld + first;
-    if (by_pairs) {
-      struct alignas(2 * sizeof(T)) pair {
-        T at[2];
-      };
+    if (together) {
       if (first < cols) *reinterpret_cast<pair*>(to) = {from[0], from[1]};
       return;
     }
@@ -91,12 +110,12 @@ struct strip_writer {
 
 /// A small matrix in shared memory, filled up with zeros; a lane's reads in different banks.
 struct small_operand {
-  double at[recombined_cols][recombined_cols + 1];
+  double at[narrow_cols][narrow_cols + 1];
 
   /// By all threads, from rows x cols packed.
   __device__ void fill(const double* from, int rows, int cols) {
-    for (int i = static_cast<int>(threadIdx.x); i < recombined_cols * recombined_cols; i += recombine_warps * 32) {
-      const int row = i / recombined_cols, col = i % recombined_cols;
+    for (int i = static_cast<int>(threadIdx.x); i < narrow_cols * narrow_cols; i += recombine_warps * 32) {
+      const int row = i / narrow_cols, col = i % narrow_cols;
       at[row][col] = row < rows && col < cols ? from[row * cols + col] : 0.0;
     }
   }
@@ -122,19 +141,21 @@ __device__ inline void add_products(strip_tiles& sums, const double (&upper)[4],
 }
 
 /// A warp's 16 x 16 values; rows so far apart that its transposed reads hit different banks.
-using strip_memory = double[strip_rows][recombined_cols + 4];
+using strip_memory = double[strip_rows][narrow_cols + 4];
 
-/// The 16 x 16 sums of each warp, added in the warps' order, to l x l packed values.
-__device__ inline void add_warps(strip_memory* of_warps, const strip_tiles& mine, int l, double* to) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int group = lane / 4, t = lane % 4;
+/// Leaves 16 x 16 sums in the warp's memory.
+__device__ inline void leave(const strip_tiles& sums, strip_memory& to, int group, int t) {
 #pragma unroll
   for (int tile = 0; tile < 2; ++tile) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) of_warps[warp][group + e / 2 * 8][8 * tile + 2 * t + e % 2] = mine[tile][e];
+    for (int e = 0; e < 4; ++e) to[group + e / 2 * 8][8 * tile + 2 * t + e % 2] = sums[tile][e];
   }
+}
+
+/// What each warp has left in its memory, added in the warps' order, to k x l packed values.
+__device__ inline void add_warps(const strip_memory* of_warps, int k, int l, double* to) {
   __syncthreads();
-  for (int entry = static_cast<int>(threadIdx.x); entry < l * l; entry += recombine_warps * 32) {
+  for (int entry = static_cast<int>(threadIdx.x); entry < k * l; entry += recombine_warps * 32) {
     double sum = 0;
     for (int w = 0; w < recombine_warps; ++w) sum += of_warps[w][entry / l][entry % l];
     to[entry] = sum;
@@ -165,18 +186,19 @@ __device__ void add_grams(strip_tiles& weighted, strip_tiles& plain, const strip
   }
 }
 
-/// Blocks of n rows, in `chunks` chunks. Measures, for Y of l columns: partials[chunk][1 or 2][l x l] of Y' diag(e) Y
-/// and, if e is not null, of Y'Y.
+/// Blocks of n rows, in `chunks` chunks. Measures, for beta = 0 and Y of l columns: partials[chunk][1 or 2][l x l] of
+/// Y' diag(e) Y and, if e is not null, of Y'Y.
 template <class T, bool Measures>
 __global__ void __launch_bounds__(recombine_warps * 32, 4)
     recombine_kernel(std::int64_t n, std::int64_t chunks, strip_reader<T> x, const T* d, const double* s,
-                     strip_reader<T> z, const double* r, strip_writer<T> y, const T* e, double* partials) {
+                     strip_reader<T> z, const double* r, factor<T> beta, pairs_of<T> y, const T* e, double* partials) {
   __shared__ small_operand s_part, r_part;
   __shared__ strip_memory of_warps[recombine_warps];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int group = lane / 4, t = lane % 4;
   overlap_neighbours();
   const int l = y.cols;
+  const double share = Measures ? 0 : beta.get();
   s_part.fill(s, x.cols, l);
   r_part.fill(r, z.cols, l);
   __syncthreads();
@@ -202,6 +224,16 @@ __global__ void __launch_bounds__(recombine_warps * 32, 4)
         }
       }
       strip_tiles sums{};
+      if (!Measures && share != 0) {
+#pragma unroll
+        for (int place = 0; place < 4; ++place) {
+          const int tile = place / 2, half = place % 2, i = group + 8 * half;
+          double former[2] = {};
+          if (i < left) y.read(row0 + i, 8 * tile + 2 * t, former);
+          sums[tile][2 * half] = share * former[0];
+          sums[tile][2 * half + 1] = share * former[1];
+        }
+      }
       add_products(sums, of_x[0], of_x[1], s_part, group, t);
       add_products(sums, of_z[0], of_z[1], r_part, group, t);
 #pragma unroll
@@ -224,12 +256,93 @@ __global__ void __launch_bounds__(recombine_warps * 32, 4)
       }
     }
     if constexpr (Measures) {
-      __syncthreads();
       double* const to = partials + chunk * l * l * (e != nullptr ? 2 : 1);
-      add_warps(of_warps, weighted_sums, l, to);
-      if (e != nullptr) add_warps(of_warps, plain_sums, l, to + l * l);
+      leave(weighted_sums, of_warps[warp], group, t);
+      add_warps(of_warps, l, l, to);
+      if (e != nullptr) {
+        leave(plain_sums, of_warps[warp], group, t);
+        add_warps(of_warps, l, l, to + l * l);
+      }
     }
   }
+}
+
+/// partials[chunk][k x l] of X'Y, blocks of n rows. A lane's pair of columns, 2 group and 2 group + 1, stands for rows
+/// group and group + 8 of a product's X', and for column `group` of each of its two tiles of Y.
+template <class T>
+__global__ void __launch_bounds__(recombine_warps * 32, 4)
+    narrow_gram_kernel(std::int64_t n, std::int64_t chunks, pairs_of<const T> x, pairs_of<const T> y,
+                       double* partials) {
+  constexpr int steps = 2;  // of 8 rows, whose loads are under way together
+  __shared__ strip_memory of_warps[recombine_warps];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int group = lane / 4, t = lane % 4;
+  overlap_neighbours();
+  const std::int64_t height = (n + chunks - 1) / chunks;
+  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const std::int64_t end = min((chunk + 1) * height, n);
+    strip_tiles sums{};
+    for (std::int64_t row0 = chunk * height + warp * 8 * steps; row0 < end; row0 += recombine_warps * 8 * steps) {
+      double of_x[2 * steps][2] = {}, of_y[2 * steps][2] = {};
+#pragma unroll
+      for (int u = 0; u < 2 * steps; ++u) {
+        const std::int64_t row = row0 + 4 * u + t;
+        if (row < end) x.read(row, 2 * group, of_x[u]);
+        if (row < end) y.read(row, 2 * group, of_y[u]);
+      }
+#pragma unroll
+      for (int u = 0; u < 2 * steps; u += 2) {
+        const double a[4] = {of_x[u][0], of_x[u][1], of_x[u + 1][0], of_x[u + 1][1]};
+#pragma unroll
+        for (int tile = 0; tile < 2; ++tile) {
+          const double b[2] = {of_y[u][tile], of_y[u + 1][tile]};
+          cuda::mma_m16n8k8_f64(sums[tile], a, b);
+        }
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < 2; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) of_warps[warp][2 * group + e / 2][2 * (2 * t + e % 2) + tile] = sums[tile][e];
+    }
+    add_warps(of_warps, x.cols, y.cols, partials + chunk * x.cols * y.cols);
+  }
+}
+
+// --- Starting them --------------------------------------------------------------------------------------------------
+
+template <class... Params, class... Args>
+int start_strips(const launch_env& env, std::int64_t chunks, void (*kernel)(Params...), const Args&... args) {
+  return core::start(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(chunks)),
+                     dim3(recombine_warps * 32), 0, env.stream, args...);
+}
+
+/// Y = diag(d) X S + Z R + beta Y.
+template <class T>
+int start_recombine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
+                    const double* r, factor<T> beta, dense_view<T> y) {
+  constexpr std::int64_t rows_of_a_block = 2 * recombine_warps * strip_rows;  // two strips a warp
+  const std::int64_t chunks = std::min((y.rows + rows_of_a_block - 1) / rows_of_a_block, core::max_grid);
+  const grams_of_result<T> none;
+  return start_strips(env, chunks, recombine_kernel<T, false>, y.rows, chunks, strip_reader<T>(x), d, s,
+                      strip_reader<T>(z), r, beta, pairs_of<T>(y), none.e, none.partials);
+}
+
+/// Y = diag(d) X S + Z R, and each chunk's Gram matrices.
+template <class T>
+int start_measured_recombine(const launch_env& env, std::int64_t chunks, dense_view<const T> x, const T* d,
+                             const double* s, dense_view<const T> z, const double* r, dense_view<T> y,
+                             const grams_of_result<T>& grams) {
+  return start_strips(env, chunks, recombine_kernel<T, true>, y.rows, chunks, strip_reader<T>(x), d, s,
+                      strip_reader<T>(z), r, factor<T>(0), pairs_of<T>(y), grams.e, grams.partials);
+}
+
+/// Each chunk's X'Y.
+template <class T>
+int start_narrow_gram(const launch_env& env, std::int64_t chunks, dense_view<const T> x, dense_view<const T> y,
+                      double* partials) {
+  return start_strips(env, chunks, narrow_gram_kernel<T>, x.rows, chunks, pairs_of<const T>(x), pairs_of<const T>(y),
+                      partials);
 }
 
 }  // namespace bcsc::kernels::vector

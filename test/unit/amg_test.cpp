@@ -33,6 +33,9 @@ TEST_P(an_amg, is_symmetric_and_positive_definite) {
   BCSC_SKIP_WITHOUT_GPU(ctx);
   const sparse_case a = laplace({.nx = 12, .ny = 11, .nz = 10, .across = 0.5});
   expect_symmetric_positive(amg_preconditioner<double>(*ctx, csr_of<double>(a)).as_operator(), 1e-12);
+  const amg_preconditioner<double> deep(*ctx, csr_of<double>(a), {.max_coarse = 40});
+  EXPECT_GE(std::ssize(deep.facts().levels), 3);
+  expect_symmetric_positive(deep.as_operator(), 1e-12);
   expect_symmetric_positive(
       amg_preconditioner<double>(*ctx, csr_of<double>(a), {.single_precision = true}).as_operator(), 1e-4);
 }
