@@ -705,7 +705,7 @@ MUTANTS = [
            "std::memcpy(&ours, bytes, sizeof(Struct));", CAPI_CG),
     Mutant("capi-cg-beta", CAPI_SOLVERS, "made.beta = enumerator(", "(void)enumerator(", CAPI_CG),
     Mutant("amg-forgets-correction", "lib/solvers/amg_cycle.cpp", "level.prolongation->run(1, below.x, 1, here.x",
-           "level.prolongation->run(1, below.x, 0, here.x", AMG),
+           "level.prolongation->run(0, below.x, 1, here.x", AMG),
     Mutant("amg-forgets-rest-below", "lib/solvers/amg_cycle.cpp", "if (missing != 0) {", "if (false) {", AMG),
     Mutant("amg-forgets-rest", "lib/solvers/amg_cycle.cpp", "  return level.smoother[0];", "  return 0;", AMG),
     Mutant("sum-forgets-second", "kernels/vector/block_ops.hpp", "static_cast<double>(x) + g * static_cast<double>(w)",
