@@ -487,14 +487,14 @@ MUTANTS = [
     # --- CUDA: what the kernels share ---
     Mutant("cuda-ragged-block", TILE, "(next_row < args.a.rows ? next_row : args.a.rows) - first_row;",
            "next_row - first_row;", KERNELS),
-    Mutant("cuda-beta-zero-reads-c", TILE, "*c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * c[by.z_offset];",
-           "*c = by.alpha * sum + by.beta * c[by.z_offset];", KERNELS),
+    Mutant("cuda-beta-zero-reads-c", TILE,
+           "*c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *addend_of(c, by.z_offset);",
+           "*c = by.alpha * sum + by.beta * *addend_of(c, by.z_offset);", KERNELS),
     Mutant("cuda-column-stride", TILE, "(at.first_col + n) * args.c_col_stride;", "(at.first_col + n);", KERNELS),
     Mutant("cuda-alpha-zero-reads-a", TILE, "if (alpha != T{0}) {", "if (true) {", KERNELS),
     Mutant("cuda-device-beta", TILE, "args.beta_at != nullptr ? *args.beta_at : args.beta,", "args.beta,", PLAN_CUDA),
-    Mutant("cuda-adds-c-for-z", TILE, "by.alpha * sum + by.beta * c[by.z_offset];", "by.alpha * sum + by.beta * *c;",
-           EMULATED_ROWWISE),
-    Mutant("cuda-adds-vector-of-c-for-z", VECTORS, "read_vector<Values>(former, c + by.z_offset);",
+    Mutant("cuda-adds-c-for-z", TILE, "  return element + z_offset;", "  return element;", EMULATED_ROWWISE),
+    Mutant("cuda-adds-vector-of-c-for-z", VECTORS, "read_vector<Values>(former, addend_of(c, by.z_offset));",
            "read_vector<Values>(former, c);", EMULATED_ROWWISE),
 
     # --- naive ---

@@ -56,6 +56,16 @@ struct scalars {
   std::int64_t z_offset;
 };
 
+/// What beta multiplies for an element of C; computed where it is used, or a second address would be held all the
+/// while.
+template <class T>
+__device__ const T* addend_of(const T* element, std::int64_t z_offset) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+l"(z_offset));
+#endif
+  return element + z_offset;
+}
+
 /// From the device where the caller keeps them there, else from the arguments.
 template <class T, class Operand>
 __device__ scalars<scalar_of<T>> read_scalars(const product_args<T, Operand>& args) {
@@ -158,11 +168,11 @@ __device__ inline unsigned sum_up_to_lane(unsigned count) {
 template <class T>
 __device__ void store(T* c, const scalars<scalar_of<T>>& by, scalar_of<T> sum) {
   if constexpr (narrow_number<T>) {
-    const float former = by.beta == 0 ? 0 : narrow_pair<T>::widen(c[by.z_offset].bits).x;
+    const float former = by.beta == 0 ? 0 : narrow_pair<T>::widen(addend_of(c, by.z_offset)->bits).x;
     const float result = by.beta == 0 ? by.alpha * sum : by.alpha * sum + by.beta * former;
     c->bits = static_cast<std::uint16_t>(narrow_pair<T>::narrow(result, 0));
   } else {
-    *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * c[by.z_offset];
+    *c = by.beta == T{0} ? by.alpha * sum : by.alpha * sum + by.beta * *addend_of(c, by.z_offset);
   }
 }
 

@@ -140,7 +140,7 @@ __device__ void store_vector(T* c, const scalars<scalar_of<T>>& by, const scalar
     if constexpr (narrow_number<T>) {
       unsigned words[Values / 2];
       if (by.beta != 0) {
-        read_vector<Values / 2>(words, reinterpret_cast<const unsigned*>(c + by.z_offset));
+        read_vector<Values / 2>(words, reinterpret_cast<const unsigned*>(addend_of(c, by.z_offset)));
 #pragma unroll
         for (int i = 0; i < Values / 2; ++i) {
           const float2 former = narrow_pair<T>::widen(words[i]);
@@ -154,7 +154,7 @@ __device__ void store_vector(T* c, const scalars<scalar_of<T>>& by, const scalar
     } else {
       if (by.beta != T{0}) {
         T former[Values];
-        read_vector<Values>(former, c + by.z_offset);
+        read_vector<Values>(former, addend_of(c, by.z_offset));
 #pragma unroll
         for (int i = 0; i < Values; ++i) results[i] += by.beta * former[i];
       }
