@@ -114,21 +114,29 @@ void add_row(dense_view<const T> x, std::int64_t i, const double* s, std::int64_
   for (; a < x.cols; ++a) add_terms<1>(from + a, s + a * l + first, l, count, sums);
 }
 
+/// The same times d[i], d null: 1, to sums that are 0.
+template <class T>
+void add_weighted_row(dense_view<const T> x, const T* d, std::int64_t i, const double* s, std::int64_t l,
+                      std::int64_t first, std::int64_t count, double* sums) {
+  add_row(x, i, s, l, first, count, sums);
+  if (d == nullptr) return;
+  for (std::int64_t b = 0; b < count; ++b) sums[b] *= static_cast<double>(d[i]);
+}
+
 template <class T>
 int combine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
             dense_view<T> y) {
   const std::int64_t l = y.cols;
   const double share = beta.is_zero() ? 0 : beta.get();
   for_each_row(env, y.rows, static_cast<double>(l) * static_cast<double>(x.cols + 1), [=](std::int64_t i) {
-    const double weight = d != nullptr ? static_cast<double>(d[i]) : 1.0;
     for (std::int64_t first = 0; first < l; first += combined_width) {
       const std::int64_t count = std::min(combined_width, l - first);
       double sums[combined_width] = {};
-      add_row(x, i, s, l, first, count, sums);
+      add_weighted_row(x, d, i, s, l, first, count, sums);
       T* const to = y.data + i * y.ld + first;
       for (std::int64_t b = 0; b < count; ++b) {
         const double more = share != 0 ? share * static_cast<double>(to[b]) : 0;
-        to[b] = static_cast<T>(weight * sums[b] + more);
+        to[b] = static_cast<T>(sums[b] + more);
       }
     }
   });
@@ -147,12 +155,10 @@ int recombine(const launch_env& env, dense_view<const T> x, const T* d, const do
                       static_cast<double>(x.cols + z.cols + (measures ? num_grams * l : 0));
   for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t from, std::int64_t end) {
     for (std::int64_t i = from; i < end; ++i) {
-      const double weight = d != nullptr ? static_cast<double>(d[i]) : 1.0;
       for (std::int64_t first = 0; first < l; first += combined_width) {
         const std::int64_t count = std::min(combined_width, l - first);
         double sums[combined_width] = {};
-        add_row(x, i, s, l, first, count, sums);
-        for (std::int64_t b = 0; b < count; ++b) sums[b] *= weight;
+        add_weighted_row(x, d, i, s, l, first, count, sums);
         add_row(z, i, r, l, first, count, sums);
         for (std::int64_t b = 0; b < count; ++b) y.data[i * y.ld + first + b] = static_cast<T>(sums[b]);
       }

@@ -26,6 +26,7 @@ namespace bcsc::kernels::vector {
 
 constexpr int narrow_cols = 16;
 constexpr int recombine_warps = 4;
+constexpr int recombine_threads = 32 * recombine_warps;
 constexpr int strip_rows = 8;  ///< of a warp at once
 
 /// A block as recombine_kernel() reads it.
@@ -105,15 +106,15 @@ struct small_operand {
 
   /// By all threads, from rows x cols packed.
   __device__ void fill(const double* from, int rows, int cols) {
-    for (int i = static_cast<int>(threadIdx.x); i < narrow_cols * narrow_cols; i += recombine_warps * 32) {
+    for (int i = static_cast<int>(threadIdx.x); i < narrow_cols * narrow_cols; i += recombine_threads) {
       const int row = i / narrow_cols, col = i % narrow_cols;
       at[row][col] = row < rows && col < cols ? from[row * cols + col] : 0.0;
     }
   }
 };
 
-/// Adds to Y' of 8 rows the transpose of what they are times a small matrix; `row`: the lane's four columns of row
-/// `group`. The lane's sums are rows 2 t and 2 t + 1 of column `group`, then of column group + 8.
+/// Adds S'X' of 8 rows of X to Y', S in `by`; `row`: the lane's four columns of row `group` of X. The lane's sums
+/// belong to rows 2 t and 2 t + 1 of Y in column `group`, then in column group + 8.
 __device__ inline void add_products(double (&sums)[4], const double (&row)[4], const small_operand& by, int group,
                                     int t) {
 #pragma unroll
@@ -152,7 +153,7 @@ __device__ inline void leave(const gram_tiles& sums, double (&to)[narrow_cols][n
 /// What the warps have left, added in their order, to k x l packed values.
 __device__ inline void add_warps(const sums_of_warps& left, int k, int l, double* to) {
   __syncthreads();
-  for (int entry = static_cast<int>(threadIdx.x); entry < k * l; entry += recombine_warps * 32) {
+  for (int entry = static_cast<int>(threadIdx.x); entry < k * l; entry += recombine_threads) {
     double sum = 0;
     for (int w = 0; w < recombine_warps; ++w) sum += left[w][entry / l][entry % l];
     to[entry] = sum;
@@ -163,7 +164,7 @@ __device__ inline void add_warps(const sums_of_warps& left, int k, int l, double
 /// Blocks of n rows, in `chunks` chunks. Measures, for beta = 0 and Y of l columns: partials[chunk][1 or 2][l x l] of
 /// Y' diag(e) Y and, if e is not null, of Y'Y.
 template <class T, bool Measures>
-__global__ void __launch_bounds__(recombine_warps * 32, 4)
+__global__ void __launch_bounds__(recombine_threads, 4)
     recombine_kernel(std::int64_t n, std::int64_t chunks, strip_reader<T> x, const T* d, const double* s,
                      strip_reader<T> z, const double* r, factor<T> beta, T* y, std::int64_t ldy, int l, const T* e,
                      double* partials) {
@@ -239,9 +240,9 @@ __global__ void __launch_bounds__(recombine_warps * 32, 4)
 /// partials[chunk][k x l] of X'Y, blocks of n rows. A lane's pair of columns, 2 group and 2 group + 1, stands for rows
 /// group and group + 8 of a product's X', and for column `group` of each of its two tiles of Y.
 template <class T>
-__global__ void __launch_bounds__(recombine_warps * 32, 4)
+__global__ void __launch_bounds__(recombine_threads, 4)
     narrow_gram_kernel(std::int64_t n, std::int64_t chunks, pair_reader<T> x, pair_reader<T> y, double* partials) {
-  constexpr int steps = 2;  // of 8 rows, whose loads are under way together
+  constexpr int steps = 2, rows = steps * strip_rows;  // whose loads are under way together
   __shared__ sums_of_warps left;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int group = lane / 4, t = lane % 4;
@@ -250,7 +251,7 @@ __global__ void __launch_bounds__(recombine_warps * 32, 4)
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     const std::int64_t end = min((chunk + 1) * height, n);
     gram_tiles sums{};
-    for (std::int64_t row0 = chunk * height + warp * 8 * steps; row0 < end; row0 += recombine_warps * 8 * steps) {
+    for (std::int64_t row0 = chunk * height + warp * rows; row0 < end; row0 += recombine_warps * rows) {
       double of_x[2 * steps][2] = {}, of_y[2 * steps][2] = {};
 #pragma unroll
       for (int u = 0; u < 2 * steps; ++u) {
@@ -282,7 +283,7 @@ __global__ void __launch_bounds__(recombine_warps * 32, 4)
 template <class... Params, class... Args>
 int start_strips(const launch_env& env, std::int64_t chunks, void (*kernel)(Params...), const Args&... args) {
   return core::start(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(chunks)),
-                     dim3(recombine_warps * 32), 0, env.stream, args...);
+                     dim3(recombine_threads), 0, env.stream, args...);
 }
 
 /// Y = diag(d) X S + Z R + beta Y.

@@ -45,7 +45,7 @@ class held_matrix {
   std::shared_ptr<const stored> a_;
 };
 
-/// What a product may have besides its operands, for one member and not for the public.
+/// What the public interface does not offer of a product; for a batch of one.
 template <number T>
 struct product_extras {
   /// C = alpha * op(A) * B + beta * Z: Z lies as C does, as far from a multiple of 16 bytes, and shares no element with

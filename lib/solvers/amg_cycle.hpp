@@ -46,7 +46,8 @@ class v_cycle {
     std::vector<blocks> levels;
   };
 
-  /// x from b, from this level down, but for a multiple of r: the factor. Who reads x next adds it in passing.
+  /// Computes x from b, from this level down, up to a multiple of r whose factor it returns: whoever reads x next adds
+  /// it in passing.
   double solve(const run& now, std::size_t depth) const;
   void started(int status, const char* what) const;
 

@@ -27,7 +27,7 @@ constexpr double no_curvature = 64 * epsilon<T>;
 /// Iterations without gain after which a singular block is restarted.
 constexpr std::int64_t patience_if_singular = 20;
 
-/// Weights of no block at all.
+/// The coefficients of a block without columns.
 coefficients nothing_of(std::int64_t cols) { return {0, cols}; }
 
 }  // namespace
