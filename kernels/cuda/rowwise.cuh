@@ -79,14 +79,38 @@ struct rowwise_shape {
   static_assert(Items % Width == 0);
 };
 
+/// Where rows of B are 4 GiB apart or more, it is read by single values.
+template <int Width>
+using bytes_of_ldb = std::conditional_t<(Width > 1), std::uint32_t, std::uint64_t>;
+
 /// What the row-wise kernel takes beside the cut.
 struct rowwise_grid : stream_grid {
   std::int64_t stride;  // pieces from one of a team to its next
+  int of_all;           // where a team's pieces lie apart: so many each team has, and some one more
   std::uint64_t ldb_bytes;
   std::int64_t ld_partials;
   bool vector_c;  // C may be written `stored` values at a time
   bool staged;    // C goes through shared memory
   double* dots;   // dots_with_b::sums, a row for each warp of a chunk; or null
+};
+
+/// How many pieces each team of a thread block takes: all of them `of_all`, the first `more` one more.
+struct team_rounds {
+  int of_all, more;
+
+  /// `rest`: the pieces from the thread block's first on.
+  __device__ team_rounds(const rowwise_grid& grid, std::int64_t rest, int teams) {
+    const bool apart = grid.stride != teams;
+    const std::int64_t most = apart ? teams : std::int64_t{teams} * grid.depth;
+    of_all = apart ? grid.of_all : 0;
+    more = static_cast<int>(max(min(rest - of_all * grid.stride, most), std::int64_t{0}));
+    if (!apart) {
+      of_all = more / teams;
+      more %= teams;
+    }
+  }
+  __device__ int of(int team) const { return of_all + (team < more ? 1 : 0); }
+  __device__ int most() const { return of(0); }
 };
 
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width, bool Dots>
@@ -95,36 +119,40 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
   using S = scalar_of<T>;
   constexpr int group_pairs = shape::group_pairs;
-  const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  const int group = static_cast<int>(threadIdx.x) / Lanes % Groups;
-  const int team = static_cast<int>(threadIdx.x) / shape::team;
+  const int lane = static_cast<int>(threadIdx.x % Lanes);
+  const int group = static_cast<int>(threadIdx.x / Lanes % Groups);
+  const int team = static_cast<int>(threadIdx.x / shape::team);
   // What the teams of a warp agree on; a team as large as a warp needs no vote.
   const auto any_team = [](bool yes) { return shape::team == 32 ? yes : __any_sync(0xffffffffu, yes) != 0; };
   const auto all_teams = [](bool yes) { return shape::team == 32 ? yes : __all_sync(0xffffffffu, yes) != 0; };
 
-  S* const staged_sums = grid.staged ? dynamic_shared<S>() : nullptr;
-  sums_to_c<T, shape, Lanes, Width> result{args, grid.ld_partials, grid.vector_c, staged_sums,
-                                           reinterpret_cast<int*>(staged_sums + shape::teams * shape::stage_ld)};
   const warp_dots<T, shape, Lanes, Width> dots{dynamic_shared<double>()};
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const stream_block at(grid, index, args.n);
     const lane_of_b<T, Lanes, Width> b(args, at.first_col, at.num_cols, lane);
     const bool spread = grid.stride != shape::teams;
     const std::int64_t begin = at.chunk * shape::teams * (spread ? 1 : grid.depth);
-    const int rounds = static_cast<int>(
-        min(static_cast<std::int64_t>(grid.depth), (args.a.num_pieces - begin + grid.stride - 1) / grid.stride));
-    piece_cursor<S, group_pairs, Groups> a(args.a, args.a.pieces + begin + team, grid.stride, rounds, group);
+    const team_rounds rounds(grid, args.a.num_pieces - begin, shape::teams);
+    piece_cursor<S, group_pairs, Groups> a(args.a, begin + team, grid.stride, rounds.of(team), group);
     if (!a.has_entries_at_hand()) return;  // never taken: it keeps the loads of A before the wait
     // All else may be what the kernel before has written. Waiting again at a second turn, if there ever is one, costs
     // nothing, and no path leads around it.
     wait_for_previous();
     let_next_begin();
-    result.by = read_scalars(args);
-    const bool reads_a = result.by.alpha != S{0};
+    const sums_to_c<T, shape, Lanes, Width> result{
+        .args = args,
+        .ld_partials = grid.ld_partials,
+        .vector_c = grid.vector_c,
+        .staged = grid.staged,
+        .some_heavy = begin < args.a.num_partials,
+        .c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride,
+        .by = read_scalars(args)};
+    // All ones where A is read. By a vote, or ptxas compares anew wherever it is used.
+    const unsigned reads_a = __ballot_sync(0xffffffffu, result.by.alpha != S{0});
     int first = 0;  // of the columns that reduce() leaves to this lane: the same for each piece
-    const auto pairs_of = [&](const fetched_piece& piece) { return reads_a ? piece.num_pairs() : 0; };
-    for (int round = 0; round < rounds; ++round, a.advance()) {
-      a.look_ahead(round);
+    const auto pairs_of = [&](const fetched_piece& piece) { return static_cast<int>(piece.num_pairs() & reads_a); };
+    for (int round = 0; round < rounds.most(); ++round, a.advance()) {
+      a.look_ahead();
       const int pairs = pairs_of(a.piece);
       const int entries = 2 * pairs - a.piece.last_is_padding();
       S sums[Items];
@@ -137,7 +165,8 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
         const auto now = a.ahead;
         const int left = entries - 2 * (base + group);  // from this group's first pair on
         const auto exists = [&](int k, int e) { return decltype(whole)::value || 2 * k * Groups + e < left; };
-        const rows_of_b<T, Lanes, Items, Width, group_pairs> rows(b, now, grid.ldb_bytes, exists);
+        const rows_of_b<T, Lanes, Items, Width, group_pairs> rows(
+            b, now, static_cast<bytes_of_ldb<Width>>(grid.ldb_bytes), exists);
         const bool more = base + shape::step < pairs;
         a.ahead =
             fetch_pairs<group_pairs, Groups>(args.a.pairs, more ? a.piece.first_pair : a.next.first_pair,
@@ -172,7 +201,9 @@ struct implementation<tables::rowwise> {
     using T = value_of<config.type>;
     constexpr int widest = config.widest_load();
     const auto& product = *static_cast<const row_stream_args<T>*>(args);
-    const int status = launch_width<Index, widest>(product, env, load_width(product, widest, product.b_readable_cols));
+    const bool far_apart = static_cast<std::uint64_t>(product.ldb) * sizeof(T) > UINT32_MAX;
+    const int width = far_apart ? 1 : load_width(product, widest, product.b_readable_cols);
+    const int status = launch_width<Index, widest>(product, env, width);
     return status != cudaSuccess ? status : add_partials(product, env);
   }
 
@@ -193,7 +224,7 @@ struct implementation<tables::rowwise> {
                    {shape::teams, depth, config.resident_blocks()}, env.num_multiprocessors);
 
     // The pieces of heavy rows come first: a team that took several of them would be the last to end.
-    const bool spread = args.a.num_heavy > 0 && cut.depth > 1;
+    const std::int64_t stride = (args.a.num_heavy > 0 && cut.depth > 1 ? cut.num_chunks : 1) * shape::teams;
 
     constexpr int stored = shape::stored;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 && args.batch.c % stored == 0 &&
@@ -207,7 +238,8 @@ struct implementation<tables::rowwise> {
     double* dots = nullptr;
     if constexpr (may_leave_dots) dots = staged ? nullptr : args.dots.take(cut.num_chunks * config.warps, args.n);
     const rowwise_grid grid{cut,
-                            spread ? cut.num_chunks * shape::teams : shape::teams,
+                            stride,
+                            static_cast<int>(args.a.num_pieces / stride),
                             static_cast<std::uint64_t>(args.ldb) * sizeof(T),
                             partials_ld<scalar_of<T>>(args.n),
                             vector_c,

@@ -19,14 +19,6 @@ __device__ void read_vector(T* to, const T* from) {
   for (int i = 0; i < Values; ++i) to[i] = some.at[i];
 }
 
-template <int Values, class T>
-__device__ void write_vector(T* to, const T* from) {
-  aligned_values<T, Values> some;
-#pragma unroll
-  for (int i = 0; i < Values; ++i) some.at[i] = from[i];
-  *reinterpret_cast<aligned_values<T, Values>*>(to) = some;
-}
-
 namespace detail {
 
 template <class T, int Values>
@@ -70,6 +62,23 @@ __device__ void load_vector(T* to, const T* from) {
     to[2] = some.z;
     to[3] = some.w;
   }
+}
+
+/// In one store: as a struct of values it may become several.
+template <int Values, class T>
+__device__ void write_vector(T* to, const T* from) {
+  typename detail::builtin_vector<T, Values>::type some;
+  if constexpr (Values == 1) {
+    some = from[0];
+  } else {
+    some.x = from[0];
+    some.y = from[1];
+  }
+  if constexpr (Values == 4) {
+    some.z = from[2];
+    some.w = from[3];
+  }
+  *reinterpret_cast<decltype(some)*>(to) = some;
 }
 
 /// How neighbouring values lie in registers: each by itself, or two of 16 bits in a word.

@@ -54,43 +54,54 @@ struct sums_to_c {
   using S = scalar_of<T>;
   const row_stream_args<T>& args;
   std::int64_t ld_partials;
-  bool vector_c;     // C may be written `stored` values at a time
-  S* staged_sums;    // [teams][stage_ld] in shared memory, or null: C is written from registers
-  int* staged_rows;  // [teams]
-  scalars<S> by{};   // read after the wait
+  bool vector_c;    // C may be written `stored` values at a time
+  bool staged;      // by way of shared memory: else C is written from registers
+  bool some_heavy;  // the thread block has pieces of heavy rows, which come first
+  T* c;             // the tile's first column, in row 0
+  scalars<S> by{};  // read after the wait
 
   /// The rows that a lane was left with by reduce(), for all teams of the thread block at once.
   template <class Cursor>
   __device__ void write(const Cursor& a, const stream_block& at, int lane, int group, int team, int first,
                         const S (&sums)[Shape::items]) const {
     const int row = a.piece.row();
-    const bool exists = a.exists();
-    const bool partial = a.is_of_heavy_row();
-    const bool writes = exists && group % Shape::copies == 0;
-    T* const c = of_member_here(args.c, args.batch.c);
+    bool partial = false;
+    if (some_heavy) {
+#ifdef __CUDA_ARCH__
+      asm volatile("");  // a branch: most thread blocks have none, and need no index
+#endif
+      partial = a.index() < args.a.num_partials;
+    }
+    const bool writes = a.exists() && group % Shape::copies == 0;
 #pragma unroll
     for (int i = 0; i < Shape::kept; i += Shape::stored) {
       const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
       if (!writes || col >= at.num_cols) continue;
       if (partial) {
         write_partials(a.index(), at, col, &sums[i]);
-      } else if (staged_sums != nullptr) {
+      } else if (staged) {
 #pragma unroll
-        for (int k = 0; k < Shape::stored; ++k) staged_sums[team * Shape::stage_ld + col + k] = sums[i + k];
+        for (int k = 0; k < Shape::stored; ++k) staged_sums()[team * Shape::stage_ld + col + k] = sums[i + k];
       } else {
-        store_row<Shape::stored>(c + row * args.c_row_stride + (at.first_col + col) * args.c_col_stride,
-                                 args.c_col_stride, at.num_cols - col, vector_c, by, &sums[i]);
+        store_row<Shape::stored>(c + row * args.c_row_stride + col * args.c_col_stride, args.c_col_stride,
+                                 at.num_cols - col, vector_c, by, &sums[i]);
       }
     }
-    if (staged_sums != nullptr) {
-      if (lane == 0 && group == 0) staged_rows[team] = partial || !exists ? -1 : row;
+    if (staged) {
+      if (lane == 0 && group == 0) staged_rows()[team] = partial || !a.exists() ? -1 : row;
       __syncthreads();
-      write_staged(c, at);
+      write_staged(at);
       __syncthreads();  // before the next sums
     }
   }
 
  private:
+  // In shared memory: [teams][stage_ld], and [teams] behind them.
+  __device__ static S* staged_sums() { return dynamic_shared<S>(); }
+  __device__ static int* staged_rows() {
+    return reinterpret_cast<int*>(staged_sums() + Shape::teams * Shape::stage_ld);
+  }
+
   __device__ void write_partials(std::int64_t piece, const stream_block& at, int col, const S* sums) const {
     S* const partials = of_member_here(args.a.workspace, args.batch.partials);
     constexpr int at_once = Shape::stored < values_of_store<S> ? Shape::stored : values_of_store<S>;
@@ -102,15 +113,14 @@ struct sums_to_c {
   }
 
   /// Neighbouring threads write neighbours of C.
-  __device__ void write_staged(T* c, const stream_block& at) const {
+  __device__ void write_staged(const stream_block& at) const {
 #pragma unroll 1
     for (int i = static_cast<int>(threadIdx.x); i < Shape::teams * Shape::n_tile; i += Shape::threads) {
       const int team = args.c_col_stride == 1 ? i / Shape::n_tile : i % Shape::teams;
       const int col = args.c_col_stride == 1 ? i % Shape::n_tile : i / Shape::teams;
-      const int row = staged_rows[team];
+      const int row = staged_rows()[team];
       if (row < 0 || col >= at.num_cols) continue;
-      store(c + row * args.c_row_stride + (at.first_col + col) * args.c_col_stride, by,
-            staged_sums[team * Shape::stage_ld + col]);
+      store(c + row * args.c_row_stride + col * args.c_col_stride, by, staged_sums()[team * Shape::stage_ld + col]);
     }
   }
 };

@@ -71,15 +71,16 @@ template <class T, int Lanes, int Items, int Width, int Count>
 struct rows_of_b {
   word_of<T> values[Count][2][words_for<T, Items>];
 
-  template <class Exists>
+  /// `Bytes`: of 32 bits where they suffice, which saves an instruction a row.
+  template <class Bytes, class Exists>
   __device__ rows_of_b(const lane_of_b<T, Lanes, Width>& b, const fetched_pairs<scalar_of<T>, Count>& a,
-                       std::uint64_t ldb_bytes, const Exists& exists) {
+                       Bytes ldb_bytes, const Exists& exists) {
     std::uint64_t from[Count][2];
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        from[k][e] = b.address + static_cast<unsigned>(a.at[k].col[e]) * ldb_bytes;
+        from[k][e] = b.address + static_cast<std::uint64_t>(static_cast<unsigned>(a.at[k].col[e])) * ldb_bytes;
         settle(from[k][e]);
       }
     }

@@ -47,7 +47,8 @@ struct stream_block {
   int num_cols;
 
   __device__ stream_block(const stream_grid& grid, std::int64_t index, std::int64_t n) {
-    const std::int64_t col_tile = divide(index, grid.num_chunks, grid.tile_of_block);
+    const std::int64_t col_tile =
+        grid.num_blocks == grid.num_chunks ? 0 : divide(index, grid.num_chunks, grid.tile_of_block);
     chunk = index - col_tile * grid.num_chunks;
     first_col = col_tile * grid.width;
     num_cols = static_cast<int>(min(n - first_col, static_cast<std::int64_t>(grid.width)));
@@ -103,30 +104,27 @@ __device__ fetched_pairs<S, Count> fetch_pairs(const forms::entry_pair<S>* pairs
 template <class S, int Count, int Groups>
 struct piece_cursor {
   const row_stream_operand<S>& a;
-  const forms::row_piece* mine;  // the current one in memory
-  const forms::row_piece* end;
-  std::int64_t stride;  // from one piece of the team to its next
-  int rounds;
+  const forms::row_piece* coming;  // two further on than the current one
+  std::int64_t stride;             // from one piece of the team to its next
+  int left;                        // of the team's pieces, with the current one; the last chunk has none for some teams
   int group;
   fetched_piece piece, next, after_next;
   fetched_pairs<S, Count> ahead;
 
-  __device__ piece_cursor(const row_stream_operand<S>& operand, const forms::row_piece* first, std::int64_t stride,
-                          int rounds, int group)
-      : a(operand),
-        mine(first),
-        end(operand.pieces + operand.num_pieces),
-        stride(stride),
-        rounds(rounds),
-        group(group) {
-    piece = fetch(0, mine);
-    next = fetch(1, mine + stride);
+  /// The `count` pieces first, first + stride, ...
+  __device__ piece_cursor(const row_stream_operand<S>& operand, std::int64_t first, std::int64_t stride, int count,
+                          int group)
+      : a(operand), coming(operand.pieces + first), stride(stride), left(count), group(group) {
+    piece = fetch(0);
+    coming += stride;
+    next = fetch(1);
+    coming += stride;
     ahead = fetch_pairs<Count, Groups>(a.pairs, piece.first_pair, piece.num_pairs(), group);
   }
 
-  __device__ fetched_piece fetch(int round, const forms::row_piece* from) const {
+  __device__ fetched_piece fetch(int further) const {
     fetched_piece some{0, 0, 0};
-    if (round < rounds && from < end) some = fetch_piece(from);
+    if (further < left) some = fetch_piece(coming);
     return some;
   }
   /// Always true, but known only once the first entries have arrived, so a branch on it holds their loads where they
@@ -137,16 +135,17 @@ struct piece_cursor {
     for (int k = 0; k < Count; ++k) cols |= ahead.at[k].col[0];
     return piece.num_pairs() == 0 || cols >= 0;
   }
-  __device__ void look_ahead(int round) { after_next = fetch(round + 2, mine + 2 * stride); }
+  __device__ void look_ahead() {
+    after_next = fetch(2);
+    coming += stride;
+  }
   __device__ void advance() {
     piece = next;
     next = after_next;
-    mine += stride;
+    --left;
   }
-  /// The last piece of a chunk may lie behind the end of the stream, for some of the teams.
-  __device__ bool exists() const { return mine < end; }
-  __device__ bool is_of_heavy_row() const { return mine < a.pieces + a.num_partials; }
-  __device__ std::int64_t index() const { return mine - a.pieces; }
+  __device__ bool exists() const { return left > 0; }
+  __device__ std::int64_t index() const { return coming - 3 * stride - a.pieces; }  // behind look_ahead()
 };
 
 }  // namespace bcsc::kernels::cuda
