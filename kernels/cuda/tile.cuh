@@ -60,6 +60,7 @@ struct scalars {
 /// while.
 template <class T>
 __device__ const T* addend_of(const T* element, std::int64_t z_offset) {
+  if constexpr (narrow_number<T>) return element;
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+l"(z_offset));
 #endif

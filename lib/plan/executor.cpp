@@ -77,6 +77,9 @@ void executor<T>::run(const held_matrix<T>& held, factor alpha, dense_view<const
   core::context_state& state = how_.ctx.state();
   const plan_facts& facts = how_.facts;
   core::require_healthy(state);
+  if (narrow_number<T> && extras.z != nullptr) {
+    core::fail(errc::unsupported, "a product in 16 bits adds a multiple of C, and of no other block");
+  }
   if (run.batch.count == 0) return;
   const bool reads_b = facts.cols > 0 && facts.nnz > 0 && (alpha.pointer() != nullptr || alpha.value() != 0);
   check_operands<T>(facts.rows, facts.cols, b, c, how_.options.b_layout, reads_b);

@@ -49,7 +49,7 @@ class held_matrix {
 template <number T>
 struct product_extras {
   /// C = alpha * op(A) * B + beta * Z: Z lies as C does, as far from a multiple of 16 bytes, and shares no element with
-  /// it; null: Z is C.
+  /// it; null: Z is C. Not in 16 bits.
   const T* z = nullptr;
   /// Only with alpha 1 and beta 0; nothing is left where the columns take several launches.
   kernels::dots_with_b dots = {};

@@ -139,12 +139,12 @@ class emulated_product {
       : emulated_product(s, std::vector{b}, std::vector{c0}) {}
   /// The members of a batch.
   emulated_product(const dense_setting& s, const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0)
-      : setting_(s),
+      : setting_(fitting(s)),
         alpha_(static_cast<scalar_of<T>>(s.alpha)),
         beta_(static_cast<scalar_of<T>>(s.beta)),
         count_(std::ssize(c0)),
         b_(context::cpu(1), b, s.for_b, s.batch_b),
-        c_(context::cpu(1), s.z_apart ? unset(c0) : c0, s.for_c, s.batch_c),
+        c_(context::cpu(1), setting_.z_apart ? unset(c0) : c0, s.for_c, s.batch_c),
         z_(context::cpu(1), c0, s.for_c, s.batch_c) {}
   emulated_product(const emulated_product&) = delete;
   emulated_product& operator=(const emulated_product&) = delete;
@@ -203,6 +203,10 @@ class emulated_product {
   }
 
  private:
+  static dense_setting fitting(dense_setting s) {
+    s.z_apart = s.z_apart && !narrow_number<T>;
+    return s;
+  }
   static std::vector<dense_table<T>> unset(std::vector<dense_table<T>> members) {
     for (dense_table<T>& one : members) std::ranges::fill(one.at, std::numeric_limits<T>::quiet_NaN());
     return members;

@@ -10,6 +10,7 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/plan.hpp"
+#include "lib/plan/access.hpp"
 #include "lib/plan/choice.hpp"
 #include "lib/plan/run_checks.hpp"
 
@@ -55,6 +56,23 @@ TEST(plan_guards, refuse_the_other_layout_of_b_both_ways) {
 }
 
 /// The plan's own workspace serves one caller at a time: of concurrent callers, each is either refused or right.
+TEST(plan_guards, sixteen_bits_add_no_other_block) {
+  const csr_matrix<half> a(1, 1, {0, 1}, {0}, {half(2.0f)});
+  const spmm_plan<half> made(context::cpu(), a.view(), {.cols = 1});
+  const half b(3.0f), z(5.0f);
+  half c(7.0f);
+  const dense_view<const half> on_b(&b, 1, 1);
+  const dense_view<half> on_c(&c, 1, 1);
+  try {
+    plan::access<half>::run(made, 1, on_b, 1, on_c, {}, {.z = &z});
+    FAIL() << "was added";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::unsupported);
+  }
+  plan::access<half>::run(made, 1, on_b, 1, on_c, {}, {});
+  EXPECT_EQ(static_cast<float>(c), 13.0f);
+}
+
 TEST(plan_guards, two_callers_never_share_the_plans_own_workspace) {
   constexpr std::int64_t size = 3000, cols = 16, num_callers = 4, num_runs = 100;
   std::vector<std::int32_t> row_ptr(size + 1), col_ind(size);
