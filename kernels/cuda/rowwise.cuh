@@ -98,9 +98,8 @@ struct rowwise_grid : stream_grid {
 struct team_rounds {
   int of_all, more;
 
-  /// `rest`: the pieces from the thread block's first on.
-  __device__ team_rounds(const rowwise_grid& grid, std::int64_t rest, int teams) {
-    const bool apart = grid.stride != teams;
+  /// `rest`: the pieces from the thread block's first on. `apart`: a team's do not follow each other in its chunk.
+  __device__ team_rounds(const rowwise_grid& grid, std::int64_t rest, int teams, bool apart) {
     const std::int64_t most = apart ? teams : std::int64_t{teams} * grid.depth;
     of_all = apart ? grid.of_all : 0;
     more = static_cast<int>(max(min(rest - of_all * grid.stride, most), std::int64_t{0}));
@@ -132,7 +131,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     const lane_of_b<T, Lanes, Width> b(args, at.first_col, at.num_cols, lane);
     const bool spread = grid.stride != shape::teams;
     const std::int64_t begin = at.chunk * shape::teams * (spread ? 1 : grid.depth);
-    const team_rounds rounds(grid, args.a.num_pieces - begin, shape::teams);
+    const team_rounds rounds(grid, args.a.num_pieces - begin, shape::teams, spread);
     piece_cursor<S, group_pairs, Groups> a(args.a, begin + team, grid.stride, rounds.of(team), group);
     if (!a.has_entries_at_hand()) return;  // never taken: it keeps the loads of A before the wait
     // All else may be what the kernel before has written. Waiting again at a second turn, if there ever is one, costs

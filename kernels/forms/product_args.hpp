@@ -70,7 +70,7 @@ struct product_args {
   batch_strides batch = {};  ///< b, c and the operand's workspace are those of member 0
   dots_with_b dots = {};
   /// From an element of C to that of Z, in elements; a multiple of 16 bytes. 0: Z is C, as it always is to CUDA kernels
-  /// of 16-bit types, which no solver has: one number more would cost them up to a fifth of their time.
+  /// of 16-bit types, which no solver has: one number more would cost them up to a quarter of their time.
   std::int64_t z_offset = 0;
 };
 

@@ -20,8 +20,8 @@ struct rowwise_config {
   int depth;      ///< the most pieces a team takes one after the other, the next one's entries fetched meanwhile
   min_blocks_by_size min_blocks = {};
   bool squeezed = false;  ///< min_blocks leaves fewer registers than a thread would take; the label says so
-  int labelled = 0;       ///< the blocks that a squeezed config's label names, where min_blocks has changed since:
-                          ///< results and costs know configs by their labels
+  int labelled = 0;  ///< squeezed, too; the blocks that the label names where min_blocks has changed since: results
+                     ///< and costs know configs by their labels
   value_type type = {};
 
   constexpr int tile_rows() const { return 1; }
@@ -53,7 +53,9 @@ struct rowwise_config {
   std::string label() const {
     return "rowwise-l" + std::to_string(lanes) + "-i" + std::to_string(items) + "-g" + std::to_string(groups) + "-u" +
            std::to_string(unroll) + "-w" + std::to_string(warps) + "-d" + std::to_string(depth) +
-           (squeezed ? "-b" + std::to_string(labelled != 0 ? labelled : min_blocks.of_4_bytes) : "");
+           (labelled != 0 ? "-b" + std::to_string(labelled)
+            : squeezed    ? "-b" + std::to_string(min_blocks.of_4_bytes)
+                          : "");
   }
   constexpr bool valid() const {
     // Groups halve what they have until each lane is left with its share.
@@ -114,28 +116,14 @@ consteval auto rowwise_configs() {
         {.lanes = 32, .items = 9, .groups = 1, .unroll = 2, .depth = 4, .min_blocks = {6, 4}, .squeezed = true},
         // N = 64: graphs, any, stencils, long
         {.lanes = 16, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
-        {.lanes = 8,
-         .items = 8,
-         .groups = 1,
-         .unroll = 4,
-         .depth = 8,
-         .min_blocks = {7, 3},
-         .squeezed = true,
-         .labelled = 6},
+        {.lanes = 8, .items = 8, .groups = 1, .unroll = 4, .depth = 8, .min_blocks = {7, 3}, .labelled = 6},
         {.lanes = 8, .items = 8, .groups = 1, .unroll = 2, .depth = 8, .min_blocks = {9, 4}, .squeezed = true},
         {.lanes = 8, .items = 8, .groups = 4, .unroll = 4, .depth = 2, .min_blocks = {5, 3}},
         // N = 128: stencils, networks, neighbours that share an L1, meshes, stencils, few and long
         {.lanes = 32, .items = 4, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
         {.lanes = 32, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {8, 4}, .squeezed = true},
         {.lanes = 32, .items = 4, .groups = 1, .unroll = 8, .warps = 8, .depth = 2, .min_blocks = {2, 1}},
-        {.lanes = 16,
-         .items = 8,
-         .groups = 1,
-         .unroll = 4,
-         .depth = 8,
-         .min_blocks = {7, 3},
-         .squeezed = true,
-         .labelled = 6},
+        {.lanes = 16, .items = 8, .groups = 1, .unroll = 4, .depth = 8, .min_blocks = {7, 3}, .labelled = 6},
         {.lanes = 16, .items = 8, .groups = 1, .unroll = 2, .depth = 8, .min_blocks = {9, 4}, .squeezed = true},
         {.lanes = 16, .items = 8, .groups = 1, .unroll = 8, .depth = 2, .min_blocks = {3, 2}},
         {.lanes = 16, .items = 8, .groups = 2, .unroll = 4, .depth = 2, .min_blocks = {5, 3}},
