@@ -697,8 +697,9 @@ MUTANTS = [
            "sums[0][here] += sums[0][here + half];", VECTOR),
     Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(old.r) - alpha *",
            "static_cast<double>(old.r) + alpha *", VECTOR),
-    Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(x.p)",
-           "z - beta * static_cast<double>(x.p)", VECTOR),
+    Mutant("cuda-cg-step-into-rest", VECTOR_CUDA, "if (!turns && alpha == 0) return;", "if (!turns) return;", VECTOR),
+    Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(old.p)",
+           "z - beta * static_cast<double>(old.p)", VECTOR),
 
     # --- The C interface's solvers ---
     Mutant("capi-older-struct", CAPI_GUARD, "std::memcpy(&ours, bytes, std::min(given->size, sizeof(Struct)));",

@@ -139,10 +139,19 @@ int residual(const launch_env& env, shape s, const T* b, const T* q, const T* in
 }
 
 template <class T>
-int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
+int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
+              column_scalars scalars) {
   for_each_chunk(env, s, [=](std::int64_t, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
+      if (x != nullptr) {
+#pragma omp simd
+        for (std::int64_t j = 0; j < s.k; ++j) {
+          const std::int64_t at = i * s.k + j;
+          const T moved = static_cast<T>(static_cast<double>(x[at]) + scalars.alpha[j] * static_cast<double>(p[at]));
+          x[at] = scalars.alpha[j] != 0 ? moved : x[at];
+        }
+      }
 #pragma omp simd
       for (std::int64_t j = 0; j < s.k; ++j) {
         const std::int64_t at = i * s.k + j;
@@ -178,10 +187,12 @@ int step(const launch_env& env, shape s, const T* p, const T* q, const T* invers
         const std::int64_t at = i * s.k + j;
         const double alpha = scalars.alpha[j];
         // Selected, not multiplied by zero: a resting column may hold -0, NaN or Inf and keeps it.
-        const T new_x = static_cast<T>(static_cast<double>(x[at]) + alpha * static_cast<double>(p[at]));
+        if (x != nullptr) {
+          const T new_x = static_cast<T>(static_cast<double>(x[at]) + alpha * static_cast<double>(p[at]));
+          x[at] = alpha != 0 ? new_x : x[at];
+        }
         const T new_r = static_cast<T>(static_cast<double>(r[at]) - alpha * static_cast<double>(q[at]));
         const T left = alpha != 0 ? new_r : r[at];
-        x[at] = alpha != 0 ? new_x : x[at];
         r[at] = left;
         const double square = static_cast<double>(left) * static_cast<double>(left);
         rr += square;
@@ -213,8 +224,8 @@ template <class T>
 int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
             partial_dots pq, column_scalars scalars) {
   step_length(env, s, p, q, partials, pq, scalars);
-  step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
-  return direction(env, s, r, inverse_diagonal, p, scalars);
+  step<T>(env, s, p, q, inverse_diagonal, nullptr, r, partials, scalars);
+  return direction(env, s, r, inverse_diagonal, x, p, scalars);
 }
 
 template <class T>

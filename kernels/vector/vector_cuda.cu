@@ -213,23 +213,29 @@ __global__ void residual_kernel(shape s, const T* b, const T* q, const T* invers
 }
 
 template <class T>
-__global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
+__global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal, T* x, T* p, column_scalars scalars) {
   overlap_neighbours();
   struct row {
-    T r, p, weight;
+    T r, p, x, weight;
   };
   for_each_tile(s, [&](std::int64_t j) {
-    if (j >= s.k || scalars.state[j] != column_state::active) return;
-    const double beta = scalars.beta[j];
+    if (j >= s.k) return;
+    const bool turns = scalars.state[j] == column_state::active;
+    const double alpha = x != nullptr ? scalars.alpha[j] : 0, beta = turns ? scalars.beta[j] : 0;
+    if (!turns && alpha == 0) return;
     walk_column(
         s,
         [&](std::int64_t i) {
           const std::int64_t at = i * s.k + j;
-          return row{r[at], beta != 0 ? p[at] : T{0}, weight_of(inverse_diagonal, i)};
+          return row{turns ? r[at] : T{0}, alpha != 0 || beta != 0 ? p[at] : T{0}, alpha != 0 ? x[at] : T{0},
+                     weight_of(inverse_diagonal, i)};
         },
-        [&](std::int64_t i, const row& x) {
-          const double z = static_cast<double>(x.weight) * static_cast<double>(x.r);
-          p[i * s.k + j] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(x.p) : z);
+        [&](std::int64_t i, const row& old) {
+          const std::int64_t at = i * s.k + j;
+          if (alpha != 0) x[at] = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
+          if (!turns) return;
+          const double z = static_cast<double>(old.weight) * static_cast<double>(old.r);
+          p[at] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(old.p) : z);
         });
   });
 }
@@ -249,11 +255,12 @@ __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_di
           s,
           [&](std::int64_t i) {
             const std::int64_t at = i * s.k + j;
-            return row{x[at], p[at], r[at], q[at], weight_of(inverse_diagonal, i)};
+            const bool moves = x != nullptr;
+            return row{moves ? x[at] : T{0}, moves ? p[at] : T{0}, r[at], q[at], weight_of(inverse_diagonal, i)};
           },
           [&](std::int64_t i, const row& old) {
             const std::int64_t at = i * s.k + j;
-            x[at] = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
+            if (x != nullptr) x[at] = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
             const T left = static_cast<T>(static_cast<double>(old.r) - alpha * static_cast<double>(old.q));
             r[at] = left;
             const double square = static_cast<double>(left) * static_cast<double>(left);
@@ -390,9 +397,10 @@ int residual(const launch_env& env, shape s, const T* b, const T* q, const T* in
 }
 
 template <class T>
-int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars) {
+int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
+              column_scalars scalars) {
   if (empty(s)) return cudaSuccess;
-  return over_elements(env, direction_kernel<T>, s, r, inverse_diagonal, p, scalars);
+  return over_elements(env, direction_kernel<T>, s, r, inverse_diagonal, x, p, scalars);
 }
 
 template <class T>
@@ -430,8 +438,8 @@ int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagona
     return advance_together(env, s, q, inverse_diagonal, x, r, p, partials, pq, scalars);
   }
   int status = step_length(env, s, p, q, partials, pq, scalars);
-  if (status == cudaSuccess) status = step(env, s, p, q, inverse_diagonal, x, r, partials, scalars);
-  return status == cudaSuccess ? direction(env, s, r, inverse_diagonal, p, scalars) : status;
+  if (status == cudaSuccess) status = step<T>(env, s, p, q, inverse_diagonal, nullptr, r, partials, scalars);
+  return status == cudaSuccess ? direction(env, s, r, inverse_diagonal, x, p, scalars) : status;
 }
 
 template <class T>

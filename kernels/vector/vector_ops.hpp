@@ -105,14 +105,16 @@ struct operations {
   /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay. q may be r.
   int (*residual)(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r,
                   double* partials, column_scalars scalars);
-  /// p = z + beta_j p in the active columns.
-  int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* p, column_scalars scalars);
+  /// p = z + beta_j p in the active columns. With x, first x += alpha_j p: what a step() without x has left.
+  int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
+                   column_scalars scalars);
   /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others. A p.q <= 0 makes the column not_positive, one
   /// that is NaN or Inf not_finite. `pq`: of as many rows as s or fewer, or none.
   int (*step_length)(const launch_env& env, shape s, const T* p, const T* q, double* partials, partial_dots pq,
                      column_scalars scalars);
   /// x += alpha_j p, r -= alpha_j q in the active columns; rr, rz of the new r, beta_j = rz_new / rz_old; a column
-  /// whose rr has come down to its limit rests, one whose rr or rz is NaN or Inf becomes not_finite.
+  /// whose rr has come down to its limit rests, one whose rr or rz is NaN or Inf becomes not_finite. Without x, x is
+  /// left to direction(), which reads p anyway.
   int (*step)(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
               double* partials, column_scalars scalars);
   /// After a step with turns_apart, or a residual: rz = r.z with z as given, else D^-1 r or r, and beta from it. q is

@@ -1,6 +1,8 @@
 #include "lib/solvers/amg_cycle.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +50,7 @@ v_cycle<T, S>::v_cycle(const context& ctx, hierarchy&& host, const amg_options& 
     : ctx_(ctx), scale_(ctx, host.levels.front().a.rows) {
   const std::vector<double>& finest = host.levels.front().scale;
   scale_.upload(std::vector<S>(finest.begin(), finest.end()));
+  if (std::ranges::adjacent_find(finest, std::not_equal_to{}) == finest.end()) uniform_scale_ = finest.front();
   for (std::size_t depth = 0; depth < host.levels.size(); ++depth) {
     level& from = host.levels[depth];
     const double upper = safety * from.largest_eigenvalue;
@@ -95,22 +98,35 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
   run now{{.stream = options.stream}, environment_of(ctx_, options.stream), {}};
   for (const planned_level<S>& level : levels_) {
     const auto next = [&] { return cutter.block<S>(level.a.facts().rows, k); };
-    now.levels.push_back({.b = next(), .x = next(), .r = next(), .y = next()});
+    const dense_view<S> b = next();
+    now.levels.push_back({.b = b, .x = next(), .r = next(), .y = next(), .spare = b});
   }
   now.options.workspace = cutter.rest();
-  const blocks finest = now.levels.front();
+  blocks& finest = now.levels.front();
   const auto& ops = block_operations_of<S>(ctx_.kind());
   const auto& outer = block_operations_of<T>(ctx_.kind());
 
   if constexpr (std::is_same_v<T, S>) {
-    started(ops.scale_rows(now.env, scale_.data(), 1, r, 0, finest.b), "scale_rows");
+    auto factor = as_factor(alpha);
+    if (begins_with(r)) {
+      finest.b = r;
+      factor.value *= *uniform_scale_;
+    } else {
+      started(ops.scale_rows(now.env, scale_.data(), 1, r, 0, finest.spare), "scale_rows");
+    }
     const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
-    started(outer.scale_rows(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z), "scale_rows");
+    started(outer.scale_rows(now.env, scale_.data(), factor, result, as_factor(beta), z), "scale_rows");
   } else {
-    started(ops.convert(now.env, scale_.data(), 1, r, 0, finest.b), "convert");
+    started(ops.convert(now.env, scale_.data(), 1, r, 0, finest.spare), "convert");
     const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
     started(outer.convert(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z), "convert");
   }
+}
+
+template <value T, value S>
+bool v_cycle<T, S>::begins_with(const dense_view<const T>& r) const {
+  const bool is_packed = r.order == layout::row_major && r.ld == r.cols;
+  return std::is_same_v<T, S> && uniform_scale_ && is_packed && reinterpret_cast<std::uintptr_t>(r.data) % 16 == 0;
 }
 
 template <value T, value S>
@@ -129,14 +145,14 @@ double v_cycle<T, S>::solve(const run& now, std::size_t depth) const {
   const blocks& below = now.levels[depth + 1];
   smoother.run(here.b, here.x, here.r, here.y);
   multiply<S>(level.a, -1, here.x, 1, here.b, here.r, now.options);
-  level.restriction->run(1, here.r, 0, below.b, now.options);
+  level.restriction->run(1, here.r, 0, below.spare, now.options);
   const double missing = solve(now, depth + 1);
   if (missing != 0) {
     started(block_operations_of<S>(ctx_.kind()).axpby(now.env, missing, below.r, 1, below.x), "axpby");
   }
   level.prolongation->run(1, below.x, 1, here.x, now.options);
   multiply<S>(level.a, -1, here.x, 1, here.b, here.r, now.options);
-  smoother.add_powers(here.r, here.x, here.y, here.b);
+  smoother.add_powers(here.r, here.x, here.y, here.spare);
   return level.smoother[0];
 }
 

@@ -36,9 +36,11 @@ class v_cycle {
              const apply_options& options) const;
 
  private:
-  /// What a level works on: its right-hand side, which the cycle uses up; its result; the residual; a spare block.
+  /// What a level works on: its right-hand side; its result; the residual; two spare blocks, of which the first holds
+  /// the right-hand side until the level needs no more of it, unless that is the caller's.
   struct blocks {
-    dense_view<S> b, x, r, y;
+    dense_view<const S> b;
+    dense_view<S> x, r, y, spare;
   };
   struct run {
     run_options options;  ///< stream, and the plans' workspace
@@ -49,12 +51,16 @@ class v_cycle {
   /// Computes x from b, from this level down, up to a multiple of r whose factor it returns: whoever reads x next adds
   /// it in passing.
   double solve(const run& now, std::size_t depth) const;
+  /// Whether the cycle may begin with r itself.
+  bool begins_with(const dense_view<const T>& r) const;
   void started(int status, const char* what) const;
 
   context ctx_;
   std::vector<planned_level<S>> levels_;
   std::optional<spmm_plan<S>> coarse_inverse_;
   context_array<S> scale_;  ///< D^-1/2 of the finest level
+  /// All of it, where the diagonal is constant: then D^-1/2 comes out of the cycle, which is linear.
+  std::optional<double> uniform_scale_;
   std::int64_t plan_workspace_ = 0;
 };
 

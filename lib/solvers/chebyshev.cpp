@@ -31,7 +31,7 @@ std::vector<double> chebyshev_coefficients(int steps, double lower, double upper
 }
 
 template <value S>
-void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+void polynomial_step<S>::run(const dense_view<const S>& b, const dense_view<S>& x, const dense_view<S>& spare,
                              const dense_view<S>& other) const {
   if (coefficients.size() == 1) {
     const context& ctx = a.where();
@@ -43,7 +43,7 @@ void polynomial_step<S>::run(const dense_view<S>& b, const dense_view<S>& x, con
 }
 
 template <value S>
-void polynomial_step<S>::add_powers(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+void polynomial_step<S>::add_powers(const dense_view<const S>& b, const dense_view<S>& x, const dense_view<S>& spare,
                                     const dense_view<S>& other) const {
   if (coefficients.size() == 1) return;
   const factor last = last_factor(b, spare, other);
@@ -51,7 +51,7 @@ void polynomial_step<S>::add_powers(const dense_view<S>& b, const dense_view<S>&
 }
 
 template <value S>
-typename polynomial_step<S>::factor polynomial_step<S>::last_factor(const dense_view<S>& b, dense_view<S> spare,
+typename polynomial_step<S>::factor polynomial_step<S>::last_factor(const dense_view<const S>& b, dense_view<S> spare,
                                                                     dense_view<S> other) const {
   const std::size_t highest = coefficients.size() - 1;
   if (highest == 1) return {coefficients[1], b};

@@ -24,10 +24,10 @@ struct polynomial_step {
   const run_options& options;  ///< of the products
 
   /// x = q(A) b. The blocks share no element, here and below.
-  void run(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+  void run(const dense_view<const S>& b, const dense_view<S>& x, const dense_view<S>& spare,
            const dense_view<S>& other) const;
   /// x += q(A) b - q(0) b. What is missing is coefficients[0] b.
-  void add_powers(const dense_view<S>& b, const dense_view<S>& x, const dense_view<S>& spare,
+  void add_powers(const dense_view<const S>& b, const dense_view<S>& x, const dense_view<S>& spare,
                   const dense_view<S>& other) const;
 
  private:
@@ -36,7 +36,7 @@ struct polynomial_step {
     dense_view<const S> block;
   };
   /// What A is multiplied by to give q(A) b - q(0) b, for a q with powers of A.
-  factor last_factor(const dense_view<S>& b, dense_view<S> spare, dense_view<S> other) const;
+  factor last_factor(const dense_view<const S>& b, dense_view<S> spare, dense_view<S> other) const;
 };
 
 }  // namespace bcsc::solvers

@@ -343,9 +343,10 @@ void simultaneous_cg<T>::replace_residual(bool by_schedule) {
 }
 
 template <value T>
-void simultaneous_cg<T>::set_direction() {
+void simultaneous_cg<T>::set_direction(bool moves) {
   const T* const z = parts_.preconditioner != nullptr ? z_.data() : r_.data();
-  started(ops_.direction(env_, shape_, z, jacobi_, p_.data(), scalars_), "direction");
+  T* const x = moves ? x_.data() : nullptr;
+  started(ops_.direction(env_, shape_, z, jacobi_, x, p_.data(), scalars_), "direction");
 }
 
 template <value T>
@@ -372,10 +373,10 @@ void simultaneous_cg<T>::submit_iteration() {
     return;
   }
   started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), pq, scalars_), "step_length");
-  started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, x_.data(), r_.data(), partials_.data(), scalars_),
+  started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, nullptr, r_.data(), partials_.data(), scalars_),
           "step");
   turn(scalars_);
-  set_direction();
+  set_direction(true);
 }
 
 template <value T>

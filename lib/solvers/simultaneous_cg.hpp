@@ -102,7 +102,8 @@ class simultaneous_cg {
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);
   /// p = z + beta p in every active column.
-  void set_direction();
+  /// With `moves` x first takes the last step, which has left it out.
+  void set_direction(bool moves = false);
   /// q = A p, and what that leaves of p.q.
   kernels::vector::partial_dots multiply_direction();
   /// q = A p, a step along p in every active column, and the next p.

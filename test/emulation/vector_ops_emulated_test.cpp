@@ -88,20 +88,23 @@ struct iteration {
     const T* const given_z = explicit_z ? z.data() : nullptr;
     const auto started = [](int status) { ASSERT_EQ(status, 0); };
     started(run.residual({}, shape, b.data(), q.data(), diagonal, r.data(), partials.data(), scalars));
+    T* const left_out = turns_apart ? x.data() : nullptr;  // by step(), for the next direction()
     for (int step = 0; step < 2; ++step) {
-      started(run.direction({}, shape, r.data(), diagonal, p.data(), scalars));
+      started(run.direction({}, shape, r.data(), diagonal, step > 0 ? left_out : nullptr, p.data(), scalars));
       for (std::size_t at = 0; at < q.size(); ++at) {  // a diagonal A
         q[at] = p[at] * static_cast<T>(1.5 + 0.1 * static_cast<double>(at / static_cast<std::size_t>(shape.k) % 3));
       }
       const std::vector<double> left = leaves_dots ? dots_left() : std::vector<double>{};
       const ops::partial_dots pq{left.data(), std::ssize(left) / shape.k};
       started(run.step_length({}, shape, p.data(), q.data(), partials.data(), pq, scalars));
-      started(run.step({}, shape, p.data(), q.data(), diagonal, x.data(), r.data(), partials.data(), scalars));
+      started(run.step({}, shape, p.data(), q.data(), diagonal, turns_apart ? nullptr : x.data(), r.data(),
+                       partials.data(), scalars));
       if (turns_apart) {
         for (std::size_t at = 0; at < z.size(); ++at) z[at] = 2 * r[at];  // M = I / 2: r.z is the norm of something
         started(run.turn({}, shape, r.data(), q.data(), given_z, diagonal, partials.data(), scalars));
       }
     }
+    if (turns_apart) started(run.direction({}, shape, r.data(), diagonal, left_out, p.data(), scalars));
     started(run.abs_sum({}, shape, r.data(), partials.data(), doubles.data() + 5 * shape.k));
     started(run.clear_inactive({}, shape, x.data(), scalars));
   }

@@ -78,7 +78,7 @@ class advancing {
     if (apart) {
       ASSERT_EQ(run_.step_length(env_, shape_, p.data(), q.data(), partials_.data(), {}, scalars), 0);
       ASSERT_EQ(run_.step(env_, shape_, p.data(), q.data(), inverse, x.data(), r.data(), partials_.data(), scalars), 0);
-      ASSERT_EQ(run_.direction(env_, shape_, r.data(), inverse, p.data(), scalars), 0);
+      ASSERT_EQ(run_.direction(env_, shape_, r.data(), inverse, nullptr, p.data(), scalars), 0);
     } else {
       const kernels::vector::partial_dots left{dots.data(), std::ssize(pq) / std::max<std::int64_t>(shape_.k, 1)};
       ASSERT_EQ(

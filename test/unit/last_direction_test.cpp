@@ -100,7 +100,7 @@ class last_direction_test : public testing::TestWithParam<direction_case> {
               0);
     ASSERT_EQ(run.turn(env, s, r_there.data(), q_there.data(), nullptr, inverse, partials.data(), scalars), 0);
     const std::vector<T> r = got(r_there), new_x = got(x_there);
-    ASSERT_EQ(run.direction(env, s, r_there.data(), inverse, p_there.data(), scalars), 0);
+    ASSERT_EQ(run.direction(env, s, r_there.data(), inverse, nullptr, p_there.data(), scalars), 0);
     const std::vector<T> new_p = got(p_there);
     const std::vector<double> after = got(doubles);
     const long double u = 8 * std::numeric_limits<T>::epsilon();

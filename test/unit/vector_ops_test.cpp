@@ -252,18 +252,34 @@ void check_direction(const context& ctx, std::int64_t n, std::int64_t k) {
   const auto states = mixed_states(k);
   const auto r = random_values<T>(n * k, 6), inverse = random_positive<T>(n, 7);
   auto p = random_values<T>(n * k, 8);
+  const auto x = random_values<T>(n * k, 9);
   plant_oddities(p, k, states);
   std::vector<double> scalars(static_cast<std::size_t>(6 * k), nan64);
   for (std::int64_t j = 0; j < k; ++j)
     scalars[static_cast<std::size_t>(3 * k + j)] = j % 3 == 0 ? 0.0 : 0.25 + 0.01 * j;
   const auto r_there = on.sent(r), inverse_there = on.sent(inverse);
-  for (bool jacobi : {true, false}) {
-    const auto p_there = on.sent(p);
+  for (const auto& [jacobi, moves] : {std::pair{true, false}, {false, false}, {true, true}, {false, true}}) {
+    // Of a step that x still lacks; a column may have come to rest in it.
+    for (std::int64_t j = 0; j < k; ++j) {
+      scalars[static_cast<std::size_t>(2 * k + j)] = !moves ? nan64 : j % 4 == 1 ? 0.0 : 0.3 + 0.01 * j;
+    }
+    const auto p_there = on.sent(p), x_there = on.sent(x);
     on.set(scalars, states);
     ASSERT_EQ(on.run.direction(on.env, on.shape, r_there.data(), jacobi ? inverse_there.data() : nullptr,
-                               p_there.data(), on.scalars),
+                               moves ? x_there.data() : nullptr, p_there.data(), on.scalars),
               0);
-    const auto turned = on.got(p_there);
+    const auto turned = on.got(p_there), moved = on.got(x_there);
+    for (std::size_t at = 0; at < p.size(); ++at) {
+      const long double alpha = moves ? scalars[at % static_cast<std::size_t>(k) + static_cast<std::size_t>(2 * k)] : 0;
+      if (alpha == 0) {
+        ASSERT_TRUE(same_bits(moved[at], x[at])) << "x moved without a step";
+      } else if (std::isfinite(p[at])) {
+        const long double dx = alpha * static_cast<long double>(p[at]);
+        expect_rounded(x[at] + dx, std::fabs(static_cast<long double>(x[at])) + std::fabs(dx), moved[at], "x");
+      } else {
+        ASSERT_FALSE(std::isfinite(moved[at]));
+      }
+    }
     for (std::size_t at = 0; at < p.size(); ++at) {
       const std::size_t j = at % static_cast<std::size_t>(k), i = at / static_cast<std::size_t>(k);
       if (states[j] != column_state::active) {
@@ -286,7 +302,7 @@ void check_restart_ignores_old_direction(const context& ctx, std::int64_t n, std
   const auto p_there = on.sent(std::vector<T>(static_cast<std::size_t>(n * k), std::numeric_limits<T>::quiet_NaN()));
   on.set(std::vector<double>(static_cast<std::size_t>(6 * k), 0.0),
          std::vector<column_state>(static_cast<std::size_t>(k), column_state::active));
-  ASSERT_EQ(on.run.direction(on.env, on.shape, r_there.data(), nullptr, p_there.data(), on.scalars), 0);
+  ASSERT_EQ(on.run.direction(on.env, on.shape, r_there.data(), nullptr, nullptr, p_there.data(), on.scalars), 0);
   EXPECT_EQ(on.got(p_there), r);
 }
 
@@ -384,6 +400,27 @@ void check_step(const context& ctx, std::int64_t n, std::int64_t k) {
               0);
     const auto new_x = on.got(x_there), new_r = on.got(r_there);
     const auto after = on.get();
+    {  // x may be left out; what the compiler fuses then may differ
+      const auto r_alone = on.sent(r);
+      on.set(scalars, states);
+      ASSERT_EQ(on.run.step(on.env, on.shape, p_there.data(), q_there.data(), jacobi ? inverse_there.data() : nullptr,
+                            nullptr, r_alone.data(), on.partials.data(), on.scalars),
+                0);
+      const auto alone = on.got(r_alone);
+      const auto is_near = [](double a, double b, double size, double tolerance) {
+        return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= tolerance * size;
+      };
+      for (std::size_t at = 0; at < r.size(); ++at) {
+        const double size = std::fabs(static_cast<double>(r[at])) + std::fabs(static_cast<double>(q[at]));
+        ASSERT_TRUE(is_near(alone[at], new_r[at], size, std::numeric_limits<T>::epsilon())) << alone[at] << new_r[at];
+      }
+      const auto scalars_alone = on.get();
+      for (std::size_t at = 0; at < after.size(); ++at) {
+        ASSERT_TRUE(is_near(scalars_alone[at], after[at], std::fabs(after[at]),
+                            1e-5 * std::sqrt(std::numeric_limits<T>::epsilon())))
+            << scalars_alone[at] << ", " << after[at];
+      }
+    }
     const auto after_states = on.get_states();
     for (std::int64_t j = 0; j < k; ++j) {
       const auto c = static_cast<std::size_t>(j);
