@@ -39,6 +39,7 @@ CATALOGUE = ("catalogue_test",)
 EMULATED_WARP = ("emulated_warp_test",)
 EMULATED_TILED = ("emulated_tiled_test",)
 EMULATED_ROWWISE = ("emulated_rowwise_test",)
+EMULATED_BRICKWISE = ("emulated_brickwise_test",)
 EMULATED_SLICED = ("emulated_sliced_test",)
 EMULATED_FMA = ("emulated_fma_test",)
 EMULATED_MMA = ("emulated_mma_test",)
@@ -47,6 +48,7 @@ EMULATED_WGMMA = ("emulated_wgmma_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
+EMULATED_BRICKS = ("emulated_bricks_test",)
 EMULATED_VECTOR = ("emulated_vector_ops_test",)
 EMULATED_BLOCK_OPS = ("emulated_block_ops_test",)
 
@@ -57,6 +59,8 @@ EXPANSION = "converters/files/expansion.hpp"
 WRITING = "converters/files/writing.hpp"
 PATTERN_HASH = "converters/formats/pattern_hash.hpp"
 STORED_ROW_STREAM = "kernels/forms/row_stream/stored.cpp"
+BRICK_CUT = "kernels/forms/bricks/cut.hpp"
+BRICK_KERNELS = "kernels/forms/bricks/bricks_kernels.cuh"
 GRID_CPP = "converters/formats/grid.cpp"
 GRID_HPP = "converters/formats/grid.hpp"
 READ_CPP = "converters/files/matrix_market_read.cpp"
@@ -129,6 +133,8 @@ TILED = "kernels/cuda/tiled.cuh"
 TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
+BRICKWISE = "kernels/cuda/brickwise.cuh"
+BRICKWISE_COPIES = "kernels/cuda/brickwise/copies.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 SLICED = "kernels/cuda/sliced.cuh"
 BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
@@ -417,15 +423,32 @@ MUTANTS = [
     Mutant("plan-stream-of-any-size", CHOICE_CPP, "forms::stream_holds(p.rows, p.inner, p.nnz)", "true", CHOICE),
     Mutant("plan-stream-half-pairs", "kernels/forms/row_stream/layout.hpp", "(nnz + rows) / 2 < max_pairs",
            "nnz / 2 < max_pairs", CHOICE),
-    Mutant("plan-stream-order-on-host", STORED_ROW_STREAM, "static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2])",
-           "piece.row_and_odd / 2", PLAN_CUDA),
+    Mutant("plan-stream-order-on-host", STORED_ROW_STREAM, "rename_rows(stream, how.order)", "(void)how.order", PLAN_CUDA),
     Mutant("stream-bricks-of-heavy-rows", "kernels/forms/row_stream/row_stream.cpp",
            "const std::int64_t row = of.row_at(place);\n    num_pairs", "const std::int64_t row = place;\n    num_pairs",
            ("row_stream_test",)),
     Mutant("stream-bricks-on-device", "kernels/forms/row_stream/row_stream_kernels.cuh",
-           "bricks.exists() ? converters::row_in_bricks(bricks, place) : place;", "place;", ("emulated_row_stream_test",)),
+           "bricks.exists() ? converters::row_in_bricks(bricks, shape, place) : place;", "place;", ("emulated_row_stream_test",)),
+    Mutant("stream-bricks-of-the-usual-shape", "kernels/forms/row_stream/row_stream.cpp",
+           "converters::brick_of(options.bricks, options.shape), place)", "converters::brick_of(options.bricks), place)",
+           ("row_stream_test",)),
     Mutant("stream-depth-beyond-a-brick", "kernels/forms/row_stream/operand.hpp",
            "if (rows_together == 0) return most;", "if (rows_together >= 0) return most;", ("row_stream_test",)),
+    Mutant("bricks-rows-beyond-the-grid", BRICK_CUT, "if (in_grid != (former < grid.rows())) return true;", "",
+           ("bricks_test",)),
+    Mutant("bricks-by-columns-alone", BRICK_CUT, "return num_entries <= max_entries_for(slots) && ", "return ", ("bricks_test",)),
+    Mutant("bricks-onto-the-former-layer", "kernels/forms/bricks/bricks.cpp", "used[at(slot)] = true;", "used[at(slot)] = false;",
+           ("bricks_test",)),
+    Mutant("bricks-own-slot-of-the-next", "kernels/forms/bricks/bricks.cpp", "found != columns.end() && *found == column ?",
+           "found != columns.end() ?", ("bricks_test",)),
+    Mutant("bricks-without-the-row-behind", BRICK_CUT, "whole(num_rows + 1, brick_row_grain)",
+           "whole(num_rows, brick_row_grain)", ("bricks_test",)),
+    Mutant("bricks-padding-for-an-entry", BRICK_KERNELS, "in.first_entry[r] = 2 * in.first_pair[r] - odd;",
+           "in.first_entry[r] = 2 * in.first_pair[r];", EMULATED_BRICKS),
+    Mutant("bricks-repetitions-listed", BRICK_KERNELS, "return i == 0 || in.sorted[i] != in.sorted[i - 1];",
+           "return i >= 0;", EMULATED_BRICKS),
+    Mutant("bricks-next-before-all-are-done", BRICK_KERNELS, "  __syncthreads();\n  return before;",
+           "  return before;", EMULATED_BRICKS),
     Mutant("grid-bricks-cut-off", GRID_HPP, "height = std::min(b.y, g.y - j0);", "height = b.y;", ("grid_test",)),
     Mutant("grid-by-any-diagonal", GRID_CPP, "if (4 * count < rows) continue;", "if (count < 1) continue;", ("grid_test",)),
     Mutant("grid-among-other-entries", GRID_CPP, "if (10 * usual < 9 * static_cast", "if (10 * usual < 0 * static_cast",
@@ -593,6 +616,17 @@ MUTANTS = [
     Mutant("sliced-part-of-a-column", BLOCK_SLICES_KERNELS, "here && entries_of(job, next) == job.height", "here",
            ("emulated_block_slices_test",)),
     Mutant("early-rowwise", ROWWISE, "leads around it.\n    wait_for_previous();\n", "leads around it.\n", EMULATED_ROWWISE),
+    Mutant("early-brickwise", BRICKWISE, "  wait_for_previous();\n  let_next_begin();\n", "  let_next_begin();\n",
+           EMULATED_BRICKWISE),
+    Mutant("brickwise-list-too-early", BRICKWISE, "wait_for_all_but<1>();", "wait_for_all_but<2>();", EMULATED_BRICKWISE),
+    Mutant("brickwise-layer-too-early", BRICKWISE, "wait_for_all_but<2>();", "wait_for_all_but<3>();",
+           EMULATED_BRICKWISE),
+    Mutant("brickwise-dots-of-other-pieces", BRICKWISE, "const int same = distance < Pieces ? j ^ distance : j;",
+           "const int same = j;", EMULATED_BRICKWISE),
+    Mutant("brickwise-reads-for-alpha-zero", BRICKWISE, "const bool reads = by.alpha != T{0};", "const bool reads = true;",
+           EMULATED_BRICKWISE),
+    Mutant("brickwise-past-the-columns", BRICKWISE_COPIES, "(width_ - piece * Shape::vector) * size, 16)",
+           "Shape::vector * size, 16)", EMULATED_BRICKWISE),
     Mutant("early-partials", PARTIALS,
            "  wait_for_previous();\n  let_next_begin();\n  const scalars<S> by = read_scalars(args);\n",
            "  const scalars<S> by = read_scalars(args);\n  wait_for_previous();\n  let_next_begin();\n", EMULATED_ROWWISE),

@@ -1,6 +1,7 @@
 #include "converters/formats/grid.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -69,6 +70,13 @@ grid grid_with(const std::vector<band>& diagonals, std::int64_t rows) {
 }
 
 }  // namespace
+
+void check_brick_shape(const brick_shape& shape) {
+  const auto is_count = [](std::int64_t n) { return n >= 1 && n <= std::numeric_limits<std::int32_t>::max(); };
+  if (shape == brick_shape{} || (is_count(shape.x) && is_count(shape.y) && is_count(shape.z))) return;
+  core::fail(errc::invalid_argument, "shape = {} x {} x {}: must have at least one node along each axis, below 2^31",
+             shape.x, shape.y, shape.z);
+}
 
 template <index I>
 grid find_grid(const csr_view<pattern, I>& a) {

@@ -21,18 +21,26 @@ struct grid {
   friend bool operator==(const grid&, const grid&) = default;
 };
 
-/// A brick has this many nodes along x, y and z: 64 in all, about the rows of a thread block.
+/// The nodes of a brick along x, y and z.
 struct brick_shape {
-  std::int64_t x, y, z;
+  std::int64_t x = 0, y = 0, z = 0;
   constexpr std::int64_t rows() const { return x * y * z; }
+  friend bool operator==(const brick_shape&, const brick_shape&) = default;
 };
+/// The usual one: 64 nodes, about the rows of a thread block.
 constexpr brick_shape brick_of(const grid& g) { return g.is_flat() ? brick_shape{8, 8, 1} : brick_shape{4, 4, 4}; }
+/// `shape`, or the usual one where it is {}.
+constexpr brick_shape brick_of(const grid& g, const brick_shape& shape) {
+  return shape == brick_shape{} ? brick_of(g) : shape;
+}
 
-/// The row at a place of the order in bricks: brick by brick along x, then y, then z, and so inside each brick; the
-/// rows beyond g.rows() come last, as they are. A permutation of any number of rows from g.rows() on.
-constexpr std::int64_t row_in_bricks(const grid& g, std::int64_t place) {
+/// Throws error{invalid_argument} unless it is {} or has nodes.
+void check_brick_shape(const brick_shape& shape);
+
+/// The row at a place of the order in bricks of b's nodes: brick by brick along x, then y, then z, and so inside each
+/// brick; the rows beyond g.rows() come last, as they are. A permutation of any number of rows from g.rows() on.
+constexpr std::int64_t row_in_bricks(const grid& g, const brick_shape& b, std::int64_t place) {
   if (place >= g.rows()) return place;
-  const brick_shape b = brick_of(g);
   // Bricks at the sides are cut off: layers of them, rows of bricks in a layer, bricks in a row, nodes in a brick.
   const std::int64_t k0 = place / (g.x * g.y * b.z) * b.z, depth = std::min(b.z, g.z - k0);
   place -= k0 * g.x * g.y;
@@ -43,6 +51,7 @@ constexpr std::int64_t row_in_bricks(const grid& g, std::int64_t place) {
   const std::int64_t k = place / (width * height), j = place / width % height, i = place % width;
   return i0 + i + g.x * (j0 + j + g.y * (k0 + k));
 }
+constexpr std::int64_t row_in_bricks(const grid& g, std::int64_t place) { return row_in_bricks(g, brick_of(g), place); }
 
 /// Judged by 128 rows at each of four places of A, on the host or on the device (where it waits for eight small
 /// copies): nine tenths of the entries lie on diagonals that at least a quarter of these rows have, and the diagonals

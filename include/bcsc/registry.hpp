@@ -25,8 +25,8 @@ inline constexpr std::int64_t max_dense_values_per_entry = 32;
 /// One tuned kernel instance, a config: an entry of its algorithm's table (kernels/tables/).
 struct kernel_info {
   std::string name;  ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
-  /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "sliced", "fma", "mma",
-  /// "staged", "wgmma", "gemm"
+  /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "brickwise", "sliced", "fma",
+  /// "mma", "staged", "wgmma", "gemm"
   std::string algorithm;
   backend where = backend::cpu;
   value_type type = value_type::fp32;

@@ -36,6 +36,20 @@ class shared_place {
   unsigned bytes_;
 };
 
+/// copy_async() to such a place.
+template <int Bytes>
+__device__ void copy_async(shared_place to, const void* from_global, int present) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to.bytes()), "l"(from_global), "r"(present)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to.bytes()), "l"(from_global), "n"(Bytes),
+                 "r"(present)
+                 : "memory");
+  }
+}
+
 /// Starts the copy of 16 bytes, both addresses aligned to them.
 __device__ inline void copy_async16(shared_place to, const void* from_global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to.bytes()), "l"(from_global) : "memory");

@@ -18,6 +18,7 @@ enum class operand_form {
   row_stream,    ///< a stream of pieces of rows (kernels/forms/row_stream/operand.hpp)
   mma_tiles,     ///< for the tensor cores (kernels/forms/mma_tiles/operand.hpp), of the config's own m_block
   fma_tiles,     ///< for tiles in registers (kernels/forms/fma_tiles/operand.hpp), of the config's own m_block
+  bricks,        ///< neighbouring rows with a list of the rows of B that they share (kernels/forms/bricks/operand.hpp)
   staged_tiles,  ///< as mma_tiles, in pieces for thread blocks rather than for warps
   dense,         ///< with its zeros (kernels/forms/dense/operand.hpp)
 };
@@ -84,9 +85,9 @@ struct launch_env {
 
 /// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA
 /// kernels to row_stream_args<T> (kernels/forms/row_stream/operand.hpp), for those on the tensor cores to
-/// mma_tiles_args<T>, for tiles in registers to fma_tiles_args<T>, for slices to row_slices_args<T> (CPU) or
-/// block_slices_args<T> (CUDA), for the dense product to dense_args<T>. Returns a cudaError_t (0: started); the CPU
-/// returns 0. rows, n > 0; anything else may be zero.
+/// mma_tiles_args<T>, for tiles in registers to fma_tiles_args<T>, for bricks to bricks_args<T>, for slices to
+/// row_slices_args<T> (CPU) or block_slices_args<T> (CUDA), for the dense product to dense_args<T>. Returns a
+/// cudaError_t (0: started); the CPU returns 0. rows, n > 0; anything else may be zero.
 using launch_fn = int (*)(const void* args, const launch_env& env);
 
 }  // namespace bcsc::kernels

@@ -13,7 +13,7 @@ namespace {
 /// Whether the GPU can make the form: of rows counted in 32 bits, in row blocks of one height.
 bool can_be_made_on_device(std::int64_t nnz, const storing& how) {
   using form = kernels::operand_form;
-  const bool has_blocks = how.form != form::row_stream && how.form != form::dense;
+  const bool has_blocks = how.form != form::row_stream && how.form != form::bricks && how.form != form::dense;
   const bool blocks_fit = !has_blocks || how.boundaries.empty();
   const bool indices_fit = how.form != form::compact || how.index_bits == 32;
   return how.device && nnz < std::numeric_limits<std::int32_t>::max() && blocks_fit && indices_fit;
@@ -68,6 +68,12 @@ void stored_matrix<T>::take(const csr_view<T, I>& csr, const storing& how) {
         return;
       }
       core::fail(errc::internal, "FMA tiles hold fp32 and fp64, not {}", to_string(value_type_of<T>));
+    case kernels::operand_form::bricks:
+      if constexpr (value<T>) {
+        form_ = make_bricks(csr, how);
+        return;
+      }
+      core::fail(errc::internal, "bricks hold fp32 and fp64, not {}", to_string(value_type_of<T>));
     case kernels::operand_form::block_slices:
       form_ = make_block_slices(csr, how);
       return;

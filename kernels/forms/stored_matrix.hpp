@@ -7,6 +7,7 @@
 
 #include "converters/formats/pattern_hash.hpp"
 #include "kernels/forms/block_slices/stored.hpp"
+#include "kernels/forms/bricks/stored.hpp"
 #include "kernels/forms/compact/stored.hpp"
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/fma_tiles/stored.hpp"
@@ -52,7 +53,9 @@ class stored_matrix {
   void take(const csr_view<T, I>& csr, const storing& how);
 
   converters::pattern_hash pattern_;
-  std::conditional_t<value<T>, stored_forms<T, stored_row_slices<T>, stored_fma_tiles<T>>, stored_forms<T>> form_;
+  std::conditional_t<value<T>, stored_forms<T, stored_row_slices<T>, stored_fma_tiles<T>, stored_bricks<T>>,
+                     stored_forms<T>>
+      form_;
 };
 
 }  // namespace bcsc::forms

@@ -39,6 +39,7 @@ struct storing {
   std::int64_t cols = 1;                          ///< N that it is made for
   int columns_at_once = 1;                        ///< entries of a row block that the kernel multiplies in one step
   int tile_cols = 1;                              ///< columns of B and C in the kernel's tile
+  std::int64_t thread_blocks = 1;                 ///< of the kernel that the GPU holds at once
   std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
   std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
   converters::grid bricks = {};                   ///< row_stream_options::bricks

@@ -117,7 +117,10 @@ class builder {
   void decide_on_device(const View& given) {
     if (open_ == nullptr) return;
     // Row blocks have no rows to sample: slices are not considered.
-    if constexpr (!requires { given.m_block; }) look_at_columns(given);
+    if constexpr (!requires { given.m_block; }) {
+      look_at_columns(given);
+      if (how_.may_gain_by_bricks(given.rows, given.cols, given.nnz())) look_for_grid(given);
+    }
     decide(given.rows, given.cols, given.nnz(), [&](const auto& heights) {
       return converters::analyse_blocks_on_device(how_.device(), given, std::span<const std::int64_t>(heights));
     });
@@ -161,6 +164,7 @@ class builder {
         open_->order = {};
       }
     }
+    if (how_.may_gain_by_bricks(csr.rows, csr.cols, csr.nnz())) look_for_grid(given);
     if (!facts.reordered) settle_with(given);
     if (how_.leaves_rows_to_plan()) return;
     const std::int64_t heights[] = {facts.m_block};
@@ -217,15 +221,18 @@ class builder {
     open_->access = converters::access_to_columns(converters::structure_of(csr));
   }
 
-  /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it.
+  /// Rows of neighbouring nodes beside each other, if A is that of a grid and the kernel gains by it. BCSC on a device
+  /// has no rows to look at before the choice.
   template <class I>
   void look_for_bricks(const csr_view<T, I>& csr) {
     if (!how_.gains_by_bricks()) return;
+    if (!how_.grid.exists()) look_for_grid(csr);
+    if (how_.grid.exists()) take_order(row_order::in_bricks);
+  }
+  template <class View>
+  void look_for_grid(const View& csr) {
     const core::gpu::device_guard guard(how_.device());
-    const converters::grid found = converters::find_grid(converters::structure_of(csr));
-    if (!found.exists()) return;
-    open_->grid = found;
-    take_order(row_order::in_bricks);
+    open_->grid = converters::find_grid(converters::structure_of(csr));
   }
 
   /// Finds the boundaries of the row blocks, in the rows' final order.
@@ -247,9 +254,10 @@ class builder {
              .cols = how_.options.cols,
              .columns_at_once = how_.facts.kernel.columns_at_once,
              .tile_cols = how_.facts.kernel.n_tile,
+             .thread_blocks = how_.thread_blocks(how_.facts.kernel),
              .boundaries = how_.boundaries,
              .order = how_.order,
-             .bricks = how_.grid,
+             .bricks = how_.ordered == row_order::in_bricks ? how_.grid : converters::grid{},
              .reach = how_.access.reach,
              .device = how_.on_gpu() ? std::optional(how_.device()) : std::nullopt}};
   }

@@ -10,6 +10,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
+#include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/fma_tiles/layout.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
@@ -47,6 +48,20 @@ bool has_row_major_costs(const registered_kernel& kernel) {
 bool has_costs(const problem& p, const registered_kernel& kernel) {
   const bool in_place = p.b_is_col_major && p.cols > 1 && kernel.measured_in_place;
   return in_place || has_row_major_costs(kernel);
+}
+
+/// Whether a config on bricks, which have no costs of their own, is predicted to take a share of what row-wise configs
+/// do (docs/history, 110). It does not where there are too few bricks for the GPU, nor in fp32 where the last tile of
+/// columns is mostly empty.
+bool has_share(const problem& p, const registered_kernel& kernel) {
+  if (kernel.form != kernels::operand_form::bricks || !p.grid.exists()) return false;
+  const std::int64_t tiles = core::ceil_div(p.cols, std::int64_t{kernel.info.n_tile});
+  const std::int64_t places = std::int64_t{p.num_multiprocessors} * kernel.info.resident_blocks;
+  const std::int64_t bricks = forms::num_bricks(p.grid, forms::brick_for(p.grid, places, tiles));
+  const bool fills_gpu = 4 * bricks * tiles >= 3 * places;
+  const bool fills_tiles = 5 * p.cols >= 4 * tiles * kernel.info.n_tile;
+  const bool is_short = p.nnz <= (tiles > 1 ? max_length_in_bricks : max_length_in_one_tile) * p.rows;
+  return is_short && fills_gpu && (fills_tiles || p.type == value_type::fp64);
 }
 
 constexpr estimate never{std::numeric_limits<double>::infinity(), 0};
@@ -181,15 +196,41 @@ double misfit_of_slices(const problem& p, const prediction& one) {
   return std::log2(bytes) + weight * std::fabs(std::log2(kernel.columns_at_once / lanes));
 }
 
+/// The share, from stencils on an H200. For more columns row-wise kernels find A's entries in L1 for several of B's
+/// tiles; layers of longer rows, 27 points, have fewer rows to share what they copy.
+double share_of_bricks(const problem& p, const kernel_info& kernel) {
+  constexpr std::int64_t few = 32, long_row = 10;
+  if (p.nnz > long_row * p.rows) return p.type == value_type::fp64 ? 0.84 : 0.96;
+  const bool is_full = p.cols % kernel.n_tile == 0;
+  if (p.type == value_type::fp64) return p.cols <= few && is_full ? 0.73 : 0.79;
+  return p.cols <= few ? 0.81 : 0.93;
+}
+
 /// The smallest rank wins: the shortest time; without costs a row stream, then of tiles what takes several columns at
 /// once, then what fits best, with more threads on a tie.
 auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
   using rank = std::tuple<bool, double, bool, bool, double, int>;
-  if (has_costs(p, *one.kernel)) return rank(false, one.seconds, false, false, 0, 0);
+  if (has_costs(p, *one.kernel) || one.seconds > 0) return rank(false, one.seconds, false, false, 0, 0);
   const kernel_info& kernel = one.kernel->info;
   const bool slices = one.kernel->form == kernels::operand_form::block_slices;
   return rank(true, 0, one.kernel->form != kernels::operand_form::row_stream, !slices && kernel.columns_at_once == 1,
               slices ? misfit_of_slices(p, one) : misfit(p, kernel, m_block), -kernel.threads);
+}
+
+/// Predicts what has_share(), if row-wise configs are among `all`.
+void predict_bricks(const problem& p, std::vector<prediction>& all) {
+  const prediction* best = nullptr;
+  for (const prediction& one : all) {
+    const bool counts = one.kernel->form == kernels::operand_form::row_stream && one.seconds > 0;
+    if (counts && (best == nullptr || one.seconds < best->seconds)) best = &one;
+  }
+  if (best == nullptr) return;
+  const auto [kernel, at, seconds, doubt] = *best;
+  for (prediction& one : all) {
+    if (!has_share(p, *one.kernel)) continue;
+    one.seconds = share_of_bricks(p, one.kernel->info) * seconds;
+    one.doubt = doubt;
+  }
 }
 
 /// Whether tiles on the tensor cores have so few zeros that the plain cores are not worth a prediction: of the bands
@@ -298,7 +339,7 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   const auto prefer_others = [&](const auto& unwanted) {
     if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, unwanted)) std::erase_if(chosen, unwanted);
   };
-  prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k); });
+  prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k) && !has_share(p, *k); });
   prefer_others([&](const registered_kernel* k) { return is_passed_over(*k, p.cols, p.b_is_col_major); });
   if (!chosen.empty()) return chosen;
   if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
@@ -421,6 +462,7 @@ std::vector<prediction> predictions(const problem& given, const plan_options& op
       all.push_back({k, &s, seconds, doubt});
     }
   }
+  predict_bricks(p, all);
   std::ranges::stable_sort(all, {}, [&](const prediction& one) { return rank_of(p, one, options.expert.m_block); });
   return all;
 }

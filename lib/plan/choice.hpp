@@ -11,6 +11,7 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/context.hpp"
 #include "bcsc/plan.hpp"
+#include "converters/formats/grid.hpp"
 #include "lib/plan/cost_table.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/neighbours.hpp"
@@ -35,11 +36,16 @@ struct problem {
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
   std::vector<rows_read> read_by_height = {};
   double sectors_per_entry = 0;  ///< pattern_statistics's; 0: not known
+  converters::grid grid = {};    ///< whose rows A's are; none where nothing was looked for
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.
   std::string no_dense_library = "not looked for";
   const cost_table* costs = nullptr;  ///< null: those that are built in
 };
+
+/// Entries of a row, on average, up to which rows in bricks are considered: longer ones take their time in L1
+/// (docs/history, 84), unless all columns of B are one tile that stays in shared memory (110).
+inline constexpr std::int64_t max_length_in_bricks = 8, max_length_in_one_tile = 28;
 
 /// For which numbers of columns a column-major B is read where it lies; all from one power of two to the next are
 /// treated alike, and all above the last.

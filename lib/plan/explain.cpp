@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "bcsc/analysis.hpp"
+#include "core/checked.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
+#include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/fma_tiles/layout.hpp"
 
 namespace bcsc::plan {
@@ -24,6 +26,8 @@ std::string explain_form(const recipe& how) {
           "block slices (row blocks side by side, those of a window sorted by length), made from BCSC of {}", blocks);
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
+    case kernels::operand_form::bricks:
+      return "bricks (BCSC of m_block 1; layers of rows that keep what they read of B for each other)";
     case kernels::operand_form::fma_tiles:
       return core::format("FMA tiles of {} x {}, made from BCSC of {}", forms::fma_part_rows(facts.m_block),
                           forms::fma_step_columns, blocks);
@@ -41,8 +45,14 @@ std::string explain_form(const recipe& how) {
   return core::format("compact BCSC, {}", blocks);
 }
 
-std::string explain_bricks(const converters::grid& g) {
-  const converters::brick_shape b = converters::brick_of(g);
+std::string explain_bricks(const recipe& how) {
+  const converters::grid& g = how.grid;
+  const kernel_info& kernel = how.facts.kernel;
+  const converters::brick_shape b =
+      how.kernel->form == kernels::operand_form::bricks
+          ? forms::brick_for(g, how.thread_blocks(kernel),
+                             core::ceil_div(how.options.cols, std::int64_t{kernel.n_tile}))
+          : converters::brick_of(g);
   return core::format("\nrows: in bricks of {}x{}{} nodes of a grid of {} x {}{}", b.x, b.y,
                       g.is_flat() ? "" : core::format("x{}", b.z), g.x, g.y,
                       g.is_flat() ? "" : core::format(" x {}", g.z));
@@ -52,7 +62,7 @@ std::string explain_bricks(const converters::grid& g) {
 std::string explain_rows(const recipe& how) {
   const plan_facts& facts = how.facts;
   if (how.ordered == row_order::by_length) return "\nrows: sorted by length within windows of 256";
-  if (how.ordered == row_order::in_bricks) return explain_bricks(how.grid);
+  if (how.ordered == row_order::in_bricks) return explain_bricks(how);
   if (how.leaves_rows_to_plan()) return {};
   std::string text = "\nrows: ";
   if (facts.reordered) {

@@ -40,6 +40,7 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
             .num_multiprocessors = ctx.device().num_multiprocessors,
             .caches = caches,
             .sectors_per_entry = access.sectors_per_entry,
+            .grid = grid,
             .costs = &costs_on(ctx)};
 #if BCSC_WITH_CUDA
   if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
@@ -61,14 +62,20 @@ bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) c
          cols <= max_bytes / static_cast<std::int64_t>(size_of(type));
 }
 
-bool recipe::gains_by_bricks() const {
-  constexpr std::int64_t max_length = 8;                     // of a row: longer ones take their time in L1
+bool recipe::may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
   constexpr std::int64_t min_row_bytes = 128;                // of B: below, reading A is what takes the time
   constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
   const auto size = static_cast<std::int64_t>(size_of(type));
-  return on_gpu() && leaves_rows_to_plan() && kernel->form == kernels::operand_form::row_stream &&
-         options.b_layout == layout::row_major && facts.nnz <= max_length * facts.rows &&
-         options.cols >= min_row_bytes / size && facts.cols >= core::ceil_div(min_bytes / size, options.cols);
+  const std::int64_t min_cols = min_row_bytes / size;
+  const std::int64_t max_length = options.cols > min_cols ? max_length_in_bricks : max_length_in_one_tile;
+  return on_gpu() && leaves_rows_to_plan() && options.b_layout == layout::row_major && nnz <= max_length * rows &&
+         options.cols >= min_cols && inner >= core::ceil_div(min_bytes / size, options.cols);
+}
+
+bool recipe::gains_by_bricks() const {
+  if (kernel->form == kernels::operand_form::bricks) return leaves_rows_to_plan();
+  return kernel->form == kernels::operand_form::row_stream && facts.nnz <= max_length_in_bricks * facts.rows &&
+         may_gain_by_bricks(facts.rows, facts.cols, facts.nnz);
 }
 
 void recipe::settle_reading() {

@@ -18,7 +18,7 @@ enum class row_order {
   as_given,
   by_similarity,  ///< asked for, and found to share more columns
   by_length,      ///< on a CPU: those of equal length side by side
-  in_bricks,      ///< on a GPU, in a row stream: those of neighbouring nodes of a grid
+  in_bricks,      ///< on a GPU, in a row stream or in bricks: those of neighbouring nodes of a grid
 };
 
 /// What a plan was asked for and what it has decided. Written while the plan is made, constant afterwards.
@@ -35,13 +35,17 @@ struct recipe {
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   row_order ordered = row_order::as_given;
-  converters::grid grid;      // if rows are in bricks: of what; their order follows from it
+  converters::grid grid;      // whose rows A's are, if a kernel may gain by that; the order in bricks follows from it
   bool unequal_rows = false;  // on a CPU: order_rows_by_length() has an order
   double refused_reuse = 0;   // of an order that was found and rejected
 
   /// Throws error{invalid_argument | context_poisoned}.
   recipe(const context& where, const plan_options& wanted, value_type of);
 
+  /// How many thread blocks of a kernel its GPU holds at once.
+  std::int64_t thread_blocks(const kernel_info& kernel) const {
+    return std::int64_t{ctx.device().num_multiprocessors} * kernel.resident_blocks;
+  }
   int device() const { return ctx.device().device; }
   bool on_gpu() const { return ctx.kind() == backend::cuda; }
   /// The product that the choice is made for.
@@ -55,8 +59,10 @@ struct recipe {
   /// Whether the config's loop over a row of A is so short, for `cols` columns, that the row's length matters, and
   /// nothing else orders the rows.
   bool gains_by_equal_rows(const kernel_info& config, std::int64_t cols) const;
-  /// Whether the kernel would find more of B's rows in L1 if those of neighbouring nodes of a grid were near each other
-  /// (docs/history, 84), and nothing else orders the rows.
+  /// Whether some kernel would gain if rows of neighbouring nodes of a grid were near each other (docs/history, 84 and
+  /// 110), and nothing else orders the rows.
+  bool may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
+  /// Whether the kernel chosen does.
   bool gains_by_bricks() const;
   bool looks_at_columns() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
   /// Slices read a column-major B where it lies, however many columns it has, unless it is to be packed.

@@ -103,6 +103,12 @@ std::vector<chain> small_chains() {
                  factors::on_device, 2});
   all.push_back({"fma_fp64", "fma", value_type::fp64, small, 40, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::on_device});
+  all.push_back({"brickwise_fp32", "brickwise", value_type::fp32, small, 33, layout::row_major, col,
+                 col_major_b::as_predicted, factors::kept});
+  all.push_back({"brickwise_fp32_packed_batch", "brickwise", value_type::fp32, small, 16, col, col, col_major_b::packed,
+                 factors::on_device, 2});
+  all.push_back({"brickwise_fp64_heavy", "brickwise", value_type::fp64, small_heavy, 20, layout::row_major,
+                 layout::row_major, col_major_b::as_predicted, factors::on_device, 1, 2});
   all.push_back({"rowwise_fp32_one_column", "rowwise", value_type::fp32, small, 1});
   all.push_back({"sliced_fp32_one_column", "sliced", value_type::fp32, small, 1, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::kept});

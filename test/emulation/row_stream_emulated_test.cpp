@@ -26,6 +26,7 @@ converters::grid grid_of(std::int64_t rows) {
 template <class T>
 void check(const sparse_case& c, row_stream_options options) {
   if (options.split % 4 == 2) options.bricks = grid_of(c.rows);
+  if (options.split == 6) options.shape = {2, 3, 4};
   SCOPED_TRACE(c.name + ", split " + std::to_string(options.split) + ", grain " + std::to_string(options.grain));
   const auto csr = csr_of<T>(c);
   {

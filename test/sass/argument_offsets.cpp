@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/forms/block_slices/operand.hpp"
+#include "kernels/forms/bricks/operand.hpp"
 #include "kernels/forms/fma_tiles/operand.hpp"
 #include "kernels/forms/mma_tiles/operand.hpp"
 #include "kernels/forms/row_stream/operand.hpp"
@@ -25,6 +26,7 @@ void print_all() {
   using namespace bcsc::kernels;
   print<T, block_slices_operand<T>>("block_slices_operand");
   print<T, fma_tiles_operand<T>>("fma_tiles_operand");
+  print<T, bricks_operand<T>>("bricks_operand", offsetof(bricks_operand<T>, workspace));
   print<T, row_stream_operand<T>>("row_stream_operand", offsetof(row_stream_operand<T>, workspace));
   print<T, mma_tiles_operand<T>>("mma_tiles_operand", offsetof(mma_tiles_operand<T>, partial));
 }

@@ -69,22 +69,23 @@ bool in_bricks(const std::string& explanation, const std::string& words) {
 TEST_F(bricks_cuda, every_config_multiplies_right) {
   struct one_grid {
     sparse_case a;
-    std::string words;
+    std::string words, words_of_bricks;
   };
-  for (const one_grid& g : {one_grid{seven_points(18, 21, 23, 7), "4x4x4 nodes of a grid of 18 x 21 x 23"},
-                            one_grid{seven_points(90, 99, 1, 50), "8x8 nodes of a grid of 90 x 99\n"}}) {
+  for (const one_grid& g : {one_grid{seven_points(18, 21, 23, 7), "4x4x4 nodes of a grid of 18 x 21 x 23", "8x8x"},
+                            one_grid{seven_points(90, 99, 1, 50), "8x8 nodes of a grid of 90 x 99\n", "32x"}}) {
     const auto csr = csr_of<float>(g.a);
     const device_csr<float, std::int32_t> there(ctx().device().device, csr.view());
     const auto b = random_table<float>(g.a.cols, n, values::small_integers, 1);
     int num_configs = 0;
     for (const kernel_info& k : kernel_table(backend::cuda, value_type::fp32)) {
-      if (k.algorithm != "rowwise") continue;
+      const bool is_brickwise = k.algorithm == "brickwise";
+      if (k.algorithm != "rowwise" && !is_brickwise) continue;
       ++num_configs;
       SCOPED_TRACE(k.name);
       const plan_options options{.cols = n, .expert = {.kernel = k.name}};
       const spmm_plan from_host(ctx(), csr, options), from_device(ctx(), there.view(), options);
       for (const spmm_plan<float>* plan : {&from_host, &from_device}) {
-        EXPECT_TRUE(in_bricks(plan->explain(), g.words)) << plan->explain();
+        EXPECT_TRUE(in_bricks(plan->explain(), is_brickwise ? g.words_of_bricks : g.words)) << plan->explain();
         EXPECT_TRUE(plan->facts().reordered);
         expect_right(*plan, g.a, b, 1);
       }
@@ -113,9 +114,11 @@ TEST_F(bricks_cuda, new_values_go_where_the_rows_went) {
 
   const auto b = random_table<double>(a.cols, n, values::small_integers, 2);
   const plan_options options{.cols = n, .expert = {.kernel = "rowwise"}};
+  const plan_options brickwise{.cols = n, .expert = {.kernel = "brickwise"}};
   spmm_plan from_host(ctx(), csr, options), from_device(ctx(), there.view(), options);
-  for (spmm_plan<double>* plan : {&from_host, &from_device}) {
-    EXPECT_TRUE(in_bricks(plan->explain(), "4x4x4 nodes of a grid of 16 x 20 x 24"));
+  spmm_plan bricks_from_host(ctx(), csr, brickwise), bricks_from_device(ctx(), there.view(), brickwise);
+  for (spmm_plan<double>* plan : {&from_host, &from_device, &bricks_from_host, &bricks_from_device}) {
+    EXPECT_TRUE(plan->explain().find("nodes of a grid of 16 x 20 x 24") != std::string::npos);
     plan->update_values(doubled);
     expect_right(*plan, a, b, 2);
     plan->update_values(there.view());
@@ -165,6 +168,31 @@ TEST_F(bricks_cuda, other_types_indices_and_plans_of_the_same_form) {
   transposed->run(1, on_b.view(), 0, on_c.view());
   expect_exact<float>(multiply<float>(a, true, 1, b, 0, {}, arithmetic_of(transposed->facts().kernel)), on_c.read(),
                       "transposed");
+}
+
+// What the kernel multiplies does not depend on whether rows are those of a grid.
+TEST_F(bricks_cuda, brickwise_multiplies_any_matrix) {
+  for (const sparse_case& a : battery(values::small_integers)) {
+    const auto b = random_table<double>(a.cols, 20, values::small_integers, 4);
+    const spmm_plan plan(ctx(), csr_of<double>(a), {.cols = 20, .expert = {.kernel = "brickwise"}});
+    expect_right(plan, a, b, 1);
+    if (HasFailure()) return;
+  }
+  const sparse_case grid = seven_points(16, 20, 24, 0);
+  const auto csr = csr_of<float>(grid);
+  const plan_options options{.cols = 32, .expert = {.kernel = "brickwise", .reorder_rows = true}};
+  expect_right(spmm_plan(ctx(), csr, options), grid, random_table<float>(grid.cols, 32, values::small_integers, 5), 1);
+}
+
+TEST_F(bricks_cuda, plans_take_bricks_by_themselves) {
+  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  const auto csr = csr_of<double>(seven_points(64, 64, 64, 0));
+  const spmm_plan plan(ctx(), csr, {.cols = 16});
+  EXPECT_EQ(plan.facts().kernel.algorithm, "brickwise") << plan.explain();
+  const auto same = plan.sharing(plan.facts().kernel.name, 16);
+  EXPECT_TRUE(same.has_value());
+  // Bricks are as long as the number of thread blocks wants them.
+  EXPECT_FALSE(plan.sharing(plan.facts().kernel.name, 1600).has_value());
 }
 
 TEST_F(bricks_cuda, rows_stay_where_nothing_is_gained) {

@@ -398,7 +398,8 @@ std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner
 
 TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   using names = std::set<std::string>;
-  const names all{"fma", "naive", "naive-i64", "rowwise", "sliced", "staged", "tiled", "mma", "warp", "wgmma"};
+  const names all{"brickwise", "fma",   "naive", "naive-i64", "rowwise", "sliced",
+                  "staged",    "tiled", "mma",   "warp",      "wgmma"};
   const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
   constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
@@ -900,6 +901,58 @@ TEST(choice, without_costs_takes_the_tile_that_fits) {
   EXPECT_EQ(chosen_without_costs("warp", 32, 64), "warp-m64-n32-w16-l16 at 64");
   EXPECT_EQ(chosen_without_costs("naive", 32, 13), "naive-m16-t32 at 13");
   EXPECT_EQ(chosen_without_costs("", 32, 200).substr(0, 12), "warp-m256-n3") << "several columns at once";
+}
+
+/// What a plan on an H200 takes for a stencil, if it takes A's rows for those of `grid`.
+plan::prediction best_for_grid(const char* specification, const converters::grid& grid, value_type type,
+                               std::int64_t cols, const std::string& kernel = {}) {
+  const auto a = generate::from_specification<float>(specification);
+  const plan::problem p{.where = backend::cuda,
+                        .type = type,
+                        .rows = a.rows(),
+                        .inner = a.cols(),
+                        .nnz = a.nnz(),
+                        .cols = cols,
+                        .max_shared_bytes = 227 * 1024,
+                        .compute_capability = 90,
+                        .num_multiprocessors = 132,
+                        .grid = grid};
+  const plan_options options{.expert = {.kernel = kernel}};
+  auto kernels = plan::candidates(p, options);
+  const auto heights = plan::heights(kernels, options);
+  static std::vector<block_statistics> statistics;
+  statistics = analyse_blocks(a.view(), std::span(heights));
+  return plan::predictions(p, options, kernels, statistics).front();
+}
+
+TEST(choice, takes_bricks_for_grids_alone) {
+  const auto is_built = [](const kernel_info& k) { return k.algorithm == "brickwise" && k.built; };
+  if (kernel_table().size() < 100 || std::ranges::none_of(kernel_table(), is_built)) {
+    GTEST_SKIP() << "built without CUDA, or with kernel_space=small: no config has been measured";
+  }
+  constexpr converters::grid deep{64, 64, 64}, flat{600, 600, 1};
+  for (const value_type type : {value_type::fp32, value_type::fp64}) {
+    for (const std::int64_t n : {32, 128}) {
+      EXPECT_EQ(best_for_grid("stencil7:64,64,64", deep, type, n).kernel->info.algorithm, "brickwise") << n;
+      EXPECT_EQ(best_for_grid("stencil5:600,600", flat, type, n).kernel->info.algorithm, "brickwise") << n;
+      EXPECT_NE(best_for_grid("stencil7:64,64,64", {}, type, n).kernel->info.algorithm, "brickwise") << n;
+    }
+  }
+  EXPECT_EQ(best_for_grid("stencil9:600,600", flat, value_type::fp64, 16).kernel->info.algorithm, "brickwise");
+  EXPECT_NE(best_for_grid("stencil9:600,600", flat, value_type::fp64, 64).kernel->info.algorithm, "brickwise");
+  // Too few bricks for all multiprocessors, unless there are several tiles of columns.
+  constexpr converters::grid small{40, 40, 40};
+  EXPECT_NE(best_for_grid("stencil7:40,40,40", small, value_type::fp64, 16).kernel->info.algorithm, "brickwise");
+  EXPECT_EQ(best_for_grid("stencil7:40,40,40", small, value_type::fp64, 64).kernel->info.algorithm, "brickwise");
+  // In fp32 a tile that is mostly empty takes as long as a full one.
+  EXPECT_NE(best_for_grid("stencil7:64,64,64", deep, value_type::fp32, 36).kernel->info.algorithm, "brickwise");
+  EXPECT_EQ(best_for_grid("stencil7:64,64,64", deep, value_type::fp64, 36).kernel->info.algorithm, "brickwise");
+  const auto bricks = best_for_grid("stencil7:64,64,64", deep, value_type::fp64, 16);
+  const auto rows = best_for_grid("stencil7:64,64,64", deep, value_type::fp64, 16, "rowwise");
+  EXPECT_LT(bricks.seconds, rows.seconds);
+  EXPECT_GT(bricks.seconds, rows.seconds / 2);
+  // Named, they have nothing that their time could be a share of.
+  EXPECT_EQ(best_for_grid("stencil7:64,64,64", deep, value_type::fp64, 16, "brickwise").seconds, 0);
 }
 
 TEST(choice, configs_without_costs_come_last) {

@@ -87,6 +87,32 @@ TEST_F(dots_cuda, are_exact_by_every_config_that_leaves_them) {
   EXPECT_EQ(leaving, (std::set<std::string>{"mma", "rowwise"}));
 }
 
+/// Seven points on a grid; some rows lack their own column.
+sparse_case seven_points() {
+  constexpr std::int64_t x = 12, y = 9, z = 11;
+  std::set<std::pair<std::int64_t, std::int64_t>> positions;
+  for (std::int64_t i = 0; i < x * y * z; ++i) {
+    for (const std::int64_t to : {i - x * y, i - x, i - 1, i, i + 1, i + x, i + x * y}) {
+      if (to >= 0 && to < x * y * z && (to != i || i % 5 != 0)) positions.insert({i, to});
+    }
+  }
+  return make_case("seven_points", x * y * z, x * y * z, positions, values::small_integers, 5);
+}
+
+TEST_F(dots_cuda, are_exact_by_bricks_where_one_tile_holds_all_columns) {
+  const sparse_case a = seven_points();
+  for (const kernel_info& kernel : kernel_table()) {
+    if (kernel.algorithm != "brickwise") continue;
+    for (const std::int64_t n : {kernel.n_tile, kernel.n_tile - 4, 4, kernel.n_tile + 4}) {
+      const plan_options options{.cols = n, .expert = {.kernel = kernel.name}};
+      const std::int64_t rows = kernel.type == value_type::fp32 ? rows_left<float>(a, options, n, 8 * a.rows)
+                                                                : rows_left<double>(a, options, n, 8 * a.rows);
+      EXPECT_EQ(rows > 0, n <= kernel.n_tile) << kernel.name << ", N = " << n;
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_F(dots_cuda, are_not_left_where_there_is_no_room_or_no_single_launch) {
   const sparse_case a = uneven();
   const plan_options for_16{.cols = 16, .expert = {.kernel = "rowwise"}};

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
@@ -138,6 +141,30 @@ TEST(row_in_bricks, fills_one_brick_after_the_other) {
       const std::int64_t x = x0 + i % 4, y = y0 + i / 4 % 4, z = z0 + i / 16;
       ASSERT_EQ(order[static_cast<std::size_t>(64 * brick + i)], x + 8 * (y + 12 * z));
     }
+  }
+}
+
+TEST(row_in_bricks, fills_boxes_of_any_shape) {
+  using converters::brick_shape;
+  for (const grid& g : {grid{13, 7, 1}, grid{9, 17, 11}, grid{40, 66, 1}}) {
+    for (const brick_shape& b :
+         {brick_shape{8, 8, 5}, brick_shape{32, 64, 1}, brick_shape{1, 1, 1}, brick_shape{3, 2, 100}}) {
+      SCOPED_TRACE(testing::Message() << g.x << " x " << g.y << " x " << g.z << " by " << b.x << " x " << b.y << " x "
+                                      << b.z);
+      // Box by box, then node by node, the last axis first.
+      using where = std::array<std::int64_t, 6>;
+      std::vector<std::pair<where, std::int64_t>> sorted;
+      for (std::int64_t row = 0; row < g.rows(); ++row) {
+        const std::int64_t i = row % g.x, j = row / g.x % g.y, k = row / g.x / g.y;
+        sorted.push_back({{k / b.z, j / b.y, i / b.x, k, j, i}, row});
+      }
+      std::ranges::sort(sorted);
+      for (std::size_t place = 0; place < sorted.size(); ++place) {
+        ASSERT_EQ(converters::row_in_bricks(g, b, std::int64_t(place)), sorted[place].second);
+      }
+      EXPECT_EQ(converters::row_in_bricks(g, b, g.rows() + 5), g.rows() + 5);
+    }
+    EXPECT_EQ(converters::row_in_bricks(g, 70), converters::row_in_bricks(g, brick_of(g), 70));
   }
 }
 

@@ -67,7 +67,11 @@ void expect_stream(const sparse_case& c, const row_stream_options& options) {
   // Where each row stands before rows are sorted by length.
   std::vector<std::int64_t> place(std::size_t(c.rows));
   for (std::int64_t i = 0; i < c.rows; ++i) {
-    place[std::size_t(options.bricks.exists() ? converters::row_in_bricks(options.bricks, i) : i)] = i;
+    const converters::grid& g = options.bricks;
+    const converters::brick_shape usual =
+        g.z == 1 ? converters::brick_shape{8, 8, 1} : converters::brick_shape{4, 4, 4};
+    const auto shape = options.shape.x > 0 ? options.shape : usual;
+    place[std::size_t(g.exists() ? converters::row_in_bricks(g, shape, i) : i)] = i;
   }
   const auto pieces = unpack(stream);
   ASSERT_EQ(stream.heavy_ptr.front(), 0);
@@ -118,7 +122,8 @@ TEST_P(streaming, holds_every_entry_once_in_order) {
 
 std::vector<streaming_case> cases() {
   std::vector<streaming_case> all;
-  for (const row_stream_options options : {row_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {8, 2, 4}}) {
+  for (const row_stream_options& options :
+       {row_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {8, 2, 4}}) {
     for (sparse_case& c : battery(values::small_integers)) {
       if (c.rows > 0) all.push_back({std::move(c), options});
     }
@@ -156,6 +161,8 @@ TEST(row_stream, of_rows_in_bricks) {
   for (const converters::grid bricks : {converters::grid{60, 100, 1}, {77, 75, 1}, {20, 20, 15}, {9, 11, 60}}) {
     SCOPED_TRACE(std::to_string(bricks.x) + " x " + std::to_string(bricks.y) + " x " + std::to_string(bricks.z));
     expect_stream<float, std::int32_t>(uneven(), {128, 8, 0, bricks});
+    expect_stream<float, std::int32_t>(uneven(), {128, 1000, 0, bricks, {8, 8, 5}});
+    expect_stream<double, std::int32_t>(uneven(), {8, 2, 4, bricks, {32, 64, 1}});
     expect_stream<double, std::int64_t>(uneven(), {8, 2, 4, bricks});
     expect_stream<half, std::int32_t>(uneven(60000), {128, 1000, 0, bricks});
   }
@@ -169,6 +176,23 @@ TEST(row_stream, does_not_depend_on_the_threads) {
   };
   const auto wanted = stream_by(1);
   for (const int threads : thread_counts) EXPECT_TRUE(stream_by(threads) == wanted) << threads << " threads";
+}
+
+TEST(row_stream, renames_rows_alone) {
+  const auto csr = csr_of<float>(uneven());
+  const auto before = to_row_stream(csr.view(), {8, 2});
+  auto after = before;
+  std::vector<std::int64_t> row_of(std::size_t(csr.rows()));
+  for (std::size_t i = 0; i < row_of.size(); ++i) row_of[i] = std::int64_t(7 * i % row_of.size());
+  forms::rename_rows(after, row_of);
+  EXPECT_EQ(after.pieces.back(), before.pieces.back());
+  for (std::size_t p = 0; p + 1 < before.pieces.size(); ++p) {
+    EXPECT_EQ(after.pieces[p].row_of_c(), row_of[std::size_t(before.pieces[p].row_of_c())]);
+    EXPECT_EQ(after.pieces[p].row_and_odd % 2, before.pieces[p].row_and_odd % 2);
+    EXPECT_EQ(after.pieces[p].first_pair, before.pieces[p].first_pair);
+  }
+  row_of.pop_back();
+  EXPECT_THROW(forms::rename_rows(after, row_of), error);
 }
 
 TEST(row_stream, is_split_where_rows_are_long_and_longer_than_others) {
@@ -239,6 +263,10 @@ TEST(row_stream, names_what_is_wrong) {
   EXPECT_NE(message([&] {
               to_row_stream(csr.view(), {.bricks = {61, 100, 1}});
             }).find("bricks = 61 x 100 x 1: must have at most 6000 nodes"),
+            std::string::npos);
+  EXPECT_NE(message([&] {
+              to_row_stream(csr.view(), {.bricks = {60, 100, 1}, .shape = {8, 0, 1}});
+            }).find("shape = 8 x 0 x 1: must have at least one node"),
             std::string::npos);
   auto on_device = csr.view();
   on_device.space = memory_space::device;

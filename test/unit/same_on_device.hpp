@@ -2,6 +2,7 @@
 
 #include "bcsc/convert.hpp"
 #include "kernels/forms/block_slices/block_slices.hpp"
+#include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/fma_tiles/fma_tiles.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
@@ -78,6 +79,23 @@ void expect_same(const forms::device_row_stream<T>& actual, const forms::row_str
   EXPECT_EQ(actual.num_partials, wanted.num_partials);
   expect_same_bytes(actual.pieces, wanted.pieces, "pieces");
   EXPECT_TRUE(same_bits(actual.pairs.download(), wanted.pairs)) << "pairs";
+  expect_same_bytes(actual.heavy_ptr, wanted.heavy_ptr, "heavy_ptr");
+}
+
+template <class T>
+void expect_same(const forms::device_bricks<T>& actual, const forms::bricks_matrix<T>& wanted) {
+  EXPECT_EQ(actual.rows, wanted.rows);
+  EXPECT_EQ(actual.cols, wanted.cols);
+  EXPECT_EQ(actual.nnz, wanted.nnz);
+  EXPECT_EQ(actual.slots, wanted.slots);
+  EXPECT_EQ(actual.num_partial_bricks, wanted.num_partial_bricks);
+  expect_same_bytes(actual.first_layer, wanted.first_layer, "first_layer");
+  expect_same_bytes(actual.layers, wanted.layers, "layers");
+  expect_same_bytes(actual.brick_rows, wanted.brick_rows, "brick_rows");
+  expect_same_bytes(actual.fetches, wanted.fetches, "fetches");
+  expect_same_bytes(actual.entry_slots, wanted.entry_slots, "entry_slots");
+  expect_same_bytes(actual.values, wanted.values, "values");
+  expect_same_bytes(actual.pieces, wanted.pieces, "pieces");
   expect_same_bytes(actual.heavy_ptr, wanted.heavy_ptr, "heavy_ptr");
 }
 

@@ -22,6 +22,7 @@ namespace {
 using core::at;
 using core::ceil_div;
 using core::fail;
+using core::length;
 
 template <class T, class I>
 struct lengths {
@@ -36,7 +37,8 @@ struct lengths {
   std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
   /// The row that stands at `place` before rows are sorted by length.
   std::int64_t row_at(std::int64_t place) const {
-    return options.bricks.exists() ? converters::row_in_bricks(options.bricks, place) : place;
+    if (!options.bricks.exists()) return place;
+    return converters::row_in_bricks(options.bricks, converters::brick_of(options.bricks, options.shape), place);
   }
 };
 
@@ -99,6 +101,7 @@ void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_opt
     fail(errc::invalid_argument, "bricks = {} x {} x {}: must have at most {} nodes (rows)", options.bricks.x,
          options.bricks.y, options.bricks.z, rows);
   }
+  converters::check_brick_shape(options.shape);
   (void)core::narrow<std::int32_t>(rows, "rows");
   (void)core::narrow<std::int32_t>(cols, "cols");
 }
@@ -169,6 +172,19 @@ row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream
   }
   return out;
 }
+
+template <value T>
+void rename_rows(row_stream<T>& a, std::span<const std::int64_t> row_of) {
+  if (length(row_of) != a.rows) {
+    fail(errc::invalid_argument, "row_of has {} entries: must have {} (rows)", row_of.size(), a.rows);
+  }
+  for (row_piece& piece : std::span(a.pieces).first(a.pieces.size() - 1)) {
+    piece.row_and_odd = 2 * static_cast<std::uint32_t>(row_of[at(piece.row_of_c())]) + piece.row_and_odd % 2;
+  }
+}
+
+template void rename_rows(row_stream<float>&, std::span<const std::int64_t>);
+template void rename_rows(row_stream<double>&, std::span<const std::int64_t>);
 
 #define BCSC_INSTANTIATE(T, I) \
   template row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>&, const row_stream_options&);

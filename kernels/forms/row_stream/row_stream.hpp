@@ -27,6 +27,7 @@ struct row_stream_options {
   std::int64_t grain = 8;        ///< 1: sorted by length; more than `split`: rows keep their order, but for empty ones
   std::int64_t piece = 0;        ///< the most entries of a piece of a heavy row: even, at most `split`; 0: `split`
   converters::grid bricks = {};  ///< whose rows A's are, of at most so many; none: rows keep their order
+  converters::brick_shape shape = {};  ///< the nodes of a brick; {}: brick_of(bricks)
 
   constexpr std::int64_t max_piece() const { return piece > 0 ? piece : split; }
   friend bool operator==(const row_stream_options&, const row_stream_options&) = default;
@@ -118,6 +119,8 @@ device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_vi
                                                         const row_stream_options& options = {});
 
 /// Row i becomes row_of[i], for each of the stream's rows: of a matrix whose rows were put into another order.
+template <value T>
+void rename_rows(row_stream<T>& a, std::span<const std::int64_t> row_of);
 template <value T>
 void rename_rows(int device, device_row_stream<T>& a, std::span<const std::int64_t> row_of);
 

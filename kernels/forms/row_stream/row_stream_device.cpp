@@ -34,7 +34,8 @@ device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_vi
                                   .col_ind = a.col_ind.data(),
                                   .values = a.values.data(),
                                   .type = value_type_of<T>,
-                                  .bricks = options.bricks};
+                                  .bricks = options.bricks,
+                                  .shape = converters::brick_of(options.bricks, options.shape)};
   const steps::ordered_rows ordered = steps::order_rows(device, job);
 
   device_row_stream<scalar_of<T>> out;

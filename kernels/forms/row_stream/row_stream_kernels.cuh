@@ -46,11 +46,12 @@ struct row_cutting {
 struct row_key_body {
   row_cutting cut;
   converters::grid bricks;
+  converters::brick_shape shape;
   std::uint32_t* keys;
   std::int32_t* order;
   unsigned long long* num_heavy;
   __device__ void operator()(std::int64_t place) const {
-    const std::int64_t row = bricks.exists() ? converters::row_in_bricks(bricks, place) : place;
+    const std::int64_t row = bricks.exists() ? converters::row_in_bricks(bricks, shape, place) : place;
     const std::uint32_t entries = cut.entries(row);
     keys[place] = cut.key(entries);
     order[place] = static_cast<std::int32_t>(row);

@@ -46,7 +46,8 @@ ordered_rows order_rows(int device, const row_stream_job& job) {
   core::gpu::fill_zero(num_heavy, sizeof *num_heavy);
   if (rows > 0) {
     const core::device_buffer<std::uint32_t> keys(device, 2 * rows);
-    for_each(rows, row_key_body{cut, job.bricks, keys.data(), out.rows.data(), num_heavy}, "classes of rows");
+    for_each(rows, row_key_body{cut, job.bricks, job.shape, keys.data(), out.rows.data(), num_heavy},
+             "classes of rows");
     cub::DoubleBuffer<std::uint32_t> key_pair(keys.data(), keys.data() + rows);
     cub::DoubleBuffer<std::int32_t> row_pair(out.rows.data(), out.rows.data() + rows);
     const int num_bits = static_cast<int>(std::bit_width(cut.num_classes));

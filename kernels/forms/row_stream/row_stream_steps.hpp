@@ -20,6 +20,7 @@ struct row_stream_job {
   const void* values = nullptr;
   value_type type = value_type::fp32;  ///< not pattern; fp16 and bf16 become fp32
   converters::grid bricks = {};
+  converters::brick_shape shape = {};  ///< if there is a grid: not {}
 };
 
 /// The rows in the order of their pieces, and what that takes.

@@ -29,11 +29,7 @@ stored_row_stream<T> make_row_stream_on_host(const csr_view<T, I>& csr, const st
                core::count_text(csr.nnz()), core::bytes_text(min_bytes), core::bytes_text(free), *how.device);
   }
   row_stream<scalar_of<T>> stream = to_row_stream(csr, options_for(csr.rows, csr.nnz(), how));
-  if (!how.order.empty()) {
-    for (row_piece& piece : std::span(stream.pieces).first(stream.pieces.size() - 1)) {
-      piece.row_and_odd = 2 * static_cast<std::uint32_t>(how.order[piece.row_and_odd / 2]) + piece.row_and_odd % 2;
-    }
-  }
+  if (!how.order.empty()) rename_rows(stream, how.order);
   return {*how.device, upload(*how.device, stream), rows_together(how)};
 }
 

@@ -23,6 +23,12 @@ class shared_place {
   unsigned char* at_;
 };
 
+template <int Bytes>
+void copy_async(shared_place to, const void* from_global, int present,
+                emulation::source_line where = emulation::source_line::current()) {
+  copy_async<Bytes>(to.at(), from_global, present, where);
+}
+
 inline void copy_async16(shared_place to, const void* from_global,
                          emulation::source_line where = emulation::source_line::current()) {
   emulation::start_copy(to.at(), from_global, 16, 16, where);
