@@ -199,8 +199,8 @@ class spmm_plan {
 
   /// The same product by another kernel that reads A as this plan stores it: nothing is converted, and the plans share
   /// the stored matrix until one of them is given new values. `cols`: the N it mostly runs with; 0: this plan's. Empty
-  /// if for that kernel and N A is stored in another form or order (of a grid's rows any will do), or if it does not
-  /// run here.
+  /// if for that kernel and N A is stored in another form or order (of a grid's rows any will do to a row stream, while
+  /// the bricks of "brickwise" follow N), or if it does not run here.
   std::optional<spmm_plan> sharing(const std::string& kernel, std::int64_t cols = 0) const;
 
   /// C = alpha * op(A)' * B + beta * C from the matrix as this plan stores it: nothing is converted or copied, so that
@@ -211,9 +211,9 @@ class spmm_plan {
   /// On the CPU from every plan, deterministic, but from those that store rows side by side (algorithm "slices", which
   /// plans for cols = 1 take in fp32 and fp64). On a GPU from plans that store a stream of rows (algorithm "rowwise"),
   /// by atomic additions to C: the bits of a result differ from run to run, fp32 sums below the least normal number may
-  /// become 0, and a column-major C is slow. None if the plan stores A in another form, such as those slices or MMA
-  /// tiles for the tensor cores (plan_options::transposable rules them out). plan_options::transpose stores A' instead.
-  /// Throws error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
+  /// become 0, and a column-major C is slow. None if the plan stores A in another form, such as those slices, bricks of
+  /// a grid or MMA tiles for the tensor cores (plan_options::transposable rules them out). plan_options::transpose
+  /// stores A' instead. Throws error{no_such_kernel} if the plan is to be deterministic and this kernel is not.
   std::optional<spmm_plan> transposed(std::int64_t cols = 0) const;
 
   /// New values on the same pattern, given in the form the plan was made from; kernel and choice stay. Needs room for a

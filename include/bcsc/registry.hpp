@@ -37,7 +37,7 @@ struct kernel_info {
   int resident_blocks = 0;  ///< thread blocks that a multiprocessor's registers hold, at least; 0: unknown
   int teams = 0;            ///< pieces of A that a thread block takes side by side; 0: unknown
   int depth = 0;            ///< pieces that each of its teams takes one after the other, at most; 0: unknown
-  int columns_at_once = 1;  ///< non-empty columns of A a thread block takes in one step
+  int columns_at_once = 1;  ///< non-empty columns of A a thread block takes in one step; "brickwise": rows of B
   int stages = 1;           ///< shared-memory buffers of a step
   int index_bits = 32;      ///< width of the indices it reads
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory

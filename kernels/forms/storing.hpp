@@ -36,13 +36,13 @@ struct storing {
   kernels::operand_form form = kernels::operand_form::compact;
   int index_bits = 32;  ///< that the kernel reads
   std::int64_t m_block = 1;
-  std::int64_t cols = 1;                          ///< N that it is made for
-  int columns_at_once = 1;                        ///< entries of a row block that the kernel multiplies in one step
-  int tile_cols = 1;                              ///< columns of B and C in the kernel's tile
-  std::int64_t thread_blocks = 1;                 ///< of the kernel that the GPU holds at once
-  std::span<const std::int64_t> boundaries = {};  ///< of the row blocks; empty: uniform
-  std::span<const std::int64_t> order = {};       ///< order[stored row] = row of C; empty: the same
-  converters::grid bricks = {};                   ///< row_stream_options::bricks
+  std::int64_t cols = 1;           ///< N that it is made for
+  int columns_at_once = 1;         ///< entries of a row block that the kernel multiplies in one step; bricks: slots
+  int tile_cols = 1;               ///< columns of B and C in the kernel's tile
+  std::int64_t thread_blocks = 1;  ///< of the kernel that the GPU holds at once
+  std::span<const std::int64_t> boundaries = {};                  ///< of the row blocks; empty: uniform
+  std::span<const std::int64_t> order = {};                       ///< order[stored row] = row of C; empty: the same
+  converters::grid bricks = {};                                   ///< whose rows lie in bricks
   std::int64_t reach = std::numeric_limits<std::int64_t>::max();  ///< converters::column_access::reach
   std::optional<int> device = {};                                 ///< none: on the host
 };

@@ -105,7 +105,8 @@ struct operations {
   /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay. q may be r.
   int (*residual)(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r,
                   double* partials, column_scalars scalars);
-  /// p = z + beta_j p in the active columns. With x, first x += alpha_j p: what a step() without x has left.
+  /// p = z + beta_j p in the active columns. With x, first x += alpha_j p in every column, for one may have come
+  /// to rest in the step() that left x out.
   int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
                    column_scalars scalars);
   /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others. A p.q <= 0 makes the column not_positive, one

@@ -5,7 +5,6 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
-#include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
@@ -24,12 +23,10 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   const bool same_pieces = other.form != form::row_stream ||
                            cut(cols, other.info.columns_at_once) == cut(how.options.cols, mine.columns_at_once);
   // How long bricks are follows the number of thread blocks, what they may hold the kernel.
-  const auto brick = [&](std::int64_t n, const kernel_info& kernel) {
-    return forms::brick_for(how.grid, how.thread_blocks(kernel), core::ceil_div(n, std::int64_t{kernel.n_tile}));
-  };
   const bool same_bricks =
       other.form != form::bricks || (other.info.columns_at_once == mine.columns_at_once &&
-                                     (!how.grid.exists() || brick(cols, other.info) == brick(how.options.cols, mine)));
+                                     (how.ordered != row_order::in_bricks ||
+                                      how.bricks_for(other.info, cols) == how.bricks_for(mine, how.options.cols)));
   // How many pieces row blocks are cut into follows the number of thread blocks.
   const auto max_groups = [&](std::int64_t n, const kernel_info& kernel) {
     return forms::max_staged_groups_for(how.facts.nnzc, how.facts.num_row_blocks,

@@ -226,13 +226,14 @@ class builder {
   template <class I>
   void look_for_bricks(const csr_view<T, I>& csr) {
     if (!how_.gains_by_bricks()) return;
-    if (!how_.grid.exists()) look_for_grid(csr);
+    if (!how_.looked_for_grid) look_for_grid(csr);
     if (how_.grid.exists()) take_order(row_order::in_bricks);
   }
   template <class View>
   void look_for_grid(const View& csr) {
     const core::gpu::device_guard guard(how_.device());
     open_->grid = converters::find_grid(converters::structure_of(csr));
+    open_->looked_for_grid = true;
   }
 
   /// Finds the boundaries of the row blocks, in the rows' final order.

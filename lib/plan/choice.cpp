@@ -55,13 +55,16 @@ bool has_costs(const problem& p, const registered_kernel& kernel) {
 /// columns is mostly empty.
 bool has_share(const problem& p, const registered_kernel& kernel) {
   if (kernel.form != kernels::operand_form::bricks || !p.grid.exists()) return false;
-  const std::int64_t tiles = core::ceil_div(p.cols, std::int64_t{kernel.info.n_tile});
-  const std::int64_t places = std::int64_t{p.num_multiprocessors} * kernel.info.resident_blocks;
+  constexpr std::int64_t max_cols = std::int64_t{1} << 24;  // so that products with any grid fit
+  const std::int64_t cols = std::min(p.cols, max_cols), tiles = core::ceil_div(cols, std::int64_t{kernel.info.n_tile});
+  const std::int64_t places = places_for(kernel.info, p.num_multiprocessors, p.max_shared_bytes);
   const std::int64_t bricks = forms::num_bricks(p.grid, forms::brick_for(p.grid, places, tiles));
   const bool fills_gpu = 4 * bricks * tiles >= 3 * places;
-  const bool fills_tiles = 5 * p.cols >= 4 * tiles * kernel.info.n_tile;
+  const bool fills_tiles = 5 * cols >= 4 * tiles * kernel.info.n_tile;
   const bool is_short = p.nnz <= (tiles > 1 ? max_length_in_bricks : max_length_in_one_tile) * p.rows;
-  return is_short && fills_gpu && (fills_tiles || p.type == value_type::fp64);
+  constexpr std::int64_t vector_bytes = 16;
+  const bool is_aligned = cols * static_cast<std::int64_t>(size_of(p.type)) % vector_bytes == 0;
+  return is_short && is_aligned && fills_gpu && (fills_tiles || p.type == value_type::fp64);
 }
 
 constexpr estimate never{std::numeric_limits<double>::infinity(), 0};
@@ -339,7 +342,10 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   const auto prefer_others = [&](const auto& unwanted) {
     if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, unwanted)) std::erase_if(chosen, unwanted);
   };
-  prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k) && !has_share(p, *k); });
+  const bool shares = std::ranges::any_of(chosen, [&](const registered_kernel* k) {
+    return k->form == kernels::operand_form::row_stream && has_costs(p, *k);
+  });
+  prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k) && !(shares && has_share(p, *k)); });
   prefer_others([&](const registered_kernel* k) { return is_passed_over(*k, p.cols, p.b_is_col_major); });
   if (!chosen.empty()) return chosen;
   if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
@@ -480,8 +486,9 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0 && std::isfinite(seconds)) {
-    best.reason = core::format("least predicted time of {}: {}{}, by {} ({})", those, time_text(seconds),
-                               doubt_text(doubt), costs_of(p).origin, measure);
+    const std::string_view share = has_costs(p, *kernel) ? "" : "a share of a row-wise config's by ";
+    best.reason = core::format("least predicted time of {}: {}{}, by {}{} ({})", those, time_text(seconds),
+                               doubt_text(doubt), share, costs_of(p).origin, measure);
   } else {
     best.reason = core::format("best fitting tile of {}, which have no measured costs ({})", those, measure);
   }

@@ -47,6 +47,13 @@ struct problem {
 /// (docs/history, 84), unless all columns of B are one tile that stays in shared memory (110).
 inline constexpr std::int64_t max_length_in_bricks = 8, max_length_in_one_tile = 28;
 
+/// How many thread blocks of `kernel` a GPU holds at once. A multiprocessor has hardly more shared memory than a thread
+/// block of it may have.
+constexpr std::int64_t places_for(const kernel_info& kernel, int multiprocessors, std::int64_t shared_bytes_per_block) {
+  const std::int64_t by_memory = shared_bytes_per_block / std::max<std::int64_t>(1, kernel.shared_bytes);
+  return multiprocessors * std::clamp<std::int64_t>(by_memory, 1, std::max(1, kernel.resident_blocks));
+}
+
 /// For which numbers of columns a column-major B is read where it lies; all from one power of two to the next are
 /// treated alike, and all above the last.
 class columns_in_place {

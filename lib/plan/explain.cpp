@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "bcsc/analysis.hpp"
-#include "core/checked.hpp"
 #include "core/format.hpp"
 #include "core/memory.hpp"
-#include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/fma_tiles/layout.hpp"
 
 namespace bcsc::plan {
@@ -27,7 +25,8 @@ std::string explain_form(const recipe& how) {
     case kernels::operand_form::row_stream:
       return "row stream (BCSC of m_block 1; rows cut into pieces, sorted by length)";
     case kernels::operand_form::bricks:
-      return "bricks (BCSC of m_block 1; layers of rows that keep what they read of B for each other)";
+      return "bricks (BCSC of m_block 1; rows in layers, each of which reuses the rows of B that the layer before has "
+             "read)";
     case kernels::operand_form::fma_tiles:
       return core::format("FMA tiles of {} x {}, made from BCSC of {}", forms::fma_part_rows(facts.m_block),
                           forms::fma_step_columns, blocks);
@@ -47,12 +46,9 @@ std::string explain_form(const recipe& how) {
 
 std::string explain_bricks(const recipe& how) {
   const converters::grid& g = how.grid;
-  const kernel_info& kernel = how.facts.kernel;
+  const bool layered = how.kernel->form == kernels::operand_form::bricks;
   const converters::brick_shape b =
-      how.kernel->form == kernels::operand_form::bricks
-          ? forms::brick_for(g, how.thread_blocks(kernel),
-                             core::ceil_div(how.options.cols, std::int64_t{kernel.n_tile}))
-          : converters::brick_of(g);
+      layered ? how.bricks_for(how.facts.kernel, how.options.cols) : converters::brick_of(g);
   return core::format("\nrows: in bricks of {}x{}{} nodes of a grid of {} x {}{}", b.x, b.y,
                       g.is_flat() ? "" : core::format("x{}", b.z), g.x, g.y,
                       g.is_flat() ? "" : core::format(" x {}", g.z));

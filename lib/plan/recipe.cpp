@@ -5,6 +5,7 @@
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
 #include "kernels/cuda/dense_library.hpp"
+#include "kernels/forms/bricks/bricks.hpp"
 #include "lib/plan/known_costs.hpp"
 
 namespace bcsc::plan {
@@ -46,6 +47,10 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
   if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
 #endif
   return p;
+}
+
+converters::brick_shape recipe::bricks_for(const kernel_info& of, std::int64_t cols) const {
+  return forms::brick_for(grid, thread_blocks(of), core::ceil_div(cols, std::int64_t{of.n_tile}));
 }
 
 bool recipe::reads_in_place(std::int64_t n) const {

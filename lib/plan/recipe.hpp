@@ -35,7 +35,8 @@ struct recipe {
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
   row_order ordered = row_order::as_given;
-  converters::grid grid;      // whose rows A's are, if a kernel may gain by that; the order in bricks follows from it
+  converters::grid grid;  // whose rows A's are, if a kernel may gain by that; the order in bricks follows from it
+  bool looked_for_grid = false;
   bool unequal_rows = false;  // on a CPU: order_rows_by_length() has an order
   double refused_reuse = 0;   // of an order that was found and rejected
 
@@ -44,8 +45,10 @@ struct recipe {
 
   /// How many thread blocks of a kernel its GPU holds at once.
   std::int64_t thread_blocks(const kernel_info& kernel) const {
-    return std::int64_t{ctx.device().num_multiprocessors} * kernel.resident_blocks;
+    return places_for(kernel, ctx.device().num_multiprocessors, ctx.device().shared_bytes_per_block);
   }
+  /// The nodes of a brick in which `kernel`, which reads bricks, would have A for `cols` columns.
+  converters::brick_shape bricks_for(const kernel_info& kernel, std::int64_t cols) const;
   int device() const { return ctx.device().device; }
   bool on_gpu() const { return ctx.kind() == backend::cuda; }
   /// The product that the choice is made for.

@@ -50,7 +50,9 @@ v_cycle<T, S>::v_cycle(const context& ctx, hierarchy&& host, const amg_options& 
     : ctx_(ctx), scale_(ctx, host.levels.front().a.rows) {
   const std::vector<double>& finest = host.levels.front().scale;
   scale_.upload(std::vector<S>(finest.begin(), finest.end()));
-  if (std::ranges::adjacent_find(finest, std::not_equal_to{}) == finest.end()) uniform_scale_ = finest.front();
+  // Far from 1 it stays where it keeps numbers in range.
+  const bool is_uniform = !finest.empty() && std::ranges::adjacent_find(finest, std::not_equal_to{}) == finest.end();
+  if (is_uniform && finest.front() > 0x1p-20 && finest.front() < 0x1p20) uniform_scale_ = finest.front();
   for (std::size_t depth = 0; depth < host.levels.size(); ++depth) {
     level& from = host.levels[depth];
     const double upper = safety * from.largest_eigenvalue;

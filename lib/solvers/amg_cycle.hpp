@@ -36,8 +36,8 @@ class v_cycle {
              const apply_options& options) const;
 
  private:
-  /// What a level works on: its right-hand side; its result; the residual; two spare blocks, of which the first holds
-  /// the right-hand side until the level needs no more of it, unless that is the caller's.
+  /// What a level works on: its right-hand side; its result; the residual; two spare blocks. `spare` holds b until the
+  /// level needs it no more, unless b is the caller's r.
   struct blocks {
     dense_view<const S> b;
     dense_view<S> x, r, y, spare;

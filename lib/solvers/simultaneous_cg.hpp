@@ -101,8 +101,7 @@ class simultaneous_cg {
   void turn_from_last_direction();
   /// A true residual, and what follows from it.
   void replace_residual(bool by_schedule);
-  /// p = z + beta p in every active column.
-  /// With `moves` x first takes the last step, which has left it out.
+  /// p = z + beta p in every active column. `moves`: x first takes the step that step() left out.
   void set_direction(bool moves = false);
   /// q = A p, and what that leaves of p.q.
   kernels::vector::partial_dots multiply_direction();

@@ -49,6 +49,27 @@ TEST_P(an_amg, stores_single_precision_for_a_solver_in_double) {
   EXPECT_LE(count_iterations(a, single.as_operator()), count_iterations(a, full.as_operator()) + 1);
 }
 
+// The diagonal is constant: packed blocks go into the cycle as they are, others are scaled into one of its own.
+TEST_P(an_amg, takes_alpha_beta_and_blocks_that_lie_anywhere) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const sparse_case a = laplace({.nx = 12, .ny = 11, .nz = 10});
+  const amg_preconditioner<double> m(*ctx, csr_of<double>(a), {.cols = 4});
+  const auto x = random_block(a.rows, 4, 1), y = random_block(a.rows, 4, 2);
+  const auto once = apply(m.as_operator(), x, {});
+  for (const placement& lies : {placement{}, placement{.padding = 2}, placement{.offset = 1}}) {
+    operand<double> from(*ctx, x, lies), to(*ctx, y, lies);
+    m.as_operator().apply(0.5, from.view(), -2.0, to.view());
+    const auto got = to.read();
+    for (std::size_t i = 0; i < got.at.size(); ++i) ASSERT_NEAR(got.at[i], 0.5 * once.at[i] - 2 * y.at[i], 1e-12);
+  }
+}
+
+TEST_P(an_amg, of_no_rows_does_nothing) {
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  const amg_preconditioner<double> m(*ctx, csr_of<double>(sparse_case{"empty", 0, 0, {}}));
+  EXPECT_EQ(m.as_operator().rows(), 0);
+}
+
 TEST_P(an_amg, of_few_rows_is_the_inverse) {
   BCSC_SKIP_WITHOUT_GPU(ctx);
   const sparse_case a = laplace({.nx = 6, .ny = 5, .nz = 4});

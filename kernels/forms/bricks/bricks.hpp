@@ -40,18 +40,23 @@ struct bricks_options {
 
 /// The nodes of a brick for which a GPU that holds `places` thread blocks takes the least time, where each brick is
 /// multiplied by `tiles` thread blocks. Long bricks copy their first layers' surroundings less often; short ones leave
-/// fewer places empty at the end.
+/// fewer places empty at the end, which does not count where thread blocks are many times the places.
 constexpr converters::brick_shape brick_for(const converters::grid& g, std::int64_t places, std::int64_t tiles) {
+  if (!g.exists()) return {};
   constexpr std::int64_t min_layers = 8, start = 2;  // layers: what a brick takes before its first one
-  const std::int64_t lines = g.is_flat() ? 2 : 1;    // of nodes, along the axis that layers follow each other on
+  constexpr std::int64_t max_waves = 32, max_tiles = std::int64_t{1} << 20;
+  const std::int64_t lines = g.is_flat() ? 2 : 1;  // of nodes, along the axis that layers follow each other on
   const std::int64_t x = g.is_flat() ? 32 : 8, y = g.is_flat() ? 1 : 8;
   const std::int64_t columns = core::ceil_div(g.x, x) * (g.is_flat() ? 1 : core::ceil_div(g.y, y));
   const std::int64_t layers = core::ceil_div(g.is_flat() ? g.y : g.z, lines);
+  const std::int64_t blocks = columns * std::min(tiles, max_tiles), at_once = std::max<std::int64_t>(places, 1);
+  const auto is_worth_trying = [&](std::int64_t parts) {
+    return core::ceil_div(layers, parts) >= min_layers && blocks * parts <= max_waves * at_once;
+  };
   std::int64_t best = layers, least = 0;
-  for (std::int64_t parts = 1; parts == 1 || core::ceil_div(layers, parts) >= min_layers; ++parts) {
+  for (std::int64_t parts = 1; parts == 1 || is_worth_trying(parts); ++parts) {
     const std::int64_t length = core::ceil_div(layers, parts);
-    const std::int64_t waves =
-        core::ceil_div(columns * core::ceil_div(layers, length) * tiles, std::max<std::int64_t>(places, 1));
+    const std::int64_t waves = core::ceil_div(blocks * core::ceil_div(layers, length), at_once);
     const std::int64_t time = 8 * waves * (length + start) + length;  // in eighths: thread blocks differ by so much
     if (parts == 1 || time < least) best = length, least = time;
   }
@@ -62,6 +67,9 @@ constexpr converters::brick_shape brick_for(const converters::grid& g, std::int6
 constexpr std::int64_t num_bricks(const converters::grid& g, const converters::brick_shape& shape) {
   return core::ceil_div(g.x, shape.x) * core::ceil_div(g.y, shape.y) * core::ceil_div(g.z, shape.z);
 }
+
+/// Throws error{invalid_argument} for options that no matrix of so many rows can have.
+void check_bricks(std::int64_t rows, const bricks_options& options);
 
 /// How the stream that becomes bricks is cut and ordered: no piece has more than max_piece_for(slots) entries, and rows
 /// keep their order (or that of the grid's bricks), but for empty ones.

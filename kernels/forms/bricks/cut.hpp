@@ -80,9 +80,6 @@ struct brick_plan {
   brick_place room;
 };
 
-struct bricks_options;
-/// Throws error{invalid_argument} for options that no matrix of so many rows can have.
-void check_bricks(std::int64_t rows, const bricks_options& options);
 /// Throws error{size_overflow} unless 32 bits count what lies before `end`.
 void check_brick_places(const brick_place& end);
 /// The error of a stream with pieces that no layer may hold: stream_for_bricks() was not asked.
