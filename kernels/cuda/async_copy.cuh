@@ -6,18 +6,27 @@
 /// test/emulation/include holds a header of this name with the same functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
-/// Starts the copy of the first `present` of `Bytes` bytes and zeroes the rest. Bytes is 4, 8 or 16; both addresses are
-/// aligned to it. Nothing is read where present = 0. 16-byte copies pass L1 by.
+namespace detail {
+
+/// `to`: in shared memory.
 template <int Bytes>
-__device__ void copy_async(void* to_shared, const void* from_global, int present) {
+__device__ void start_copy(unsigned to, const void* from_global, int present) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   if constexpr (Bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(present) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(Bytes), "r"(present)
                  : "memory");
   }
+}
+
+}  // namespace detail
+
+/// Starts the copy of the first `present` of `Bytes` bytes and zeroes the rest. Bytes is 4, 8 or 16; both addresses are
+/// aligned to it. Nothing is read where present = 0. 16-byte copies pass L1 by.
+template <int Bytes>
+__device__ void copy_async(void* to_shared, const void* from_global, int present) {
+  detail::start_copy<Bytes>(static_cast<unsigned>(__cvta_generic_to_shared(to_shared)), from_global, present);
 }
 
 /// A place in shared memory as copies take it: kept in a register, where an address would be converted for each copy.
@@ -39,15 +48,7 @@ class shared_place {
 /// copy_async() to such a place.
 template <int Bytes>
 __device__ void copy_async(shared_place to, const void* from_global, int present) {
-  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
-  if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to.bytes()), "l"(from_global), "r"(present)
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to.bytes()), "l"(from_global), "n"(Bytes),
-                 "r"(present)
-                 : "memory");
-  }
+  detail::start_copy<Bytes>(to.bytes(), from_global, present);
 }
 
 /// Starts the copy of 16 bytes, both addresses aligned to them.

@@ -157,8 +157,7 @@ __global__ void __launch_bounds__(32 * Warps, MinBlocks)
       const auto* const rows = reinterpret_cast<const forms::brick_row*>(at);
       const auto* const entry_slots = reinterpret_cast<const std::uint16_t*>(at + shape::slots_in_stage);
       const auto* const values = reinterpret_cast<const T*>(at + shape::values_in_stage);
-      const int num_rows =
-          loaded_layer{*reinterpret_cast<const uint4*>(shared + shape::lists_at + list * shape::list_bytes)}.num_rows();
+      const int num_rows = layer_in_shared(shared + shape::lists_at + list * shape::list_bytes).num_rows();
       for (int r = team; r < num_rows; r += shape::teams) {
         const forms::brick_row row = rows[r];
         const int entries_end = reads ? rows[r + 1].first_entry : row.first_entry;

@@ -13,6 +13,7 @@
 #include "test/emulation/emulated_launchers.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/emulation/row_pieces.hpp"
+#include "test/support/brick_cases.hpp"
 
 namespace bcsc::test {
 namespace {
@@ -24,20 +25,15 @@ constexpr auto launchers = emulated_launchers<table>();
 struct setting : dense_setting {
   converters::grid grid = {};
   converters::brick_shape shape = {};
-  int multiprocessors = 1;
 };
 
 setting setting_of(std::size_t k, std::int64_t n) {
-  constexpr int multiprocessors[] = {0, 1, 2, 132};
   test_random random(1000 + k);
-  setting s{draw_dense(random, n, true)};
-  s.multiprocessors = one_of(random, multiprocessors);
-  return s;
+  return {draw_dense(random, n, true)};
 }
 
 std::string words(const setting& s) {
-  return words(static_cast<const dense_setting&>(s)) + ", multiprocessors " + std::to_string(s.multiprocessors) +
-         (s.grid.exists() ? ", a grid" : "");
+  return words(static_cast<const dense_setting&>(s)) + (s.grid.exists() ? ", a grid" : "");
 }
 
 template <class T>
@@ -72,8 +68,7 @@ class every_config : public ::testing::TestWithParam<std::size_t> {
     const std::int64_t partials = std::ssize(bricks.pieces) * kernels::partials_ld<T>(s.n);
     partial_sums<T> workspace(partials * std::ssize(c0));
     there.may_write_bytes(workspace.data(), workspace.bytes());
-    return there.run_batch(launch(), kernels::bricks_operand_of<T>(bricks, workspace.data()), partials,
-                           s.multiprocessors);
+    return there.run_batch(launch(), kernels::bricks_operand_of<T>(bricks, workspace.data()), partials);
   }
   template <class T>
   dense_table<T> run(const sparse_case& a, const setting& s, const dense_table<T>& b, const dense_table<T>& c0) const {
@@ -95,19 +90,7 @@ TEST_P(every_config, is_exact_for_every_matrix) { check_every_matrix(GetParam(),
 TEST_P(every_config, is_exact_for_every_width) { check_every_width(GetParam(), 8, setting_of, checked()); }
 
 /// Seven points on a grid, five on a flat one.
-sparse_case points_of(const converters::grid& g) {
-  std::set<std::pair<std::int64_t, std::int64_t>> positions;
-  for (std::int64_t node = 0; node < g.rows(); ++node) {
-    const auto couple = [&](bool there, std::int64_t other) {
-      if (there) positions.insert({node, other}), positions.insert({other, node});
-    };
-    positions.insert({node, node});
-    couple(node % g.x < g.x - 1, node + 1);
-    couple(node / g.x % g.y < g.y - 1, node + g.x);
-    couple(node / (g.x * g.y) < g.z - 1, node + g.x * g.y);
-  }
-  return make_case("points", g.rows(), g.rows(), positions, values::small_integers, 3);
-}
+sparse_case points_of(const converters::grid& g) { return stencil(g, 1, 0, {}, {}, values::small_integers); }
 
 TEST_P(every_config, is_exact_for_grids) {
   std::size_t k = GetParam() * 1299709;
@@ -169,24 +152,10 @@ TEST_P(every_config, leaves_the_dot_products_with_b) {
 }
 
 TEST_P(every_config, gives_the_same_bits_in_every_order) {
-  const sparse_case a = every_length(values::real);
-  for (const std::int64_t n : {1, 8, 130}) {
-    setting s{};
-    s.n = n;
-    s.alpha = 1.5;
-    s.beta = -0.25;
-    with_type([&]<class T>() {
-      const auto b = random_table<T>(a.cols, n, values::real, 1);
-      const auto c0 = random_table<T>(a.rows, n, values::real, 2);
-      const auto first = run<T>(a, s, b, c0);
-      expect_within_bound<T>(multiply<T>(a, false, s.alpha, b, s.beta, c0), first, words(s));
-      for (const auto order : {emulation::run_order::backward, emulation::run_order::random}) {
-        s.gpu = {order, 5, 2147483647};
-        s.multiprocessors += 2;
-        EXPECT_EQ(run<T>(a, s, b, c0).at, first.at) << words(s);
-      }
-    });
-  }
+  with_type([&]<class T>() {
+    check_same_bits_in_every_order<T, setting>(
+        [&](const setting& s, const sparse_case& a, const auto& b, const auto& c0) { return run<T>(a, s, b, c0); });
+  });
 }
 
 TEST_P(every_config, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_further) {
@@ -215,12 +184,7 @@ TEST_P(every_config, refuses_bricks_of_another_capacity) {
 }
 
 INSTANTIATE_TEST_SUITE_P(brickwise, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
-                         [](const auto& info) {
-                           const auto& config = table::configs[info.param];
-                           std::string name = config.label() + "_" + std::string(to_string(config.type));
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return config_name<table>(info.param); });
 
 }  // namespace
 }  // namespace bcsc::test

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "kernels/cuda/implementation.cuh"
@@ -22,6 +25,15 @@ constexpr auto launchers(std::integer_sequence<int, Indices...>) {
 template <class Algorithm>
 constexpr auto emulated_launchers() {
   return detail::launchers<Algorithm>(std::make_integer_sequence<int, static_cast<int>(Algorithm::configs.size())>{});
+}
+
+/// How GoogleTest names the configs of a table that it is given the numbers of.
+template <class Algorithm>
+std::string config_name(std::size_t index) {
+  const auto& config = Algorithm::configs[index];
+  std::string name = config.label() + "_" + std::string(to_string(config.type));
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 }  // namespace bcsc::test

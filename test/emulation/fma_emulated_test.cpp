@@ -197,12 +197,7 @@ TEST(fma_configs, refuse_row_blocks_of_another_height_and_a_column_major_b) {
 }
 
 INSTANTIATE_TEST_SUITE_P(fma, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
-                         [](const auto& info) {
-                           const auto& config = table::configs[info.param];
-                           std::string name = config.label() + "_" + std::string(to_string(config.type));
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return config_name<table>(info.param); });
 
 }  // namespace
 }  // namespace bcsc::test

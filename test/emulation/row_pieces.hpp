@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "test/emulation/include/emulated_gpu.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 
@@ -77,6 +78,26 @@ void check_every_width(std::size_t config, std::int64_t vector, const Settings& 
       }
       check(a, s, k);
       if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+/// C = run(s, a, b, c0), within its bound, has the same bits in every order of threads, and where a grid is cut short.
+template <class T, class Setting, class Run>
+void check_same_bits_in_every_order(const Run& run) {
+  const sparse_case a = every_length(values::real);
+  for (const std::int64_t n : {1, 8, 130}) {
+    Setting s{};
+    s.n = n;
+    s.alpha = 1.5;
+    s.beta = -0.25;
+    const auto b = random_table<T>(a.cols, n, values::real, 1);
+    const auto c0 = random_table<T>(a.rows, n, values::real, 2);
+    const dense_table<T> first = run(s, a, b, c0);
+    expect_within_bound<T>(multiply<T>(a, false, s.alpha, b, s.beta, c0), first, words(s));
+    for (const auto order : {emulation::run_order::backward, emulation::run_order::random}) {
+      s.gpu = {order, 5, 2};
+      EXPECT_EQ(run(s, a, b, c0).at, first.at) << words(s);
     }
   }
 }

@@ -150,23 +150,10 @@ TEST_P(every_config, leaves_the_dot_products_with_b) {
 }
 
 TEST_P(every_config, gives_the_same_bits_in_every_order) {
-  const sparse_case a = every_length(values::real);
-  for (const std::int64_t n : {1, 8, 130}) {
-    setting s{};
-    s.n = n;
-    s.alpha = 1.5;
-    s.beta = -0.25;
-    with_type([&]<class T>() {
-      const auto b = random_table<T>(a.cols, n, values::real, 1);
-      const auto c0 = random_table<T>(a.rows, n, values::real, 2);
-      const auto first = run<T>(launch(), a, s, b, c0);
-      expect_within_bound<T>(multiply<T>(a, false, s.alpha, b, s.beta, c0), first, words(s));
-      for (const auto order : {emulation::run_order::backward, emulation::run_order::random}) {
-        s.gpu = {order, 5, 2};
-        EXPECT_EQ(run<T>(launch(), a, s, b, c0).at, first.at) << words(s);
-      }
-    });
-  }
+  with_type([&]<class T>() {
+    check_same_bits_in_every_order<T, setting>([&](const setting& s, const sparse_case& a, const auto& b,
+                                                   const auto& c0) { return run<T>(launch(), a, s, b, c0); });
+  });
 }
 
 TEST_P(every_config, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_further) {
@@ -186,12 +173,7 @@ TEST_P(every_config, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_
 }
 
 INSTANTIATE_TEST_SUITE_P(rowwise, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
-                         [](const auto& info) {
-                           const auto& config = table::configs[info.param];
-                           std::string name = config.label() + "_" + std::string(to_string(config.type));
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return config_name<table>(info.param); });
 
 }  // namespace
 }  // namespace bcsc::test

@@ -123,12 +123,7 @@ TEST_P(every_config, carries_what_is_not_finite_to_the_columns_that_have_it_and_
 }
 
 INSTANTIATE_TEST_SUITE_P(scatter, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
-                         [](const auto& info) {
-                           const auto& config = table::configs[info.param];
-                           std::string name = config.label() + "_" + std::string(to_string(config.type));
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return config_name<table>(info.param); });
 
 }  // namespace
 }  // namespace bcsc::test

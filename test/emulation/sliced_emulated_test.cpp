@@ -191,12 +191,7 @@ TEST(sliced_configs, refuse_row_blocks_of_another_height_or_other_lanes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(sliced, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
-                         [](const auto& info) {
-                           const auto& config = table::configs[info.param];
-                           std::string name = config.label() + "_" + std::string(to_string(config.type));
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return config_name<table>(info.param); });
 
 }  // namespace
 }  // namespace bcsc::test

@@ -43,7 +43,8 @@ inline forms::bricks_options as_stored(forms::bricks_options options) {
 /// `beyond` more rows read their own columns and the first; nodes in `without` read nothing, those in `heavy` all
 /// columns.
 inline sparse_case stencil(const converters::grid& g, int axes, std::int64_t beyond = 0,
-                           const std::set<std::int64_t>& without = {}, const std::set<std::int64_t>& heavy = {}) {
+                           const std::set<std::int64_t>& without = {}, const std::set<std::int64_t>& heavy = {},
+                           values kind = values::real) {
   std::set<std::pair<std::int64_t, std::int64_t>> positions;
   const std::int64_t size = g.rows() + beyond;
   std::int64_t row = 0;
@@ -65,7 +66,7 @@ inline sparse_case stencil(const converters::grid& g, int axes, std::int64_t bey
     }
   }
   for (; row < size; ++row) positions.insert({{row, row}, {row, 0}});
-  return make_case("stencil", size, size, positions, values::real, 11);
+  return make_case("stencil", size, size, positions, kind, 11);
 }
 
 /// Grids whose sides are no multiples of a brick's, with layers of many heights, and what breaks their order.

@@ -15,6 +15,7 @@
 #include "lib/plan/access.hpp"
 #include "lib/solvers/context_array.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/brick_cases.hpp"
 #include "test/support/operands.hpp"
 
 namespace bcsc::test {
@@ -89,14 +90,9 @@ TEST_F(dots_cuda, are_exact_by_every_config_that_leaves_them) {
 
 /// Seven points on a grid; some rows lack their own column.
 sparse_case seven_points() {
-  constexpr std::int64_t x = 12, y = 9, z = 11;
-  std::set<std::pair<std::int64_t, std::int64_t>> positions;
-  for (std::int64_t i = 0; i < x * y * z; ++i) {
-    for (const std::int64_t to : {i - x * y, i - x, i - 1, i, i + 1, i + x, i + x * y}) {
-      if (to >= 0 && to < x * y * z && (to != i || i % 5 != 0)) positions.insert({i, to});
-    }
-  }
-  return make_case("seven_points", x * y * z, x * y * z, positions, values::small_integers, 5);
+  sparse_case a = stencil({12, 9, 11}, 1, 0, {}, {}, values::small_integers);
+  std::erase_if(a.entries, [](const triplet& e) { return e.row == e.col && e.row % 5 == 0; });
+  return a;
 }
 
 TEST_F(dots_cuda, are_exact_by_bricks_where_one_tile_holds_all_columns) {

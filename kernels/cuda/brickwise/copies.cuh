@@ -37,16 +37,11 @@ __device__ int next_of(int number) {
   return number + 1 == Count ? 0 : number + 1;
 }
 
-/// forms::brick_layer, as loaded at once.
-struct loaded_layer {
-  uint4 words;
-  __device__ unsigned first_row() const { return words.x; }
-  __device__ unsigned first_fetch() const { return words.y; }
-  __device__ unsigned first_entry() const { return words.z; }
-  __device__ int num_rows() const { return static_cast<int>(words.w & 0xffu); }
-  __device__ int num_fetches() const { return static_cast<int>(words.w >> 8 & 0xfffu); }
-  __device__ int num_entries() const { return static_cast<int>(words.w >> 20); }
-};
+/// In one load.
+__device__ inline forms::brick_layer layer_of(const uint4& words) { return {words.x, words.y, words.z, words.w}; }
+__device__ inline forms::brick_layer layer_in_shared(const unsigned char* list) {
+  return layer_of(*reinterpret_cast<const uint4*>(list));
+}
 
 /// The copies of a brick's layers, for one tile of columns. A list is copied a layer ahead of what it lists; neither
 /// waits for the other, and each call makes a group of copies (commit_copies), behind the last layer an empty one.
@@ -77,7 +72,7 @@ class brickwise_copies {
       const int chunks = 1 + (coming_.num_fetches() + 1) / 2;
       for (int i = thread(); i < chunks; i += Shape::threads) {
         const void* const from = i == 0 ? static_cast<const void*>(a_.layers + listed_)
-                                        : a_.fetches + (coming_.first_fetch() + 2 * static_cast<unsigned>(i - 1));
+                                        : a_.fetches + (coming_.first_fetch + 2 * static_cast<unsigned>(i - 1));
         copy_async16(to + 16 * i, from);
       }
       coming_ = load(++listed_);
@@ -90,12 +85,12 @@ class brickwise_copies {
   __device__ void start_layer() {
     if (fetched_ < end_) {
       const auto* const list = shared_ + Shape::lists_at + of_list_ * Shape::list_bytes;
-      const loaded_layer layer{*reinterpret_cast<const uint4*>(list)};
+      const forms::brick_layer layer = layer_in_shared(list);
       unsigned char* const stage = shared_ + Shape::stages_at + stage_ * Shape::stage_bytes;
-      copy(stage, a_.brick_rows + layer.first_row(), 8 * (layer.num_rows() + 1));
+      copy(stage, a_.brick_rows + layer.first_row, 8 * (layer.num_rows() + 1));
       if (reads_) {
-        copy(stage + Shape::slots_in_stage, a_.entry_slots + layer.first_entry(), 2 * layer.num_entries());
-        copy(stage + Shape::values_in_stage, a_.values + layer.first_entry(), size * layer.num_entries());
+        copy(stage + Shape::slots_in_stage, a_.entry_slots + layer.first_entry, 2 * layer.num_entries());
+        copy(stage + Shape::values_in_stage, a_.values + layer.first_entry, size * layer.num_entries());
         fetch(reinterpret_cast<const int2*>(list + sizeof(forms::brick_layer)), layer.num_fetches());
       }
       ++fetched_;
@@ -108,10 +103,8 @@ class brickwise_copies {
  private:
   static __device__ int thread() { return static_cast<int>(threadIdx.x); }
 
-  __device__ loaded_layer load(int layer) const {
-    loaded_layer some{{0, 0, 0, 0}};
-    if (layer < end_) some.words = __ldg(reinterpret_cast<const uint4*>(a_.layers + layer));
-    return some;
+  __device__ forms::brick_layer load(int layer) const {
+    return layer < end_ ? layer_of(__ldg(reinterpret_cast<const uint4*>(a_.layers + layer))) : forms::brick_layer{};
   }
 
   /// Whole pieces of 16 bytes: whatever belongs to a layer is padded to them.
@@ -155,7 +148,7 @@ class brickwise_copies {
   int listed_;   // the next layer whose list is asked for,
   int fetched_;  // and which is itself
   int end_;
-  loaded_layer coming_;  // layer `listed_`
+  forms::brick_layer coming_;  // layer `listed_`
   std::uint64_t ldb_bytes_;
   int width_;  // columns of the tile that exist
   bool reads_;
