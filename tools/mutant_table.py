@@ -647,7 +647,8 @@ MUTANTS = [
     Mutant("early-turn", PACK, "  wait_for_previous();\n", "", EMULATED_GPU),
     Mutant("early-far-rows", MMA, "  wait_for_previous();\n  let_next_begin();\n  const std::int64_t step",
            "  let_next_begin();\n  const std::int64_t step", EMULATED_MMA),
-    Mutant("incoherent-b", VECTORS, "const auto some = load_global(", "const auto some = __ldg(", EMULATED_ROWWISE),
+    Mutant("incoherent-b", VECTORS, "load_global(reinterpret_cast<const typename detail::builtin_vector<T, Values>",
+           "__ldg(reinterpret_cast<const typename detail::builtin_vector<T, Values>", EMULATED_ROWWISE),
     Mutant("incoherent-copy-of-b", MMA_SOURCE, "present > 0 ? load_global(&row[n].bits)",
            "present > 0 ? __ldg(&row[n].bits)", EMULATED_MMA),
     # --- what is not finite in B, and rows of B that lie far apart ---

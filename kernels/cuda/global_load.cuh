@@ -5,6 +5,8 @@
 #include <concepts>
 #include <cstdint>
 
+#include "kernels/forms/product_args.hpp"
+
 /// Loads of what the kernel before may still write, and of what passes L1 by. test/emulation/include holds a header of
 /// this name with the same functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
@@ -40,6 +42,37 @@ __device__ Word load_global(const Word* from) {
                  : "=r"(some.x), "=r"(some.y), "=r"(some.z), "=r"(some.w)
                  : "l"(address));
   }
+  return some;
+}
+
+/// load_global() of one or two values of A.
+template <class Word>
+__device__ Word load_global(const Word* from, cache_policy in_l2) {
+  const auto address = __cvta_generic_to_global(from);
+  const auto policy = static_cast<std::uint64_t>(in_l2);
+  Word some;
+  if constexpr (std::same_as<Word, float2>) {
+    asm volatile("ld.global.L2::cache_hint.v2.f32 {%0, %1}, [%2], %3;"
+                 : "=f"(some.x), "=f"(some.y)
+                 : "l"(address), "l"(policy));
+  } else if constexpr (std::same_as<Word, double2>) {
+    asm volatile("ld.global.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"
+                 : "=d"(some.x), "=d"(some.y)
+                 : "l"(address), "l"(policy));
+  } else {
+    static_assert(std::same_as<Word, unsigned>);
+    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(some) : "l"(address), "l"(policy));
+  }
+  return some;
+}
+
+/// Of A, by the non-coherent path; like __ldg() it may be moved. The policy has to be a kernel's argument: ptxas takes
+/// what is computed for different in each lane.
+__device__ inline int4 load_streamed(const int4* from, cache_policy in_l2) {
+  int4 some;
+  asm("ld.global.nc.L2::cache_hint.v4.s32 {%0, %1, %2, %3}, [%4], %5;"
+      : "=r"(some.x), "=r"(some.y), "=r"(some.z), "=r"(some.w)
+      : "l"(__cvta_generic_to_global(from)), "l"(static_cast<std::uint64_t>(in_l2)));
   return some;
 }
 

@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
             b, now, static_cast<bytes_of_ldb<Width>>(grid.ldb_bytes), exists);
         const bool more = base + shape::step < pairs;
         a.ahead =
-            fetch_pairs<group_pairs, Groups>(args.a.pairs, more ? a.piece.first_pair : a.next.first_pair,
+            fetch_pairs<group_pairs, Groups>(args.a, more ? a.piece.first_pair : a.next.first_pair,
                                              more ? pairs : pairs_of(a.next), (more ? base + shape::step : 0) + group);
         rows.multiply_by(now, exists, sums);
       };

@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(Warps * 32)
       }
 
       for (int base = group; base < pairs; base += group_pairs * Groups) {
-        const auto some = fetch_pairs<group_pairs, Groups>(args.a.pairs, piece.first_pair, pairs, base);
+        const auto some = fetch_pairs<group_pairs, Groups>(args.a, piece.first_pair, pairs, base);
 #pragma unroll
         for (int k = 0; k < group_pairs; ++k) {
 #pragma unroll

@@ -119,6 +119,19 @@ __device__ void load_values(word_of<T>* words, int index, const T* from) {
   }
 }
 
+/// The same of two values of A from value 0 on.
+template <int Values, class T>
+__device__ void load_values(word_of<T>* words, const T* from, cache_policy in_l2) {
+  static_assert(Values == 2);
+  if constexpr (narrow_number<T>) {
+    words[0] = load_global(reinterpret_cast<const unsigned*>(from), in_l2);
+  } else {
+    const auto some = load_global(reinterpret_cast<const typename detail::builtin_vector<T, 2>::type*>(from), in_l2);
+    words[0] = some.x;
+    words[1] = some.y;
+  }
+}
+
 /// read_vector() into words.
 template <int Values, class T>
 __device__ void read_values(word_of<T>* words, const T* from) {

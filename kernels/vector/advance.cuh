@@ -365,7 +365,7 @@ __global__ void __launch_bounds__(advance_threads)
     const bool turns = shared.turns[j];
     const auto go_and_turn = [&](unsigned at, T old_x, T old_p, T left, T by) {
       const double along = static_cast<double>(old_p), z = static_cast<double>(by) * static_cast<double>(left);
-      rows.x[at] = static_cast<T>(static_cast<double>(old_x) + alpha * along);
+      __stcs(&rows.x[at], static_cast<T>(static_cast<double>(old_x) + alpha * along));  // L2 keeps p and r instead
       if (turns) rows.p[at] = static_cast<T>(beta != 0 ? z + beta * along : z);
     };
     for_kept([&](unsigned n, unsigned at) { go_and_turn(at, x_kept[n], p_kept[n], r_kept[n], weight[n]); });

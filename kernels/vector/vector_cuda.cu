@@ -232,7 +232,8 @@ __global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal,
         },
         [&](std::int64_t i, const row& old) {
           const std::int64_t at = i * s.k + j;
-          if (alpha != 0) x[at] = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
+          const T moved = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
+          if (alpha != 0) __stcs(&x[at], moved);  // read again an iteration later: L2 keeps p and r instead
           if (!turns) return;
           const double z = static_cast<double>(old.weight) * static_cast<double>(old.r);
           p[at] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(old.p) : z);

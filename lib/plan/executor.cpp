@@ -190,7 +190,8 @@ void executor<T>::multiply(const stored& a, factor alpha, const T* b, const b_st
                            const dense_view<T>& c, scalar_of<T>* partials, std::byte* spare,
                            const kernels::batch_strides& batch, cuda_stream stream,
                            const product_extras<T>& extras) const {
-  const kernels::launch_env env{team_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather()};
+  const kernels::launch_env env{team_for(c), stream, how_.ctx.device().num_multiprocessors, core::has_fast_gather(),
+                                how_.ctx.device().l2_bytes};
   forms::dense_side<T> product{b,
                                strides.row,
                                strides.col,

@@ -36,7 +36,7 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
   const auto load_tiles = [&](const mma_group& group, int u) {
     parts[u] = group.parts;
 #pragma unroll
-    for (int part = 0; part < Shape::parts; ++part) load_values<2>(tiles[u][part], 0, from.tile(group, part));
+    for (int part = 0; part < Shape::parts; ++part) from.load_tile(tiles[u][part], group, part);
   };
   const auto load_piece = [&](const T* const(&rows)[2], int u, int p) {
 #pragma unroll

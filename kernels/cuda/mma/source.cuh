@@ -45,6 +45,7 @@ struct mma_source {
   const T* b;                   ///< row 0, the first of this lane's columns
   const int2* cols;             ///< of group 0
   const int2* groups;           ///< forms::mma_tiles_group
+  const cache_policy& in_l2;    ///< of the tiles; where it is among the kernel's arguments
   const T* tiles;               ///< this lane's two values of tile 0
   int row_bytes;                ///< from one row of B to the next
   mutable int col_bytes;        ///< and from one column to the next, if strided
@@ -53,7 +54,7 @@ struct mma_source {
   mutable int last, last_load;  ///< the slab's last column and its last whole load, counted from own_col
 
   __device__ mma_source(const mma_tiles_args<T>& args, std::int64_t first_col, int num_cols)
-      : num_cols(num_cols), own_col(static_cast<int>(threadIdx.x) % 32 / 4 * vector) {
+      : in_l2(args.a.in_l2), num_cols(num_cols), own_col(static_cast<int>(threadIdx.x) % 32 / 4 * vector) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     b = of_member(args.b, args.batch.b) + (first_col + own_col) * args.b_col_stride;
     cols = reinterpret_cast<const int2*>(args.a.col_ind) + lane % 4;
@@ -78,6 +79,11 @@ struct mma_source {
   /// This lane's two values of a part's tile; of a part without one those of the tile after, or of the last in memory.
   __device__ const T* tile(const mma_group& group, int part) const {
     return advance(tiles, group.tile(part), forms::mma_tile_values * static_cast<int>(sizeof(T)));
+  }
+
+  /// This lane's two values of a part's tile, loaded.
+  __device__ void load_tile(word (&to)[Shape::tile_words], const mma_group& group, int part) const {
+    load_values<2>(to, tile(group, part), in_l2);
   }
 
   __device__ const T* row(int col) const { return advance(b, col, row_bytes); }

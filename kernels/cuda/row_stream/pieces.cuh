@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/forms/row_stream/operand.hpp"
 
@@ -70,11 +71,11 @@ __device__ inline fetched_piece fetch_piece(const forms::row_piece* from) {
   return {whole.x, __ldg(&from[1].first_pair), whole.y};
 }
 
-__device__ inline forms::entry_pair<float> load_pair(const forms::entry_pair<float>* from) {
-  const int4 some = __ldg(reinterpret_cast<const int4*>(from));
+__device__ inline forms::entry_pair<float> load_pair(const forms::entry_pair<float>* from, cache_policy in_l2) {
+  const int4 some = load_streamed(reinterpret_cast<const int4*>(from), in_l2);
   return {{some.x, some.y}, {__int_as_float(some.z), __int_as_float(some.w)}};
 }
-__device__ inline forms::entry_pair<double> load_pair(const forms::entry_pair<double>* from) {
+__device__ inline forms::entry_pair<double> load_pair(const forms::entry_pair<double>* from, cache_policy) {
   const int2 cols = __ldg(reinterpret_cast<const int2*>(from->col));
   return {{cols.x, cols.y}, {__ldg(&from->value[0]), __ldg(&from->value[1])}};
 }
@@ -88,13 +89,13 @@ struct fetched_pairs {
 /// The pairs from `base` on. Behind the end of the piece its last pair is read again, so that no branch separates the
 /// loads; the multiplication leaves it out.
 template <int Count, int Groups, class S>
-__device__ fetched_pairs<S, Count> fetch_pairs(const forms::entry_pair<S>* pairs, unsigned first, int num_pairs,
+__device__ fetched_pairs<S, Count> fetch_pairs(const row_stream_operand<S>& a, unsigned first, int num_pairs,
                                                int base) {
   fetched_pairs<S, Count> some;
 #pragma unroll
   for (int k = 0; k < Count; ++k) {
     const int wanted = min(base + k * Groups, num_pairs - 1);
-    some.at[k] = load_pair(pairs + (first + static_cast<unsigned>(max(wanted, 0))));
+    some.at[k] = load_pair(a.pairs + (first + static_cast<unsigned>(max(wanted, 0))), a.in_l2);
   }
   return some;
 }
@@ -119,7 +120,7 @@ struct piece_cursor {
     coming += stride;
     next = fetch(1);
     coming += stride;
-    ahead = fetch_pairs<Count, Groups>(a.pairs, piece.first_pair, piece.num_pairs(), group);
+    ahead = fetch_pairs<Count, Groups>(a, piece.first_pair, piece.num_pairs(), group);
   }
 
   __device__ fetched_piece fetch(int further) const {

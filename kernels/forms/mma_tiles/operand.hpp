@@ -25,6 +25,8 @@ struct mma_tiles_operand {
   std::int64_t num_sums;
   const forms::mma_tiles_sum* sums;
   scalar_of<T>* partial;  ///< [slots][height][n]: workspace, written and read by each run
+
+  cache_policy in_l2 = cache_policy::by_age;  ///< of `tiles`
 };
 
 template <class T>

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/forms/product_args.hpp"
+
 /// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: loads that look at their address.
 namespace bcsc::kernels::cuda {
 
@@ -11,6 +13,16 @@ Word load_global(const Word* from, emulation::source_line where = emulation::sou
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }
   return *from;
+}
+
+template <class Word>
+Word load_global(const Word* from, cache_policy, emulation::source_line where = emulation::source_line::current()) {
+  return load_global(from, where);
+}
+
+inline int4 load_streamed(const int4* from, cache_policy,
+                          emulation::source_line where = emulation::source_line::current()) {
+  return __ldg(from, where);
 }
 
 template <class Word>

@@ -1,0 +1,108 @@
+// How L2 takes A's values (kernels::cache_policy): the words are those of this GPU, and products are the same by
+// either, in every config that reads A by one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/buffer.hpp"
+#include "kernels/forms/stored_matrix.hpp"
+#include "lib/plan/registry.hpp"
+#include "test/support/battery.hpp"
+#include "test/support/operands.hpp"
+#include "test/support/uneven_rows.hpp"
+#include "test/unit/cache_policies.hpp"
+
+namespace bcsc::test {
+namespace {
+
+using kernels::cache_policy;
+using kernels::policy_for;
+
+TEST(cache_policy_for, large_a_beside_what_fits_goes_first) {
+  constexpr std::int64_t l2 = 1000;
+  const kernels::launch_env unknown{{}, nullptr, 132}, env{{}, nullptr, 132, false, l2};
+  EXPECT_EQ(policy_for(env, l2 / 2 + 1, true), cache_policy::this_first);
+  EXPECT_EQ(policy_for(env, l2 / 2, true), cache_policy::by_age);
+  EXPECT_EQ(policy_for(env, 100 * l2, false), cache_policy::by_age);
+  EXPECT_EQ(policy_for(unknown, 100 * l2, true), cache_policy::by_age);
+}
+
+class cache_policy_cuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ctx_ = context_of(backend::cuda);
+    BCSC_SKIP_WITHOUT_GPU(ctx_);
+  }
+
+  /// Small integers: exact in every order.
+  template <number T>
+  void expect_right(const plan::registered_kernel& k, const sparse_case& a) {
+    constexpr std::int64_t n = 8;
+    const auto csr = csr_of<T>(a);
+    const forms::storing how{.form = k.form,
+                             .m_block = k.info.m_tile,
+                             .cols = n,
+                             .columns_at_once = k.info.columns_at_once,
+                             .tile_cols = static_cast<int>(k.info.n_tile),
+                             .device = ctx_->device().device};
+    const forms::stored_matrix<T> stored(csr.view(), how);
+    const core::device_buffer<scalar_of<T>> partials(ctx_->device().device,
+                                                     std::max<std::int64_t>(1, stored.partials().values(n)));
+    const auto b = random_table<T>(a.cols, n, values::small_integers, 3);
+    const dense_table<T> unwritten(a.rows, n, std::numeric_limits<T>::quiet_NaN());
+    // Unknown, and so small that A is large, and B and C fit: this A has many entries a row.
+    for (const std::int64_t l2_bytes : {std::int64_t{0}, 2 * stored.facts().bytes - 2}) {
+      operand<T> on_b(*ctx_, b, {}), on_c(*ctx_, unwritten, {});
+      const auto b_view = on_b.view();
+      const auto c_view = on_c.view();
+      const forms::dense_side<T> product{b_view.data, b_view.ld, 1, n,       n,       c_view.data,    c_view.ld,
+                                         1,           1,         0, nullptr, nullptr, partials.data()};
+      EXPECT_EQ(stored.start(k.launch, product, {{}, nullptr, ctx_->device().num_multiprocessors, false, l2_bytes}), 0);
+      expect_exact<T>(multiply<T>(a, false, 1, b, 0, unwritten), on_c.read(), k.info.name);
+    }
+  }
+
+  std::optional<context> ctx_;
+};
+
+TEST_F(cache_policy_cuda, words_are_those_of_this_gpu) {
+  created_policies created;
+  ASSERT_EQ(create_policies(created), 0);
+  EXPECT_EQ(created.normal, static_cast<std::uint64_t>(cache_policy::by_age));
+  EXPECT_EQ(created.first, static_cast<std::uint64_t>(cache_policy::this_first));
+}
+
+TEST_F(cache_policy_cuda, products_are_right_by_either) {
+  const sparse_case a = rows_of_lengths("every_length", 400, 700, [](std::int64_t i) { return (7 * i) % 401; });
+  std::set<std::string> algorithms;
+  for (const plan::registered_kernel& k : plan::registry()) {
+    if (k.info.where != backend::cuda || k.launch == nullptr) continue;
+    if (k.info.algorithm != "mma" && k.info.algorithm != "rowwise") continue;
+    algorithms.insert(k.info.algorithm);
+    switch (k.info.type) {
+      case value_type::fp32:
+        expect_right<float>(k, a);
+        break;
+      case value_type::fp64:
+        expect_right<double>(k, a);
+        break;
+      case value_type::fp16:
+        expect_right<half>(k, a);
+        break;
+      case value_type::bf16:
+        expect_right<bfloat16>(k, a);
+        break;
+      case value_type::pattern:
+        FAIL() << k.info.name;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(algorithms, (std::set<std::string>{"mma", "rowwise"}));
+}
+
+}  // namespace
+}  // namespace bcsc::test
