@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "core/checked.hpp"
@@ -51,8 +52,8 @@ bool has_costs(const problem& p, const registered_kernel& kernel) {
 }
 
 /// Whether a config on bricks, which have no costs of their own, is predicted to take a share of what row-wise configs
-/// do (docs/history, 110). It does not where there are too few bricks for the GPU, nor in fp32 where the last tile of
-/// columns is mostly empty.
+/// do (docs/history, 110). It does not where there are too few bricks for the GPU, where rows of B are not
+/// whole vectors and would be copied value by value, nor in fp32 where the last tile of columns is mostly empty.
 bool has_share(const problem& p, const registered_kernel& kernel) {
   if (kernel.form != kernels::operand_form::bricks || !p.grid.exists()) return false;
   constexpr std::int64_t max_cols = std::int64_t{1} << 24;  // so that products with any grid fit
@@ -61,7 +62,7 @@ bool has_share(const problem& p, const registered_kernel& kernel) {
   const std::int64_t bricks = forms::num_bricks(p.grid, forms::brick_for(p.grid, places, tiles));
   const bool fills_gpu = 4 * bricks * tiles >= 3 * places;
   const bool fills_tiles = 5 * cols >= 4 * tiles * kernel.info.n_tile;
-  const bool is_short = p.nnz <= (tiles > 1 ? max_length_in_bricks : max_length_in_one_tile) * p.rows;
+  const bool is_short = p.nnz <= max_length_in_layers(p.type, tiles) * p.rows;
   constexpr std::int64_t vector_bytes = 16;
   const bool is_aligned = cols * static_cast<std::int64_t>(size_of(p.type)) % vector_bytes == 0;
   return is_short && is_aligned && fills_gpu && (fills_tiles || p.type == value_type::fp64);

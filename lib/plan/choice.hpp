@@ -43,9 +43,15 @@ struct problem {
   const cost_table* costs = nullptr;  ///< null: those that are built in
 };
 
-/// Entries of a row, on average, up to which rows in bricks are considered: longer ones take their time in L1
-/// (docs/history, 84), unless all columns of B are one tile that stays in shared memory (110).
-inline constexpr std::int64_t max_length_in_bricks = 8, max_length_in_one_tile = 28;
+/// Entries of a row, on average, up to which row-wise kernels take rows in bricks: longer ones take their time in L1
+/// (docs/history, 84).
+inline constexpr std::int64_t max_length_in_bricks = 8;
+/// And up to which `brickwise` is considered, whose layers hold fewer of the longer rows, with so many tiles of columns
+/// (110, 113).
+constexpr std::int64_t max_length_in_layers(value_type type, std::int64_t tiles) {
+  if (tiles <= 1) return 28;
+  return type == value_type::fp32 && tiles <= 4 ? 10 : max_length_in_bricks;
+}
 
 /// How many thread blocks of `kernel` a GPU holds at once. A multiprocessor has hardly more shared memory than a thread
 /// block of it may have.
