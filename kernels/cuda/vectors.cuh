@@ -119,10 +119,9 @@ __device__ void load_values(word_of<T>* words, int index, const T* from) {
   }
 }
 
-/// The same of two values of A from value 0 on.
-template <int Values, class T>
-__device__ void load_values(word_of<T>* words, const T* from, cache_policy in_l2) {
-  static_assert(Values == 2);
+/// Two neighbours of A.
+template <class T>
+__device__ void load_two(word_of<T>* words, const T* from, cache_policy in_l2) {
   if constexpr (narrow_number<T>) {
     words[0] = load_global(reinterpret_cast<const unsigned*>(from), in_l2);
   } else {

@@ -83,7 +83,7 @@ struct mma_source {
 
   /// This lane's two values of a part's tile, loaded.
   __device__ void load_tile(word (&to)[Shape::tile_words], const mma_group& group, int part) const {
-    load_values<2>(to, tile(group, part), in_l2);
+    load_two(to, tile(group, part), in_l2);
   }
 
   __device__ const T* row(int col) const { return advance(b, col, row_bytes); }
