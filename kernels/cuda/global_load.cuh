@@ -66,8 +66,8 @@ __device__ Word load_global(const Word* from, cache_policy in_l2) {
   return some;
 }
 
-/// Of A, by the non-coherent path; like __ldg() it may be moved. The policy has to be a kernel's argument: ptxas takes
-/// what is computed for different in each lane.
+/// __ldg() of A by a policy. The policy has to be a kernel's argument: computed, ptxas does not take it for uniform and
+/// moves it from two registers before each load.
 __device__ inline int4 load_streamed(const int4* from, cache_policy in_l2) {
   int4 some;
   asm("ld.global.nc.L2::cache_hint.v4.s32 {%0, %1, %2, %3}, [%4], %5;"

@@ -84,19 +84,19 @@ struct launch_env {
   std::int64_t l2_bytes = 0;  ///< CUDA; 0: unknown
 };
 
-/// Which lines L2 gives up to make room, as an operand of loads: the words that createpolicy makes on GPUs from sm_80
-/// on.
+/// L2's eviction policy for what a load brings: the operand that createpolicy makes for it, the same on all GPUs from
+/// sm_80 on.
 enum class cache_policy : std::uint64_t {
-  by_age = 0x16f0'0000'0000'0000,
-  this_first = 0x12f0'0000'0000'0000,  ///< what has been loaded by it
+  evict_normal = 0x16f0'0000'0000'0000,
+  evict_first = 0x12f0'0000'0000'0000,
 };
 
-/// For an A of `a_bytes` that a product reads once, beside a B and a C of which L2 holds what is read again
-/// (`others_fit`). By age a large A makes room for itself until nothing of it is left for the next product; if its own
-/// lines go first, some of it is. A small A is still there by age, and would not be if it went first.
+/// For an A of `a_bytes`, which a product reads once. A large A pushes itself out of L2 before the next product begins;
+/// evicted first, part of it survives, as long as B and C leave room for it (`others_fit`). A small A stays in L2 as it
+/// is, and would not if it were evicted first.
 constexpr cache_policy policy_for(const launch_env& env, std::int64_t a_bytes, bool others_fit) {
   const bool is_large = env.l2_bytes > 0 && a_bytes > env.l2_bytes / 2;
-  return is_large && others_fit ? cache_policy::this_first : cache_policy::by_age;
+  return is_large && others_fit ? cache_policy::evict_first : cache_policy::evict_normal;
 }
 
 /// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA

@@ -1,5 +1,5 @@
-// How L2 takes A's values (kernels::cache_policy): the words are those of this GPU, and products are the same by
-// either, in every config that reads A by one.
+// L2's eviction policies (kernels::cache_policy): they are what this GPU's createpolicy makes, and products are exact
+// by either, in every config that loads A by one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace {
 using kernels::cache_policy;
 using kernels::policy_for;
 
-TEST(cache_policy_for, large_a_beside_what_fits_goes_first) {
+TEST(cache_policy_for, evicts_a_large_a_first_beside_what_fits) {
   constexpr std::int64_t l2 = 1000;
   const kernels::launch_env unknown{{}, nullptr, 132}, env{{}, nullptr, 132, false, l2};
-  EXPECT_EQ(policy_for(env, l2 / 2 + 1, true), cache_policy::this_first);
-  EXPECT_EQ(policy_for(env, l2 / 2, true), cache_policy::by_age);
-  EXPECT_EQ(policy_for(env, 100 * l2, false), cache_policy::by_age);
-  EXPECT_EQ(policy_for(unknown, 100 * l2, true), cache_policy::by_age);
+  EXPECT_EQ(policy_for(env, l2 / 2 + 1, true), cache_policy::evict_first);
+  EXPECT_EQ(policy_for(env, l2 / 2, true), cache_policy::evict_normal);
+  EXPECT_EQ(policy_for(env, 100 * l2, false), cache_policy::evict_normal);
+  EXPECT_EQ(policy_for(unknown, 100 * l2, true), cache_policy::evict_normal);
 }
 
 class cache_policy_cuda : public ::testing::Test {
@@ -69,11 +69,11 @@ class cache_policy_cuda : public ::testing::Test {
   std::optional<context> ctx_;
 };
 
-TEST_F(cache_policy_cuda, words_are_those_of_this_gpu) {
+TEST_F(cache_policy_cuda, is_what_createpolicy_makes) {
   created_policies created;
   ASSERT_EQ(create_policies(created), 0);
-  EXPECT_EQ(created.normal, static_cast<std::uint64_t>(cache_policy::by_age));
-  EXPECT_EQ(created.first, static_cast<std::uint64_t>(cache_policy::this_first));
+  EXPECT_EQ(created.normal, static_cast<std::uint64_t>(cache_policy::evict_normal));
+  EXPECT_EQ(created.first, static_cast<std::uint64_t>(cache_policy::evict_first));
 }
 
 TEST_F(cache_policy_cuda, products_are_right_by_either) {
@@ -83,22 +83,7 @@ TEST_F(cache_policy_cuda, products_are_right_by_either) {
     if (k.info.where != backend::cuda || k.launch == nullptr) continue;
     if (k.info.algorithm != "mma" && k.info.algorithm != "rowwise") continue;
     algorithms.insert(k.info.algorithm);
-    switch (k.info.type) {
-      case value_type::fp32:
-        expect_right<float>(k, a);
-        break;
-      case value_type::fp64:
-        expect_right<double>(k, a);
-        break;
-      case value_type::fp16:
-        expect_right<half>(k, a);
-        break;
-      case value_type::bf16:
-        expect_right<bfloat16>(k, a);
-        break;
-      case value_type::pattern:
-        FAIL() << k.info.name;
-    }
+    with_value_type(k.info.type, [&]<class T>() { expect_right<T>(k, a); });
     if (HasFailure()) return;
   }
   EXPECT_EQ(algorithms, (std::set<std::string>{"mma", "rowwise"}));

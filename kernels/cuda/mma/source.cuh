@@ -45,7 +45,7 @@ struct mma_source {
   const T* b;                   ///< row 0, the first of this lane's columns
   const int2* cols;             ///< of group 0
   const int2* groups;           ///< forms::mma_tiles_group
-  const cache_policy& in_l2;    ///< of the tiles; where it is among the kernel's arguments
+  const cache_policy& in_l2;    ///< of the tiles; a reference, so that it is read as the kernel's argument it is
   const T* tiles;               ///< this lane's two values of tile 0
   int row_bytes;                ///< from one row of B to the next
   mutable int col_bytes;        ///< and from one column to the next, if strided

@@ -26,7 +26,7 @@ struct mma_tiles_operand {
   const forms::mma_tiles_sum* sums;
   scalar_of<T>* partial;  ///< [slots][height][n]: workspace, written and read by each run
 
-  cache_policy in_l2 = cache_policy::by_age;  ///< of `tiles`, as `mma` loads them
+  cache_policy in_l2 = cache_policy::evict_normal;  ///< of `tiles`, as `mma` loads them
 };
 
 template <class T>

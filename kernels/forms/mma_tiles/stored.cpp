@@ -38,15 +38,12 @@ template <class T>
 int stored_mma_tiles<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                const kernels::launch_env& env) const {
   const auto& f = tiles;
-  // With wider rows time stays or grows (64 columns of fp32: up to 5 %), and a second slab reads A again.
-  const bool narrow = product.n * static_cast<std::int64_t>(sizeof(T)) <= 128 && product.batch.count == 1;
-  const kernels::mma_tiles_operand<T> a{f.rows,           f.cols,
-                                        f.height,         f.items.size(),
-                                        f.items.data(),   f.groups.data(),
-                                        f.col_ind.data(), f.tiles.data(),
-                                        f.masks.data(),   row_of.data(),
-                                        f.sums.size(),    f.sums.data(),
-                                        product.partials, policy_for(env, tiles.bytes(), narrow)};
+  kernels::mma_tiles_operand<T> a{f.rows,          f.cols,           f.height,        f.items.size(), f.items.data(),
+                                  f.groups.data(), f.col_ind.data(), f.tiles.data(),  f.masks.data(), row_of.data(),
+                                  f.sums.size(),   f.sums.data(),    product.partials};
+  // With wider rows of B nothing is gained (64 columns of fp32 lose up to 5 %), and a second slab reads A again.
+  const bool is_narrow = product.n * static_cast<std::int64_t>(sizeof(T)) <= 128 && product.batch.count == 1;
+  a.in_l2 = policy_for(env, f.bytes(), is_narrow);
   const auto args = with_operand(a, product);
   return launch(&args, env);
 }

@@ -29,7 +29,7 @@ struct row_stream_operand {
   /// [num_partials][partials_ld(n)], aligned to 16 bytes: need not be initialised, and is not read after the product;
   /// null if num_heavy = 0
   S* workspace;
-  cache_policy in_l2 = cache_policy::by_age;  ///< of `pairs`, but in fp64
+  cache_policy in_l2 = cache_policy::evict_normal;  ///< of `pairs`, but in fp64
 };
 
 template <class T>
