@@ -62,6 +62,11 @@ struct dense_side {
   std::int64_t spare_bytes = 0;
   kernels::dots_with_b dots = {};
   std::int64_t z_offset = 0;  ///< product_args::z_offset
+
+  /// Of B and C together, of one member, for an A of `rows` and `cols`.
+  std::int64_t bytes(std::int64_t rows, std::int64_t cols) const {
+    return (rows + cols) * n * static_cast<std::int64_t>(sizeof(T));
+  }
 };
 
 /// Of any two arrays, for product_args::z_offset.

@@ -62,7 +62,7 @@ bool has_share(const problem& p, const registered_kernel& kernel) {
   const std::int64_t bricks = forms::num_bricks(p.grid, forms::brick_for(p.grid, places, tiles));
   const bool fills_gpu = 4 * bricks * tiles >= 3 * places;
   const bool fills_tiles = 5 * cols >= 4 * tiles * kernel.info.n_tile;
-  const bool is_short = p.nnz <= max_length_in_layers(p.type, tiles) * p.rows;
+  const bool is_short = p.nnz <= max_length_in_layers(p.type, cols) * p.rows;
   constexpr std::int64_t vector_bytes = 16;
   const bool is_aligned = cols * static_cast<std::int64_t>(size_of(p.type)) % vector_bytes == 0;
   return is_short && is_aligned && fills_gpu && (fills_tiles || p.type == value_type::fp64);

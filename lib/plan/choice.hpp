@@ -46,11 +46,12 @@ struct problem {
 /// Entries of a row, on average, up to which row-wise kernels take rows in bricks: longer ones take their time in L1
 /// (docs/history, 84).
 inline constexpr std::int64_t max_length_in_bricks = 8;
-/// And up to which `brickwise` is considered, whose layers hold fewer of the longer rows, with so many tiles of columns
-/// (110, 113).
-constexpr std::int64_t max_length_in_layers(value_type type, std::int64_t tiles) {
-  if (tiles <= 1) return 28;
-  return type == value_type::fp32 && tiles <= 4 ? 10 : max_length_in_bricks;
+/// And up to which `brickwise` is considered: its layers hold fewer of the longer rows, and `rowwise` and `fma` find
+/// A's entries in L1 for several tiles of columns (110, 113, 114).
+constexpr std::int64_t max_length_in_layers(value_type type, std::int64_t cols) {
+  constexpr std::int64_t tile_bytes = 128, few_cols = 128;
+  if (cols <= tile_bytes / static_cast<std::int64_t>(size_of(type))) return 28;
+  return cols <= few_cols ? 10 : max_length_in_bricks;
 }
 
 /// How many thread blocks of `kernel` a GPU holds at once. A multiprocessor has hardly more shared memory than a thread

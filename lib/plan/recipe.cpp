@@ -72,9 +72,9 @@ bool recipe::may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int6
   constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
   const auto size = static_cast<std::int64_t>(size_of(type));
   const std::int64_t min_cols = min_row_bytes / size;  // a tile of `brickwise`
-  const std::int64_t max_length = max_length_in_layers(type, core::ceil_div(options.cols, min_cols));
-  return on_gpu() && leaves_rows_to_plan() && options.b_layout == layout::row_major && nnz <= max_length * rows &&
-         options.cols >= min_cols && inner >= core::ceil_div(min_bytes / size, options.cols);
+  return on_gpu() && leaves_rows_to_plan() && options.b_layout == layout::row_major &&
+         nnz <= max_length_in_layers(type, options.cols) * rows && options.cols >= min_cols &&
+         inner >= core::ceil_div(min_bytes / size, options.cols);
 }
 
 bool recipe::gains_by_bricks() const {

@@ -22,13 +22,16 @@ namespace {
 using kernels::cache_policy;
 using kernels::policy_for;
 
-TEST(cache_policy_for, evicts_a_large_a_first_beside_what_fits) {
+TEST(cache_policy_for, evicts_a_first_beside_what_fits_without_it) {
   constexpr std::int64_t l2 = 1000;
   const kernels::launch_env unknown{{}, nullptr, 132}, env{{}, nullptr, 132, false, l2};
-  EXPECT_EQ(policy_for(env, l2 / 2 + 1, true), cache_policy::evict_first);
-  EXPECT_EQ(policy_for(env, l2 / 2, true), cache_policy::evict_normal);
-  EXPECT_EQ(policy_for(env, 100 * l2, false), cache_policy::evict_normal);
-  EXPECT_EQ(policy_for(unknown, 100 * l2, true), cache_policy::evict_normal);
+  EXPECT_EQ(policy_for(env, 751, 0), cache_policy::evict_first);
+  EXPECT_EQ(policy_for(env, 750, 0), cache_policy::evict_normal);
+  EXPECT_EQ(policy_for(env, 252, 499), cache_policy::evict_first);
+  EXPECT_EQ(policy_for(env, 251, 499), cache_policy::evict_normal);
+  EXPECT_EQ(policy_for(env, 100 * l2, 499), cache_policy::evict_first);
+  EXPECT_EQ(policy_for(env, 100 * l2, 500), cache_policy::evict_normal);
+  EXPECT_EQ(policy_for(unknown, 100 * l2, 0), cache_policy::evict_normal);
 }
 
 class cache_policy_cuda : public ::testing::Test {
@@ -54,8 +57,8 @@ class cache_policy_cuda : public ::testing::Test {
                                                      std::max<std::int64_t>(1, stored.partials().values(n)));
     const auto b = random_table<T>(a.cols, n, values::small_integers, 3);
     const dense_table<T> unwritten(a.rows, n, std::numeric_limits<T>::quiet_NaN());
-    // Unknown, and so small that A is large, and B and C fit: this A has many entries a row.
-    for (const std::int64_t l2_bytes : {std::int64_t{0}, 2 * stored.facts().bytes - 2}) {
+    // Unknown, and so small that A does not fit, but B and C do: this A has many entries a row.
+    for (const std::int64_t l2_bytes : {std::int64_t{0}, stored.facts().bytes}) {
       operand<T> on_b(*ctx_, b, {}), on_c(*ctx_, unwritten, {});
       const auto b_view = on_b.view();
       const auto c_view = on_c.view();

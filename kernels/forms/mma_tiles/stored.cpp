@@ -42,8 +42,8 @@ int stored_mma_tiles<T>::start(kernels::launch_fn launch, const dense_side<T>& p
                                   f.groups.data(), f.col_ind.data(), f.tiles.data(),  f.masks.data(), row_of.data(),
                                   f.sums.size(),   f.sums.data(),    product.partials};
   // With wider rows of B nothing is gained (64 columns of fp32 lose up to 5 %), and a second slab reads A again.
-  const bool is_narrow = product.n * static_cast<std::int64_t>(sizeof(T)) <= 128 && product.batch.count == 1;
-  a.in_l2 = policy_for(env, f.bytes(), is_narrow);
+  const bool is_narrow = product.n * static_cast<std::int64_t>(sizeof(T)) <= 128;
+  if (is_narrow && product.batch.count == 1) a.in_l2 = policy_for(env, f.bytes(), product.bytes(f.rows, f.cols));
   const auto args = with_operand(a, product);
   return launch(&args, env);
 }

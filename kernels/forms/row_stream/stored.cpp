@@ -55,9 +55,7 @@ template <class T>
 int stored_row_stream<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                 const kernels::launch_env& env) const {
   auto a = kernels::operand_of(stream, product.partials, rows_together);
-  // With a larger B and C evicting A first loses 2 to 6 %.
-  const std::int64_t others = (a.rows + a.cols) * product.n * static_cast<std::int64_t>(sizeof(T));
-  a.in_l2 = policy_for(env, stream.bytes(), others < env.l2_bytes * 9 / 20 && product.batch.count == 1);
+  if (product.batch.count == 1) a.in_l2 = policy_for(env, stream.bytes(), product.bytes(a.rows, a.cols));
   const auto args = with_operand(a, product);
   return launch(&args, env);
 }
