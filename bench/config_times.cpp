@@ -117,7 +117,8 @@ json statistics_of(const csr_view<float, std::int32_t>& a) {
                     {"num_row_blocks", s.num_row_blocks},
                     {"nnzc", s.nnzc},
                     {"max_block_nnz", s.max_block_nnz},
-                    {"skew", s.skew}});
+                    {"skew", s.skew},
+                    {"max_block_nnzc", s.max_block_nnzc}});
   }
   const pattern_statistics p = analyse_pattern(a);
   return {{"empty_rows", p.empty_rows},

@@ -113,6 +113,11 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
         block_statistics b{.m_block = s.at("m_block"), .num_row_blocks = s.at("num_row_blocks"), .nnzc = s.at("nnzc")};
         b.max_block_nnz = s.at("max_block_nnz");
         b.skew = s.at("skew");
+        // Not in files written before November 28, 2026.
+        const double mean =
+            static_cast<double>(b.nnzc) / static_cast<double>(std::max<std::int64_t>(1, b.num_row_blocks));
+        const std::int64_t by_skew = std::min(std::llround(mean * b.skew), static_cast<long long>(b.max_block_nnz));
+        b.max_block_nnzc = s.value("max_block_nnzc", by_skew);
         by_height[b.m_block] = b;
       }
       for (const json& c : m.at("cases")) {

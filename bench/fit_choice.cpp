@@ -271,7 +271,7 @@ std::string origin(const std::vector<std::string>& files, unsigned seed) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Fits what each config costs to what config_times has measured"};
-  std::vector<std::string> files, to_learn, algorithms;
+  std::vector<std::string> files, to_learn, fresh, algorithms;
   std::string out, device = "cuda";
   unsigned seed = 1;
   bool tell = false, as_it_is = false;
@@ -283,6 +283,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("FILE", files, "Output of config_times")->required()->check(CLI::ExistingFile);
   app.add_option("--learn", to_learn, "Output of config_times on matrices that are all fitted to, and judge nothing")
+      ->delimiter(',')
+      ->check(CLI::ExistingFile);
+  app.add_option("--fresh", fresh, "Output of config_times on matrices that nothing is fitted to, judged by themselves")
       ->delimiter(',')
       ->check(CLI::ExistingFile);
   app.add_option("--device", device, "Where it was measured")
@@ -297,7 +300,7 @@ int main(int argc, char** argv) {
   app.add_option("--max-bytes", max_bytes, "Of a file: what it cannot hold is not judged either")
       ->capture_default_str();
   app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
-  app.add_flag("--as-it-is", as_it_is, "On a CPU: judges the costs that the library has, and fits nothing");
+  app.add_flag("--as-it-is", as_it_is, "Judges the costs that the library has, and fits nothing");
   app.add_option("--as-calibrated", calibrated_threads,
                  "On a CPU: judges what bcsc calibrate has found on this machine with so many threads")
       ->check(CLI::PositiveNumber);
@@ -315,6 +318,7 @@ int main(int argc, char** argv) {
       for (const json& m : document.at("matrices")) learned.insert(m.at("name"));
       documents.push_back(std::move(document));
     }
+    const auto fresh_cases = bench::read_cases(bench::read_documents(fresh), where, algorithms, operand::row_major);
     files.insert(files.end(), to_learn.begin(), to_learn.end());
     const std::vector<timed_case> cases = bench::read_cases(documents, where, algorithms, operand::row_major);
     const std::vector<timed_case> cases_in_place = bench::read_cases(documents, where, algorithms, operand::in_place);
@@ -345,6 +349,8 @@ int main(int argc, char** argv) {
         }
       }
       if (!out.empty()) require_same_configs(on_cpus);
+    } else if (as_it_is) {
+      on_gpu = plan::built_in(plan::h200_file);
     } else {
       on_gpu = as_kept(plan::h200_file,
                        learn_on_gpu(tuning::with_needed_configs(cases_of(cases, seen), most_loss),
@@ -358,7 +364,9 @@ int main(int argc, char** argv) {
         print(type, "the others", judge(some, fit, seen, false, type, tell));
       }
     };
-    tell_of("row-major", cases, where == backend::cpu ? by_family(on_cpus) : by_config(on_gpu.configs, on_gpu.cases));
+    const predictor fit = where == backend::cpu ? by_family(on_cpus) : by_config(on_gpu.configs, on_gpu.cases);
+    tell_of("row-major", cases, fit);
+    for (const value_type type : types) print(type, "fresh", judge(fresh_cases, fit, {}, false, type, tell));
     if (where == backend::cuda) {
       tell_of("column-major, in place", cases_in_place, by_config(on_gpu.configs_in_place, on_gpu.cases_in_place));
     }

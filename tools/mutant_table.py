@@ -311,7 +311,8 @@ MUTANTS = [
     Mutant("half-integer-rounding", ELEMENTS_HPP, "magnitude >> 1 | (magnitude & 1)", "magnitude >> 1", ELEMENTS),
     Mutant("half-subnormal-limit", ELEMENTS_HPP, "if (shift > 24)", "if (shift > 23)", ELEMENTS),
 
-    Mutant("analysis-nnzc", ANALYSIS_CPP, "found += seen != mark;", "++found;", ANALYSIS),
+    Mutant("analysis-nnzc", ANALYSIS_CPP, "of_block += seen != mark;", "++of_block;", ANALYSIS),
+    Mutant("analysis-most-columns", ANALYSIS_CPP, "std::max(found.most, of_block)};", "of_block};", ANALYSIS),
     Mutant("analysis-empty-rows", ANALYSIS_CPP, "facts.empty_rows += count == 0;", "facts.empty_rows += count <= 1;",
            ANALYSIS),
     Mutant("analysis-diagonal", ANALYSIS_CPP, "if (found == end || *found != row || !(", "if (found == end || !(",
@@ -723,8 +724,9 @@ MUTANTS = [
            "row_of[k] / m_block * (cols - 1) + col_of[k]", DEVICE_CHECKS),
     Mutant("device-block-maximum", DEVICE, "m_block < rows - first ? first + m_block : rows;",
            "m_block < rows - first ? first + m_block - 1 : rows;", DEVICE_CHECKS),
-    Mutant("device-new-column", DEVICE, "return k == 0 || cols[k] != cols[k - 1] ||",
-           "return k == 0 || cols[k] > cols[k - 1] + 1 ||", DEVICE_CHECKS),
+    Mutant("device-new-column", DEVICE, "if (k == 0 || cols[k] != cols[k - 1] ||",
+           "if (k == 0 || cols[k] > cols[k - 1] + 1 ||", DEVICE_CHECKS),
+    Mutant("device-most-columns", DEVICE, "x.most > y.most ? x.most : y.most", "x.most", DEVICE_CHECKS),
     # --- packing and CG's vectors ---
     Mutant("pack-transpose", PACK, "to[along_cols(i)] = tile[lane][i];", "to[along_cols(i)] = tile[i][lane];", KERNELS),
     Mutant("pack-tile-row", PACK, "index - down * sizes.blocks_across;", "index;", PLAN),

@@ -101,9 +101,14 @@ void analyse_symmetry(const csr_view<T, I>& a, pattern_statistics& facts) {
   facts.positive_diagonal = has_positive_diagonal(a);
 }
 
-/// nnzc: how many (row block, column) pairs hold a non-zero. Each piece remembers the block that last met a column.
+/// How many (row block, column) pairs hold a non-zero, and of the row block that has the most. Each piece remembers the
+/// block that last met a column.
+struct column_counts {
+  std::int64_t all = 0, most = 0;
+};
+
 template <element T, index I>
-std::int64_t count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
+column_counts count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
   const std::int64_t num_blocks = ceil_div(a.rows, m_block);
   const auto row_of = [&](std::int64_t b) { return b == num_blocks ? a.rows : b * m_block; };
   // Few enough pieces that all their markers together stay of the order of the non-zeros.
@@ -111,23 +116,27 @@ std::int64_t count_block_columns(const csr_view<T, I>& a, const column_names<I>&
                                                            converters::worthwhile_pieces(a.nnz()));
   const std::vector<std::int64_t> cuts =
       even_cuts(num_blocks, num_pieces, [&](std::int64_t b) { return a.row_ptr[at(row_of(b))] + row_of(b); });
-  std::vector<std::int64_t> count(cuts.size());
+  std::vector<column_counts> of_pieces(cuts.size());
   for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
     std::vector<I> last_seen = storage<I>(columns.count, "column markers");  // block + 1 - first; 0: not yet
-    std::int64_t found = 0;
+    column_counts found;
     for (std::int64_t b = first; b < last; ++b) {
       const auto mark = static_cast<I>(b - first + 1);
+      std::int64_t of_block = 0;
       for (std::int64_t k = a.row_ptr[at(row_of(b))]; k < a.row_ptr[at(row_of(b + 1))]; ++k) {
         I& seen = last_seen[at(columns.names[at(k)])];
-        found += seen != mark;
+        of_block += seen != mark;
         seen = mark;
       }
+      found = {found.all + of_block, std::max(found.most, of_block)};
     }
-    count[at(piece)] = found;
+    of_pieces[at(piece)] = found;
   });
-  std::int64_t nnzc = 0;
-  for (const std::int64_t n : count) nnzc += n;
-  return nnzc;
+  column_counts counted;
+  for (const column_counts& of_piece : of_pieces) {
+    counted = {counted.all + of_piece.all, std::max(counted.most, of_piece.most)};
+  }
+  return counted;
 }
 
 template <element T, index I>
@@ -141,7 +150,9 @@ block_statistics analyse_block_height(const csr_view<T, I>& a, const column_name
     facts.max_block_nnz =
         std::max(facts.max_block_nnz, std::int64_t{a.row_ptr[at(last_row)]} - a.row_ptr[at(first_row)]);
   }
-  facts.nnzc = count_block_columns(a, columns, m_block);
+  const column_counts counted = count_block_columns(a, columns, m_block);
+  facts.nnzc = counted.all;
+  facts.max_block_nnzc = counted.most;
   const auto nnz = static_cast<double>(a.nnz());
   facts.reuse = nnz / static_cast<double>(facts.nnzc);
   facts.skew = static_cast<double>(facts.max_block_nnz) / (nnz / static_cast<double>(facts.num_row_blocks));

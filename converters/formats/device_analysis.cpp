@@ -45,7 +45,10 @@ std::vector<block_statistics> analyse_sorted(int device, std::int64_t rows, cons
     facts.m_block = m_block;
     facts.num_row_blocks = ceil_div(rows, m_block);
     if (nnz > 0) {
-      facts.nnzc = steps::count_block_columns(device, by_column.keys.data(), by_column.payload.data(), nnz, m_block);
+      const auto columns = steps::count_block_columns(device, by_column.keys.data(), by_column.payload.data(), nnz,
+                                                      facts.num_row_blocks, m_block);
+      facts.nnzc = columns.all;
+      facts.max_block_nnzc = columns.most;
       facts.max_block_nnz = steps::max_block_nnz(device, row_ptr, rows, m_block);
       facts.reuse = static_cast<double>(nnz) / static_cast<double>(facts.nnzc);
       facts.skew = static_cast<double>(facts.max_block_nnz) /

@@ -1,4 +1,5 @@
 #include <thrust/scan.h>
+#include <thrust/transform_reduce.h>
 
 #include <algorithm>
 #include <bit>
@@ -146,18 +147,21 @@ sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, 
 
 // --- Analysis -------------------------------------------------------------------------------------------------------
 
+template <class I>
+__device__ void add_one(I* count) {
+  if constexpr (sizeof(I) == 4) {
+    atomicAdd(count, 1);
+  } else {
+    atomicAdd(reinterpret_cast<unsigned long long*>(count), 1ull);
+  }
+}
+
 /// Counts row i at place i + 1, so that the sum up to place i is what lies before row i.
 template <class I>
 struct row_count_body {
   const I* row_ind;
   I* count;
-  __device__ void operator()(std::int64_t k) const {
-    if constexpr (sizeof(I) == 4) {
-      atomicAdd(count + row_ind[k] + 1, 1);
-    } else {
-      atomicAdd(reinterpret_cast<unsigned long long*>(count) + row_ind[k] + 1, 1ull);
-    }
-  }
+  __device__ void operator()(std::int64_t k) const { add_one(count + row_ind[k] + 1); }
 };
 
 template <index I>
@@ -169,19 +173,42 @@ void count_rows(const I* row_ind, std::int64_t n, std::int64_t rows, I* row_ptr)
 }
 
 template <class I>
-struct is_new_block_column {
+struct block_column_body {
   const std::uint64_t* cols;
   const I* rows;
   std::int64_t m_block;
-  __device__ bool operator()(std::int64_t k) const {
-    return k == 0 || cols[k] != cols[k - 1] || rows[k] / m_block != rows[k - 1] / m_block;
+  I* count;
+  __device__ void operator()(std::int64_t k) const {
+    const std::int64_t block = rows[k] / m_block;
+    if (k == 0 || cols[k] != cols[k - 1] || block != rows[k - 1] / m_block) add_one(count + block);
+  }
+};
+
+template <class I>
+struct columns_of_block {
+  __device__ column_counts operator()(I count) const { return {count, count}; }
+};
+struct columns_of_both {
+  __device__ column_counts operator()(const column_counts& x, const column_counts& y) const {
+    return {x.all + y.all, x.most > y.most ? x.most : y.most};
   }
 };
 
 template <index I>
-std::int64_t count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
-                                 std::int64_t m_block) {
-  return count_where(device, n, is_new_block_column<I>{cols, rows, m_block}, "count of non-empty columns");
+column_counts count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
+                                  std::int64_t num_row_blocks, std::int64_t m_block) {
+  core::device_buffer<I> count(device, num_row_blocks);
+  core::gpu::fill_zero(count.data(), count.bytes());
+  for_each(n, block_column_body<I>{cols, rows, m_block, count.data()}, "count of non-empty columns");
+  column_counts counted;
+  const I* first = count.data();
+  with_thrust(
+      [&](const auto& policy) {
+        counted = thrust::transform_reduce(policy, first, first + num_row_blocks, columns_of_block<I>{},
+                                           column_counts{}, columns_of_both{});
+      },
+      "sum of non-empty columns");
+  return counted;
 }
 
 template <class I>
@@ -227,8 +254,10 @@ template sorted_pairs<std::int64_t> sort_pairs(int, core::device_buffer<std::uin
                                                core::device_buffer<std::int64_t>, std::int64_t);
 template void count_rows(const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*);
 template void count_rows(const std::int64_t*, std::int64_t, std::int64_t, std::int64_t*);
-template std::int64_t count_block_columns(int, const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t);
-template std::int64_t count_block_columns(int, const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t);
+template column_counts count_block_columns(int, const std::uint64_t*, const std::int32_t*, std::int64_t, std::int64_t,
+                                           std::int64_t);
+template column_counts count_block_columns(int, const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t,
+                                           std::int64_t);
 template std::int64_t max_block_nnz(int, const std::int32_t*, std::int64_t, std::int64_t);
 template std::int64_t max_block_nnz(int, const std::int64_t*, std::int64_t, std::int64_t);
 

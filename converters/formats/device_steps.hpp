@@ -55,10 +55,14 @@ sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, 
 /// row_ptr[i] = how many of row_ind's entries are below i, for i of [0, rows].
 template <index I>
 void count_rows(const I* row_ind, std::int64_t n, std::int64_t rows, I* row_ptr);
-/// How many (row block, column) pairs there are, of entries sorted by column, then row.
+/// How many (row block, column) pairs there are, of entries sorted by column, then row; and of the row block that has
+/// the most.
+struct column_counts {
+  std::int64_t all = 0, most = 0;
+};
 template <index I>
-std::int64_t count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
-                                 std::int64_t m_block);
+column_counts count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
+                                  std::int64_t num_row_blocks, std::int64_t m_block);
 /// The largest number of non-zeros in a row block.
 template <index I>
 std::int64_t max_block_nnz(int device, const I* row_ptr, std::int64_t rows, std::int64_t m_block);

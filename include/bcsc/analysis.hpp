@@ -34,10 +34,11 @@ BCSC_EXPORT pattern_statistics analyse_pattern(const csr_view<T, I>& a);
 struct block_statistics {
   std::int64_t m_block = 0;
   std::int64_t num_row_blocks = 0;
-  std::int64_t nnzc = 0;           ///< non-empty columns over all row blocks
-  double reuse = 0;                ///< nnz / nnzc: how many non-zeros share one row of B (0 for an empty matrix)
-  std::int64_t max_block_nnz = 0;  ///< the heaviest row block
-  double skew = 0;                 ///< max_block_nnz / mean (1 = even; 0 for an empty matrix)
+  std::int64_t nnzc = 0;            ///< non-empty columns over all row blocks
+  double reuse = 0;                 ///< nnz / nnzc: how many non-zeros share one row of B (0 for an empty matrix)
+  std::int64_t max_block_nnz = 0;   ///< the heaviest row block
+  double skew = 0;                  ///< max_block_nnz / mean (1 = even; 0 for an empty matrix)
+  std::int64_t max_block_nnzc = 0;  ///< non-empty columns of the row block that has the most
 };
 
 /// One entry for each of `m_blocks` (>= 1), O(nnz) each, parallel, without building the format.

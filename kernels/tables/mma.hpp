@@ -86,14 +86,15 @@ consteval auto mma_table() {
         {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 9},
     }};
   } else {
-    return std::array<mma_config, 20>{{
+    // One group ahead leaves registers for more thread blocks, which hide what loads take (docs/history, 116).
+    return std::array<mma_config, 23>{{
         // fp64, N up to 16: half of a wider slab would be idle
         {.type = fp64, .parts = 1, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 8},
-        {.type = fp64, .parts = 2, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 6},
+        {.type = fp64, .parts = 2, .slab = 16, .warps_m = 4, .ahead = 1, .min_blocks = 8},
         // N up to 32: many warps, A's bytes count, so low parts
         {.parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 5},
-        {.parts = 2, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},
-        {.parts = 4, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 3},
+        {.parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 12},
+        {.parts = 4, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 5},
         // 64 columns: B's slab stays in L2 where 128 would not
         {.parts = 1, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 4},
@@ -102,14 +103,17 @@ consteval auto mma_table() {
         {.parts = 1, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 4},
         {.parts = 2, .slab = 128, .warps_m = 1, .ahead = 1, .min_blocks = 12},
         // one product
-        {.keeps = tf32, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 5},
+        {.keeps = tf32, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 8},
+        {.keeps = tf32, .parts = 4, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 6},
+        {.keeps = tf32, .parts = 4, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.keeps = tf32, .parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 5},
+        {.keeps = tf32, .parts = 4, .slab = 64, .warps_m = 2, .ahead = 1, .min_blocks = 8},
         {.keeps = tf32, .parts = 4, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         {.keeps = tf32, .parts = 2, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         // fp64
         {.type = fp64, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 1, .min_blocks = 4},
-        {.type = fp64, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 4},
+        {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 10},
         {.type = fp64, .parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         {.type = fp64, .parts = 4, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 6},
         {.type = fp64, .parts = 4, .slab = 64, .warps_m = 2, .ahead = 2, .staged = true, .min_blocks = 4},
@@ -127,13 +131,14 @@ consteval auto narrow_mma_table(value_type type) {
         {.type = type, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .staged = true, .min_blocks = 12},
     }};
   } else {
-    return std::array<mma_config, 10>{{
-        {.type = type, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 7},
-        {.type = type, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 6},
-        {.type = type, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 6},
+    return std::array<mma_config, 11>{{
+        {.type = type, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 10},
+        {.type = type, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 8},
+        {.type = type, .parts = 4, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 6},
         {.type = type, .parts = 4, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 2, .min_blocks = 4},
         {.type = type, .parts = 1, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 5},
-        {.type = type, .parts = 4, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 3},
+        {.type = type, .parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 6},
+        {.type = type, .parts = 4, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 4},
         {.type = type, .parts = 1, .slab = 128, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.type = type, .parts = 2, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         {.type = type, .parts = 2, .slab = 128, .warps_m = 2, .ahead = 3, .staged = true, .min_blocks = 8},

@@ -61,7 +61,8 @@ enum class cost_term {
   begun,       ///< thousands of row blocks times tiles: beginning and storing one
   steps,       ///< thousands of non-empty columns times tiles: A, and what an entry costs whatever its width
   chain,       ///< steps of the heaviest piece, one after the other
-  split,       ///< 1 if pieces have to be added up
+  split,       ///< 1 if pieces have to be added up, and a sixteenth for each of the heaviest row block's where a thread
+               ///< adds them in turn
   idle,        ///< gathered MB that the places which the last wave of thread blocks leaves empty could have read
   idle_steps,  ///< and the steps that they could have taken
   /// In its place for fma, whose plain cores take each entry by itself: thousands of non-zeros times tiles.
@@ -98,13 +99,13 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
 
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
   double heaviest = 0, most = 0, piece = 0, idle = 0;
+  bool adds_in_turn = false;
   constexpr double many_tiles = 1e6;  // among so many the last wave does not count
   const auto few_tiles = static_cast<std::int64_t>(std::min(tiles, many_tiles));
-  // The longest row block in columns.
-  const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
-  const double longest = std::min(mean * s.skew, number(s.max_block_nnz));
+  const double longest = number(s.max_block_nnzc);
   if (kernel.algorithm == "mma" || kernel.algorithm == "staged" || kernel.algorithm == "wgmma") {
-    heaviest = longest / forms::mma_tile_columns;
+    heaviest = std::ceil(longest / forms::mma_tile_columns);
+    adds_in_turn = true;
     if (kernel.algorithm == "mma") {
       most = piece = number(forms::max_groups_for(s.nnzc));
     } else {
@@ -149,7 +150,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
   set(cost_term::chain, heaviest > most ? piece : heaviest);
-  set(cost_term::split, heaviest > most ? 1 : 0);
+  set(cost_term::split, heaviest > most ? 1 + (adds_in_turn ? heaviest / most / 16 : 0) : 0);
   set(cost_term::idle, idle * gathered);
   if (kernel.algorithm == "fma") {
     set(cost_term::multiplied, 1e-3 * number(p.nnz) * tiles);

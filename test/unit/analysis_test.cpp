@@ -75,19 +75,22 @@ TEST_P(analysis, blocks_agree_with_counting) {
   for (std::size_t k = 0; k < m_blocks.size(); ++k) {
     SCOPED_TRACE(m_blocks[k]);
     std::set<std::pair<std::int64_t, std::int64_t>> columns;
-    std::map<std::int64_t, std::int64_t> block_nnz;
+    std::map<std::int64_t, std::int64_t> block_nnz, block_nnzc;
     for (const triplet& e : c.entries) {
-      columns.insert({e.row / m_blocks[k], e.col});
-      ++block_nnz[e.row / m_blocks[k]];
+      const std::int64_t block = e.row / m_blocks[k];
+      block_nnzc[block] += columns.insert({block, e.col}).second;
+      ++block_nnz[block];
     }
-    std::int64_t heaviest = 0;
+    std::int64_t heaviest = 0, widest = 0;
     for (const auto& [block, nnz] : block_nnz) heaviest = std::max(heaviest, nnz);
+    for (const auto& [block, nnzc] : block_nnzc) widest = std::max(widest, nnzc);
     const std::int64_t num_blocks = (c.rows + m_blocks[k] - 1) / m_blocks[k];
     const auto nnz = static_cast<double>(c.entries.size());
     EXPECT_EQ(facts[k].m_block, m_blocks[k]);
     EXPECT_EQ(facts[k].num_row_blocks, num_blocks);
     EXPECT_EQ(facts[k].nnzc, std::ssize(columns));
     EXPECT_EQ(facts[k].max_block_nnz, heaviest);
+    EXPECT_EQ(facts[k].max_block_nnzc, widest);
     EXPECT_DOUBLE_EQ(facts[k].reuse, nnz > 0 ? nnz / static_cast<double>(columns.size()) : 0);
     EXPECT_DOUBLE_EQ(facts[k].skew,
                      nnz > 0 ? static_cast<double>(heaviest) / (nnz / static_cast<double>(num_blocks)) : 0);

@@ -559,8 +559,12 @@ TEST(choice, takes_tiles_of_nodes_on_plain_cores_and_bands_on_tensor_cores) {
   if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto nodes = generate::from_specification<float>("elasticity:30,30,30");
   const auto band = generate::from_specification<float>("banded:100000,60");
-  for (const std::int64_t n : {32, 128, 512}) {
+  for (const std::int64_t n : {128, 512}) {
     EXPECT_EQ(chosen_config(value_type::fp32, nodes, n)->info.algorithm, "fma") << n;
+  }
+  // Where one row of B is 128 bytes, tiles of 16 rows hide what they wait for (docs/history, 116).
+  EXPECT_EQ(chosen_config(value_type::fp32, nodes, 32)->info.algorithm, "mma");
+  for (const std::int64_t n : {32, 128, 512}) {
     EXPECT_EQ(chosen_config(value_type::fp32, band, n, 80)->info.algorithm, "mma") << n;
   }
   EXPECT_EQ(chosen_config(value_type::fp64, nodes, 128)->info.algorithm, "fma");
@@ -621,7 +625,8 @@ TEST(cost_terms, of_block_slices_hold_the_longest_lane) {
                              .num_row_blocks = 1000,
                              .nnzc = 30000,
                              .max_block_nnz = longest,
-                             .skew = static_cast<double>(longest) / 30};
+                             .skew = static_cast<double>(longest) / 30,
+                             .max_block_nnzc = longest};
     const plan::cost_terms terms = plan::cost_terms_of(p, k->info, 1, s);
     EXPECT_EQ(terms[static_cast<std::size_t>(plan::cost_term::split)], 0);
     return terms[static_cast<std::size_t>(plan::cost_term::chain)];
@@ -630,6 +635,31 @@ TEST(cost_terms, of_block_slices_hold_the_longest_lane) {
   // More than four times the mean: a slice by itself, as is then all that shares one at most.
   EXPECT_DOUBLE_EQ(chain_of(320), 15);
   EXPECT_DOUBLE_EQ(chain_of(3200), 100);
+}
+
+TEST(cost_terms, of_tensor_cores_hold_the_pieces_that_a_thread_adds_in_turn) {
+  const auto k = std::ranges::find_if(plan::registry(), [](const plan::registered_kernel& one) {
+    return one.info.algorithm == "mma" && one.info.type == value_type::fp32 && one.info.m_tile == 16;
+  });
+  if (k == plan::registry().end()) GTEST_SKIP() << "built without these configs";
+  struct expected {
+    double chain, split;
+  };
+  const auto terms_of = [&](std::int64_t most_columns) {
+    const plan::product_shape p{.rows = 16000, .inner = 100000, .nnz = 200000, .cols = 32};
+    const block_statistics s{
+        .m_block = 16, .num_row_blocks = 1000, .nnzc = 100000, .max_block_nnz = 5000, .max_block_nnzc = most_columns};
+    const plan::cost_terms terms = plan::cost_terms_of(p, k->info, 32, s);
+    return expected{terms[static_cast<std::size_t>(plan::cost_term::chain)],
+                    terms[static_cast<std::size_t>(plan::cost_term::split)]};
+  };
+  // A piece is up to 16 groups of 8 columns.
+  EXPECT_DOUBLE_EQ(terms_of(9).chain, 2);
+  EXPECT_DOUBLE_EQ(terms_of(128).chain, 16);
+  EXPECT_DOUBLE_EQ(terms_of(128).split, 0);
+  EXPECT_DOUBLE_EQ(terms_of(129).chain, 16);
+  EXPECT_DOUBLE_EQ(terms_of(129).split, 1 + 17.0 / 16 / 16);
+  EXPECT_DOUBLE_EQ(terms_of(4096).split, 3);
 }
 
 bool considers(const plan::problem& p, const plan_options& options, std::string_view algorithm) {

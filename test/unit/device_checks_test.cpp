@@ -35,6 +35,7 @@ void compare_with_host(int device, const sparse_case& c) {
       EXPECT_EQ(facts[k].num_row_blocks, wanted[k].num_row_blocks);
       EXPECT_EQ(facts[k].nnzc, wanted[k].nnzc);
       EXPECT_EQ(facts[k].max_block_nnz, wanted[k].max_block_nnz);
+      EXPECT_EQ(facts[k].max_block_nnzc, wanted[k].max_block_nnzc);
       EXPECT_EQ(facts[k].reuse, wanted[k].reuse);
       EXPECT_EQ(facts[k].skew, wanted[k].skew);
     }

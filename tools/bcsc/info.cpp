@@ -140,6 +140,7 @@ void report_blocks(const context& ctx, const csr_matrix<T>& a, output& out) {
                       {"reuse", s.reuse},
                       {"max_block_nnz", s.max_block_nnz},
                       {"skew", s.skew},
+                      {"max_block_nnzc", s.max_block_nnzc},
                       {"bytes", bytes},
                       {"bytes_over_csr", over_csr}});
   }
