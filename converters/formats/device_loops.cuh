@@ -29,14 +29,6 @@ __global__ void first_kernel(std::int64_t n, Predicate holds, unsigned long long
   }
 }
 
-template <class Predicate>
-__global__ void count_kernel(std::int64_t n, Predicate holds, unsigned long long* count) {
-  unsigned long long mine = 0;
-  for (std::int64_t k = thread_number(); k < n; k += num_grid_threads()) mine += holds(k);
-  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_down_sync(0xffffffffu, mine, distance);
-  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(count, mine);
-}
-
 template <class Body>
 void for_each(std::int64_t n, Body body, const char* what) {
   if (n == 0) return;
@@ -60,14 +52,6 @@ std::int64_t first_where(int device, std::int64_t n, Predicate holds, const char
   const device_number first(device, ~0ull);
   start_over(what, first_kernel<Predicate>, n, holds, first.data());
   return first.get();  // all bits set reads as -1
-}
-
-template <class Predicate>
-std::int64_t count_where(int device, std::int64_t n, Predicate holds, const char* what) {
-  if (n <= 0) return 0;
-  const device_number count(device, 0);
-  start_over(what, count_kernel<Predicate>, n, holds, count.data());
-  return count.get();
 }
 
 /// CUB and Thrust check the runtime's last error after their launches, and would take an earlier one for theirs. An

@@ -47,7 +47,7 @@ struct problem {
 /// (docs/history, 84).
 inline constexpr std::int64_t max_length_in_bricks = 8;
 /// And up to which `brickwise` is considered: its layers hold fewer of the longer rows, and `rowwise` and `fma` find
-/// A's entries in L1 for several tiles of columns (110, 113, 114).
+/// A's entries in L1 for several tiles of columns (110, 113, 115).
 constexpr std::int64_t max_length_in_layers(value_type type, std::int64_t cols) {
   constexpr std::int64_t tile_bytes = 128, few_cols = 128;
   if (cols <= tile_bytes / static_cast<std::int64_t>(size_of(type))) return 28;

@@ -61,8 +61,8 @@ enum class cost_term {
   begun,       ///< thousands of row blocks times tiles: beginning and storing one
   steps,       ///< thousands of non-empty columns times tiles: A, and what an entry costs whatever its width
   chain,       ///< steps of the heaviest piece, one after the other
-  split,       ///< 1 if pieces have to be added up, and a sixteenth for each of the heaviest row block's where a thread
-               ///< adds them in turn
+  split,       ///< 1 if pieces have to be added up; where a thread adds a row block's in turn, one more for every 16 of
+               ///< the heaviest
   idle,        ///< gathered MB that the places which the last wave of thread blocks leaves empty could have read
   idle_steps,  ///< and the steps that they could have taken
   /// In its place for fma, whose plain cores take each entry by itself: thousands of non-zeros times tiles.
@@ -150,7 +150,8 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
   set(cost_term::chain, heaviest > most ? piece : heaviest);
-  set(cost_term::split, heaviest > most ? 1 + (adds_in_turn ? heaviest / most / 16 : 0) : 0);
+  constexpr double in_turn = 16;  // pieces that take as long as beginning to add any
+  set(cost_term::split, heaviest > most ? 1 + (adds_in_turn ? heaviest / most / in_turn : 0) : 0);
   set(cost_term::idle, idle * gathered);
   if (kernel.algorithm == "fma") {
     set(cost_term::multiplied, 1e-3 * number(p.nnz) * tiles);
