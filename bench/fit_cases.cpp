@@ -113,7 +113,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
         block_statistics b{.m_block = s.at("m_block"), .num_row_blocks = s.at("num_row_blocks"), .nnzc = s.at("nnzc")};
         b.max_block_nnz = s.at("max_block_nnz");
         b.skew = s.at("skew");
-        // Not in files written before November 28, 2026.
+        // Files written before November 28, 2026 lack it: the skew of non-zeros is the best that they tell.
         const double mean =
             static_cast<double>(b.nnzc) / static_cast<double>(std::max<std::int64_t>(1, b.num_row_blocks));
         const std::int64_t by_skew = std::min(std::llround(mean * b.skew), static_cast<long long>(b.max_block_nnz));

@@ -85,6 +85,7 @@ SYMMETRIC_CPP = "converters/formats/symmetric.cpp"
 ELEMENTS_HPP = "include/bcsc/elements.hpp"
 FOOTPRINT = "converters/formats/footprint.cpp"
 ANALYSIS_CPP = "converters/formats/analysis.cpp"
+COLUMN_COUNTS = "converters/formats/column_counts.hpp"
 DEVICE = "converters/formats/device_steps.cu"
 REFERENCE_CPP = "kernels/cpu/reference.cpp"
 PACK_CPU = "kernels/cpu/pack.cpp"
@@ -312,7 +313,7 @@ MUTANTS = [
     Mutant("half-subnormal-limit", ELEMENTS_HPP, "if (shift > 24)", "if (shift > 23)", ELEMENTS),
 
     Mutant("analysis-nnzc", ANALYSIS_CPP, "of_block += seen != mark;", "++of_block;", ANALYSIS),
-    Mutant("analysis-most-columns", ANALYSIS_CPP, "std::max(found.most, of_block)};", "of_block};", ANALYSIS),
+    Mutant("analysis-most-columns", COLUMN_COUNTS, "std::max(x.most, y.most)", "y.most", ANALYSIS),
     Mutant("analysis-empty-rows", ANALYSIS_CPP, "facts.empty_rows += count == 0;", "facts.empty_rows += count <= 1;",
            ANALYSIS),
     Mutant("analysis-diagonal", ANALYSIS_CPP, "if (found == end || *found != row || !(", "if (found == end || !(",
@@ -726,7 +727,7 @@ MUTANTS = [
            "m_block < rows - first ? first + m_block - 1 : rows;", DEVICE_CHECKS),
     Mutant("device-new-column", DEVICE, "if (k == 0 || cols[k] != cols[k - 1] ||",
            "if (k == 0 || cols[k] > cols[k - 1] + 1 ||", DEVICE_CHECKS),
-    Mutant("device-most-columns", DEVICE, "x.most > y.most ? x.most : y.most", "x.most", DEVICE_CHECKS),
+    Mutant("device-most-columns", DEVICE, "return {count, count};", "return {count, 1};", DEVICE_CHECKS),
     # --- packing and CG's vectors ---
     Mutant("pack-transpose", PACK, "to[along_cols(i)] = tile[lane][i];", "to[along_cols(i)] = tile[i][lane];", KERNELS),
     Mutant("pack-tile-row", PACK, "index - down * sizes.blocks_across;", "index;", PLAN),

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "bcsc/convert.hpp"
 #include "converters/formats/coalescing.hpp"
+#include "converters/formats/column_counts.hpp"
 #include "converters/formats/instantiate.hpp"
 #include "converters/formats/parallel.hpp"
 #include "converters/formats/structure.hpp"
@@ -101,14 +103,10 @@ void analyse_symmetry(const csr_view<T, I>& a, pattern_statistics& facts) {
   facts.positive_diagonal = has_positive_diagonal(a);
 }
 
-/// How many (row block, column) pairs hold a non-zero, and of the row block that has the most. Each piece remembers the
-/// block that last met a column.
-struct column_counts {
-  std::int64_t all = 0, most = 0;
-};
-
+/// Each piece remembers the block that last met a column.
 template <element T, index I>
-column_counts count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns, std::int64_t m_block) {
+converters::column_counts count_block_columns(const csr_view<T, I>& a, const column_names<I>& columns,
+                                              std::int64_t m_block) {
   const std::int64_t num_blocks = ceil_div(a.rows, m_block);
   const auto row_of = [&](std::int64_t b) { return b == num_blocks ? a.rows : b * m_block; };
   // Few enough pieces that all their markers together stay of the order of the non-zeros.
@@ -116,10 +114,10 @@ column_counts count_block_columns(const csr_view<T, I>& a, const column_names<I>
                                                            converters::worthwhile_pieces(a.nnz()));
   const std::vector<std::int64_t> cuts =
       even_cuts(num_blocks, num_pieces, [&](std::int64_t b) { return a.row_ptr[at(row_of(b))] + row_of(b); });
-  std::vector<column_counts> of_pieces(cuts.size());
+  std::vector<converters::column_counts> of_pieces(cuts.size());
   for_pieces(cuts, [&](std::int64_t piece, std::int64_t first, std::int64_t last) {
     std::vector<I> last_seen = storage<I>(columns.count, "column markers");  // block + 1 - first; 0: not yet
-    column_counts found;
+    converters::column_counts found;
     for (std::int64_t b = first; b < last; ++b) {
       const auto mark = static_cast<I>(b - first + 1);
       std::int64_t of_block = 0;
@@ -128,15 +126,11 @@ column_counts count_block_columns(const csr_view<T, I>& a, const column_names<I>
         of_block += seen != mark;
         seen = mark;
       }
-      found = {found.all + of_block, std::max(found.most, of_block)};
+      found = found + converters::column_counts{of_block, of_block};
     }
     of_pieces[at(piece)] = found;
   });
-  column_counts counted;
-  for (const column_counts& of_piece : of_pieces) {
-    counted = {counted.all + of_piece.all, std::max(counted.most, of_piece.most)};
-  }
-  return counted;
+  return std::accumulate(of_pieces.begin(), of_pieces.end(), converters::column_counts{});
 }
 
 template <element T, index I>
@@ -150,7 +144,7 @@ block_statistics analyse_block_height(const csr_view<T, I>& a, const column_name
     facts.max_block_nnz =
         std::max(facts.max_block_nnz, std::int64_t{a.row_ptr[at(last_row)]} - a.row_ptr[at(first_row)]);
   }
-  const column_counts counted = count_block_columns(a, columns, m_block);
+  const converters::column_counts counted = count_block_columns(a, columns, m_block);
   facts.nnzc = counted.all;
   facts.max_block_nnzc = counted.most;
   const auto nnz = static_cast<double>(a.nnz());

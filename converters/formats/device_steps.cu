@@ -1,3 +1,4 @@
+#include <thrust/functional.h>
 #include <thrust/scan.h>
 #include <thrust/transform_reduce.h>
 
@@ -188,11 +189,6 @@ template <class I>
 struct columns_of_block {
   __device__ column_counts operator()(I count) const { return {count, count}; }
 };
-struct columns_of_both {
-  __device__ column_counts operator()(const column_counts& x, const column_counts& y) const {
-    return {x.all + y.all, x.most > y.most ? x.most : y.most};
-  }
-};
 
 template <index I>
 column_counts count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
@@ -205,7 +201,7 @@ column_counts count_block_columns(int device, const std::uint64_t* cols, const I
   with_thrust(
       [&](const auto& policy) {
         counted = thrust::transform_reduce(policy, first, first + num_row_blocks, columns_of_block<I>{},
-                                           column_counts{}, columns_of_both{});
+                                           column_counts{}, thrust::plus<column_counts>{});
       },
       "sum of non-empty columns");
   return counted;

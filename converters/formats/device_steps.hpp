@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bcsc/types.hpp"
+#include "converters/formats/column_counts.hpp"
 #include "core/buffer.hpp"
 
 /// The steps of the device conversions, each a kernel or a parallel primitive, named without any CUDA header. Pointers
@@ -55,11 +56,7 @@ sorted_pairs<I> sort_pairs(int device, core::device_buffer<std::uint64_t> keys, 
 /// row_ptr[i] = how many of row_ind's entries are below i, for i of [0, rows].
 template <index I>
 void count_rows(const I* row_ind, std::int64_t n, std::int64_t rows, I* row_ptr);
-/// How many (row block, column) pairs there are, of entries sorted by column, then row; and of the row block that has
-/// the most.
-struct column_counts {
-  std::int64_t all = 0, most = 0;
-};
+/// Of entries sorted by column, then row.
 template <index I>
 column_counts count_block_columns(int device, const std::uint64_t* cols, const I* rows, std::int64_t n,
                                   std::int64_t num_row_blocks, std::int64_t m_block);

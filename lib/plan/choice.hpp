@@ -46,11 +46,13 @@ struct problem {
 /// Entries of a row, on average, up to which row-wise kernels take rows in bricks: longer ones take their time in L1
 /// (docs/history, 84).
 inline constexpr std::int64_t max_length_in_bricks = 8;
+/// Columns of a tile of `brickwise`, which takes 128 bytes of a row of B.
+constexpr std::int64_t cols_of_brick_tile(value_type type) { return 128 / static_cast<std::int64_t>(size_of(type)); }
 /// And up to which `brickwise` is considered: its layers hold fewer of the longer rows, and `rowwise` and `fma` find
 /// A's entries in L1 for several tiles of columns (110, 113, 115).
 constexpr std::int64_t max_length_in_layers(value_type type, std::int64_t cols) {
-  constexpr std::int64_t tile_bytes = 128, few_cols = 128;
-  if (cols <= tile_bytes / static_cast<std::int64_t>(size_of(type))) return 28;
+  constexpr std::int64_t few_cols = 128;
+  if (cols <= cols_of_brick_tile(type)) return 28;
   return cols <= few_cols ? 10 : max_length_in_bricks;
 }
 

@@ -150,7 +150,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::begun, 1e-3 * number(s.num_row_blocks) * tiles);
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
   set(cost_term::chain, heaviest > most ? piece : heaviest);
-  constexpr double in_turn = 16;  // pieces that take as long as beginning to add any
+  constexpr double in_turn = 16;  // pieces, which take as long to add as adding takes to start
   set(cost_term::split, heaviest > most ? 1 + (adds_in_turn ? heaviest / most / in_turn : 0) : 0);
   set(cost_term::idle, idle * gathered);
   if (kernel.algorithm == "fma") {

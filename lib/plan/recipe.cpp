@@ -68,10 +68,9 @@ bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) c
 }
 
 bool recipe::may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
-  constexpr std::int64_t min_row_bytes = 128;                // of B: below, reading A is what takes the time
   constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
   const auto size = static_cast<std::int64_t>(size_of(type));
-  const std::int64_t min_cols = min_row_bytes / size;  // a tile of `brickwise`
+  const std::int64_t min_cols = cols_of_brick_tile(type);  // below, reading A is what takes the time
   return on_gpu() && leaves_rows_to_plan() && options.b_layout == layout::row_major &&
          nnz <= max_length_in_layers(type, options.cols) * rows && options.cols >= min_cols &&
          inner >= core::ceil_div(min_bytes / size, options.cols);

@@ -562,7 +562,7 @@ TEST(choice, takes_tiles_of_nodes_on_plain_cores_and_bands_on_tensor_cores) {
   for (const std::int64_t n : {128, 512}) {
     EXPECT_EQ(chosen_config(value_type::fp32, nodes, n)->info.algorithm, "fma") << n;
   }
-  // Where one row of B is 128 bytes, tiles of 16 rows hide what they wait for (docs/history, 116).
+  // With rows of B of 128 bytes enough warps reside on the tensor cores to hide their loads (docs/history, 116).
   EXPECT_EQ(chosen_config(value_type::fp32, nodes, 32)->info.algorithm, "mma");
   for (const std::int64_t n : {32, 128, 512}) {
     EXPECT_EQ(chosen_config(value_type::fp32, band, n, 80)->info.algorithm, "mma") << n;
