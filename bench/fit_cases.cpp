@@ -85,11 +85,14 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
       known[{config.info.type, config.info.name}] = &config;
     }
   }
-  // Files of before November 26, 2026, say nothing of sectors.
-  std::map<std::string, double> sectors;
+  // Files of before November 28, 2026, say nothing of sectors, or by one lane alone.
+  std::map<std::string, std::array<double, 4>> sectors;
   for (const json& document : documents) {
     for (const json& m : document.at("matrices")) {
-      if (const double of = m.at("statistics").value("sectors_per_entry", 0.0); of > 0) sectors[m.at("name")] = of;
+      const json& s = m.at("statistics");
+      if (s.contains("sectors_per_entry") && s["sectors_per_entry"].is_array()) {
+        sectors[m.at("name")] = s["sectors_per_entry"];
+      }
     }
   }
   // Told apart by their caches.
@@ -137,7 +140,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
                      by_height.at(16).nnzc,
                      by_height.at(1).max_block_nnz,
                      /*pads_b=*/b == operand::in_place,
-                     b == operand::in_place ? sectors[m.at("name")] : 0,
+                     b == operand::in_place ? sectors[m.at("name")] : std::array<double, 4>{},
                      multiprocessors,
                      {},
                      caches};

@@ -24,6 +24,7 @@
 #include "lib/plan/known_costs.hpp"
 #include "lib/tune/fit_costs.hpp"
 #include "lib/tune/needed_configs.hpp"
+#include "lib/tune/relatives.hpp"
 
 /// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on two thirds of the
 /// matrices, says how good a choice it makes on these and on the others, and writes files for lib/plan/costs. On a GPU
@@ -203,7 +204,7 @@ void print(value_type type, const char* what, const quality& q) {
 void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,
              std::span<const timed_case> cases) {
   constexpr double far_behind = 1.3;
-  constexpr int step = 4, far_step = 30;  // 9 and 92 %
+  constexpr int step = 3, far_step = 30;  // 7 and 92 %
   for (std::size_t i = 0; i < known.size(); ++i) {
     auto residual = known[i].residuals.begin();
     for (const plan::measured_config& config : configs) {
@@ -318,7 +319,8 @@ int main(int argc, char** argv) {
       for (const json& m : document.at("matrices")) learned.insert(m.at("name"));
       documents.push_back(std::move(document));
     }
-    const auto fresh_cases = bench::read_cases(bench::read_documents(fresh), where, algorithms, operand::row_major);
+    const std::vector<json> of_fresh = bench::read_documents(fresh);
+    const auto fresh_cases = [&](operand b) { return bench::read_cases(of_fresh, where, algorithms, b); };
     files.insert(files.end(), to_learn.begin(), to_learn.end());
     const std::vector<timed_case> cases = bench::read_cases(documents, where, algorithms, operand::row_major);
     const std::vector<timed_case> cases_in_place = bench::read_cases(documents, where, algorithms, operand::in_place);
@@ -339,6 +341,9 @@ int main(int argc, char** argv) {
       kept.from = origin(files, seed);
       return plan::read_file(made[std::string(name)] = plan::file_of(kept, max_bytes));
     };
+    const auto learned_cases = [&](const std::vector<timed_case>& all) {
+      return tuning::with_relatives(tuning::with_needed_configs(cases_of(all, seen), most_loss));
+    };
     fitted_on_cpus on_cpus;
     kept_costs on_gpu;
     if (where == backend::cpu) {
@@ -352,23 +357,23 @@ int main(int argc, char** argv) {
     } else if (as_it_is) {
       on_gpu = plan::built_in(plan::h200_file);
     } else {
-      on_gpu = as_kept(plan::h200_file,
-                       learn_on_gpu(tuning::with_needed_configs(cases_of(cases, seen), most_loss),
-                                    tuning::with_needed_configs(cases_of(cases_in_place, seen), most_loss)));
+      on_gpu = as_kept(plan::h200_file, learn_on_gpu(learned_cases(cases), learned_cases(cases_in_place)));
     }
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
-    const auto tell_of = [&](const char* b, const std::vector<timed_case>& some, const predictor& fit) {
+    const auto tell_of = [&](const char* b, const std::vector<timed_case>& some,
+                             const std::vector<timed_case>& fresh_ones, const predictor& fit) {
       fmt::print("B {}: {} cases\n", b, some.size());
       for (const value_type type : types) {
         print(type, seed != 0 ? "what was fitted to" : "all", judge(some, fit, seen, true, type, tell));
         print(type, "the others", judge(some, fit, seen, false, type, tell));
+        print(type, "fresh", judge(fresh_ones, fit, {}, false, type, tell));
       }
     };
     const predictor fit = where == backend::cpu ? by_family(on_cpus) : by_config(on_gpu.configs, on_gpu.cases);
-    tell_of("row-major", cases, fit);
-    for (const value_type type : types) print(type, "fresh", judge(fresh_cases, fit, {}, false, type, tell));
+    tell_of("row-major", cases, fresh_cases(operand::row_major), fit);
     if (where == backend::cuda) {
-      tell_of("column-major, in place", cases_in_place, by_config(on_gpu.configs_in_place, on_gpu.cases_in_place));
+      tell_of("column-major, in place", cases_in_place, fresh_cases(operand::in_place),
+              by_config(on_gpu.configs_in_place, on_gpu.cases_in_place));
     }
     for (const auto& [name, file] : made) {
       fmt::print("{}: {} bytes\n", name, file.size());

@@ -607,7 +607,7 @@ MUTANTS = [
            ("block_slices_test",)),
     Mutant("sliced-front-of-any-size", "kernels/forms/block_slices/operand.hpp", "|| a.reach <= kept_rows / 2",
            "|| a.reach <= kept_rows", ("block_slices_test",)),
-    Mutant("choice-scattered-slices", CHOICE_CPP, "(sectors_per_column < scattered || read_mb", "(true || read_mb",
+    Mutant("choice-scattered-slices", CHOICE_CPP, "(sectors < scattered || read_mb", "(true || read_mb",
            ("choice_test",)),
     Mutant("sliced-last-slice", BLOCK_SLICES, "return block < out_.num_blocks ? block : -1;", "return block;",
            ("block_slices_test",)),

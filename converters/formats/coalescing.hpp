@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -11,9 +12,8 @@ namespace bcsc::converters {
 
 /// How rows that are multiplied side by side, or one after the other, share what they read of a column of B.
 struct column_access {
-  /// Sectors of eight columns that 32 neighbouring rows reach at once with their first, second, ... entries, for each
-  /// entry: an eighth where rows follow each other along diagonals, 1 where no two rows meet. 0: not known.
-  double sectors_per_entry = 0;
+  /// pattern_statistics's
+  std::array<double, 4> sectors_per_entry = {};
   /// 99 % of the entries are at most so many columns from the diagonal, which leads from A's first corner to its last.
   std::int64_t reach = std::numeric_limits<std::int64_t>::max();
 };

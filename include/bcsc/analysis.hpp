@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,9 +23,9 @@ struct pattern_statistics {
   bool value_symmetric = false;
   bool positive_diagonal = false;  ///< square, and every diagonal entry is stored and > 0
   /// How near each other the columns of neighbouring rows are: sectors of eight columns that 32 rows reach at once with
-  /// their first, second, ... entries, for each entry. 1/8: side by side, along diagonals; 1: scattered; 0: not known.
-  /// Judged by 256 rows.
-  double sectors_per_entry = 0;
+  /// their first, second, ... entries, for each entry; then 16 rows with their first two, next two, ..., 8 rows with
+  /// four and 4 with eight. 1/8: side by side, along diagonals; 1: scattered; 0: not known. Judged by 256 rows.
+  std::array<double, 4> sectors_per_entry = {};
 };
 
 template <element T, index I>

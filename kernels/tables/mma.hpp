@@ -87,7 +87,7 @@ consteval auto mma_table() {
     }};
   } else {
     // One group ahead leaves registers for more thread blocks, which hide what loads take (docs/history, 116).
-    return std::array<mma_config, 23>{{
+    return std::array<mma_config, 24>{{
         // fp64, N up to 16: half of a wider slab would be idle
         {.type = fp64, .parts = 1, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 8},
         {.type = fp64, .parts = 2, .slab = 16, .warps_m = 4, .ahead = 1, .min_blocks = 8},
@@ -95,6 +95,7 @@ consteval auto mma_table() {
         {.parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 5},
         {.parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 12},
         {.parts = 4, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 5},
+        {.parts = 4, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 8},
         // 64 columns: B's slab stays in L2 where 128 would not
         {.parts = 1, .slab = 64, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 4},

@@ -131,10 +131,10 @@ double packing_seconds(const problem& p, const registered_kernel& kernel) {
 bool suits_in_place(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   if (!is_slices(kernel)) return p.cols <= columns_in_place::max_gathered;
   constexpr double scattered = 0.75, sector_mb = 32e-6, few_mb = 100, worth = 2;
-  const double sectors_per_column = std::min(1.0, kernel.info.m_tile * p.sectors_per_entry);
-  const double read_mb = sector_mb * sectors_per_column * static_cast<double>(s.nnzc) * static_cast<double>(p.cols);
-  return p.sectors_per_entry > 0 &&
-         (sectors_per_column < scattered || read_mb < few_mb + worth * (megabytes(p, p.rows) + megabytes(p, p.inner)));
+  const double sectors = sectors_per_column(kernel.info, p.sectors_per_entry);
+  const double read_mb = sector_mb * sectors * static_cast<double>(s.nnzc) * static_cast<double>(p.cols);
+  return p.sectors_per_entry[0] > 0 &&
+         (sectors < scattered || read_mb < few_mb + worth * (megabytes(p, p.rows) + megabytes(p, p.inner)));
 }
 
 /// The whole product with a column-major B that is read where it lies; infinite where that was not measured.
@@ -427,7 +427,7 @@ product_shape shape_of(const problem& p, bool in_place) {
           p.shared_nnzc,
           p.longest_row,
           /*pads_b=*/p.b_is_col_major && p.cols > 1,
-          in_place ? p.sectors_per_entry : 0,
+          in_place ? p.sectors_per_entry : std::array<double, 4>{},
           p.num_multiprocessors,
           p.read_by_height,
           p.caches};

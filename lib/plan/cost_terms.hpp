@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -34,12 +35,13 @@ struct product_shape {
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
   std::int64_t longest_row = 0;  ///< entries
   bool pads_b = false;           ///< rows of B begin on 16-byte boundaries whatever N is
-  /// pattern_statistics::sectors_per_entry, where a column-major B is read as it lies; 0: it is not, or not known.
-  double sectors_per_entry = 0;
+  /// pattern_statistics's, where a column-major B is read as it lies; 0: it is not, or not known.
+  std::array<double, 4> sectors_per_entry = {};
   int multiprocessors = 0;                     ///< 0: not known
   std::vector<rows_read> read_by_height = {};  ///< by height; for a CPU
   core::cpu_caches caches = {};
 
+  bool knows_sectors() const { return sectors_per_entry[0] > 0; }
   /// Bytes of a row of B that move at once: a power of two, at most 16.
   std::int64_t bytes_at_once() const {
     if (pads_b) return 16;
@@ -70,6 +72,13 @@ enum class cost_term {
 };
 inline constexpr std::size_t num_cost_terms = 12;
 using cost_terms = std::array<double, num_cost_terms>;
+
+/// Sectors of a column of B that a warp of slices reads for each column of a row block. Lanes are a row block apart:
+/// where rows follow each other, higher ones are farther from each other.
+inline double sectors_per_column(const kernel_info& slices, const std::array<double, 4>& per_entry) {
+  const auto by_lanes = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(slices.columns_at_once)));
+  return std::min(1.0, slices.m_tile * per_entry[by_lanes]);
+}
 
 /// us, as the terms say, but never less than `min_us`.
 inline double us_by_terms(double min_us, const cost_terms& us, const cost_terms& terms) {
@@ -135,9 +144,8 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::gathered, gathered);
   const auto far = [](double mb, double near) { return std::max(0.0, std::log2(std::max(mb, 1e-9) / near)); };
   if (kernel.algorithm == "sliced" && p.cols > 1) {
-    // Lanes are a row block apart: where rows follow each other, higher ones are farther from each other.
     constexpr double sector_bytes = 32, near_l1_mb = 0.128;
-    const double sectors = number(s.nnzc) * std::min(1.0, kernel.m_tile * p.sectors_per_entry);
+    const double sectors = number(s.nnzc) * sectors_per_column(kernel, p.sectors_per_entry);
     const double sector_mb = 1e-6 * sector_bytes * sectors * number(p.cols);
     set(cost_term::far, sector_mb * far(b_mb * std::min(1.0, tile_cols / number(p.cols)), near_l1_mb));
     set(cost_term::shared, sector_mb);

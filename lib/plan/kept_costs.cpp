@@ -18,20 +18,22 @@ namespace bcsc::plan {
 
 namespace {
 
-constexpr std::string_view title = "bcsc costs 2";
+constexpr std::string_view title = "bcsc costs 3";
 constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
 
 /// Each with a space before it.
-std::string listed(const cost_terms& numbers) {
+std::string listed(const cost_terms& numbers, int digits) {
   std::string text;
-  for (const double x : numbers) text += core::format(" {:.4g}", x);
+  for (const double x : numbers) text += core::format(" {:.{}g}", x, digits);
   return text;
 }
 
 std::string lines_of(std::string_view key, std::span<const measured_config> configs) {
+  constexpr int digits = 3;  // no fit is better, and what a fourth takes is room for cases
   std::string text;
   for (const measured_config& c : configs) {
-    text += core::format("{} {} {} {:.4g}{}\n", key, to_string(c.type), c.name, c.min_us, listed(c.us));
+    text +=
+        core::format("{} {} {} {:.{}g}{}\n", key, to_string(c.type), c.name, c.min_us, digits, listed(c.us, digits));
   }
   return text;
 }
@@ -42,6 +44,16 @@ struct case_keys {
 };
 constexpr case_keys row_major{"case", "residuals"}, in_place{"case-in-place", "residuals-in-place"};
 
+/// The bytes of B grow with N: without that growth they are told the same for every N of a matrix.
+features without_growth(features at) {
+  at[2] -= at[0] / 2;
+  return at;
+}
+features with_growth(features at) {
+  at[2] += at[0] / 2;
+  return at;
+}
+
 /// Features apart from residuals, and "=" for one that is the last case's: so they compress better.
 std::string lines_of(const case_keys& keys, std::span<const measured_case> cases, int decimals) {
   std::string text;
@@ -49,8 +61,10 @@ std::string lines_of(const case_keys& keys, std::span<const measured_case> cases
   std::map<value_type, std::string> residuals;
   for (const measured_case& c : cases) {
     text += core::format("{} {}", keys.at, to_string(c.type));
+    const features told = without_growth(c.at);
     for (std::size_t i = 0; i < last.size(); ++i) {
-      std::string at = core::format("{:.{}f}", c.at[i], decimals);
+      std::string at = core::format("{:.{}f}", told[i], decimals);
+      if (at.find_first_not_of("-0.") == std::string::npos) at.erase(0, at.find('0'));  // no "-0.0"
       text += at == last[i] ? " =" : " " + at;
       last[i] = std::move(at);
     }
@@ -143,11 +157,11 @@ class case_reader {
       return true;
     }
     if (key != keys_.at) return false;
-    measured_case one{.type = line.type(), .at = cases_.empty() ? features{} : cases_.back().at, .residuals = {}};
-    for (float& at : one.at) {
+    const value_type type = line.type();
+    for (float& at : told_) {
       if (cases_.empty() || !line.skip("=")) at = line.number<float>();
     }
-    cases_.push_back(std::move(one));
+    cases_.push_back({type, with_growth(told_), {}});
     return true;
   }
 
@@ -176,20 +190,20 @@ class case_reader {
 
  private:
   const case_keys& keys_;
+  features told_{};  ///< of the last case
   std::vector<measured_case> cases_;
   std::map<value_type, std::string_view> residuals_;  ///< of each type's cases, one after the other
 };
 
-/// At most so many of each type; of every stretch of its cases the same share, since multiples of the golden ratio fall
-/// evenly into [0, 1).
-std::vector<measured_case> thinned(std::span<const measured_case> cases, std::size_t most) {
+/// So many thousandths of them, and of every stretch of a type's cases the same share, since multiples of the golden
+/// ratio fall evenly into [0, 1).
+std::vector<measured_case> thinned(std::span<const measured_case> cases, int thousandths) {
   constexpr double golden_ratio = 0.6180339887498949;
-  std::map<value_type, std::size_t> all, seen;
-  for (const measured_case& c : cases) ++all[c.type];
+  std::map<value_type, std::size_t> seen;
   std::vector<measured_case> some;
   for (const measured_case& c : cases) {
     const double at = golden_ratio * static_cast<double>(seen[c.type]++);
-    if ((at - std::floor(at)) * static_cast<double>(all[c.type]) < static_cast<double>(most)) some.push_back(c);
+    if (1000 * (at - std::floor(at)) < thousandths) some.push_back(c);
   }
   return some;
 }
@@ -209,7 +223,7 @@ std::string text_of(const kept_costs& kept) {
   if (kept.scale != 1) text += core::format("scale {:.4g}\n", kept.scale);
   text += lines_of("config", kept.configs) + lines_of("config-in-place", kept.configs_in_place);
   for (const cpu_family& f : kept.families) {
-    text += core::format("family {} {} {:.4g}{}\n", f.algorithm, f.m_tile, f.min_us, listed(f.us));
+    text += core::format("family {} {} {:.4g}{}\n", f.algorithm, f.m_tile, f.min_us, listed(f.us, 4));
   }
   for (const cpu_config& c : kept.cpu_configs) {
     text += core::format("tile {} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
@@ -269,18 +283,18 @@ std::string file_of(const kept_costs& all, std::size_t max_bytes) {
   std::string file = core::gzipped(text_of(all));
   if (file.size() <= max_bytes) return file;
   kept_costs some = all;
-  const auto with = [&](std::size_t most) {
-    some.cases = thinned(all.cases, most);
-    some.cases_in_place = thinned(all.cases_in_place, most);
+  const auto with = [&](int thousandths) {
+    some.cases = thinned(all.cases, thousandths);
+    some.cases_in_place = thinned(all.cases_in_place, thousandths);
     return core::gzipped(text_of(some));
   };
-  std::size_t fits = 0, too_many = std::max(all.cases.size(), all.cases_in_place.size());
+  int fits = 0, too_many = 1000;
   file = with(fits);
   while (too_many - fits > 1) {
-    const std::size_t most = std::midpoint(fits, too_many);
-    std::string larger = with(most);
+    const int share = std::midpoint(fits, too_many);
+    std::string larger = with(share);
     const bool is_better = larger.size() <= max_bytes;
-    (is_better ? fits : too_many) = most;
+    (is_better ? fits : too_many) = share;
     if (is_better) file = std::move(larger);
   }
   return file;

@@ -33,7 +33,7 @@ std::string text_of(const kept_costs& kept);
 /// The reverse. Throws error{invalid_format} that says why.
 kept_costs parse_costs(std::string_view text);
 
-/// The text as a gzip stream of at most max_kept_bytes: with all cases, or as many of each type as fit.
+/// The text as a gzip stream of at most max_kept_bytes: with all cases, or the same share of each type's as fits.
 inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 10;
 std::string file_of(const kept_costs& all, std::size_t max_bytes = max_kept_bytes);
 /// The reverse. Throws error{corrupt_compression | invalid_format}.

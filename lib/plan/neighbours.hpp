@@ -61,7 +61,7 @@ inline features features_of(const product_shape& p) {
           scaled(0.7, mean),
           scaled(0.5, number(p.longest_row) / std::max(0.1, mean)),
           scaled(1.5, number(p.nnz) / std::max(1.0, number(p.shared_nnzc))),
-          p.sectors_per_entry > 0 ? scaled(1.5, p.sectors_per_entry) : scaled(1.5, number(p.bytes_at_once()))};
+          p.knows_sectors() ? scaled(1.5, p.sectors_per_entry[0]) : scaled(1.5, number(p.bytes_at_once()))};
 }
 
 /// A product on which the configs of its type have been timed. `residuals` has a character for each of them, in the

@@ -262,16 +262,19 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
     };
     EXPECT_EQ(reason(col_major_b::as_predicted), reason(col_major_b::in_place));
     plan::problem unknown = p;  // how near its columns are: then no time of slices is predicted, nor told
-    unknown.sectors_per_entry = 0;
+    unknown.sectors_per_entry = {};
     std::vector<const plan::registered_kernel*> slices = configs;
     std::erase_if(slices, [](const auto* k) { return k->info.algorithm != "sliced"; });
     if (slices.size() > 1) {
       EXPECT_EQ(plan::choose(unknown, {}, slices, small.statistics).reason.find("predicted time"), std::string::npos);
-      plan::problem scattered = large.p;  // nor where they would read a sector for each of many values
-      scattered.cols = 16;
-      EXPECT_EQ(plan::choose(scattered, {}, slices, large.statistics).reason.find("predicted time"), std::string::npos);
-      scattered.cols = 2;
-      EXPECT_NE(plan::choose(scattered, {}, slices, large.statistics).reason.find("predicted time"), std::string::npos);
+      known_matrix scattered = known("uniform:30000,30000,0.999,seed=1", type);
+      const auto predicts = [&](std::int64_t cols) {
+        scattered.p.cols = cols;
+        return plan::choose(scattered.p, {}, slices, scattered.statistics).reason.find("predicted time") !=
+               std::string::npos;
+      };
+      EXPECT_FALSE(predicts(16)) << "a sector for each of many values";
+      EXPECT_TRUE(predicts(2));
     }
     EXPECT_NE(reason(col_major_b::as_predicted), reason(col_major_b::packed));
   }

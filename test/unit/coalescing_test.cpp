@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -20,7 +21,7 @@ namespace {
 converters::column_access access_of(const csr_matrix<double>& a) {
   return converters::access_to_columns(converters::structure_of(a.view()));
 }
-double sectors_of(const csr_matrix<double>& a) { return access_of(a).sectors_per_entry; }
+double sectors_of(const csr_matrix<double>& a) { return access_of(a).sectors_per_entry[0]; }
 
 csr_matrix<double> of(std::int64_t rows, std::int64_t cols,
                       const std::function<std::vector<std::int64_t>(std::int64_t)>& row) {
@@ -48,6 +49,20 @@ TEST(coalescing, counts_what_32_rows_reach_at_once) {
                                    return std::vector{i, i + 100 + 100 * (i % 2)};
                                  })),
                    (4.0 + 5.0 + 4.0) / 64);
+}
+
+TEST(coalescing, counts_what_several_lanes_of_a_row_reach) {
+  using by_lanes = std::array<double, 4>;
+  // Blocks of eight entries, scattered: a row's reach one sector, however many of them are read at once.
+  const auto scattered_blocks = of(1024, std::int64_t{1} << 16, [](std::int64_t i) {
+    std::vector<std::int64_t> row(8);
+    for (std::int64_t k = 0; k < 8; ++k) row[static_cast<std::size_t>(k)] = (i * 97 % 1024) * 64 + k;
+    return row;
+  });
+  EXPECT_EQ(access_of(scattered_blocks).sectors_per_entry, (by_lanes{1, 0.5, 0.25, 0.125}));
+  // Three diagonals: neighbouring rows are side by side, and only so many of them are left for eight lanes.
+  const auto diagonals = of(1024, 4096, [](std::int64_t i) { return std::vector{i, i + 800, i + 1600}; });
+  EXPECT_EQ(access_of(diagonals).sectors_per_entry, (by_lanes{0.125, 0.125, 0.125, 0.25}));
 }
 
 TEST(coalescing, tells_how_far_from_the_diagonal_entries_are) {
@@ -91,7 +106,7 @@ TEST(coalescing, judges_small_and_odd_numbers_of_rows) {
 TEST(coalescing, tells_meshes_from_graphs) {
   const auto near = [](const char* specification) {
     const auto a = generate::from_specification<double>(specification);
-    return analyse_pattern(a.view()).sectors_per_entry;
+    return analyse_pattern(a.view()).sectors_per_entry[0];
   };
   for (const char* mesh : {"stencil5:100,100", "stencil27:20,20,20", "elasticity:12,12,12", "banded:5000,30"}) {
     EXPECT_LT(near(mesh), 0.2) << mesh;
@@ -109,7 +124,7 @@ TEST(coalescing, is_the_same_from_the_device) {
     const device_csr<float, std::int32_t> there(device, a.view());
     const auto on_device = converters::access_to_columns(converters::structure_of(there.view()));
     const auto on_host = converters::access_to_columns(converters::structure_of(a.view()));
-    EXPECT_DOUBLE_EQ(on_device.sectors_per_entry, on_host.sectors_per_entry) << specification;
+    EXPECT_EQ(on_device.sectors_per_entry, on_host.sectors_per_entry) << specification;
     EXPECT_EQ(on_device.reach, on_host.reach) << specification;
   }
 }

@@ -36,9 +36,9 @@ void report_pattern(const pattern_statistics& s, output& out) {
   out.prose(label_width, "empty    {} rows, {} columns", core::count_text(s.empty_rows),
             core::count_text(s.empty_cols));
   out.prose(label_width, "band     |i - j| <= {}", core::count_text(s.bandwidth));
-  if (s.sectors_per_entry > 0) {
+  if (s.sectors_per_entry[0] > 0) {
     out.prose(label_width, "near     {:.2f} sectors of 8 columns an entry (side by side 0.125, scattered 1)",
-              s.sectors_per_entry);
+              s.sectors_per_entry[0]);
   }
   out.prose(label_width, "symmetry pattern {}, values {}, diagonal {}", s.pattern_symmetric ? "yes" : "no",
             s.value_symmetric ? "yes" : "no", s.positive_diagonal ? "positive" : "not positive");
