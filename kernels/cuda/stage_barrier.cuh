@@ -4,6 +4,13 @@
 
 #include <cstdint>
 
+// A wait that the hardware suspends is younger than barriers themselves.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define BCSC_HAS_ENDED "mbarrier.test_wait.parity.shared::cta.b64"
+#else
+#define BCSC_HAS_ENDED "mbarrier.try_wait.parity.shared::cta.b64"
+#endif
+
 /// A barrier in shared memory at which some warps arrive and others wait (mbarrier, sm_80 and later): what was written
 /// before the arrivals can be read after the wait. test/emulation/include holds a header of this name with the same
 /// functions for the emulated GPU.
@@ -27,12 +34,12 @@ class alignas(8) stage_barrier {
     const unsigned parity = static_cast<unsigned>(phase) & 1u;
     unsigned ended = 0;
     while (ended == 0) {
-      asm volatile(
-          "{\n.reg .pred ended;\nmbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, ended;\n}"
-          : "=r"(ended)
-          : "r"(place()), "r"(parity)
-          : "memory");
+      asm volatile("{\n.reg .pred ended;\n" BCSC_HAS_ENDED
+                   " ended, [%1], %2;\n"
+                   "selp.u32 %0, 1, 0, ended;\n}"
+                   : "=r"(ended)
+                   : "r"(place()), "r"(parity)
+                   : "memory");
     }
   }
 
@@ -43,3 +50,5 @@ class alignas(8) stage_barrier {
 };
 
 }  // namespace bcsc::kernels::cuda
+
+#undef BCSC_HAS_ENDED
