@@ -86,7 +86,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
     }
   }
   // Files of before November 28, 2026, say nothing of sectors, or by one lane alone.
-  std::map<std::string, std::array<double, 4>> sectors;
+  std::map<std::string, sectors_by_lanes> sectors;
   for (const json& document : documents) {
     for (const json& m : document.at("matrices")) {
       const json& s = m.at("statistics");
@@ -140,7 +140,7 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
                      by_height.at(16).nnzc,
                      by_height.at(1).max_block_nnz,
                      /*pads_b=*/b == operand::in_place,
-                     b == operand::in_place ? sectors[m.at("name")] : std::array<double, 4>{},
+                     b == operand::in_place ? sectors[m.at("name")] : sectors_by_lanes{},
                      multiprocessors,
                      {},
                      caches};

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 
+#include "bcsc/analysis.hpp"
 #include "bcsc/formats.hpp"
 
 /// How near each other the columns are that neighbouring rows have: whether the lanes of a warp, a row each, find their
@@ -13,7 +13,7 @@ namespace bcsc::converters {
 /// How rows that are multiplied side by side, or one after the other, share what they read of a column of B.
 struct column_access {
   /// pattern_statistics's
-  std::array<double, 4> sectors_per_entry = {};
+  sectors_by_lanes sectors_per_entry = {};
   /// 99 % of the entries are at most so many columns from the diagonal, which leads from A's first corner to its last.
   std::int64_t reach = std::numeric_limits<std::int64_t>::max();
 };

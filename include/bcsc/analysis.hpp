@@ -11,6 +11,10 @@
 #pragma GCC visibility push(default)
 namespace bcsc {
 
+/// Sectors of eight columns that a warp reaches at once, for each entry: with 1, 2, 4 and 8 lanes for a row, which take
+/// entries beside each other. 1/8: side by side, along diagonals; 1: scattered; 0: not known.
+using sectors_by_lanes = std::array<double, 4>;
+
 /// Statistics of a matrix's sparsity pattern.
 struct pattern_statistics {
   std::int64_t rows = 0, cols = 0, nnz = 0;
@@ -22,10 +26,9 @@ struct pattern_statistics {
   bool pattern_symmetric = false;
   bool value_symmetric = false;
   bool positive_diagonal = false;  ///< square, and every diagonal entry is stored and > 0
-  /// How near each other the columns of neighbouring rows are: sectors of eight columns that 32 rows reach at once with
-  /// their first, second, ... entries, for each entry; then 16 rows with their first two, next two, ..., 8 rows with
-  /// four and 4 with eight. 1/8: side by side, along diagonals; 1: scattered; 0: not known. Judged by 256 rows.
-  std::array<double, 4> sectors_per_entry = {};
+  /// How near each other the columns of neighbouring rows are: of 32 rows with their first, second, ... entries, 16
+  /// with their first two, next two, ..., 8 with four and 4 with eight. Judged by 256 rows.
+  sectors_by_lanes sectors_per_entry = {};
 };
 
 template <element T, index I>

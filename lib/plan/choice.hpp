@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <bitset>
 #include <cstdint>
@@ -36,8 +35,8 @@ struct problem {
   core::cpu_caches caches = {};
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
   std::vector<rows_read> read_by_height = {};
-  std::array<double, 4> sectors_per_entry = {};  ///< pattern_statistics's; 0: not known
-  converters::grid grid = {};                    ///< whose rows A's are; none where nothing was looked for
+  sectors_by_lanes sectors_per_entry = {};  ///< pattern_statistics's; 0: not known
+  converters::grid grid = {};               ///< whose rows A's are; none where nothing was looked for
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.
   std::string no_dense_library = "not looked for";

@@ -36,7 +36,7 @@ struct product_shape {
   std::int64_t longest_row = 0;  ///< entries
   bool pads_b = false;           ///< rows of B begin on 16-byte boundaries whatever N is
   /// pattern_statistics's, where a column-major B is read as it lies; 0: it is not, or not known.
-  std::array<double, 4> sectors_per_entry = {};
+  sectors_by_lanes sectors_per_entry = {};
   int multiprocessors = 0;                     ///< 0: not known
   std::vector<rows_read> read_by_height = {};  ///< by height; for a CPU
   core::cpu_caches caches = {};
@@ -75,7 +75,7 @@ using cost_terms = std::array<double, num_cost_terms>;
 
 /// Sectors of a column of B that a warp of slices reads for each column of a row block. Lanes are a row block apart:
 /// where rows follow each other, higher ones are farther from each other.
-inline double sectors_per_column(const kernel_info& slices, const std::array<double, 4>& per_entry) {
+inline double sectors_per_column(const kernel_info& slices, const sectors_by_lanes& per_entry) {
   const auto by_lanes = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(slices.columns_at_once)));
   return std::min(1.0, slices.m_tile * per_entry[by_lanes]);
 }

@@ -44,7 +44,8 @@ struct case_keys {
 };
 constexpr case_keys row_major{"case", "residuals"}, in_place{"case-in-place", "residuals-in-place"};
 
-/// The bytes of B grow with N: without that growth they are told the same for every N of a matrix.
+/// The third feature, the size of B, grows with the first, N: told without that growth it is the same for every N of a
+/// matrix.
 features without_growth(features at) {
   at[2] -= at[0] / 2;
   return at;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -52,7 +51,7 @@ TEST(coalescing, counts_what_32_rows_reach_at_once) {
 }
 
 TEST(coalescing, counts_what_several_lanes_of_a_row_reach) {
-  using by_lanes = std::array<double, 4>;
+  using by_lanes = sectors_by_lanes;
   // Blocks of eight entries, scattered: a row's reach one sector, however many of them are read at once.
   const auto scattered_blocks = of(1024, std::int64_t{1} << 16, [](std::int64_t i) {
     std::vector<std::int64_t> row(8);
