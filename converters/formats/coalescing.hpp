@@ -12,7 +12,7 @@ namespace bcsc::converters {
 
 /// How rows that are multiplied side by side, or one after the other, share what they read of a column of B.
 struct column_access {
-  /// pattern_statistics's
+  /// As pattern_statistics has them.
   sectors_by_lanes sectors_per_entry = {};
   /// 99 % of the entries are at most so many columns from the diagonal, which leads from A's first corner to its last.
   std::int64_t reach = std::numeric_limits<std::int64_t>::max();

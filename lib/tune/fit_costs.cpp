@@ -172,9 +172,10 @@ costs_by_config fit(std::span<const timed_case> cases) {
   return costs;
 }
 
-const timing* timing_of(const timed_case& c, const plan::measured_config& config) {
-  return find_timing(c, [&](const timing& t) { return t.config->name == config.name; });
+const timing* timing_of(const timed_case& c, std::string_view config) {
+  return find_timing(c, [&](const timing& t) { return t.config->name == config; });
 }
+const timing* timing_of(const timed_case& c, const plan::measured_config& config) { return timing_of(c, config.name); }
 const timing* timing_of(const timed_case& c, const plan::cpu_config& config) {
   return find_timing(c, [&](const timing& t) {
     return t.config->algorithm == config.algorithm && t.config->m_tile == config.m_tile &&

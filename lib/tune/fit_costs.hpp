@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -109,7 +110,8 @@ std::string residuals_in(const timed_case& c, std::span<const Config> configs,
   return residuals;
 }
 
-/// The timing of `c` that is of `config`, or null.
+/// The timing of `c` that is of `config`, here by its name, or null.
+const timing* timing_of(const timed_case& c, std::string_view config);
 const timing* timing_of(const timed_case& c, const plan::measured_config& config);
 const timing* timing_of(const timed_case& c, const plan::cpu_config& config);
 

@@ -4,29 +4,21 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <utility>
 
 namespace bcsc::tuning {
 
 namespace {
-
-using config_key = std::pair<value_type, std::string>;
 
 struct known_config {
   const kernel_info* config = nullptr;
   std::size_t num_cases = 0;
 };
 
-/// A config by which another's time is told: what that takes in its place, and in how many cases both were timed.
+/// How far a config's time is from its relative's, in the mean over the cases in which both were timed.
 struct relation {
   double log_ratio = 0;
   std::size_t num_cases = 0;
 };
-
-const timing* find_timing(const timed_case& c, const std::string& name) {
-  const auto found = std::ranges::find_if(c.timings, [&](const timing& t) { return t.config->name == name; });
-  return found == c.timings.end() ? nullptr : &*found;
-}
 
 bool has_the_same_tile(const kernel_info& a, const kernel_info& b) {
   return a.algorithm == b.algorithm && a.m_tile == b.m_tile && a.n_tile == b.n_tile &&
@@ -37,8 +29,8 @@ relation relation_of(const std::vector<timed_case>& cases, const config_key& key
   relation found;
   for (const timed_case& c : cases) {
     if (c.type != key.first) continue;
-    const timing* const own = find_timing(c, key.second);
-    const timing* const other = own != nullptr ? find_timing(c, relative) : nullptr;
+    const timing* const own = timing_of(c, key.second);
+    const timing* const other = own != nullptr ? timing_of(c, relative) : nullptr;
     if (other == nullptr) continue;
     found.log_ratio += std::log(own->us / other->us);
     ++found.num_cases;
@@ -70,8 +62,8 @@ std::vector<timed_case> with_relatives(std::vector<timed_case> cases) {
     const relation by = relation_of(as_timed, key, relative->config->name);
     if (by.num_cases < fewest) continue;
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      if (cases[i].type != key.first || find_timing(as_timed[i], key.second) != nullptr) continue;
-      const timing* const other = find_timing(as_timed[i], relative->config->name);
+      if (cases[i].type != key.first || timing_of(as_timed[i], key.second) != nullptr) continue;
+      const timing* const other = timing_of(as_timed[i], relative->config->name);
       if (other == nullptr) continue;
       cases[i].timings.push_back({one.config, other->terms, other->us * std::exp(by.log_ratio)});
     }

@@ -3,40 +3,25 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "test/unit/made_up_cases.hpp"
 
 namespace bcsc {
 namespace {
 
 using tuning::timed_case;
 
-class needed_configs : public testing::Test {
+class needed_configs : public test::made_up_cases {
  protected:
-  /// A product in fp32, or `type`, and what configs take; names that begin with "tf32" round.
-  void add(const std::map<std::string, double>& us, value_type type = value_type::fp32) {
-    timed_case one{.matrix = "made up", .cols = 1, .type = type, .isa = {}, .threads = 0, .shape = {}, .timings = {}};
-    for (const auto& [name, time] : us) {
-      kernel_info& config = configs_.emplace_back();
-      config.name = name;
-      config.rounds_values = name.starts_with("tf32");
-      one.timings.push_back({&config, {}, time});
-    }
-    cases_.push_back(one);
-  }
   std::set<std::string> left(double most_loss, std::size_t of_case = 0) const {
     std::set<std::string> names;
     const std::vector<timed_case> some = tuning::with_needed_configs(cases_, most_loss);
     for (const auto& t : some[of_case].timings) names.insert(t.config->name);
     return names;
   }
-
- private:
-  std::deque<kernel_info> configs_;  // stay where they are
-  std::vector<timed_case> cases_;
 };
 
 using names = std::set<std::string>;

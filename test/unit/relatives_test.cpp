@@ -3,44 +3,25 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <map>
 #include <string>
 #include <vector>
+
+#include "test/unit/made_up_cases.hpp"
 
 namespace bcsc {
 namespace {
 
 using tuning::timed_case;
 
-/// Configs are named ALGORITHM-TILE-...: as many rows and columns as TILE says.
-class relatives : public testing::Test {
+class relatives : public test::made_up_cases {
  protected:
-  void add(const std::map<std::string, double>& us, value_type type = value_type::fp32) {
-    timed_case one{.matrix = "made up", .cols = 1, .type = type, .isa = {}, .threads = 0, .shape = {}, .timings = {}};
-    for (const auto& [name, time] : us) {
-      kernel_info& config = configs_.emplace_back();
-      config.name = name;
-      config.algorithm = name.substr(0, name.find('-'));
-      config.m_tile = config.n_tile = name.at(name.find('-') + 1) - '0';
-      config.rounds_values = name.ends_with("-tf32");
-      one.timings.push_back({&config, {1, time}, time});
-    }
-    cases_.push_back(one);
-  }
   /// Where `name` was not timed, or is not told: 0.
   double told(std::size_t of_case, const std::string& name) const {
     const std::vector<timed_case> all = tuning::with_relatives(cases_);
-    for (const auto& t : all[of_case].timings) {
-      if (t.config->name == name) return t.us;
-    }
-    return 0;
+    const tuning::timing* const found = tuning::timing_of(all[of_case], name);
+    return found != nullptr ? found->us : 0;
   }
   std::size_t num_timings(std::size_t of_case) const { return tuning::with_relatives(cases_)[of_case].timings.size(); }
-
- private:
-  std::deque<kernel_info> configs_;  // stay where they are
-  std::vector<timed_case> cases_;
 };
 
 TEST_F(relatives, tell_by_the_mean_ratio_where_both_were_timed) {
