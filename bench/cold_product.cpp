@@ -159,7 +159,7 @@ json measure(bench::place& here, const bench::loaded_matrix& m, const options& w
   };
   const auto timed = [&](const bench::time_statistics& t) { return bench::to_json(std::optional(t)); };
   where.seconds(product, 3);
-  told["warm"] = timed(bench::summarise({where.seconds(product, 10) / 10}, 10));
+  told["warm"] = timed(bench::summarise({where.repeated(product, 10)->seconds() / 10}, 10));
   told["cold"] = timed(cold_seconds(where, product, wanted.samples, [&] { where.flush(); }));
   told["cold_swept"] = timed(cold_seconds(where, product, wanted.samples, flush_and_sweep));
   const double roof = told["bytes"]["least"].get<double>() / here.machine.copy_bandwidth;

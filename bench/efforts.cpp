@@ -69,18 +69,21 @@ void take_turns(bench::stage& where, std::vector<contender>& all, int rounds) {
   const auto launches_of = [](const contender& c, bench::setting in) {
     return in != bench::setting::warm ? std::int64_t{1} : bench::plan_samples(in, c.estimate, 0, {}).launches;
   };
+  std::vector<std::unique_ptr<bench::series>> warm;
+  for (const contender& c : all) warm.push_back(where.repeated(c.ready.start, launches_of(c, bench::setting::warm)));
   for (const bench::setting in : bench::all_settings) {
     for (int round = 0; round < rounds; ++round) {
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        contender& c = all[round % 2 == 0 ? i : all.size() - 1 - i];
-        const std::int64_t launches = launches_of(c, in);
+      for (std::size_t turn = 0; turn < all.size(); ++turn) {
+        const std::size_t i = round % 2 == 0 ? turn : all.size() - 1 - turn;
+        contender& c = all[i];
         if (in == bench::setting::cold) {
           where.flush();
         } else {
           if (c.estimate < long_seconds) c.ready.start();
           if (in == bench::setting::single) where.foreign_work();
         }
-        c.seconds[in].push_back(where.seconds(c.ready.start, launches) / static_cast<double>(launches));
+        const double all_of_them = in == bench::setting::warm ? warm[i]->seconds() : where.seconds(c.ready.start, 1);
+        c.seconds[in].push_back(all_of_them / static_cast<double>(launches_of(c, in)));
       }
     }
     for (contender& c : all) c.times[in] = bench::summarise(std::move(c.seconds[in]), launches_of(c, in));

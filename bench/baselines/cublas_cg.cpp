@@ -121,8 +121,9 @@ struct cublas_cg::state {
       prepare(algorithms[i]);
       const launch product = [this] { multiply(); };
       where.seconds(product, 3);
+      const auto twenty = where.repeated(product, 20);
       for (int sample = 0; sample < 5; ++sample) {
-        const double seconds = where.seconds(product, 20);
+        const double seconds = twenty->seconds();
         if (seconds < least) {
           least = seconds;
           best = i;

@@ -59,6 +59,7 @@ json to_json(const std::optional<time_statistics>& t) {
             {"p90", t->p90},
             {"samples", t->num_samples},
             {"launches_per_sample", t->launches_per_sample}};
+  if (t->recorded) j["recorded"] = true;
   if (t->samples.empty()) return j;
   json& seconds = j["seconds"] = json::array();
   for (const double sample : t->samples) seconds.push_back(in_five_digits(sample));

@@ -325,6 +325,7 @@ class matrix_bench {
     for (std::size_t i = 0; i < who.size(); ++i) {
       entry_result& r = candidates_[who[i]].result;
       r.times = timings[i].times;
+      r.start_seconds = timings[i].start_seconds;
       if (timings[i].error.empty()) continue;
       r.status = entry_status::failed;
       r.message = timings[i].error;

@@ -118,6 +118,7 @@ std::optional<time_statistics> times_of(const json& entry, const char* key) {
   times.p90 = value_or(t, "p90", times.max);
   times.num_samples = value_or<std::int64_t>(t, "samples", 1);
   times.launches_per_sample = value_or<std::int64_t>(t, "launches_per_sample", 1);
+  times.recorded = value_or(t, "recorded", false);
   times.samples = value_or<std::vector<double>>(t, "seconds", {});
   for (const double sample : times.samples) {
     if (!(sample > 0)) core::fail(errc::parse_error, "seconds holds {}: must be above 0", sample);
@@ -148,6 +149,7 @@ entry_result entry_of(const json& e) {
     const std::string share = in == setting::warm ? "roofline_share" : key + "_roofline_share";
     entry.roofline_shares[in] = value_or(e, share.c_str(), 0.0);
   }
+  if (e.contains("start_seconds")) entry.start_seconds = positive(e, "start_seconds");
   return entry;
 }
 

@@ -47,6 +47,7 @@ json to_json(const entry_result& e) {
     j[std::string(to_string(in))] = to_json(e.times[in]);
     j[key("roofline_share", in)] = e.roofline_shares[in];
   }
+  if (e.start_seconds) j["start_seconds"] = *e.start_seconds;
   return j;
 }
 

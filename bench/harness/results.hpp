@@ -34,6 +34,7 @@ struct entry_result {
   bool bounded = true;
   accuracy error;
   per_setting<std::optional<time_statistics>> times;
+  std::optional<double> start_seconds;  ///< that starting one takes the host, where times are the GPU's
   double gflops = 0;                    ///< 2 nnz N over the warm median
   per_setting<double> roofline_shares;  ///< least time possible over the median; 0 where that is not known
   /// Right and timed.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -23,6 +24,20 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 /// Starts one product; asynchronous on a GPU.
 using launch = std::function<void()>;
+
+/// Some calls of one piece of work, one after another, to be timed again and again.
+class series {
+ public:
+  series() = default;
+  virtual ~series() = default;
+  series(const series&) = delete;
+  series& operator=(const series&) = delete;
+
+  /// Seconds that all of them take.
+  virtual double seconds() = 0;
+  /// Whether a GPU replays what it has recorded: then it does not wait for the host to start one after the other.
+  virtual bool is_recorded() const { return false; }
+};
 
 class stage {
  public:
@@ -48,6 +63,10 @@ class stage {
 
   /// Seconds that `count` calls of `work`, one after the other, take in all: CUDA events, or the steady clock.
   virtual double seconds(const launch& work, std::int64_t count) = 0;
+  /// `count` calls of `work`, which has been called before. A GPU records them as a graph, where `work` allows that.
+  virtual std::unique_ptr<series> repeated(launch work, std::int64_t count);
+  /// Seconds that starting `work` takes the host; nothing where it returns when it is done.
+  virtual std::optional<double> start_seconds(const launch&) { return std::nullopt; }
   /// Drives everything out of the last-level cache, by writing a buffer of at least twice its size. On a GPU it is
   /// started on the stream, so what follows there finds a cold cache.
   virtual void flush() = 0;
@@ -70,6 +89,22 @@ class stage {
   /// Adds what is known of the hardware and its drivers.
   virtual void describe(machine_facts& facts) const = 0;
 };
+
+/// Each call is started by the host.
+class called_series final : public series {
+ public:
+  called_series(stage& where, launch work, std::int64_t count) : where_(where), work_(std::move(work)), count_(count) {}
+  double seconds() override { return where_.seconds(work_, count_); }
+
+ private:
+  stage& where_;
+  launch work_;
+  std::int64_t count_;
+};
+
+inline std::unique_ptr<series> stage::repeated(launch work, std::int64_t count) {
+  return std::make_unique<called_series>(*this, std::move(work), count);
+}
 
 /// What foreign work touches beside a cache of `cache_bytes`: an eighth of it and at most 8 MiB, so that most of a
 /// product's operands stay there.

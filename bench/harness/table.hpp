@@ -25,6 +25,7 @@ class table_printer {
   void say_ratios(const run_result& run);
   void say_what_went_wrong(const run_result& run);
   void say_rivals(const run_result& run, entry_status status);
+  void say_starts(const run_result& run);
   void say_steadiness(const run_result& run);
 
   std::ostream& out_;

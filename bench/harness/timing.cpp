@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace bcsc::bench {
@@ -74,6 +75,9 @@ void register_samples(const std::string& name, std::int64_t num_samples, std::fu
 
 /// Of a product that reads far more than caches hold.
 constexpr double long_seconds = 0.1;
+
+/// The host starts longer products faster than a GPU computes them.
+constexpr double start_matters = 1e-4;
 
 std::int64_t clamp_samples(double seconds_each, const timing_options& options) {
   const double each = std::max(seconds_each, 1e-9);
@@ -167,18 +171,38 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
   for (const setting in : options.settings) before[in] = seconds_before(where, in);
 
   per_setting<std::vector<std::int64_t>> launches;
-  for (const timing_request& request : requests) {
+  std::vector<timing_result> results(requests.size());
+  std::vector<bool> recorded(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const timing_request& request = requests[i];
     for (const setting in : options.settings) {
       const sampling plan = plan_samples(in, request.estimate, before[in], options);
       launches[in].push_back(plan.launches);
-      register_samples(benchmark_name(request, in), plan.num_samples,
-                       [&where, in, work = request.work, count = plan.launches,
-                        warmed = in == setting::cold || request.estimate > long_seconds]() mutable {
-                         // Others have used the cache since this one last ran, which a long product hardly feels.
-                         if (!std::exchange(warmed, true)) where.seconds(work, std::min<std::int64_t>(count, 3));
-                         start_before(where, in);
-                         return where.seconds(work, count) / static_cast<double>(count);
-                       });
+      auto warm_up = [&where, &work = request.work, count = std::min<std::int64_t>(plan.launches, 3),
+                      warmed = in == setting::cold || request.estimate > long_seconds]() mutable {
+        // Others have used the cache since this one last ran, which a long product hardly feels.
+        if (!std::exchange(warmed, true)) where.seconds(work, count);
+      };
+      if (in == setting::warm) {
+        register_samples(benchmark_name(request, in), plan.num_samples,
+                         [&, i, warm_up, count = plan.launches, all = std::shared_ptr<series>()]() mutable {
+                           warm_up();
+                           if (all == nullptr) {
+                             all = where.repeated(requests[i].work, count);
+                             recorded[i] = all->is_recorded();
+                             if (requests[i].estimate < start_matters) {
+                               results[i].start_seconds = where.start_seconds(requests[i].work);
+                             }
+                           }
+                           return all->seconds() / static_cast<double>(count);
+                         });
+      } else {
+        register_samples(benchmark_name(request, in), plan.num_samples, [&, i, in, warm_up]() mutable {
+          warm_up();
+          start_before(where, in);
+          return where.seconds(requests[i].work, 1);
+        });
+      }
     }
   }
 
@@ -189,11 +213,13 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
   benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
   benchmark::ClearRegisteredBenchmarks();
 
-  std::vector<timing_result> results(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     for (const setting in : options.settings) {
       const auto& found = reporter.of(benchmark_name(requests[i], in));
-      if (!found.seconds.empty()) results[i].times[in] = summarise(found.seconds, launches[in][i]);
+      if (!found.seconds.empty()) {
+        results[i].times[in] = summarise(found.seconds, launches[in][i]);
+        results[i].times[in]->recorded = in == setting::warm && recorded[i];
+      }
       if (results[i].error.empty()) results[i].error = found.error;
     }
   }
@@ -201,18 +227,23 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
 }
 
 double quick_seconds(stage& where, const launch& work, double best_so_far, double give_up) {
+  // Below this, one alone tells more about the host that starts it than about the work.
+  constexpr double alone_seconds = 5e-5;
   where.seconds(work, 1);
   double best = where.seconds(work, 1);
-  const auto is_slow = [&] { return best > give_up * best_so_far; };
+  const auto is_slow = [&] { return best > std::max(give_up * best_so_far, alone_seconds); };
   // A single run is occasionally several times too long, when the host is late in starting it.
   if (is_slow()) best = std::min(best, where.seconds(work, 1));
   if (is_slow()) return best;
   // Short work is repeated, or launch overhead and the clock's resolution would decide.
   constexpr double short_seconds = 1e-3, run_seconds = 2e-4;
+  std::unique_ptr<series> all;
+  std::int64_t count = 0;
   for (int run = 0; run < 4; ++run) {
-    const double launches = std::clamp(run_seconds / std::max(best, 1e-7), 5.0, 20.0);
-    const auto count = best < short_seconds ? static_cast<std::int64_t>(launches) : 1;
-    best = std::min(best, where.seconds(work, count) / static_cast<double>(count));
+    const double launches = std::clamp(run_seconds / std::max(best, 1e-7), 5.0, 40.0);
+    const auto wanted = best < short_seconds ? static_cast<std::int64_t>(launches) : 1;
+    if (wanted > 2 * count) all = where.repeated(work, count = wanted);
+    best = std::min(best, all->seconds() / static_cast<double>(count));
   }
   return best;
 }

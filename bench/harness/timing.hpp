@@ -39,6 +39,7 @@ struct time_statistics {
   double p10 = 0, p90 = 0;
   std::int64_t num_samples = 0;
   std::int64_t launches_per_sample = 1;
+  bool recorded = false;        ///< the products of a sample were replayed by the GPU, not started by the host
   std::vector<double> samples;  ///< in the order they were taken; empty if only what is above is known
 };
 
@@ -75,7 +76,8 @@ struct timing_request {
 
 struct timing_result {
   per_setting<std::optional<time_statistics>> times;
-  std::string error;  ///< why one of them is missing
+  std::optional<double> start_seconds;  ///< that starting a product takes the host, where times are the GPU's
+  std::string error;                    ///< why one of them is missing
 };
 
 /// Times every request through Google Benchmark (manual time: the stage's clock) in each of the settings. The result
@@ -85,9 +87,9 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
                                    const timing_options& options,
                                    const std::function<void(double done)>& advanced = {});
 
-/// Seconds of one product, quickly: after one to warm up, the least of one alone and of four runs of 5 to 20 each, or
-/// of one each if it takes more than 1 ms. Gives up after two alone if both are `give_up` times slower than
-/// `best_so_far`.
+/// Seconds of one product, quickly: after one to warm up, the least of one alone and of four runs of 5 to 40 each, or
+/// of one each if it takes more than 1 ms. Gives up after two alone if both take more than 50 us and are `give_up`
+/// times slower than `best_so_far`.
 double quick_seconds(stage& where, const launch& work, double best_so_far, double give_up = 2.0);
 
 }  // namespace bcsc::bench

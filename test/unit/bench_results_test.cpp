@@ -91,6 +91,24 @@ TEST_F(reading, FilesOfEarlierVersionsLackSomething) {
   EXPECT_EQ(run.matrices[0].checksum, 255u);
 }
 
+TEST_F(reading, TellsOfReplaysAndStarts) {
+  run_result run = read_results(write("old.json", earlier("\"samples\": 10", "\"samples\": 10, \"recorded\": true")));
+  EXPECT_TRUE(run.cases[0].entries[0].times[setting::warm]->recorded);
+  EXPECT_FALSE(run.cases[0].entries[1].times[setting::warm]->recorded);
+  const auto summary = [&] {
+    std::ostringstream out;
+    table_printer(out).print_summary(run);
+    return out.str();
+  };
+  EXPECT_EQ(summary().find("takes the host"), std::string::npos);
+  run.cases[0].entries[0].start_seconds = 4.5e-6;
+  run.cases[0].entries[1].start_seconds = 5.5e-6;
+  EXPECT_NE(summary().find("starting a product takes the host 4.5 us, 5.5 us for the best eigen"), std::string::npos)
+      << summary();
+  const fs::path file = write_json(run, path_ / "new.json");
+  EXPECT_EQ(to_json_text(read_results(file)), to_json_text(run));
+}
+
 struct broken {
   const char *name, *what, *changed;
   errc code;
