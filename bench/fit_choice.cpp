@@ -54,9 +54,11 @@ std::vector<timed_case> cases_of(const std::vector<timed_case>& cases, const std
   return some;
 }
 
+constexpr double near = 1.1;  ///< times the fastest config
+
 struct quality {
   double log_loss = 0, worst = 1, log_ratio = 0, worst_ratio = 1e9;
-  int cases = 0, ratios = 0, losses = 0;
+  int cases = 0, near = 0, ratios = 0, losses = 0;
   int within_doubt = 0, within_twice = 0;  ///< cases whose time was not further off than the prediction said
 };
 
@@ -169,11 +171,12 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
     ++q.cases;
     q.log_loss += std::log(loss);
     q.worst = std::max(q.worst, loss);
+    q.near += loss <= near;
     const double off = std::abs(std::log(chosen->us / least.time));
     q.within_doubt += off <= least.doubt;
     q.within_twice += off <= 2 * least.doubt;
     const bool is_behind = c.rival < 0.97 * chosen->us;
-    if (tell && (loss > 1.15 || is_behind)) {
+    if (tell && (loss > near || is_behind)) {
       fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}{}\n", loss, c.matrix, c.cols, to_string(c.type),
                  chosen->config->name, chosen->us, fastest_config(c).config->name,
                  is_behind ? fmt::format(", cuSPARSE {:.1f}", c.rival) : "");
@@ -190,9 +193,11 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
 void print(value_type type, const char* what, const quality& q) {
   if (q.cases == 0) return;
   fmt::print(
-      "{}, {}: {} cases, {:.3f} times the fastest config (worst {:.2f}), within the doubt {:.0f} %, twice {:.0f} %",
-      to_string(type), what, q.cases, std::exp(q.log_loss / q.cases), q.worst, 100.0 * q.within_doubt / q.cases,
-      100.0 * q.within_twice / q.cases);
+      "{}, {}: {} cases, {:.3f} times the fastest config ({:.0f} % within 10 %, worst {:.2f}), within the doubt {:.0f} "
+      "%, "
+      "twice {:.0f} %",
+      to_string(type), what, q.cases, std::exp(q.log_loss / q.cases), 100.0 * q.near / q.cases, q.worst,
+      100.0 * q.within_doubt / q.cases, 100.0 * q.within_twice / q.cases);
   if (q.ratios > 0) {
     fmt::print("; cuSPARSE {:.3f} times ours (worst {:.2f}, below 0.97: {})", std::exp(q.log_ratio / q.ratios),
                q.worst_ratio, q.losses);
@@ -300,7 +305,7 @@ int main(int argc, char** argv) {
   app.add_option("--out", out, "The folder of the files, e.g. lib/plan/costs")->check(CLI::ExistingDirectory);
   app.add_option("--max-bytes", max_bytes, "Of a file: what it cannot hold is not judged either")
       ->capture_default_str();
-  app.add_flag("--tell", tell, "Names the cases where more than 15 % is lost, and those behind cuSPARSE");
+  app.add_flag("--tell", tell, "Names the cases where more than 10 % is lost, and those behind cuSPARSE");
   app.add_flag("--as-it-is", as_it_is, "Judges the costs that the library has, and fits nothing");
   app.add_option("--as-calibrated", calibrated_threads,
                  "On a CPU: judges what bcsc calibrate has found on this machine with so many threads")

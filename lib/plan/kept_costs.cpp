@@ -18,7 +18,7 @@ namespace bcsc::plan {
 
 namespace {
 
-constexpr std::string_view title = "bcsc costs 3";
+constexpr std::string_view title = "bcsc costs 4";
 constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
 
 /// Each with a space before it.

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "bcsc/registry.hpp"
 #include "bcsc/types.hpp"
@@ -51,17 +52,26 @@ inline std::optional<std::size_t> place_of(const kernel_info& kernel, std::int64
 /// The last is of how rows of B are read: whole, or a column at a time.
 using features = std::array<float, 7>;
 
+/// On a CPU, and of a B that is read where it lies; of a row-major B on a GPU, where a random search over the products
+/// that six fits left out has found them (docs/history, 122).
+inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F};
+inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F};
+
 inline features features_of(const product_shape& p) {
-  const auto scaled = [](double weight, double x) { return static_cast<float>(weight * std::log2(std::max(x, 1e-3))); };
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double mean = number(p.nnz) / std::max(1.0, number(p.rows));
-  return {scaled(1.0, number(p.cols)),
-          scaled(0.5, number(p.nnz)),
-          scaled(0.5, 1e-6 * number(p.inner) * number(p.cols * p.value_bytes)),
-          scaled(0.7, mean),
-          scaled(0.5, number(p.longest_row) / std::max(0.1, mean)),
-          scaled(1.5, number(p.nnz) / std::max(1.0, number(p.shared_nnzc))),
-          p.knows_sectors() ? scaled(1.5, p.sectors_per_entry[0]) : scaled(1.5, number(p.bytes_at_once()))};
+  const std::array<double, std::tuple_size_v<features>> told{
+      number(p.cols),
+      number(p.nnz),
+      1e-6 * number(p.inner) * number(p.cols * p.value_bytes),
+      mean,
+      number(p.longest_row) / std::max(0.1, mean),
+      number(p.nnz) / std::max(1.0, number(p.shared_nnzc)),
+      p.knows_sectors() ? p.sectors_per_entry[0] : number(p.bytes_at_once())};
+  const bool is_for_cpu = !p.read_by_height.empty();
+  features scaled = is_for_cpu || p.knows_sectors() ? feature_weights : gpu_feature_weights;
+  for (std::size_t i = 0; i < told.size(); ++i) scaled[i] *= static_cast<float>(std::log2(std::max(told[i], 1e-3)));
+  return scaled;
 }
 
 /// A product on which the configs of its type have been timed. `residuals` has a character for each of them, in the
@@ -148,7 +158,7 @@ class neighbours {
   }
 
  private:
-  static constexpr std::size_t num_nearest = 8;
+  static constexpr std::size_t num_nearest = 12;
   struct neighbour {
     double square_distance = 0;
     std::string_view residuals;

@@ -32,6 +32,22 @@ correction correction_by(const std::vector<measured_case>& known) {
   return neighbours(known, value_type::fp32, here()).correct(0);
 }
 
+TEST(features, count_n_more_on_a_gpu_and_shared_columns_less) {
+  product_shape wider = here(), shared = here();
+  wider.cols *= 2;
+  shared.shared_nnzc /= 2;
+  const auto steps = [](product_shape from, product_shape to, std::size_t feature) {
+    return features_of(to)[feature] - features_of(from)[feature];
+  };
+  EXPECT_FLOAT_EQ(steps(here(), wider, 0), 2);
+  EXPECT_FLOAT_EQ(steps(here(), shared, 5), 0.45F);
+  product_shape on_cpu = here();
+  on_cpu.read_by_height = {{1, 1}};
+  for (product_shape* const p : {&wider, &shared}) p->read_by_height = on_cpu.read_by_height;
+  EXPECT_FLOAT_EQ(steps(on_cpu, wider, 0), 1);
+  EXPECT_FLOAT_EQ(steps(on_cpu, shared, 5), 1.5F);
+}
+
 TEST(neighbours, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
     EXPECT_NEAR(std::exp(log_of(residual_of(ratio))), ratio, 0.012 * ratio);
