@@ -88,6 +88,7 @@ void take_turns(bench::stage& where, std::vector<contender>& all, int rounds) {
     }
     for (contender& c : all) c.times[in] = bench::summarise(std::move(c.seconds[in]), launches_of(c, in));
   }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].times[bench::setting::warm].recorded = warm[i]->is_recorded();
 }
 
 /// What became of an effort in one case.

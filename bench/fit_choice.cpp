@@ -54,7 +54,7 @@ std::vector<timed_case> cases_of(const std::vector<timed_case>& cases, const std
   return some;
 }
 
-constexpr double near = 1.1;  ///< times the fastest config
+constexpr double near_the_fastest = 1.1;
 
 struct quality {
   double log_loss = 0, worst = 1, log_ratio = 0, worst_ratio = 1e9;
@@ -171,12 +171,12 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
     ++q.cases;
     q.log_loss += std::log(loss);
     q.worst = std::max(q.worst, loss);
-    q.near += loss <= near;
+    q.near += loss <= near_the_fastest;
     const double off = std::abs(std::log(chosen->us / least.time));
     q.within_doubt += off <= least.doubt;
     q.within_twice += off <= 2 * least.doubt;
     const bool is_behind = c.rival < 0.97 * chosen->us;
-    if (tell && (loss > near || is_behind)) {
+    if (tell && (loss > near_the_fastest || is_behind)) {
       fmt::print("  {:.2f}  {} N = {} {}: {} ({:.1f} us), fastest {}{}\n", loss, c.matrix, c.cols, to_string(c.type),
                  chosen->config->name, chosen->us, fastest_config(c).config->name,
                  is_behind ? fmt::format(", cuSPARSE {:.1f}", c.rival) : "");
@@ -192,12 +192,11 @@ quality judge(const std::vector<timed_case>& cases, const predictor& predict, co
 
 void print(value_type type, const char* what, const quality& q) {
   if (q.cases == 0) return;
+  const auto percent = [&](int some) { return fmt::format("{:.0f} %", 100.0 * some / q.cases); };
   fmt::print(
-      "{}, {}: {} cases, {:.3f} times the fastest config ({:.0f} % within 10 %, worst {:.2f}), within the doubt {:.0f} "
-      "%, "
-      "twice {:.0f} %",
-      to_string(type), what, q.cases, std::exp(q.log_loss / q.cases), 100.0 * q.near / q.cases, q.worst,
-      100.0 * q.within_doubt / q.cases, 100.0 * q.within_twice / q.cases);
+      "{}, {}: {} cases, {:.3f} times the fastest config ({} within 10 %, worst {:.2f}), within the doubt {}, twice {}",
+      to_string(type), what, q.cases, std::exp(q.log_loss / q.cases), percent(q.near), q.worst, percent(q.within_doubt),
+      percent(q.within_twice));
   if (q.ratios > 0) {
     fmt::print("; cuSPARSE {:.3f} times ours (worst {:.2f}, below 0.97: {})", std::exp(q.log_ratio / q.ratios),
                q.worst_ratio, q.losses);

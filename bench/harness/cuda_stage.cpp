@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <new>
@@ -146,7 +147,7 @@ class cuda_stage final : public stage {
   }
 
   std::unique_ptr<series> repeated(launch work, std::int64_t count) override {
-    if (cudaGraphExec_t const graph = recorded(work, count); graph != nullptr) {
+    if (const cudaGraphExec_t graph = recorded(work, count); graph != nullptr) {
       return std::make_unique<replayed_series>(graph, stream_, begin_, end_);
     }
     return stage::repeated(std::move(work), count);
@@ -248,17 +249,16 @@ class cuda_stage final : public stage {
     bool started = true;
     try {
       for (std::int64_t i = 0; i < count; ++i) work();
-    } catch (const error&) {
+    } catch (const std::exception&) {
       started = false;
     }
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t made = nullptr;
     const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
     if (started && ended == cudaSuccess && cudaGraphInstantiate(&made, graph, 0) != cudaSuccess) made = nullptr;
+    if (made != nullptr) cudaGraphUpload(made, stream_);
     if (graph != nullptr) cudaGraphDestroy(graph);
     cudaGetLastError();
-    if (made == nullptr) return nullptr;
-    check(cudaGraphUpload(made, stream_), "cudaGraphUpload");
     return made;
   }
 

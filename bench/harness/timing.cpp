@@ -79,6 +79,15 @@ constexpr double long_seconds = 0.1;
 /// The host starts longer products faster than a GPU computes them.
 constexpr double start_matters = 1e-4;
 
+/// Below this a start by the host would count.
+constexpr double short_seconds = 1e-3;
+
+/// `estimate`: seconds of one.
+std::unique_ptr<series> series_of(stage& where, const launch& work, std::int64_t count, double estimate) {
+  if (estimate < short_seconds) return where.repeated(work, count);
+  return std::make_unique<called_series>(where, work, count);
+}
+
 std::int64_t clamp_samples(double seconds_each, const timing_options& options) {
   const double each = std::max(seconds_each, 1e-9);
   auto wanted = static_cast<std::int64_t>(std::min(options.seconds / each, 1e6));
@@ -188,7 +197,7 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
                          [&, i, warm_up, count = plan.launches, all = std::shared_ptr<series>()]() mutable {
                            warm_up();
                            if (all == nullptr) {
-                             all = where.repeated(requests[i].work, count);
+                             all = series_of(where, requests[i].work, count, requests[i].estimate);
                              recorded[i] = all->is_recorded();
                              if (requests[i].estimate < start_matters) {
                                results[i].start_seconds = where.start_seconds(requests[i].work);
@@ -236,13 +245,13 @@ double quick_seconds(stage& where, const launch& work, double best_so_far, doubl
   if (is_slow()) best = std::min(best, where.seconds(work, 1));
   if (is_slow()) return best;
   // Short work is repeated, or launch overhead and the clock's resolution would decide.
-  constexpr double short_seconds = 1e-3, run_seconds = 2e-4;
+  constexpr double run_seconds = 2e-4;
   std::unique_ptr<series> all;
   std::int64_t count = 0;
   for (int run = 0; run < 4; ++run) {
     const double launches = std::clamp(run_seconds / std::max(best, 1e-7), 5.0, 40.0);
     const auto wanted = best < short_seconds ? static_cast<std::int64_t>(launches) : 1;
-    if (wanted > 2 * count) all = where.repeated(work, count = wanted);
+    if (wanted > 2 * count) all = series_of(where, work, count = wanted, best);
     best = std::min(best, all->seconds() / static_cast<double>(count));
   }
   return best;
