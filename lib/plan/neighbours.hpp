@@ -52,9 +52,9 @@ inline std::optional<std::size_t> place_of(const kernel_info& kernel, std::int64
 /// The last is of how rows of B are read: whole, or a column at a time.
 using features = std::array<float, 7>;
 
-/// On a CPU, and of a B that is read where it lies; of a row-major B on a GPU, where a random search over the products
-/// that six fits left out has found them (docs/history, 122).
+/// On a CPU, and of a column-major B that a GPU reads where it lies.
 inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F};
+/// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122).
 inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F};
 
 inline features features_of(const product_shape& p) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "bcsc/plan.hpp"
 #include "test/support/operands.hpp"
