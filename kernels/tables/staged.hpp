@@ -92,7 +92,7 @@ consteval auto staged_table() {
     return std::array<staged_config, 10>{{
         {.type = fp64, .parts = 8, .slab = 32, .warps_m = 4, .depth = 4, .stages = 2, .min_blocks = 4},
         {.type = fp64, .parts = 8, .slab = 64, .warps_m = 4, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 2},
-        {.type = fp64, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 2, .stages = 3, .min_blocks = 2},
+        {.type = fp64, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 4, .depth = 4, .stages = 2, .min_blocks = 2},
         {.parts = 16, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 3, .min_blocks = 2},
         {.parts = 16, .slab = 64, .warps_m = 2, .warps_k = 4, .depth = 8, .stages = 4, .min_blocks = 1},
         {.parts = 8, .slab = 64, .warps_m = 1, .warps_k = 4, .depth = 8, .stages = 3, .min_blocks = 2},

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -18,7 +19,7 @@ namespace bcsc::plan {
 
 namespace {
 
-constexpr std::string_view title = "bcsc costs 4";
+constexpr std::string_view title = "bcsc costs 5";
 constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
 
 /// Each with a space before it.
@@ -41,29 +42,24 @@ std::string lines_of(std::string_view key, std::span<const measured_config> conf
 /// How lines begin that say where cases lie, and those with all residuals of a type, case after case.
 struct case_keys {
   std::string_view at, residuals;
+  bool in_place;
 };
-constexpr case_keys row_major{"case", "residuals"}, in_place{"case-in-place", "residuals-in-place"};
+constexpr case_keys row_major{"case", "residuals", false}, in_place{"case-in-place", "residuals-in-place", true};
 
 /// The third feature, the size of B, grows with the first, N. Told without that growth it is the same for every N of a
-/// matrix, which compresses well, wherever its weight is half of N's: not in row-major cases of a GPU, whose weights
-/// differ.
-features without_growth(features at) {
-  at[2] -= at[0] / 2;
-  return at;
-}
-features with_growth(features at) {
-  at[2] += at[0] / 2;
-  return at;
-}
+/// matrix, which compresses well.
+float growth_of(const features& at, const features& weights) { return at[0] * weights[2] / weights[0]; }
 
 /// Features apart from residuals, and "=" for one that is the last case's: so they compress better.
-std::string lines_of(const case_keys& keys, std::span<const measured_case> cases, int decimals) {
+std::string lines_of(const case_keys& keys, std::span<const measured_case> cases, bool on_gpu) {
+  const int decimals = on_gpu ? 1 : 2;  // a file has no room for another of a GPU, whose cases are many
   std::string text;
   std::array<std::string, std::tuple_size_v<features>> last;
   std::map<value_type, std::string> residuals;
   for (const measured_case& c : cases) {
     text += core::format("{} {}", keys.at, to_string(c.type));
-    const features told = without_growth(c.at);
+    features told = c.at;
+    told[2] -= growth_of(c.at, weights_of(on_gpu, keys.in_place));
     for (std::size_t i = 0; i < last.size(); ++i) {
       std::string at = core::format("{:.{}f}", told[i], decimals);
       if (at.find_first_not_of("-0.") == std::string::npos) at.erase(0, at.find('0'));  // no "-0.0"
@@ -163,7 +159,7 @@ class case_reader {
     for (float& at : told_) {
       if (cases_.empty() || !line.skip("=")) at = line.number<float>();
     }
-    cases_.push_back({type, with_growth(told_), {}});
+    cases_.push_back({type, told_, {}});
     return true;
   }
 
@@ -172,7 +168,9 @@ class case_reader {
   std::vector<measured_case> cases(std::span<const Config> configs) {
     std::map<value_type, std::size_t> num_configs;
     for (const Config& config : configs) ++num_configs[config.type];
+    const features& weights = weights_of(std::is_same_v<Config, measured_config>, keys_.in_place);
     for (measured_case& c : cases_) {
+      c.at[2] += growth_of(c.at, weights);
       std::string_view& left = residuals_[c.type];
       c.residuals = left.substr(0, num_configs[c.type]);
       left.remove_prefix(c.residuals.size());
@@ -230,9 +228,8 @@ std::string text_of(const kept_costs& kept) {
   for (const cpu_config& c : kept.cpu_configs) {
     text += core::format("tile {} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
   }
-  // A GPU's cases are many: with one decimal more of them, or of what they tell, fits a file.
-  const int decimals = kept.families.empty() ? 1 : 2;
-  return text + lines_of(row_major, kept.cases, decimals) + lines_of(in_place, kept.cases_in_place, decimals);
+  const bool on_gpu = kept.families.empty();
+  return text + lines_of(row_major, kept.cases, on_gpu) + lines_of(in_place, kept.cases_in_place, on_gpu);
 }
 
 kept_costs parse_costs(std::string_view text) {

@@ -57,6 +57,10 @@ inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F}
 /// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122).
 inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F};
 
+inline const features& weights_of(bool on_gpu, bool in_place) {
+  return on_gpu && !in_place ? gpu_feature_weights : feature_weights;
+}
+
 inline features features_of(const product_shape& p) {
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double mean = number(p.nnz) / std::max(1.0, number(p.rows));
@@ -69,7 +73,7 @@ inline features features_of(const product_shape& p) {
       number(p.nnz) / std::max(1.0, number(p.shared_nnzc)),
       p.knows_sectors() ? p.sectors_per_entry[0] : number(p.bytes_at_once())};
   const bool is_for_cpu = !p.read_by_height.empty();
-  features scaled = is_for_cpu || p.knows_sectors() ? feature_weights : gpu_feature_weights;
+  features scaled = weights_of(!is_for_cpu, p.knows_sectors());
   for (std::size_t i = 0; i < told.size(); ++i) scaled[i] *= static_cast<float>(std::log2(std::max(told[i], 1e-3)));
   return scaled;
 }

@@ -14,6 +14,9 @@ class staged_step {
   using product = staged_product<T, Shape::products, Shape::steps>;
   static constexpr int groups = product::groups;
   static constexpr unsigned all_parts = (1u << Shape::all_parts) - 1;
+  /// Where a warp has many sums of 64 bits, pieces past n are multiplied as well, which are zeros: a product takes a
+  /// scheduler 32 cycles there, and a test between two of them costs more than it saves.
+  static constexpr bool whole_slabs = sizeof(T) == 8 && Shape::parts * Shape::pieces >= 8;
 
  public:
   /// `first_part`, `first_piece`: of the warp, which takes every warps_k-th step from the k-th on. `num_pieces`: of the
@@ -64,7 +67,7 @@ class staged_step {
       }
       b[p] = product::of_b(rows);
     }
-    if (common == all_parts && num_pieces_ == Shape::pieces) {
+    if (!whole_slabs && common == all_parts && num_pieces_ == Shape::pieces) {
       add_all(sums, b, tiles);
     } else {
       add_some(sums, b, tiles, parts);
@@ -105,7 +108,7 @@ class staged_step {
       const auto a = product::of_a(words);
 #pragma unroll
       for (int p = 0; p < Shape::pieces; ++p) {
-        if (p < num_pieces_) product::add(sums[i][p], b[p], a);
+        if (whole_slabs || p < num_pieces_) product::add(sums[i][p], b[p], a);
       }
     }
   }
