@@ -57,6 +57,7 @@ inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F}
 /// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122).
 inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F};
 
+/// `in_place`: B is column-major and a GPU reads it where it lies.
 inline const features& weights_of(bool on_gpu, bool in_place) {
   return on_gpu && !in_place ? gpu_feature_weights : feature_weights;
 }
