@@ -29,7 +29,7 @@
 ///   aligned take more copies. So a row of B is read once for the whole row block, and once for all parts a tile.
 /// - Banks: a lane reads 16 bytes of two rows of B for each group; place_of_chunk() spreads them. Tiles are read in
 ///   order.
-/// - Columns past n are copied as zeros; pieces past it are not multiplied, but by warps with many sums in fp64.
+/// - Columns past n are copied as zeros; pieces past it are multiplied only where staged_step says whole_slabs.
 /// - fp16, bf16: two products of 16 columns, so four groups, are summed from zero and then added. A group that lacks a
 ///   tile that another has multiplies zeros in its place.
 /// - Non-finite values: each warp checks its own sums and recomputes its own rows.

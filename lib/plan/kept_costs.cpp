@@ -52,7 +52,7 @@ float growth_of(const features& at, const features& weights) { return at[0] * we
 
 /// Features apart from residuals, and "=" for one that is the last case's: so they compress better.
 std::string lines_of(const case_keys& keys, std::span<const measured_case> cases, bool on_gpu) {
-  const int decimals = on_gpu ? 1 : 2;  // a file has no room for another of a GPU, whose cases are many
+  const int decimals = on_gpu ? 1 : 2;  // a GPU has too many cases for a second decimal to fit
   std::string text;
   std::array<std::string, std::tuple_size_v<features>> last;
   std::map<value_type, std::string> residuals;
@@ -168,7 +168,8 @@ class case_reader {
   std::vector<measured_case> cases(std::span<const Config> configs) {
     std::map<value_type, std::size_t> num_configs;
     for (const Config& config : configs) ++num_configs[config.type];
-    const features& weights = weights_of(std::is_same_v<Config, measured_config>, keys_.in_place);
+    constexpr bool on_gpu = std::is_same_v<Config, measured_config>;
+    const features& weights = weights_of(on_gpu, keys_.in_place);
     for (measured_case& c : cases_) {
       c.at[2] += growth_of(c.at, weights);
       std::string_view& left = residuals_[c.type];

@@ -28,6 +28,7 @@ SKIPPED = 77
 # Where a kernel's arguments begin in the constant bank.
 ARGUMENTS = {90: 0x210, 100: 0x380, 103: 0x380, 120: 0x380}
 NARROW_SCALARS = 4
+WHOLE_SLABS = "staged_kernel in fp64, whole slabs"
 TEMPLATE_NUMBERS = re.compile(r"((?:L[ib]\d+E){7,})E")
 
 
@@ -103,14 +104,17 @@ def loads_wanted(function: early_reads.Function, kernel: str | None) -> int:
     return {"scatter_kernel": 2, "mma_kernel": 1, "fma_kernel": 1, "sliced_kernel": 3}.get(kernel, 0)
 
 
-def predicated_products(function: early_reads.Function, kernel: str | None) -> list[str]:
-    """Of staged in fp64 with whole slabs (staged/multiply.cuh). A product that its predicate leaves out takes as long as
-    one that is made (docs/history, 123): a part without a tile has to be jumped over."""
+def multiplies_whole_slabs(function: early_reads.Function, kernel: str | None) -> bool:
+    """staged in fp64 without a test between products (whole_slabs of staged/multiply.cuh)."""
     if kernel != "staged_kernel" or f"{kernel}Id" not in function.name:
-        return []
+        return False
     parts, slab, warps_m, warps_n = map(int, re.findall(r"\d+", TEMPLATE_NUMBERS.search(function.name)[1])[:4])
-    if parts // warps_m * (slab // warps_n // 16) < 8:
-        return []
+    return parts // warps_m * (slab // warps_n // 16) >= 8
+
+
+def predicated_products(function: early_reads.Function) -> list[str]:
+    """A product that its predicate leaves out takes as long as one that is made (docs/history, 123): a part without a tile
+    has to be jumped over."""
     return [f"predicated: {product.text} at {product.address:#x}" for product in function.code
             if product.base == "DMMA" and product.conditional]
 
@@ -123,7 +127,8 @@ def judge(function: early_reads.Function, kernel: str | None, offsets) -> list[s
     ahead, wanted = early_reads.loads_ahead_of_the_wait(function), loads_wanted(function, kernel)
     if ahead < wanted:
         faults.append(f"{ahead} loads of A before the wait, {wanted} wanted")
-    faults += predicated_products(function, kernel)
+    if multiplies_whole_slabs(function, kernel):
+        faults += predicated_products(function)
     if kernel is None:
         faults.append("waits, but is in no source that starts kernels early")
     elif function.arch in ARGUMENTS:
@@ -146,7 +151,7 @@ def look_at(task) -> tuple[collections.Counter, list[str], int]:
                                text=True, bufsize=1 << 20)
     for function in early_reads.functions(process.stdout, lambda name: kernel_of(name, names) is not None):
         kernel = kernel_of(function.name, names)
-        seen[kernel or function.name] += 1
+        seen[WHOLE_SLABS if multiplies_whole_slabs(function, kernel) else kernel or function.name] += 1
         num_instructions += len(function.code)
         try:
             found = judge(function, kernel, offsets)
@@ -200,6 +205,8 @@ def main() -> int:
     faults += [f"{name} of {file}: none in the library" for name, file in names.items() if name not in seen]
     if not seen:
         faults.append("no kernel that begins early")
+    if WHOLE_SLABS not in seen:
+        faults.append(f"no {WHOLE_SLABS}")
     print("\n".join(faults[:60]))
     if len(faults) > 60:
         print(f"and {len(faults) - 60} more")
