@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "converters/formats/row_sample.hpp"
@@ -44,6 +46,17 @@ std::int64_t sectors_of_warp(const row_sample<I>& rows, std::int64_t first, std:
   return sectors;
 }
 
+/// Sectors of rows, `rows` beginning at row `first` of A, that each length is found in.
+template <index I>
+std::int64_t sectors_of_lengths(const row_sample<I>& rows, std::int64_t first) {
+  std::set<std::pair<std::int64_t, std::int64_t>> found;
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    const std::int64_t entries = rows.ptr[at(i + 1)] - rows.ptr[at(i)];
+    found.emplace(core::ceil_div(entries, entries_alike), (first + i) / sector);
+  }
+  return std::ssize(found);
+}
+
 /// How far the entries of `rows`, which begin at row `first` of A, are from the diagonal.
 template <index I>
 void add_distances(const csr_view<pattern, I>& a, const row_sample<I>& rows, std::int64_t first,
@@ -63,6 +76,7 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
   const std::int64_t samples = a.rows >= num_samples * sampled_rows ? num_samples : 1;
   std::array<std::int64_t, 4> sectors{};
   std::vector<std::int64_t> distances;
+  std::int64_t looked_at = 0, of_lengths = 0;  // rows, and the sectors that they are in
   for (std::int64_t k = 0; k < samples && count > 0; ++k) {
     const std::int64_t begin = first_of_sample(a.rows, k, samples, count);
     const auto rows = sample_rows(a, begin, count, max_entries);
@@ -74,12 +88,15 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
       }
     }
     add_distances(a, *rows, begin, distances);
+    looked_at += count;
+    of_lengths += sectors_of_lengths(*rows, begin);
   }
   if (distances.empty()) return {};
   const std::int64_t entries = std::ssize(distances);
   const auto last = distances.begin() + (entries - 1) * 99 / 100;
   std::ranges::nth_element(distances, last);
-  column_access found{.reach = *last};
+  column_access found{.reach = *last,
+                      .sectors_per_row = static_cast<double>(of_lengths) / static_cast<double>(looked_at)};
   std::ranges::transform(sectors, found.sectors_per_entry.begin(), [entries](std::int64_t reached) {
     return static_cast<double>(reached) / static_cast<double>(entries);
   });

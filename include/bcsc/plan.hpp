@@ -73,8 +73,8 @@ struct plan_options {
   bool transposable = false;
   std::int64_t batch = 1;  ///< members of a batch that the workspace has room for; any number works
   /// Bound on workspace_bytes(); one tile of columns of a column-major B always fits. Less means more, narrower passes
-  /// over it, fewer members of a batch at once, and, on a GPU, that a large column-major C (about 36 MiB, 2 with "fma")
-  /// is written directly instead of being turned once it is complete. 0: 256 MiB, or 1 GiB where there is such a C.
+  /// over it, fewer members of a batch at once, and, on a GPU, that a column-major C is written directly where it would
+  /// be turned once it is complete: most large ones are. 0: 256 MiB, or 1 GiB where C is turned.
   std::int64_t max_workspace_bytes = 0;
   trust check = trust::validate;  ///< of A's arrays
   expert_plan_options expert = {};

@@ -16,6 +16,7 @@
 #include "kernels/forms/fma_tiles/layout.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
 #include "lib/plan/built_in_costs.hpp"
+#include "lib/plan/column_major.hpp"
 #include "lib/plan/cost_terms.hpp"
 #include "lib/plan/dense_costs.hpp"
 #include "lib/plan/explain.hpp"
@@ -70,8 +71,6 @@ bool has_share(const problem& p, const registered_kernel& kernel) {
 
 constexpr estimate never{std::numeric_limits<double>::infinity(), 0};
 
-const cost_table& costs_of(const problem& p) { return p.costs != nullptr ? *p.costs : built_in_costs(p.where); }
-
 /// In seconds, as all estimates here.
 estimate predict_measured(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
   const cost_terms terms = cost_terms_of(shape_of(p), kernel.info, kernel.info.n_tile, s);
@@ -88,41 +87,6 @@ estimate predict_cpu(const problem& p, const registered_kernel& kernel, const bl
   if (takes_a_detour(kernel.info, p.cols, s.m_block)) return {2 * seconds, 0};
   const auto place = place_of(kernel.info, p.cols, costs_of(p).cpu_configs);
   return corrected(seconds, place ? p.near.correct(*place) : correction{});
-}
-
-double megabytes(const problem& p, std::int64_t rows) {
-  return 1e-6 * static_cast<double>(rows) * static_cast<double>(p.cols) * static_cast<double>(size_of(p.type));
-}
-
-/// What turning `rows` rows of a column-major operand costs on a GPU, in seconds, fitted to an H200 (docs/history, 36).
-double turning_seconds(const problem& p, std::int64_t rows) {
-  const gpu_scales& scales = costs_of(p).scales;
-  return 1e-6 * (3.3 * scales.launch + 0.5 * scales.memory * megabytes(p, rows));
-}
-
-/// What a column-major C costs a kernel on a GPU that owns a few rows, and so writes parts of sectors: L2 merges them
-/// as long as it holds them. Fitted to an H200 (docs/history, 35 and 89).
-struct column_writes {
-  std::int64_t min_turned_cols, min_turned_bytes;  ///< from where on turning C takes less
-  double us_per_mb;                                ///< of what is not turned
-};
-column_writes column_writes_of(const kernel_info& kernel) {
-  // A warp of fma stores single values of many columns at a time.
-  if (kernel.algorithm == "fma") return {32, std::int64_t{2} << 20, 3};
-  return {128, std::int64_t{36} << 20, 0.5};
-}
-
-/// Packing B, and turning C or writing it as it lies.
-double packing_seconds(const problem& p, const registered_kernel& kernel) {
-  // A single column is row-major as it lies.
-  if (!p.b_is_col_major || p.where == backend::cpu || p.cols <= 1) return 0;
-  const double c_seconds = 1e-6 * costs_of(p).scales.memory * megabytes(p, p.rows);  // at 1 us a MB
-  if (turns_c(p, kernel.info)) {
-    constexpr double evicted = 0.3;  // what of C no longer lies in L2 when it is turned
-    return turning_seconds(p, p.inner) + turning_seconds(p, p.rows) + evicted * c_seconds;
-  }
-  const double direct = is_dense(kernel) ? 0 : column_writes_of(kernel.info).us_per_mb;
-  return turning_seconds(p, p.inner) + direct * c_seconds;
 }
 
 /// Whether B is considered to be read in place: few columns of it, or any number by slices whose lanes find their
@@ -157,7 +121,7 @@ estimate packed_estimate(const problem& p, const registered_kernel& kernel, cons
   const bool never_packs = p.where == backend::cuda && p.b_is_col_major && p.cols > 1 && is_slices(kernel);
   if (never_packs || !has_row_major_costs(kernel)) return never;
   const auto [seconds, doubt] = row_major_estimate(p, kernel, s);
-  return {seconds + packing_seconds(p, kernel), doubt};
+  return {seconds + packing_seconds(p, kernel.info), doubt};
 }
 
 /// With B read as wanted, or in the better way; nothing without costs.
@@ -408,14 +372,7 @@ columns_in_place reads_in_place(const problem& p, const registered_kernel& kerne
   return chosen;
 }
 
-bool turns_c(const problem& p, const kernel_info& kernel) {
-  const column_writes writes = column_writes_of(kernel);
-  const std::int64_t min_values = writes.min_turned_bytes / static_cast<std::int64_t>(size_of(p.type));
-  return p.where == backend::cuda && p.b_is_col_major && p.cols >= writes.min_turned_cols &&
-         p.rows > min_values / p.cols;
-}
-
-std::int64_t min_turned_cols(const kernel_info& kernel) { return column_writes_of(kernel).min_turned_cols; }
+const cost_table& costs_of(const problem& p) { return p.costs != nullptr ? *p.costs : built_in_costs(p.where); }
 
 product_shape shape_of(const problem& p, bool in_place) {
   constexpr std::int64_t max_cols = std::int64_t{1} << 50;  // whose bytes can be counted

@@ -36,6 +36,7 @@ struct problem {
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
   std::vector<rows_read> read_by_height = {};
   sectors_by_lanes sectors_per_entry = {};  ///< pattern_statistics's; 0: not known
+  double sectors_per_row = 0;               ///< converters::column_access's; 0: not known
   converters::grid grid = {};               ///< whose rows A's are; none where nothing was looked for
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.
@@ -151,10 +152,8 @@ decision choose(const problem& p, const plan_options& options, const std::vector
 columns_in_place reads_in_place(const problem& p, const registered_kernel& kernel,
                                 std::span<const block_statistics> statistics);
 
-/// Whether C of N = p.cols, column-major as B is, should be computed row-major in the workspace and transposed at the
-/// end, as many columns at a time as the workspace holds, but at least min_turned_cols().
-bool turns_c(const problem& p, const kernel_info& kernel);
-std::int64_t min_turned_cols(const kernel_info& kernel);
+/// p.costs, or those that are built in.
+const cost_table& costs_of(const problem& p);
 
 /// What costs are counted from; with a column-major B that is packed, or read where it lies.
 product_shape shape_of(const problem& p, bool in_place = false);

@@ -10,6 +10,7 @@
 #include "core/team.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/cuda/pack.hpp"
+#include "lib/plan/column_major.hpp"
 #include "lib/plan/run_checks.hpp"
 
 namespace bcsc::plan {

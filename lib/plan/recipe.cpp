@@ -41,6 +41,7 @@ problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nn
             .num_multiprocessors = ctx.device().num_multiprocessors,
             .caches = caches,
             .sectors_per_entry = access.sectors_per_entry,
+            .sectors_per_row = access.sectors_per_row,
             .grid = grid,
             .costs = &costs_on(ctx)};
 #if BCSC_WITH_CUDA

@@ -19,6 +19,7 @@
 #include "bcsc/tune.hpp"
 #include "kernels/forms/compact/locality.hpp"
 #include "lib/plan/built_in_costs.hpp"
+#include "lib/plan/column_major.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/tuned_kernels.hpp"
@@ -280,28 +281,40 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
   }
 }
 
-TEST(choice, turns_a_large_column_major_c_of_many_columns) {
-  plan::problem p{
-      .where = backend::cuda, .rows = 100000, .inner = 10, .nnz = 1000, .cols = 128, .b_is_col_major = true};
-  kernel_info kernel{.algorithm = "rowwise"};
-  EXPECT_TRUE(plan::turns_c(p, kernel));
-  const auto but = [&](auto change) {
-    plan::problem other = p;
-    change(other);
-    return plan::turns_c(other, kernel);
+TEST(choice, turns_a_column_major_c_whose_sectors_would_be_written_in_parts) {
+  const plan::problem in_order{.where = backend::cuda,
+                               .rows = 100000,
+                               .inner = 10,
+                               .nnz = 1000,
+                               .cols = 128,
+                               .b_is_col_major = true,
+                               .sectors_per_row = 0.125};
+  const kernel_info one_row_a_warp{.algorithm = "rowwise", .threads = 128, .teams = 4};
+  const kernel_info eight_rows_a_warp{.algorithm = "rowwise", .threads = 128, .teams = 32};
+  const auto turns = [&](const kernel_info& kernel, auto change) {
+    plan::problem p = in_order;
+    change(p);
+    return plan::turns_c(p, kernel);
   };
-  EXPECT_FALSE(but([](auto& q) { q.cols = 127; })) << "sectors wait for few columns";
-  EXPECT_FALSE(but([](auto& q) { q.rows = 70000; })) << "L2 holds it";
-  EXPECT_TRUE(but([](auto& q) { q.rows = 75000; }));
-  EXPECT_TRUE(but([](auto& q) { q.rows = 38000, q.type = value_type::fp64; }));
-  EXPECT_FALSE(but([](auto& q) { q.b_is_col_major = false; })) << "nor is C then, most likely";
-  EXPECT_FALSE(but([](auto& q) { q.where = backend::cpu; }));
-  EXPECT_TRUE(but([](auto& q) { q.cols = std::int64_t{1} << 62; })) << "no product of sizes overflows";
-  kernel.algorithm = "fma";  // stores single values: sooner
-  EXPECT_TRUE(but([](auto& q) { q.cols = 32; }));
-  EXPECT_TRUE(but([](auto& q) { q.rows = 5000; }));
-  EXPECT_FALSE(but([](auto& q) { q.rows = 4000; }));
-  EXPECT_FALSE(but([](auto& q) { q.cols = 31; }));
+  const auto as_it_is = [](plan::problem&) {};
+  const auto scattered = [](plan::problem& p) { p.sectors_per_row = 0.5; };
+  EXPECT_TRUE(turns(one_row_a_warp, as_it_is));
+  EXPECT_FALSE(turns(eight_rows_a_warp, as_it_is)) << "they fill sectors";
+  EXPECT_FALSE(turns(eight_rows_a_warp, [](auto& p) { p.cols = 512; }));
+  EXPECT_TRUE(turns(eight_rows_a_warp, scattered)) << "not if others lie between them";
+  EXPECT_TRUE(turns(eight_rows_a_warp, [&](auto& p) { scattered(p), p.cols = 32; }));
+  EXPECT_FALSE(turns(eight_rows_a_warp, [&](auto& p) { scattered(p), p.cols = 2; })) << "not worth a second kernel";
+  EXPECT_TRUE(turns(one_row_a_warp, [](auto& p) { p.rows = 50000, p.type = value_type::fp64; })) << "by its bytes";
+  EXPECT_TRUE(turns(one_row_a_warp, [](auto& p) { p.cols = std::int64_t{1} << 62; }))
+      << "no product of sizes overflows";
+  EXPECT_FALSE(turns(one_row_a_warp, [](auto& p) { p.b_is_col_major = false; })) << "nor is C then, most likely";
+  EXPECT_FALSE(turns(one_row_a_warp, [](auto& p) { p.where = backend::cpu; }));
+  EXPECT_FALSE(turns(one_row_a_warp, [](auto& p) { p.cols = 1; })) << "row-major as it is";
+  const auto small = [](auto& p) { p.rows = 3000; };
+  EXPECT_TRUE(turns({.algorithm = "fma"}, small)) << "it stores single values of many columns";
+  EXPECT_FALSE(turns({.algorithm = "mma"}, small));
+  EXPECT_FALSE(turns({.algorithm = "sliced"}, as_it_is)) << "its lanes are neighbouring rows";
+  EXPECT_FALSE(turns({.algorithm = "gemm"}, as_it_is));
 }
 
 TEST(choice, passes_over_tiles_for_few_columns) {

@@ -82,6 +82,25 @@ TEST(coalescing, tells_how_far_from_the_diagonal_entries_are) {
       << "not known";
 }
 
+TEST(coalescing, tells_whether_rows_of_like_length_are_side_by_side) {
+  const auto of_lengths = [](const std::function<std::int64_t(std::int64_t)>& entries) {
+    return access_of(of(1024, 64,
+                        [&](std::int64_t i) {
+                          std::vector<std::int64_t> row(static_cast<std::size_t>(entries(i)));
+                          for (std::size_t k = 0; k < row.size(); ++k) row[k] = static_cast<std::int64_t>(k);
+                          return row;
+                        }))
+        .sectors_per_row;
+  };
+  EXPECT_DOUBLE_EQ(of_lengths([](std::int64_t) { return 5; }), 0.125);
+  EXPECT_DOUBLE_EQ(of_lengths([](std::int64_t i) { return 1 + i % 8; }), 0.125) << "1 to 8 entries are alike";
+  EXPECT_DOUBLE_EQ(of_lengths([](std::int64_t i) { return 8 + i % 2; }), 0.25) << "8 and 9 are not";
+  EXPECT_DOUBLE_EQ(of_lengths([](std::int64_t i) { return 8 + i / 8 % 2; }), 0.125) << "each in sectors of its own";
+  EXPECT_DOUBLE_EQ(of_lengths([](std::int64_t i) { return 1 + 8 * (i % 8); }), 1);
+  EXPECT_DOUBLE_EQ(of_lengths([](std::int64_t i) { return i % 2; }), 0.25) << "rows without entries are rows";
+  EXPECT_EQ(of_lengths([](std::int64_t) { return 0; }), 0) << "not known";
+}
+
 TEST(coalescing, judges_small_and_odd_numbers_of_rows) {
   EXPECT_EQ(sectors_of(of(0, 5, [](std::int64_t) { return std::vector<std::int64_t>{}; })), 0);
   EXPECT_EQ(sectors_of(of(100, 5, [](std::int64_t) { return std::vector<std::int64_t>{}; })), 0);
@@ -125,6 +144,7 @@ TEST(coalescing, is_the_same_from_the_device) {
     const auto on_host = converters::access_to_columns(converters::structure_of(a.view()));
     EXPECT_EQ(on_device.sectors_per_entry, on_host.sectors_per_entry) << specification;
     EXPECT_EQ(on_device.reach, on_host.reach) << specification;
+    EXPECT_EQ(on_device.sectors_per_row, on_host.sectors_per_row) << specification;
   }
 }
 
