@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -111,7 +112,11 @@ TEST_F(dots_cuda, are_exact_by_bricks_where_one_tile_holds_all_columns) {
 
 TEST_F(dots_cuda, are_not_left_where_there_is_no_room_or_no_single_launch) {
   const sparse_case a = uneven();
-  const plan_options for_16{.cols = 16, .expert = {.kernel = "rowwise"}};
+  const std::vector<kernel_info> table = kernel_table(backend::cuda, value_type::fp64);
+  const auto one_tile = std::ranges::find_if(
+      table, [](const kernel_info& kernel) { return kernel.algorithm == "rowwise" && kernel.n_tile == 16; });
+  ASSERT_NE(one_tile, table.end());
+  const plan_options for_16{.cols = 16, .expert = {.kernel = one_tile->name}};
   EXPECT_GT(rows_left<double>(a, for_16, 16, a.rows), 0);
   EXPECT_EQ(rows_left<double>(a, for_16, 16, 1), 0);
   // The workspace for a heavy row's partial sums holds those of 16 columns: 32 take two launches.
