@@ -263,9 +263,12 @@ json times_on(const bench::place& here, bench::rivals* others, const bench::inpu
              {"statistics", statistics_of(a.view())},
              {"cases", json::array()}};
   for (const auto& [type, cols] : cases) {
-    // Not where values become infinite: tensor cores multiply such row blocks twice.
     const auto as = [&]<class T>(T) {
-      if (analyse_narrowing(m.a.view(), value_type_of<T>).overflowed > 0) return json::array();
+      // A value that overflows is an infinity, and a row block with one is multiplied twice: not what a config takes.
+      if (const std::int64_t beyond = analyse_narrowing(m.a.view(), value_type_of<T>).overflowed; beyond > 0) {
+        fmt::print("{} {}: passed over, {} values do not fit\n", from.name, type, beyond);
+        return json::array();
+      }
       return times_of<T>(here.ctx, *here.where, others, cast<T, std::int32_t>(m.a), cols, wanted);
     };
     json times = type == "fp64"   ? times_of<double>(here.ctx, *here.where, others, m.a, cols, wanted)

@@ -21,7 +21,7 @@ constexpr std::int64_t num_samples = 4;
 constexpr std::int64_t sampled_rows = 64;
 constexpr std::int64_t max_entries = std::int64_t{1} << 17;  // of a sample: half a megabyte
 constexpr std::int64_t warp = 32;
-constexpr std::int64_t sector = 8;  // columns: 32 bytes of fp32
+constexpr std::int64_t sector = 8;  // values: 32 bytes of fp32
 
 /// Of the rows from `first` on, as many as a warp takes with `lanes` for each, which take entries beside each other.
 template <index I>
@@ -46,7 +46,7 @@ std::int64_t sectors_of_warp(const row_sample<I>& rows, std::int64_t first, std:
   return sectors;
 }
 
-/// Sectors of rows, `rows` beginning at row `first` of A, that each length is found in.
+/// The sectors of a column of C that rows of each length are in, added up; `rows` begin at row `first` of A.
 template <index I>
 std::int64_t sectors_of_lengths(const row_sample<I>& rows, std::int64_t first) {
   std::set<std::pair<std::int64_t, std::int64_t>> found;
@@ -76,7 +76,7 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
   const std::int64_t samples = a.rows >= num_samples * sampled_rows ? num_samples : 1;
   std::array<std::int64_t, 4> sectors{};
   std::vector<std::int64_t> distances;
-  std::int64_t looked_at = 0, of_lengths = 0;  // rows, and the sectors that they are in
+  std::int64_t num_rows = 0, row_sectors = 0;
   for (std::int64_t k = 0; k < samples && count > 0; ++k) {
     const std::int64_t begin = first_of_sample(a.rows, k, samples, count);
     const auto rows = sample_rows(a, begin, count, max_entries);
@@ -88,15 +88,15 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
       }
     }
     add_distances(a, *rows, begin, distances);
-    looked_at += count;
-    of_lengths += sectors_of_lengths(*rows, begin);
+    num_rows += count;
+    row_sectors += sectors_of_lengths(*rows, begin);
   }
   if (distances.empty()) return {};
   const std::int64_t entries = std::ssize(distances);
   const auto last = distances.begin() + (entries - 1) * 99 / 100;
   std::ranges::nth_element(distances, last);
   column_access found{.reach = *last,
-                      .sectors_per_row = static_cast<double>(of_lengths) / static_cast<double>(looked_at)};
+                      .sectors_per_row = static_cast<double>(row_sectors) / static_cast<double>(num_rows)};
   std::ranges::transform(sectors, found.sectors_per_entry.begin(), [entries](std::int64_t reached) {
     return static_cast<double>(reached) / static_cast<double>(entries);
   });

@@ -7,11 +7,11 @@
 #include "bcsc/formats.hpp"
 
 /// How near each other the columns are that neighbouring rows have: whether the lanes of a warp, a row each, find their
-/// values of a column of B side by side, and whether later rows find them in a cache. And whether rows of like length,
-/// which row-wise kernels take together, write side by side into a column of C.
+/// values of a column of B side by side, and whether later rows find them in a cache. And whether equally long
+/// rows, which row-wise kernels take together, are neighbours in a column of C.
 namespace bcsc::converters {
 
-/// Rows are of like length where their entries take as many multiples of this.
+/// Rows count as equally long if their numbers of entries, rounded up to a multiple of this, are equal.
 inline constexpr std::int64_t entries_alike = 8;
 
 /// How rows that are multiplied side by side, or one after the other, share what they read of a column of B, and what
@@ -21,8 +21,8 @@ struct column_access {
   sectors_by_lanes sectors_per_entry = {};
   /// 99 % of the entries are at most so many columns from the diagonal, which leads from A's first corner to its last.
   std::int64_t reach = std::numeric_limits<std::int64_t>::max();
-  /// Sectors of eight rows that rows of like length are in, for each row: an eighth where all are alike, 1 where none
-  /// is like its neighbours. 0: not known.
+  /// Sectors of eight rows of C that equally long rows touch, per row: 1/8 if all are equally long, 1 if no row is as
+  /// long as another of its sector. 0: not known.
   double sectors_per_row = 0;
 };
 

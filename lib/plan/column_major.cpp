@@ -16,17 +16,17 @@ double turning_seconds(const problem& p, std::int64_t rows) {
   return 1e-6 * (1.5 * scales.launch + 0.6 * scales.memory * megabytes(p, rows));
 }
 
-/// From 0 where `mb` fit a third of an H200's L2 to 1 for twice as many: sectors of C that are written in parts leave
-/// L2 before they are whole.
+/// 0 while `mb` fit in a third of an H200's L2, 1 from twice that on: partly written sectors of C are then evicted
+/// before they are complete.
 double beyond_l2(double mb) {
   constexpr double held_mb = 20;
   return std::clamp(mb / held_mb - 1, 0.0, 1.0);
 }
 
-static_assert(converters::entries_alike == forms::row_stream_options{}.grain, "alike in the order of a row stream");
+static_assert(converters::entries_alike == forms::row_stream_options{}.grain, "by which a row stream is sorted");
 
-/// What a column-major C costs a row-wise kernel that writes it as it lies, in us for a million values. Rows that a
-/// warp takes side by side share a sector of each column, unless rows of other lengths are between them.
+/// The extra cost of a column-major C to a row-wise kernel that writes it directly, in us per million values. Rows that
+/// a warp takes side by side share a sector of each column, unless rows of other lengths lie between them.
 double us_per_million_row_wise(const problem& p, const kernel_info& kernel, double beyond) {
   constexpr double sector_bytes = 32, rows_judged = 8, presumed = 0.25, warp = 32;
   const double rows_of_sector = sector_bytes / static_cast<double>(size_of(p.type));
@@ -38,19 +38,19 @@ double us_per_million_row_wise(const problem& p, const kernel_info& kernel, doub
   return 0.3 + 3 * per_value + 4.2 * scattered + beyond * (2.6 * per_value + 14 * scattered);
 }
 
-/// What a column-major C costs a kernel more than a row-major one where it is written as it lies, in seconds. Fitted to
-/// an H200 (docs/history, 89 and 125).
+/// The extra cost of a column-major C that is written directly, in seconds, over a row-major one. Fitted to an H200
+/// (docs/history, 89 and 125).
 double direct_seconds(const problem& p, const kernel_info& kernel) {
   if (kernel.algorithm == "gemm" || kernel.algorithm == "sliced") return 0;  // which write whole sectors
-  const double millions = megabytes(p, p.rows) / static_cast<double>(size_of(p.type));
-  const double beyond = beyond_l2(megabytes(p, p.rows));
+  const double mb = megabytes(p, p.rows), beyond = beyond_l2(mb);
+  const double millions = mb / static_cast<double>(size_of(p.type));
   double us_per_million = 2.4 + 2 * beyond;
   if (kernel.algorithm == "fma") us_per_million = 14;  // a warp stores single values of many columns at a time
   if (kernel.algorithm == "rowwise") us_per_million = us_per_million_row_wise(p, kernel, beyond);
   return 1e-6 * us_per_million * costs_of(p).scales.memory * millions;
 }
 
-/// And where it is computed row-major and turned: of what is turned less lies in L2 than of B.
+/// The extra cost of one that is computed row-major and then turned. Less of C than of a B to be packed is in L2.
 double turned_seconds(const problem& p) {
   constexpr double evicted_us_per_mb = 0.1;
   return turning_seconds(p, p.rows) + 1e-6 * evicted_us_per_mb * costs_of(p).scales.memory * megabytes(p, p.rows);

@@ -454,7 +454,7 @@ template <class T>
 void turn_large_c(const context& ctx) {
   constexpr std::int64_t n = 300, cols = 200, members = 2;
   const std::int64_t rows = (std::int64_t{37} << 20) / (n * static_cast<std::int64_t>(sizeof(T)));
-  // Rows of three lengths in turn: written as they come, they would fill no sector of a column.
+  // Rows of three lengths in turn: sorted by length, neighbours fill no sector of a column.
   std::set<std::pair<std::int64_t, std::int64_t>> positions;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t entries = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 9;

@@ -13,8 +13,8 @@
 namespace bcsc::kernels::cuda {
 
 /// Adds up the row blocks that were multiplied in pieces, the slots in order. A thread takes `Vector` neighbours of a
-/// row, of which there are `row_vectors`; the next takes those behind them, or, where C is column-major, those of the
-/// next of eight rows, so that what a warp writes fills sectors.
+/// row, of which there are `row_vectors`. Neighbouring threads take neighbouring vectors; if C is column-major, eight
+/// neighbouring rows of one, so that a warp writes whole sectors.
 template <class T, int Vector>
 __global__ void __launch_bounds__(128)
     mma_sum_kernel(const __grid_constant__ mma_tiles_args<T> args, std::int64_t num_rows, std::int64_t row_vectors,
@@ -29,11 +29,11 @@ __global__ void __launch_bounds__(128)
   const bool by_vector = args.c_col_stride == 1 && args.c_row_stride % Vector == 0 &&
                          reinterpret_cast<std::uintptr_t>(c) % (bytes < 16 ? bytes : 16) == 0;
   const int height_bits = __ffsll(args.a.height) - 1;
-  const int bits_down = args.c_col_stride == 1 ? 0 : 3;  // of the index: rows side by side, of which a block has eight
+  const int row_bits = args.c_col_stride == 1 ? 0 : 3;  // lowest bits of the index; heights are multiples of eight
   for (std::int64_t index = blockIdx.x * std::int64_t{128} + threadIdx.x; index < num_rows * row_vectors;
        index += gridDim.x * std::int64_t{128}) {
-    const std::int64_t across = index >> bits_down, down = divide(across, row_vectors, row_of_vector);
-    const std::int64_t stored_row = (down << bits_down) + (index & ((1 << bits_down) - 1));
+    const std::int64_t across = index >> row_bits, down = divide(across, row_vectors, row_of_vector);
+    const std::int64_t stored_row = (down << row_bits) + (index & ((1 << row_bits) - 1));
     const std::int64_t n = (across - down * row_vectors) * Vector;
     const forms::mma_tiles_sum sum = args.a.sums[stored_row >> height_bits];
     const std::int64_t m = stored_row & (args.a.height - 1);
