@@ -43,8 +43,13 @@
 ///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices and the config alone.
 namespace bcsc::kernels::cuda {
 
-struct sliced_grid : stream_grid {
-  std::int64_t stride;  // slices from one of a warp to its next
+struct sliced_grid {
+  std::int64_t num_blocks;
+  std::int64_t num_long_chunks;  // the first ones, of slices of one long row block
+  int long_count;                // slices of such a chunk
+  int depth;                     // the most slices of a warp of another chunk
+  std::int64_t stride;           // from one of these to the next
+  int width;                     // columns of a tile
   std::uint64_t ldb_bytes;
   /// Of thread blocks that follow each other: tiles of the same slices, or slices for the same tile.
   bool tiles_first;
@@ -52,17 +57,63 @@ struct sliced_grid : stream_grid {
   double rest_of_block;  // 1 / first_count
 };
 
-/// What a thread block does at one turn.
+/// Chunks of slices, and tiles of about as many columns each. Long row blocks go to as many thread blocks as there are
+/// multiprocessors, and further ones to the same until each has one for every warp. Where other row blocks have a slice
+/// each, these come first, and a warp's slices are far apart: one that took several of them would be the last to end.
+template <class T>
+sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced_config& config,
+                       int num_multiprocessors) {
+  const std::int64_t others = product.a.num_slices - product.a.num_long;
+  const stream_grid cut = cut_stream(std::max<std::int64_t>(others, 1), product.n, config.cols, 1, product.batch.count,
+                                     {config.warps, config.depth, config.resident_blocks()}, num_multiprocessors);
+  const std::int64_t num_tiles = ceil_div(product.n, static_cast<std::int64_t>(cut.width));
+  const std::int64_t long_to_each =
+      ceil_div(product.a.num_long * num_tiles * product.batch.count, std::max<std::int64_t>(1, num_multiprocessors));
+  const int long_count = static_cast<int>(std::clamp<std::int64_t>(long_to_each, 1, config.warps));
+  const std::int64_t num_long_chunks = ceil_div(product.a.num_long, static_cast<std::int64_t>(long_count));
+  const std::int64_t other_chunks = ceil_div(others, static_cast<std::int64_t>(cut.depth) * config.warps);
+  const std::int64_t num_chunks = num_long_chunks + other_chunks;
+  const bool spread = product.a.num_alone > product.a.num_long && cut.depth > 1;
+  const bool tiles_first = tiles_come_first(product.a, product.n);
+  const std::int64_t first_count = tiles_first ? num_tiles : num_chunks;
+  return {.num_blocks = num_chunks * num_tiles,
+          .num_long_chunks = num_long_chunks,
+          .long_count = long_count,
+          .depth = cut.depth,
+          .stride = spread ? other_chunks * config.warps : config.warps,
+          .width = cut.width,
+          .ldb_bytes = static_cast<std::uint64_t>(product.ldb) * sizeof(T),
+          .tiles_first = tiles_first,
+          .first_count = first_count,
+          .rest_of_block = 1.0 / static_cast<double>(first_count)};
+}
+
+/// What a thread block of `Warps` warps does at one turn: some slices, all or none of one long row block, for a tile of
+/// columns.
+template <int Warps>
 struct sliced_block {
-  std::int64_t chunk, first_col;
+  bool is_long;
+  int first_slice;  // of the long ones, or of the first warp
+  int end_slice;
+  std::int64_t first_col;
   int num_cols;
 
-  __device__ sliced_block(const sliced_grid& grid, std::int64_t index, std::int64_t n) {
+  template <class T>
+  __device__ sliced_block(const sliced_grid& grid, std::int64_t index, const block_slices_args<T>& args) {
     const std::int64_t rest = divide(index, grid.first_count, grid.rest_of_block);
     const std::int64_t first = index - rest * grid.first_count;
-    chunk = grid.tiles_first ? rest : first;
+    const std::int64_t chunk = grid.tiles_first ? rest : first;
+    is_long = chunk < grid.num_long_chunks;
+    if (is_long) {
+      first_slice = static_cast<int>(chunk) * grid.long_count;
+      end_slice = min(first_slice + grid.long_count, static_cast<int>(args.a.num_long));
+    } else {
+      const int count = grid.stride == Warps ? Warps * grid.depth : Warps;
+      first_slice = static_cast<int>(args.a.num_long + (chunk - grid.num_long_chunks) * count);
+      end_slice = static_cast<int>(args.a.num_slices);
+    }
     first_col = (grid.tiles_first ? first : rest) * grid.width;
-    num_cols = static_cast<int>(min(n - first_col, static_cast<std::int64_t>(grid.width)));
+    num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
   }
 };
 
@@ -175,6 +226,28 @@ __device__ void add_lanes(S (&sums)[Rows][Cols]) {
   }
 }
 
+/// The sums of the thread block's warps, each of which has its own in all lanes, added up in the order of warps, in
+/// each of them.
+template <int Warps, class S, int Rows, int Cols>
+__device__ void add_warps(S (&sums)[Rows][Cols], S (&partial)[Warps][Rows][Cols], int warp, int lane) {
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+    for (int j = 0; j < Cols; ++j) {
+      if (lane == 0) partial[warp][r][j] = sums[r][j];
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+    for (int j = 0; j < Cols; ++j) {
+      sums[r][j] = partial[0][r][j];
+      for (int w = 1; w < Warps; ++w) sums[r][j] += partial[w][r][j];
+    }
+  }
+}
+
 /// The row block whose sums this lane writes; -1: none. Asked for when a slice begins, since a list takes a load.
 template <int Blocks, class T>
 __device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice& slice, int lane) {
@@ -225,78 +298,150 @@ __device__ void gather_columns(scalar_of<T> (&to)[Count][Cols], const std::uint3
   }
 }
 
-template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks>
-__global__ void __launch_bounds__(Warps * 32, MinBlocks)
-    sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
+/// sums += A B for the steps `of_a`, whose words and values of B are these.
+template <class T, int Rows, int Cols, int Unroll, bool Diagonals>
+__device__ void multiply_steps(scalar_of<T> (&sums)[Rows][Cols], const fetched_steps<T, Rows, Unroll, Diagonals>& of_a,
+                               const std::uint32_t (&word)[Unroll], const scalar_of<T> (&of_b)[Unroll][Cols]) {
+#pragma unroll
+  for (int k = 0; k < Unroll; ++k) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      // Where there is one row, an absent entry is 0 times 0.
+      const bool has_row = Rows == 1 || (forms::rows_of_word(word[k]) >> r & 1u) != 0;
+      if (!has_row) continue;
+      const scalar_of<T> value = value_of_slice<T>::widen(of_a.values[k][r]);
+#pragma unroll
+      for (int j = 0; j < Cols; ++j) sums[r][j] += value * of_b[k][j];
+    }
+  }
+}
+
+template <class S, int Rows, int Cols>
+__device__ void clear(S (&sums)[Rows][Cols]) {
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+    for (int j = 0; j < Cols; ++j) sums[r][j] = S{0};
+  }
+}
+
+/// Slices of short row blocks side by side, or of one of middle length: a warp takes its own, one after the other.
+template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps>
+__device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sliced_grid& grid,
+                                      const sliced_block<Warps>& at, int warp, int lane) {
   using S = scalar_of<T>;
   constexpr int blocks = forms::block_slice_lanes / Lanes;
+  const std::int64_t own = at.first_slice + warp + lane * grid.stride;
+  const bool exists = lane < grid.depth && own < at.end_slice;
+  held_slice held(args.a, own, exists);
+  const int rounds = __popc(__ballot_sync(0xffffffffu, exists));
+  held_slice slice = held.of_lane(0);
+  fetched_steps<T, Rows, Unroll, Lanes == 1> ahead;
+  ahead.fetch(args.a, slice, 0, lane);
+  int block = block_of_lane<blocks>(args.a, slice, lane);
+  if (!ahead.has_arrived()) return false;
+  wait_for_previous();
+  let_next_begin();
+  const scalars<S> by = read_scalars(args);
+  const T* const b = of_member_here(args.b, args.batch.b) + at.first_col * args.b_col_stride;
+  T* const c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride;
+  if (by.alpha == S{0}) {  // then neither A nor B is read
+    held.num_steps = slice.num_steps = 0;
+    held.rows &= 0xffffu;  // no diagonals
+    ahead.forget();
+  }
+  const auto b_stride = static_cast<std::int64_t>(args.b_col_stride * sizeof(T));
+  S sums[Rows][Cols] = {};
+  for (int round = 0, from = 0; round < rounds;) {
+    const auto now = ahead;
+    std::uint32_t word[Unroll];
+    S of_b[Unroll][Cols];
+#pragma unroll
+    for (int k = 0; k < Unroll; ++k) word[k] = now.word(k, lane);
+    gather_columns(of_b, word, b, grid.ldb_bytes, b_stride, at.num_cols);
+    const bool ends = from + Unroll >= slice.num_steps;
+    const held_slice next = ends ? held.of_lane(round + 1) : slice;
+    const int next_block = ends ? block_of_lane<blocks>(args.a, next, lane) : block;
+    from = ends ? 0 : from + Unroll;
+    ahead.fetch(args.a, next, from, lane);
+    multiply_steps(sums, now, word, of_b);
+    if (!ends) continue;
+    if (slice.is(forms::slice_rows::one)) {
+      add_lanes<1>(sums);
+    } else {
+      add_lanes<blocks>(sums);
+    }
+    if (block >= 0) write_block(args, block, c, at.num_cols, by, sums);
+    clear(sums);
+    slice = next;
+    block = next_block;
+    ++round;
+  }
+  return true;
+}
+
+/// Slices of one long row block each, one after the other: all warps share its steps.
+template <class T, int Rows, int Cols, int Unroll, int Warps>
+__device__ bool multiply_long(const block_slices_args<T>& args, const sliced_grid& grid, const sliced_block<Warps>& at,
+                              scalar_of<T> (&partial)[2][Warps][Rows][Cols], int warp, int lane) {
+  using S = scalar_of<T>;
+  constexpr bool no_diagonals = false;
+  const int first = warp * Unroll;
+  held_slice held(args.a, at.first_slice + lane, at.first_slice + lane < at.end_slice);
+  held_slice slice = held.of_lane(0);
+  fetched_steps<T, Rows, Unroll, no_diagonals> ahead;
+  ahead.fetch(args.a, slice, first, lane);
+  if (!ahead.has_arrived()) return false;
+  wait_for_previous();
+  let_next_begin();
+  const scalars<S> by = read_scalars(args);
+  const T* const b = of_member_here(args.b, args.batch.b) + at.first_col * args.b_col_stride;
+  T* const c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride;
+  if (by.alpha == S{0}) {  // then neither A nor B is read
+    held.num_steps = slice.num_steps = 0;
+    ahead.forget();
+  }
+  const auto b_stride = static_cast<std::int64_t>(args.b_col_stride * sizeof(T));
+  const int num_slices = at.end_slice - at.first_slice;
+  S sums[Rows][Cols] = {};
+  for (int round = 0, from = first; round < num_slices;) {
+    const auto now = ahead;
+    S of_b[Unroll][Cols];
+    gather_columns(of_b, now.words, b, grid.ldb_bytes, b_stride, at.num_cols);
+    from += Warps * Unroll;
+    const bool ends = from >= slice.num_steps;
+    const held_slice next = ends ? held.of_lane(round + 1) : slice;
+    if (ends) from = first;
+    ahead.fetch(args.a, next, from, lane);
+    multiply_steps(sums, now, now.words, of_b);
+    if (!ends) continue;
+    add_lanes<1>(sums);
+    add_warps<Warps>(sums, partial[round % 2], warp, lane);
+    if (lane == 0 && warp == round % Warps) write_block(args, slice.first_block, c, at.num_cols, by, sums);
+    clear(sums);
+    slice = next;
+    ++round;
+  }
+  return true;
+}
+
+/// SomeLong: whether any row block is. Where none is, fewer registers are needed.
+template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, bool SomeLong>
+__global__ void __launch_bounds__(Warps * 32, MinBlocks)
+    sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
-    const sliced_block at(grid, index, args.n);
-    const bool spread = grid.stride != Warps;
-    const std::int64_t first = at.chunk * Warps * (spread ? 1 : grid.depth) + warp;
-    const std::int64_t own = first + lane * grid.stride;
-    const bool exists = lane < grid.depth && own < args.a.num_slices;
-    held_slice held(args.a, own, exists);
-    const int rounds = __popc(__ballot_sync(0xffffffffu, exists));
-    held_slice slice = held.of_lane(0);
-    fetched_steps<T, Rows, Unroll, Lanes == 1> ahead;
-    ahead.fetch(args.a, slice, 0, lane);
-    int block = block_of_lane<blocks>(args.a, slice, lane);
-    if (!ahead.has_arrived()) return;  // never taken: it keeps the loads of A before the wait
-    wait_for_previous();
-    let_next_begin();
-    const scalars<S> by = read_scalars(args);
-    const T* const b = of_member_here(args.b, args.batch.b) + at.first_col * args.b_col_stride;
-    T* const c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride;
-    if (by.alpha == S{0}) {  // then neither A nor B is read
-      held.num_steps = slice.num_steps = 0;
-      held.rows &= 0xffffu;  // no diagonals
-      ahead.forget();
+    const sliced_block<Warps> at(grid, index, args);
+    if constexpr (SomeLong) {
+      if (at.is_long) {
+        __shared__ scalar_of<T> partial[2][Warps][Rows][Cols];
+        if (!multiply_long<T, Rows, Cols, Unroll, Warps>(args, grid, at, partial, warp, lane)) return;
+        __syncthreads();  // before another turn writes `partial`
+        continue;
+      }
     }
-    const auto b_stride = static_cast<std::int64_t>(args.b_col_stride * sizeof(T));
-    S sums[Rows][Cols] = {};
-    for (int round = 0, from = 0; round < rounds;) {
-      const auto now = ahead;
-      std::uint32_t word[Unroll];
-      S of_b[Unroll][Cols];
-#pragma unroll
-      for (int k = 0; k < Unroll; ++k) word[k] = now.word(k, lane);
-      gather_columns(of_b, word, b, grid.ldb_bytes, b_stride, at.num_cols);
-      const bool ends = from + Unroll >= slice.num_steps;
-      const held_slice next = ends ? held.of_lane(round + 1) : slice;
-      const int next_block = ends ? block_of_lane<blocks>(args.a, next, lane) : block;
-      from = ends ? 0 : from + Unroll;
-      ahead.fetch(args.a, next, from, lane);
-#pragma unroll
-      for (int k = 0; k < Unroll; ++k) {
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-          // Where there is one row, an absent entry is 0 times 0.
-          const bool has_row = Rows == 1 || (forms::rows_of_word(word[k]) >> r & 1u) != 0;
-          if (!has_row) continue;
-          const S value = value_of_slice<T>::widen(now.values[k][r]);
-#pragma unroll
-          for (int j = 0; j < Cols; ++j) sums[r][j] += value * of_b[k][j];
-        }
-      }
-      if (!ends) continue;
-      if (slice.is(forms::slice_rows::one)) {
-        add_lanes<1>(sums);
-      } else {
-        add_lanes<blocks>(sums);
-      }
-      if (block >= 0) write_block(args, block, c, at.num_cols, by, sums);
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-#pragma unroll
-        for (int j = 0; j < Cols; ++j) sums[r][j] = S{0};
-      }
-      slice = next;
-      block = next_block;
-      ++round;
-    }
+    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Warps>(args, grid, at, warp, lane)) return;
   }
 }
 
@@ -308,22 +453,15 @@ struct implementation<tables::sliced> {
     using T = value_of<config.type>;
     const auto& product = *static_cast<const block_slices_args<T>*>(args);
     if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
-    const stream_grid cut = cut_stream(product.a.num_slices, product.n, config.cols, 1, product.batch.count,
-                                       {config.warps, config.depth, config.resident_blocks()}, env.num_multiprocessors);
-    // The slices of long row blocks come first: a warp that took several of them would be the last to end.
-    const bool spread = product.a.num_alone > 0 && cut.depth > 1;
-    const bool tiles_first = tiles_come_first(product.a, product.n);
-    const std::int64_t first_count = tiles_first ? cut.num_blocks / cut.num_chunks : cut.num_chunks;
-    const sliced_grid grid{cut,
-                           spread ? cut.num_chunks * config.warps : config.warps,
-                           static_cast<std::uint64_t>(product.ldb) * sizeof(T),
-                           tiles_first,
-                           first_count,
-                           1.0 / static_cast<double>(first_count)};
-    return start(begins::while_previous_ends,
-                 &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps,
-                                config.resident_blocks()>,
-                 grid_of(grid.num_blocks, product.batch), dim3(config.block_threads()), 0, env.stream, product, grid);
+    const sliced_grid grid = cut_slices(product, config, env.num_multiprocessors);
+    // Sharing long row blocks takes some registers more.
+    constexpr int resident = config.resident_blocks(), fewer = resident - ceil_div(resident, 10);
+    const auto kernel =
+        product.a.num_long > 0
+            ? &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, fewer, true>
+            : &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, resident, false>;
+    return start(begins::while_previous_ends, kernel, grid_of(grid.num_blocks, product.batch),
+                 dim3(config.block_threads()), 0, env.stream, product, grid);
   }
 };
 

@@ -90,6 +90,7 @@ TEST_P(every_config, is_exact_for_every_matrix) {
   // Long row blocks beside short ones, in slices of their own and in others.
   all.push_back(rows_of_lengths("uneven", 700, 300, [](std::int64_t i) { return i % 97 == 5 ? 290 : i * i % 23; }));
   all.push_back(rows_of_lengths("one_long", 90, 2000, [](std::int64_t i) { return i == 44 ? 1999 : i % 3; }));
+  all.push_back(rows_of_lengths("several_long", 50, 5000, [](std::int64_t i) { return i % 9 == 4 ? 90 * i : i % 4; }));
   all.push_back(rows_of_lengths("one_length", 401, 40, [](std::int64_t) { return 7; }));
   std::ranges::move(stripes(), std::back_inserter(all));
   std::size_t k = GetParam() * 7919;

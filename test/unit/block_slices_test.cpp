@@ -50,6 +50,7 @@ entries_of_rows unpack(const block_slices<T>& a) {
     const int kind = slice.rows == slice_rows::one ? 0 : slice.rows == slice_rows::neighbours ? 1 : 2;
     EXPECT_GE(kind, last_kind) << "slice " << s;
     EXPECT_EQ(kind == 0, s < a.num_alone) << "slice " << s;
+    EXPECT_EQ(kind == 0 && slice.num_steps > 8, s < a.num_long) << "slice " << s;
     last_kind = kind;
     const int blocks = kind == 0 ? 1 : width / a.lanes;
     const auto block_of = [&](int lane) -> std::int64_t {
@@ -226,15 +227,25 @@ TEST(block_slice_order, sorts_within_few_row_blocks_for_several_columns) {
   }
 }
 
-TEST(block_slice_order, gives_a_long_row_block_a_slice_of_its_own_and_puts_it_first) {
+TEST(block_slice_order, gives_a_row_block_above_the_mean_a_slice_of_its_own_and_puts_it_first) {
   std::vector<std::int64_t> lengths(320, 2);
   lengths[33] = 65;  // more than 64, and more than four times the mean
   const auto a = sliced<float>(of_lengths(lengths, 70), 1, 2);
-  ASSERT_EQ(a.num_alone, 1);
+  EXPECT_EQ(a.slices[0].rows, slice_rows::one);
   EXPECT_EQ(a.slices[0].first_block, 33);
   EXPECT_EQ(a.slices[0].num_steps, 3);
+  EXPECT_EQ(a.slices[1].rows, slice_rows::neighbours);
   lengths[33] = 64;
-  EXPECT_EQ(sliced<float>(of_lengths(lengths, 70), 1, 2).num_alone, 0);
+  EXPECT_NE(sliced<float>(of_lengths(lengths, 70), 1, 2).slices[0].rows, slice_rows::one);
+}
+
+TEST(block_slice_order, puts_those_that_warps_share_before_those_of_one_warp) {
+  std::vector<std::int64_t> lengths(320, 2);
+  lengths[5] = 256, lengths[33] = 257, lengths[40] = 100, lengths[90] = 300;
+  const auto a = sliced<float>(of_lengths(lengths, 310), 1, 2);
+  EXPECT_EQ(a.num_long, 2);
+  const std::int32_t order[] = {33, 90, 5, 40};
+  for (std::size_t s = 0; s < std::size(order); ++s) EXPECT_EQ(a.slices[s].first_block, order[s]);
 }
 
 /// A band of blocks: row block b has columns b - 1, b, b + 1, each with all its rows.

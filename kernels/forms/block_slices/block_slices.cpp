@@ -21,7 +21,7 @@ using core::ceil_div;
 
 /// The row blocks as slices take them.
 struct sliced_blocks {
-  std::vector<std::int32_t> alone, together, others;
+  std::vector<std::int32_t> long_ones, alone, together, others;
 };
 
 /// `length(b)`: the columns of row block b.
@@ -39,7 +39,10 @@ sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t longest_shared,
     }
     const bool stays = longest <= longest_shared && stay_together(how, longest, end - first, columns);
     for (std::int64_t b = first; b < end; ++b) {
-      auto& list = stays ? out.together : length(b) > longest_shared ? out.alone : out.others;
+      auto& list = stays                         ? out.together
+                   : length(b) <= longest_shared ? out.others
+                   : length(b) > longest_of_warp ? out.long_ones
+                                                 : out.alone;
       list.push_back(static_cast<std::int32_t>(b));
     }
   }
@@ -107,8 +110,11 @@ class slicer {
     const auto length_of = [&](std::int64_t b) { return length(b); };
     const sliced_blocks found =
         order_blocks(out_.num_blocks, longest_shared_block(out_.nnzc, out_.num_blocks), how_, length_of);
-    out_.num_alone = std::ssize(found.alone);
-    for (const std::int32_t b : found.alone) out_.slices.push_back({.first_block = b, .rows = slice_rows::one});
+    out_.num_long = std::ssize(found.long_ones);
+    out_.num_alone = out_.num_long + std::ssize(found.alone);
+    for (const auto* const list : {&found.long_ones, &found.alone}) {
+      for (const std::int32_t b : *list) out_.slices.push_back({.first_block = b, .rows = slice_rows::one});
+    }
     for (std::int64_t i = 0; i < std::ssize(found.together); i += shared_) {
       out_.slices.push_back({.first_block = found.together[at(i)], .rows = slice_rows::neighbours});
     }

@@ -23,7 +23,7 @@ template <number T>
 struct block_slices {
   std::int64_t rows = 0, cols = 0, nnzc = 0, num_blocks = 0;
   int height = 1, lanes = 1;
-  std::int64_t num_alone = 0;
+  std::int64_t num_alone = 0, num_long = 0;
   std::vector<block_slice> slices;
   std::vector<std::int32_t> first_diagonal;
   std::vector<slice_diagonal> diagonals;
@@ -57,7 +57,7 @@ template <number T>
 struct device_block_slices {
   std::int64_t rows = 0, cols = 0, nnzc = 0, num_blocks = 0;
   int height = 1, lanes = 1;
-  std::int64_t num_alone = 0;
+  std::int64_t num_alone = 0, num_long = 0;
   core::device_buffer<block_slice> slices;
   core::device_buffer<std::int32_t> first_diagonal;
   core::device_buffer<slice_diagonal> diagonals;
@@ -82,6 +82,7 @@ device_block_slices<T> upload(int device, const block_slices<T>& a) {
           a.height,
           a.lanes,
           a.num_alone,
+          a.num_long,
           {device, std::span<const block_slice>(a.slices)},
           {device, std::span<const std::int32_t>(a.first_diagonal)},
           {device, std::span<const slice_diagonal>(a.diagonals)},

@@ -37,7 +37,7 @@ __device__ X of_warp(X x, const Join& join) {
 
 /// How many row blocks are of which kind.
 struct slice_counts {
-  unsigned long long alone, together;
+  unsigned long long long_ones, alone, together;  // alone: long ones among them
 };
 
 /// The keys and numbers of the row blocks that would be slice i, were all as they stand.
@@ -54,15 +54,17 @@ struct slice_key_body {
     for (std::int64_t b = first; b < end; ++b) longest = max(longest, length(b));
     const std::int64_t columns = job.brow_ptr[end] - job.brow_ptr[first], window = slice_sort_window(job.how);
     const bool stay = longest <= job.longest_shared && stay_together(job.how, longest, end - first, columns);
-    unsigned long long alone = 0;
+    unsigned long long long_ones = 0, alone = 0;
     for (std::int64_t b = first; b < end; ++b) {
-      const bool is_alone = length(b) > job.longest_shared;
+      const bool is_alone = length(b) > job.longest_shared, is_long = is_alone && length(b) > longest_of_warp;
       alone += is_alone ? 1 : 0;
-      const std::int64_t in_windows = 2 + b / window * (job.longest_shared + 1) + (job.longest_shared - length(b));
-      keys[b] = static_cast<std::uint64_t>(is_alone ? 0 : stay ? 1 : in_windows);
+      long_ones += is_long ? 1 : 0;
+      const std::int64_t in_windows = 3 + b / window * (job.longest_shared + 1) + (job.longest_shared - length(b));
+      keys[b] = static_cast<std::uint64_t>(is_long ? 0 : is_alone ? 1 : stay ? 2 : in_windows);
       numbers[b] = static_cast<std::int32_t>(b);
     }
     if (alone > 0) atomicAdd(&counts->alone, alone);
+    if (long_ones > 0) atomicAdd(&counts->long_ones, long_ones);
     if (stay) atomicAdd(&counts->together, static_cast<unsigned long long>(end - first));
   }
 };

@@ -38,9 +38,10 @@ planned_block_slices plan_block_slices(int device, const block_slices_job& job) 
            "kinds of row blocks");
   const std::int64_t window = slice_sort_window(job.how), num_windows = (job.num_blocks + window - 1) / window;
   const auto order =
-      sort_pairs(device, std::move(keys), std::move(numbers), 2 + num_windows * (job.longest_shared + 1)).payload;
+      sort_pairs(device, std::move(keys), std::move(numbers), 3 + num_windows * (job.longest_shared + 1)).payload;
   slice_counts found{};
   core::gpu::copy_to_host(&found, counts.data(), sizeof found);
+  out.num_long = static_cast<std::int64_t>(found.long_ones);
   out.num_alone = static_cast<std::int64_t>(found.alone);
   const auto num_together = static_cast<std::int64_t>(found.together);
   const std::int64_t num_others = job.num_blocks - out.num_alone - num_together;

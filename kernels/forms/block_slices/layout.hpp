@@ -63,6 +63,10 @@ constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_
   return longest > least ? longest : least;
 }
 
+/// Of these the ones of more columns come first: a thread block's warps share each of them, since one warp would end
+/// long after the others (docs/history, 126).
+inline constexpr std::int64_t longest_of_warp = 8 * block_slice_lanes;
+
 /// How row blocks become slices.
 struct slicing {
   int lanes = 1;                 ///< of a row block that shares a slice: 1, 2, 4 or 8
