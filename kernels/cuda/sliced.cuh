@@ -16,11 +16,13 @@
 /// Products with one column, or several that are column-major: A in block slices
 /// (kernels/forms/block_slices/layout.hpp).
 ///
-/// - Ownership: a warp owns a slice, 32 / lanes row blocks, or one long one, and `cols` columns; its lanes keep a sum
+/// - Ownership: a warp owns a slice, 32 / lanes row blocks or one by itself, and `cols` columns; its lanes keep a sum
 ///   for each of these and each row of their row block, and where several lanes have one row block add them up by
-///   shuffles, in a fixed order. A thread block's warps take `depth` slices each: neighbouring ones or, where there are
-///   long row blocks, slices a `depth`th of all apart, so that no warp has only long ones. No barrier, no shared
-///   memory, no atomic.
+///   shuffles, in a fixed order. A thread block's warps take `depth` slices each: neighbouring ones or, where row
+///   blocks have a slice by themselves, slices a `depth`th of all apart, so that no warp has only such. No barrier, no
+///   shared memory, no atomic.
+/// - Long row blocks, which come first: the warps of a thread block share the steps, and add up their sums in shared
+///   memory in the order of warps, one barrier for each.
 /// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
 ///   in flight writes A. Everything else after it.
 /// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
@@ -326,6 +328,7 @@ __device__ void clear(S (&sums)[Rows][Cols]) {
 }
 
 /// Slices of short row blocks side by side, or of one of middle length: a warp takes its own, one after the other.
+/// Never false, which the compiler does not know: that keeps the loads of A before the wait.
 template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps>
 __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sliced_grid& grid,
                                       const sliced_block<Warps>& at, int warp, int lane) {
@@ -380,7 +383,7 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
   return true;
 }
 
-/// Slices of one long row block each, one after the other: all warps share its steps.
+/// Slices of one long row block each, one after the other: all warps share its steps. Never false, as above.
 template <class T, int Rows, int Cols, int Unroll, int Warps>
 __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_grid& grid, const sliced_block<Warps>& at,
                               scalar_of<T> (&partial)[2][Warps][Rows][Cols], int warp, int lane) {
@@ -425,7 +428,7 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
   return true;
 }
 
-/// SomeLong: whether any row block is. Where none is, fewer registers are needed.
+/// SomeLong: whether there are long row blocks; without them it takes fewer registers.
 template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, bool SomeLong>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
@@ -454,7 +457,6 @@ struct implementation<tables::sliced> {
     const auto& product = *static_cast<const block_slices_args<T>*>(args);
     if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
     const sliced_grid grid = cut_slices(product, config, env.num_multiprocessors);
-    // Sharing long row blocks takes some registers more.
     constexpr int resident = config.resident_blocks(), fewer = resident - ceil_div(resident, 10);
     const auto kernel =
         product.a.num_long > 0

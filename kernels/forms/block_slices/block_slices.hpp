@@ -13,7 +13,8 @@
 /// fetched once for a row block.
 ///
 /// Neighbouring row blocks stay together where little has to be filled up. The others are sorted by their number of
-/// columns within a window, so that the lanes of their slices end together. A long row block is a slice by itself.
+/// columns within a window, so that the lanes of their slices end together. A long row block is a slice by itself; the
+/// longest come first, for a thread block each.
 /// Where neighbours with a lane each have diagonals in common (stencils, meshes, bands) these need no column for each
 /// lane.
 namespace bcsc::forms {
