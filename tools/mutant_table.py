@@ -587,7 +587,21 @@ MUTANTS = [
     Mutant("wgmma-low-parts", WGMMA_PRODUCER, "if constexpr (Shape::products == 3) value[v] -=",
            "if constexpr (Shape::products == 4) value[v] -=", EMULATED_WGMMA),
     # --- what a kernel may touch while the one before it ends: on a GPU luck decides ---
-    Mutant("early-sliced", SLICED, "before the wait\n    wait_for_previous();\n", "before the wait\n", EMULATED_SLICED),
+    Mutant("early-sliced", SLICED,
+           "slice, 0, lane);\n  int block = block_of_lane<blocks>(args.a, slice, lane);\n"
+           "  if (!ahead.has_arrived()) return false;\n  wait_for_previous();\n",
+           "slice, 0, lane);\n  int block = block_of_lane<blocks>(args.a, slice, lane);\n"
+           "  if (!ahead.has_arrived()) return false;\n", EMULATED_SLICED),
+    Mutant("early-sliced-long", SLICED,
+           "slice, first, lane);\n  if (!ahead.has_arrived()) return false;\n  wait_for_previous();\n",
+           "slice, first, lane);\n  if (!ahead.has_arrived()) return false;\n", EMULATED_SLICED),
+    Mutant("sliced-steps-of-all-warps", SLICED, "from += Warps * Unroll;", "from += Unroll;", EMULATED_SLICED),
+    Mutant("sliced-sum-of-a-warp-less", SLICED, "for (int w = 1; w < Warps; ++w)", "for (int w = 2; w < Warps; ++w)",
+           EMULATED_SLICED),
+    Mutant("sliced-long-by-one", BLOCK_SLICES, "length(b) > longest_of_warp", "length(b) >= longest_of_warp",
+           ("block_slices_test",)),
+    Mutant("sliced-long-on-the-device", BLOCK_SLICES_KERNELS, "is_alone && length(b) > longest_of_warp", "is_alone",
+           ("emulated_block_slices_test",)),
     Mutant("sliced-rows-without-entry", SLICED, "const bool has_row = Rows == 1 ||", "const bool has_row = true ||",
            EMULATED_SLICED),
     Mutant("sliced-lanes-off-the-diagonal", SLICED, "(diagonals[k].y >> lane & 1u) != 0 ?", "true ?", EMULATED_SLICED),

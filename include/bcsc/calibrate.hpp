@@ -44,8 +44,8 @@ struct calibrated_costs {
 using matrix_source = std::function<csr_matrix<double>(std::string_view specification)>;
 
 /// Times configs on matrices that `generate` makes, corrects the built-in costs by what it sees, and keeps them for
-/// this machine (on a CPU: for this number of threads). After max_seconds no further product begins, and what was
-/// measured so far counts. Other than that as calibrate().
+/// this machine (on a CPU: for this number of threads). After max_seconds no product begins but the first, and what
+/// was measured so far counts. Other than that as calibrate().
 calibrated_costs calibrate_costs(const context& ctx, const matrix_source& generate,
                                  const calibrate_options& options = {.max_seconds = 540});
 

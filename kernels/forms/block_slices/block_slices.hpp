@@ -14,9 +14,8 @@
 ///
 /// Neighbouring row blocks stay together where little has to be filled up. The others are sorted by their number of
 /// columns within a window, so that the lanes of their slices end together. A long row block is a slice by itself; the
-/// longest come first, for a thread block each.
-/// Where neighbours with a lane each have diagonals in common (stencils, meshes, bands) these need no column for each
-/// lane.
+/// longest come first, for a thread block each. Where neighbours with a lane each have diagonals in common (stencils,
+/// meshes, bands) these need no column for each lane.
 namespace bcsc::forms {
 
 /// On the host. bytes() and what it holds: kernels/forms/block_slices/operand.hpp.
