@@ -598,6 +598,8 @@ MUTANTS = [
     Mutant("sliced-steps-of-all-warps", SLICED, "from += Warps * Unroll;", "from += Unroll;", EMULATED_SLICED),
     Mutant("sliced-sum-of-a-warp-less", SLICED, "for (int w = 1; w < Warps; ++w)", "for (int w = 2; w < Warps; ++w)",
            EMULATED_SLICED),
+    Mutant("sliced-next-long-too-early", SLICED, "        __syncthreads();  // before another turn writes `partial`\n", "",
+           EMULATED_SLICED),
     Mutant("sliced-long-by-one", BLOCK_SLICES, "length(b) > longest_of_warp", "length(b) >= longest_of_warp",
            ("block_slices_test",)),
     Mutant("sliced-long-on-the-device", BLOCK_SLICES_KERNELS, "is_alone && length(b) > longest_of_warp", "is_alone",
