@@ -19,10 +19,10 @@
 /// - Ownership: a warp owns a slice, 32 / lanes row blocks or one by itself, and `cols` columns; its lanes keep a sum
 ///   for each of these and each row of their row block, and where several lanes have one row block add them up by
 ///   shuffles, in a fixed order. A thread block's warps take `depth` slices each: neighbouring ones or, where row
-///   blocks have a slice by themselves, slices a `depth`th of all apart, so that no warp has only such. No barrier, no
-///   shared memory, no atomic.
-/// - Long row blocks, which come first: the warps of a thread block share the steps, and add up their sums in shared
-///   memory in the order of warps, one barrier for each.
+///   blocks have a slice by themselves, slices a `depth`th of all apart, so that none gets several of those. No
+///   barrier, no shared memory, no atomic.
+/// - Long row blocks, which come first: the warps of a thread block share the steps of each, and their sums are added
+///   up in shared memory in the order of warps, with one barrier a row block.
 /// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
 ///   in flight writes A. Everything else after it.
 /// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
@@ -228,8 +228,8 @@ __device__ void add_lanes(S (&sums)[Rows][Cols]) {
   }
 }
 
-/// The sums of the thread block's warps, each of which has its own in all lanes, added up in the order of warps, in
-/// each of them.
+/// Adds up the sums of the thread block's warps, in the order of warps. Each lane comes with its warp's sums and leaves
+/// with the total.
 template <int Warps, class S, int Rows, int Cols>
 __device__ void add_warps(S (&sums)[Rows][Cols], S (&partial)[Warps][Rows][Cols], int warp, int lane) {
 #pragma unroll
@@ -300,7 +300,7 @@ __device__ void gather_columns(scalar_of<T> (&to)[Count][Cols], const std::uint3
   }
 }
 
-/// sums += A B for the steps `of_a`, whose words and values of B are these.
+/// sums += A B for the steps `of_a`; `word` are theirs, and `of_b` the values of B in their columns.
 template <class T, int Rows, int Cols, int Unroll, bool Diagonals>
 __device__ void multiply_steps(scalar_of<T> (&sums)[Rows][Cols], const fetched_steps<T, Rows, Unroll, Diagonals>& of_a,
                                const std::uint32_t (&word)[Unroll], const scalar_of<T> (&of_b)[Unroll][Cols]) {

@@ -38,7 +38,7 @@ struct sliced_config {
            std::to_string(warps) + "-d" + std::to_string(depth);
   }
   constexpr bool valid() const {
-    // A lane holds a slice that its warp takes, or its thread block if each is one row block.
+    // Each lane holds one of its warp's slices; of long row blocks, one of its thread block's.
     return rows >= 1 && rows <= 4 && power_of_two_up_to(lanes, 8) && power_of_two_up_to(cols, 32) && unroll >= 1 &&
            unroll <= 16 && power_of_two_up_to(warps, 32) && depth >= 1 && depth < 32 && min_blocks.valid();
   }

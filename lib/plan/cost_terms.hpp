@@ -125,7 +125,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   } else if (kernel.algorithm == "fma") {
     heaviest = most = longest / kernel.columns_at_once;
   } else if (kernel.algorithm == "sliced") {
-    // By how many warps the longest ones are shared shows in the config's cost of a step (docs/history, 126).
+    // As if one warp took the longest: counted for the warps that share it, it hid behind `shared` (docs/history, 126).
     const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
     heaviest = most = std::max(shared / kernel.columns_at_once, longest / forms::block_slice_lanes);
     idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);

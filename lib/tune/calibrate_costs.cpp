@@ -85,7 +85,7 @@ class cost_calibration {
   using clock = std::chrono::steady_clock;
 
   double elapsed() const { return std::chrono::duration<double>(clock::now() - begin_).count(); }
-  /// Never before the first product: costs of none would be no costs.
+  /// Not before the first product, however long that takes: a calibration without any would keep empty costs.
   bool is_spent() const { return !cases_.empty() && elapsed() > options_.max_seconds; }
   void tell() const {
     if (options_.progress) options_.progress(std::clamp(elapsed() / options_.max_seconds, share_, 1.0), now_);

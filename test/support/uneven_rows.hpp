@@ -31,7 +31,7 @@ inline std::vector<sparse_case> uneven_rows() {
   all.push_back(rows_of_lengths("every_length", 400, 700, [](std::int64_t i) { return (7 * i) % 401; }));
   all.push_back(rows_of_lengths("long_rows", 9, 20000, [](std::int64_t i) { return i % 4 == 1 ? 19993 - i : i; }));
   all.push_back(rows_of_lengths("one_long_row", 2600, 9001, [](std::int64_t i) { return i == 1300 ? 9001 : i % 3; }));
-  // Between the shortest row with a slice to itself and those that warps share, on both sides of the limit.
+  // Rows long enough for a slice to themselves, on both sides of the length from which warps share one.
   all.push_back(rows_of_lengths("some_long", 500, 700, [](std::int64_t i) {
     constexpr std::int64_t lengths[] = {256, 100, 257, 600};
     return i % 60 == 7 ? lengths[i / 60 % 4] : i % 5;

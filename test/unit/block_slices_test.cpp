@@ -227,7 +227,7 @@ TEST(block_slice_order, sorts_within_few_row_blocks_for_several_columns) {
   }
 }
 
-TEST(block_slice_order, gives_a_row_block_above_the_mean_a_slice_of_its_own_and_puts_it_first) {
+TEST(block_slice_order, gives_a_row_block_far_above_the_mean_a_slice_of_its_own_and_puts_it_first) {
   std::vector<std::int64_t> lengths(320, 2);
   lengths[33] = 65;  // more than 64, and more than four times the mean
   const auto a = sliced<float>(of_lengths(lengths, 70), 1, 2);

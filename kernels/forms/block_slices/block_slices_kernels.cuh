@@ -37,7 +37,7 @@ __device__ X of_warp(X x, const Join& join) {
 
 /// How many row blocks are of which kind.
 struct slice_counts {
-  unsigned long long long_ones, alone, together;  // alone: long ones among them
+  unsigned long long long_ones, alone, together;  // alone includes the long ones
 };
 
 /// The keys and numbers of the row blocks that would be slice i, were all as they stand.

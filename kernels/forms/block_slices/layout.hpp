@@ -63,8 +63,8 @@ constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_
   return longest > least ? longest : least;
 }
 
-/// Of these the ones of more columns come first: a thread block's warps share each of them, since one warp would end
-/// long after the others (docs/history, 126).
+/// Row blocks with a slice each and more columns than this come first, and a thread block's warps share each of them:
+/// a single warp would finish long after the others (docs/history, 126).
 inline constexpr std::int64_t longest_of_warp = 8 * block_slice_lanes;
 
 /// How row blocks become slices.
