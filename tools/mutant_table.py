@@ -151,6 +151,8 @@ FMA_MULTIPLY = "kernels/cuda/fma/multiply.cuh"
 FMA_TILES = "kernels/forms/fma_tiles/fma_tiles.cpp"
 FMA_TILES_KERNELS = "kernels/forms/fma_tiles/fma_tiles_kernels.cuh"
 GEMM = "kernels/cuda/gemm.cuh"
+GEMM_HALVES = "kernels/cuda/gemm_halves.cuh"
+DENSE_HALVES = "kernels/forms/dense/halves.cuh"
 DENSE_KERNELS = "kernels/forms/dense/dense_kernels.cuh"
 STAGED = "kernels/cuda/staged.cuh"
 STAGED_COPIES = "kernels/cuda/staged/copies.cuh"
@@ -701,8 +703,25 @@ MUTANTS = [
            "std::max(spmm.ldb, spmm.b_col_stride) > 4 * max_mma_ld<T>", EMULATED_MMA),
     Mutant("gemm-without-mask", GEMM, "std::uint32_t stored = args.a.mask[m * args.a.row_words + word];",
            "std::uint32_t stored = 0xffffffffu;", EMULATED_GEMM),
-    Mutant("gemm-no-look", GEMM, "const bool is_finite = sum - sum == S{0};", "const bool is_finite = true;",
+    Mutant("gemm-no-look", GEMM, "if (is_good && sum - sum == S{0}) return sum;", "if (is_good) return sum;",
            EMULATED_GEMM),
+    Mutant("gemm-no-look-in-place", GEMM, "    if (sum - sum == S{0}) continue;", "    if (true) continue;", EMULATED_GEMM),
+    Mutant("gemm-early-look", GEMM, "  constexpr int at_once = gemm_pieces_at_once;\n  wait_for_previous();",
+           "  constexpr int at_once = gemm_pieces_at_once;", EMULATED_GEMM),
+    Mutant("halves-lossy-columns-and-rows", GEMM_HALVES, " + static_cast<float>(num_lossy[v]) * along.loss;", ";",
+           EMULATED_GEMM),
+    Mutant("halves-lossy-lines", GEMM_HALVES,
+           "const float lost_in_line = static_cast<float>(line.num_lossy[at_line]) * line.loss;",
+           "const float lost_in_line = 0;", EMULATED_GEMM),
+    Mutant("halves-low-parts", GEMM_HALVES, "write_halves<Vector>(own.place(1, i), low);",
+           "write_halves<Vector>(own.place(1, i), high);", EMULATED_GEMM),
+    Mutant("halves-power-of-zeros", GEMM_HALVES, "|| back_of_line == 0 || back[v] == 0;", "|| by == 0;", EMULATED_GEMM),
+    Mutant("halves-powers-past-fp32", GEMM_HALVES, "by >= least && by <= most ?", "true ?", EMULATED_GEMM),
+    Mutant("halves-same-line", GEMM_HALVES, "halves_of_sums{columns, rows}", "halves_of_sums{rows, columns}",
+           EMULATED_GEMM),
+    Mutant("halves-powers-of-rows", DENSE_KERNELS, "job.back[row] = scale.back * (1 / low_half_scale);",
+           "job.back[row] = scale.back;", EMULATED_GEMM),
+    Mutant("halves-no-loss", DENSE_HALVES, "fabsf(lost) > 0x1p-20f * fabsf(x)", "false", EMULATED_GEMM),
     Mutant("dense-mask-of-values", DENSE_KERNELS, "stored |= static_cast<std::uint32_t>(is_stored) << (c - first);",
            "stored |= static_cast<std::uint32_t>(to[c] != Value{0}) << (c - first);", EMULATED_GEMM),
     Mutant("mma-tiles-masks-on-device", MMA_TILES_KERNELS, "masks + 2 * tile + in_tile / 32", "masks + 2 * tile",

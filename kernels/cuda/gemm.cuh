@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/dense_library.hpp"
+#include "kernels/cuda/gemm_halves.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/narrow.cuh"
@@ -22,10 +24,15 @@
 /// - A value that is not finite is multiplied once more, from the stored entries alone and in their order: zeros that
 ///   are not stored have met non-finite values of B. Where it came from stored entries, or from a sum past the type's
 ///   range, the second product is not finite either.
-/// - Loads: everything after the kernel before has ended. B and A are read only where a sum is not finite.
+/// - Loads: everything after the kernel before has ended, which the library's need not say early. B and A are read only
+/// where a sum is not finite.
 /// - Bytes, s a value: the library's; C read once if beta is 0 and written where it is replaced; otherwise the sums
 ///   written and read once, C once, twice if beta is not 0.
 /// - fp16 and bf16: sums in fp32, rounded once, when C is written.
+/// - fp32 by halves: B is split into fp16 parts first (gemm_halves.cuh), A has been since it was stored; one product
+/// three
+///   times as long. Sums always go by the workspace, and one that lossy values may have spoilt is multiplied once more,
+///   too.
 /// - Preconditions: those of product_args and dense_operand; no batch; the library is ready on the device.
 ///   Deterministic, as is the library for the same operands at the same alignment.
 namespace bcsc::kernels::cuda {
@@ -40,6 +47,8 @@ struct gemm_look {
   bool has_sums;        ///< otherwise all are 0, and nothing is read
   double line_of;       ///< 1 / pieces of a line
   std::int64_t pieces;  ///< of a line
+  bool writes_vectors;  ///< C's lines lie so that whole pieces of them can be written at once
+  halves_of_sums halves = {};
 };
 
 __device__ inline float sum_value(float x) { return x; }
@@ -49,9 +58,9 @@ __device__ float sum_value(T x) {
   return narrow_pair<T>::widen(x.bits).x;
 }
 
-/// Row m of A times column n of B, over the stored entries alone, one after the other.
+/// Row m of A times column n of B, over the stored entries alone, one after the other. Hardly ever called.
 template <class T>
-__device__ scalar_of<T> multiply_stored(const dense_args<T>& args, std::int64_t m, std::int64_t n) {
+[[gnu::noinline]] __device__ scalar_of<T> multiply_stored(const dense_args<T>& args, std::int64_t m, std::int64_t n) {
   const T* const row = args.a.values + m * args.a.ld;
   const T* const column = args.b + n * args.b_col_stride;
   scalar_of<T> sum{0};
@@ -67,60 +76,152 @@ __device__ scalar_of<T> multiply_stored(const dense_args<T>& args, std::int64_t 
   return sum;
 }
 
-/// Finishes one value: element `at` of line `line`. InPlace: it lies in C, alpha times its sum.
-template <bool InPlace, class T, class From>
-__device__ void finish(const dense_args<T>& args, const gemm_look<T, From>& look, const scalars<scalar_of<T>>& by,
-                       std::int64_t line, std::int64_t at, From value) {
+/// The sum that element `at` of line `line` is to have; one that is not finite, or not good, is multiplied once more.
+template <class T, class From>
+__device__ scalar_of<T> good_sum(const dense_args<T>& args, const gemm_look<T, From>& look, scalar_of<T> alpha,
+                                 std::int64_t line, std::int64_t at, From value, bool is_good) {
   using S = scalar_of<T>;
-  S sum = by.alpha == S{0} ? S{0} : sum_value(value);
-  const bool is_finite = sum - sum == S{0};
-  if (InPlace && is_finite) return;
-  const std::int64_t m = look.by_rows ? line : at, n = look.by_rows ? at : line;
-  if (!is_finite) sum = multiply_stored(args, m, n);
-  store(args.c + m * args.c_row_stride + n * args.c_col_stride, by, sum);
+  if (alpha == S{0}) return S{0};
+  const S sum = sum_value(value);
+  if (is_good && sum - sum == S{0}) return sum;
+  return multiply_stored(args, look.by_rows ? line : at, look.by_rows ? at : line);
 }
 
+/// `Vector` neighbouring values of a line.
+template <int Vector, class From>
+struct alignas(Vector * sizeof(From)) gemm_piece {
+  From value[Vector];
+};
+
+/// Writes what the sums of a piece come to.
+template <int Vector, class T, class From>
+__device__ void finish(const dense_args<T>& args, const gemm_look<T, From>& look, const scalars<scalar_of<T>>& by,
+                       std::int64_t line, std::int64_t first, const gemm_piece<Vector, From>& piece,
+                       const bool (&is_good)[Vector]) {
+  scalar_of<T> sum[Vector];
+#pragma unroll
+  for (int v = 0; v < Vector; ++v) {
+    sum[v] = good_sum(args, look, by.alpha, line, first + v, piece.value[v], is_good[v]);
+  }
+  const std::int64_t along = look.by_rows ? args.c_col_stride : args.c_row_stride;
+  T* const to = args.c + line * (look.by_rows ? args.c_row_stride : args.c_col_stride) + first * along;
+  if (Vector > 1 && look.writes_vectors) {
+    store_vector<Vector>(to, by, sum);
+  } else {
+#pragma unroll
+    for (int v = 0; v < Vector; ++v) store(to + v * along, by, sum[v]);
+  }
+}
+
+/// The same where C holds alpha times the sums: writes only what is not finite.
+template <int Vector, class T>
+__device__ void replace(const dense_args<T>& args, const gemm_look<T, T>& look, const scalars<scalar_of<T>>& by,
+                        std::int64_t line, std::int64_t first, const gemm_piece<Vector, T>& piece) {
+  using S = scalar_of<T>;
+#pragma unroll
+  for (int v = 0; v < Vector; ++v) {
+    const S sum = sum_value(piece.value[v]);
+    if (sum - sum == S{0}) continue;
+    const std::int64_t m = look.by_rows ? line : first + v, n = look.by_rows ? first + v : line;
+    store(args.c + m * args.c_row_stride + n * args.c_col_stride, by,
+          good_sum(args, look, by.alpha, line, first + v, piece.value[v], false));
+  }
+}
+
+/// That a thread has read before it writes the first.
+inline constexpr int gemm_pieces_at_once = 2;
+
+/// The pieces of neighbouring threads are neighbours.
 template <int Threads, int Vector, bool InPlace, class T, class From>
-__global__ void __launch_bounds__(Threads) gemm_look_kernel(dense_args<T> args, gemm_look<T, From> look) {
-  struct alignas(Vector * sizeof(From)) piece {
-    From value[Vector];
-  };
+__global__ void __launch_bounds__(Threads)
+    gemm_look_kernel(const __grid_constant__ dense_args<T> args, const __grid_constant__ gemm_look<T, From> look) {
+  constexpr int at_once = gemm_pieces_at_once;
+  wait_for_previous();
   const scalars<scalar_of<T>> by = read_scalars(args);
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * Threads;
-  for (std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * Threads + threadIdx.x; k < look.lines * look.pieces;
-       k += step) {
-    const std::int64_t line = divide(k, look.pieces, look.line_of);
-    const std::int64_t first = (k - line * look.pieces) * Vector;
-    piece values{};
-    if (look.has_sums) {
-      const From* const from = look.from + line * look.from_ld + first;
-      if constexpr (Vector > 1) {
-        values = *reinterpret_cast<const piece*>(from);
-      } else {
-        values.value[0] = *from;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * Threads, end = look.lines * look.pieces;
+  for (std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * Threads + threadIdx.x; k < end; k += at_once * step) {
+    std::int64_t line[at_once], first[at_once];
+    gemm_piece<Vector, From> piece[at_once] = {};
+    bool is_good[at_once][Vector];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const std::int64_t own = k + i * step < end ? k + i * step : k;
+      line[i] = divide(own, look.pieces, look.line_of);
+      first[i] = (own - line[i] * look.pieces) * Vector;
+      if (look.has_sums) read_vector<Vector>(piece[i].value, look.from + line[i] * look.from_ld + first[i]);
+#pragma unroll
+      for (int v = 0; v < Vector; ++v) is_good[i][v] = true;
+    }
+    if constexpr (std::is_same_v<T, float> && !InPlace) {
+      if (look.halves.line.back != nullptr) {
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) look.halves.finish(piece[i].value, is_good[i], line[i], first[i]);
       }
     }
 #pragma unroll
-    for (int v = 0; v < Vector; ++v) finish<InPlace>(args, look, by, line, first + v, values.value[v]);
+    for (int i = 0; i < at_once; ++i) {
+      if (k + i * step >= end) continue;
+      if constexpr (InPlace) {
+        replace<Vector>(args, look, by, line[i], first[i], piece[i]);
+      } else {
+        finish<Vector>(args, look, by, line[i], first[i], piece[i], is_good[i]);
+      }
+    }
   }
 }
 
 /// Looks at `length` values of each of `lines` lines of `from`.
 template <int Threads, bool InPlace, class T, class From>
-int look_at(const dense_args<T>& args, const From* from, std::int64_t from_ld, bool has_sums, CUstream_st* stream) {
+int look_at(const dense_args<T>& args, const From* from, std::int64_t from_ld, bool has_sums, CUstream_st* stream,
+            const halves_of_sums& halves = {}) {
   const bool by_rows = args.c_col_stride == 1;
   const std::int64_t lines = by_rows ? args.a.rows : args.n, length = by_rows ? args.n : args.a.rows;
   constexpr int vector = 16 / sizeof(From);
   const bool by_vector =
       length % vector == 0 && from_ld % vector == 0 && reinterpret_cast<std::uintptr_t>(from) % 16 == 0;
   const std::int64_t pieces = by_vector ? length / vector : length;
-  const gemm_look<T, From> look{from,  from_ld, lines, length, by_rows, has_sums, 1.0 / static_cast<double>(pieces),
-                                pieces};
+  const std::int64_t along = by_rows ? args.c_col_stride : args.c_row_stride;
+  const std::int64_t across = by_rows ? args.c_row_stride : args.c_col_stride;
+  const bool writes_vectors =
+      along == 1 && across % vector == 0 && reinterpret_cast<std::uintptr_t>(args.c) % (vector * sizeof(T)) == 0;
+  const gemm_look<T, From> look{
+      from,   from_ld,        lines, length, by_rows, has_sums, 1.0 / static_cast<double>(pieces),
+      pieces, writes_vectors, halves};
   const auto start_with = [&](void (*kernel)(dense_args<T>, gemm_look<T, From>)) {
-    return start(kernel, grid_of(ceil_div(lines * pieces, Threads), {}), dim3(Threads), 0, stream, args, look);
+    return start(begins::while_previous_ends, kernel,
+                 grid_of(ceil_div(lines * pieces, gemm_pieces_at_once * Threads), {}), dim3(Threads), 0, stream, args,
+                 look);
   };
   return by_vector ? start_with(&gemm_look_kernel<Threads, vector, InPlace, T, From>)
                    : start_with(&gemm_look_kernel<Threads, 1, InPlace, T, From>);
+}
+
+/// The same by halves.
+template <int Threads>
+int launch_halves(const dense_args<float>& args, bool multiplies, CUstream_st* stream) {
+  if (!multiplies) return look_at<Threads, false, float, float>(args, args.a.sums, args.n, false, stream);
+  if (const int status = start_halves_of_b(args, stream); status != cudaSuccess) return status;
+  const halves_of_a& a = args.a.halves;
+  const halves_workspace there(args.a.rows, a.ld, args.n);
+  const bool b_by_rows = args.b_col_stride == 1, c_by_rows = args.c_col_stride == 1;
+  const std::int64_t sums_ld = c_by_rows ? there.padded() : args.a.rows;
+  const dense_product product{value_type::fp16,
+                              value_type::fp32,
+                              false,
+                              args.a.rows,
+                              3 * a.ld,
+                              b_by_rows && c_by_rows ? there.padded() : args.n,
+                              {a.parts, 3 * a.ld, true},
+                              {there.parts(args.a.sums), b_by_rows ? there.padded() : 3 * a.ld, b_by_rows},
+                              args.a.sums,
+                              sums_ld,
+                              c_by_rows,
+                              1.0,
+                              args.a.spare,
+                              args.a.spare_bytes};
+  if (const int status = multiply_dense(product, stream); status != cudaSuccess) return status;
+  return look_at<Threads, false, float, float>(args, args.a.sums, sums_ld, true, stream,
+                                               halves_of_sums_of(args, there));
 }
 
 template <>
@@ -135,9 +236,10 @@ struct implementation<tables::gemm> {
     if (args.batch.count != 1) return cudaErrorInvalidValue;
     const bool on_host = args.alpha_at == nullptr && args.beta_at == nullptr;
     const bool multiplies = args.a.nnz > 0 && !(args.alpha_at == nullptr && args.alpha == S{0});
-    const bool in_place = multiplies && on_host && args.beta == S{0};
+    const bool in_place = multiplies && on_host && args.beta == S{0} && !config.halves;
     const bool by_rows = args.c_col_stride == 1;
     const std::int64_t sums_ld = by_rows ? args.n : args.a.rows;
+    if constexpr (config.halves) return launch_halves<threads>(args, multiplies, env.stream);
     // The distance to a second line may be anything where there is none; the library asks for no less than a line.
     const std::int64_t c_ld = std::max(by_rows ? args.c_row_stride : args.c_col_stride, sums_ld);
 

@@ -13,7 +13,7 @@ namespace {
 /// Whether the GPU can make the form: of rows counted in 32 bits, in row blocks of one height.
 bool can_be_made_on_device(std::int64_t nnz, const storing& how) {
   using form = kernels::operand_form;
-  const bool has_blocks = how.form != form::row_stream && how.form != form::bricks && how.form != form::dense;
+  const bool has_blocks = how.form != form::row_stream && how.form != form::bricks && !is_dense(how.form);
   const bool blocks_fit = !has_blocks || how.boundaries.empty();
   const bool indices_fit = how.form != form::compact || how.index_bits == 32;
   return how.device && nnz < std::numeric_limits<std::int32_t>::max() && blocks_fit && indices_fit;
@@ -85,6 +85,7 @@ void stored_matrix<T>::take(const csr_view<T, I>& csr, const storing& how) {
       form_ = make_mma_tiles(csr, how);
       return;
     case kernels::operand_form::dense:
+    case kernels::operand_form::dense_halves:
       form_ = make_dense(csr, how);
       return;
     case kernels::operand_form::compact:

@@ -26,7 +26,7 @@ namespace bcsc::plan {
 namespace {
 
 /// Whether the kernel multiplies A's zeros, too: its time depends on sizes alone.
-bool is_dense(const registered_kernel& kernel) { return kernel.form == kernels::operand_form::dense; }
+bool is_dense(const registered_kernel& kernel) { return kernels::is_dense(kernel.form); }
 bool names_dense(const std::string& kernel) { return kernel == "gemm" || kernel.starts_with("gemm-"); }
 
 /// Their lanes read neighbouring rows of B, which lie side by side in a column. A CPU unpacks slices for more of them.

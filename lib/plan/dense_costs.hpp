@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 
 #include "bcsc/registry.hpp"
 #include "lib/plan/gpu_scales.hpp"
@@ -14,8 +15,7 @@ namespace bcsc::plan {
 
 /// Of one config of `gemm`: us.
 struct dense_costs {
-  value_type type;
-  bool rounds_values;
+  std::string_view kernel;
   std::int64_t columns;  ///< N counts in whole multiples of these
   double once;           ///< starting, and the look at the sums
   double gflop;          ///< a billion operations, zeros and all
@@ -23,19 +23,17 @@ struct dense_costs {
   double inner;          ///< a thousand columns of A: what a tile takes one after the other
 };
 
-/// Fitted to an H200, where they err by 11 to 13 % (docs/history, 60).
+/// Fitted to an H200, where they err by 8 to 13 % (docs/history, 60 and 127).
 inline constexpr dense_costs measured_dense_costs[] = {
-    {value_type::fp32, false, 64, 9.75, 18.6, 0.268, 5.10}, {value_type::fp32, true, 64, 8.94, 2.05, 0.155, 2.49},
-    {value_type::fp64, false, 16, 8.47, 16.0, 0.057, 2.46}, {value_type::fp16, false, 64, 10.4, 1.057, 0, 0.406},
-    {value_type::bf16, false, 64, 10.4, 1.057, 0, 0.406},
+    {"gemm-f32", 64, 8.21, 19.3, 0.321, 3.58},  {"gemm-3xf16", 64, 8.81, 3.78, 0.229, 0.338},
+    {"gemm-tf32", 64, 7.71, 2.02, 0.151, 2.20}, {"gemm-f64", 1, 4.21, 15.7, 0.0745, 2.75},
+    {"gemm-f16", 128, 4.80, 1.31, 0, 0.397},    {"gemm-bf16", 128, 4.77, 1.29, 0, 0.443},
 };
 
 /// C of rows x cols from A of rows x inner by a config of `gemm`.
 inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t cols, const kernel_info& kernel,
                             const gpu_scales& scales = {}) {
-  const auto costs = std::ranges::find_if(measured_dense_costs, [&](const dense_costs& c) {
-    return c.type == kernel.type && c.rounds_values == kernel.rounds_values;
-  });
+  const auto costs = std::ranges::find(measured_dense_costs, kernel.name, &dense_costs::kernel);
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double m = number(rows), k = number(inner), n = number(cols);
   const double gflop = 2e-9 * m * k * std::ceil(n / number(costs->columns)) * number(costs->columns);

@@ -58,7 +58,7 @@ bool recipe::reads_in_place(std::int64_t n) const {
   if (!packs_b() || n < 2) return false;
   if (always_reads_in_place()) return true;
   // A dense product reads either layout equally fast.
-  if (kernel->form == kernels::operand_form::dense) return options.expert.reading != col_major_b::packed;
+  if (kernels::is_dense(kernel->form)) return options.expert.reading != col_major_b::packed;
   return options.expert.reading == col_major_b::in_place ? kernel->info.strided_cols > 0 : in_place.contains(n);
 }
 

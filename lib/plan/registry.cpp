@@ -64,7 +64,9 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     entry.info.deterministic = Algorithm::deterministic;
     entry.info.batches = Algorithm::batches;
     entry.info.stored_entries_only = Algorithm::stored_entries_only;
-    entry.info.any_m_block = Algorithm::form == kernels::operand_form::compact;
+    entry.form = Algorithm::form;
+    if constexpr (requires { config.form(); }) entry.form = config.form();
+    entry.info.any_m_block = entry.form == kernels::operand_form::compact;
     if constexpr (requires { config.keeps; }) {
       entry.info.rounds_values = config.keeps == kernels::tables::accuracy::tf32;
       if (entry.info.rounds_values) entry.info.bound.rounding = 0x1p-10;
@@ -78,7 +80,6 @@ void append(std::vector<registered_kernel>& list, backend where, bool built, Lau
     if constexpr (requires { config.strided_cols(); }) entry.info.strided_cols = config.strided_cols();
     entry.info.compute_capability = Algorithm::compute_capability;
     entry.info.built = built && (Algorithm::compute_capability == 0 || is_compiled_for(Algorithm::compute_capability));
-    entry.form = Algorithm::form;
     if (where == backend::cpu) {
       entry.family = find_family(Algorithm::name, entry.info.m_tile);
       entry.family_of_vector = entry.family;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bcsc/convert.hpp"
 #include "kernels/cuda/gemm.cuh"
@@ -57,6 +58,7 @@ int multiply_dense(const dense_product& p, CUstream_st*) {
 namespace bcsc::test {
 namespace {
 
+using kernels::tables::accuracy;
 using kernels::tables::gemm;
 constexpr auto launchers = emulated_launchers<gemm>();
 
@@ -81,6 +83,38 @@ dense_form<T> dense_of(const sparse_case& a) {
   return f;
 }
 
+/// Its values in fp16 parts, by the double precision of the host: low, high, high times 2^11.
+struct halves_form {
+  std::int64_t ld;
+  std::vector<half> parts;
+  std::vector<float> back;
+  std::vector<std::int32_t> num_lossy;
+};
+
+halves_form halves_of(const dense_form<float>& f, std::int64_t rows, std::int64_t cols) {
+  const std::int64_t ld = (cols + 7) / 8 * 8;
+  halves_form h{ld, std::vector<half>(static_cast<std::size_t>(rows * 3 * ld), half(0.0f)), {}, {}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const float* const row = f.values.data() + i * f.ld;
+    float largest = 0;
+    for (std::int64_t k = 0; k < cols; ++k) largest = std::max(largest, std::fabs(row[k]));
+    // No power that is a subnormal number, nor one whose inverse is.
+    const int up = largest > 0 && std::isfinite(largest) ? std::clamp(3 - std::ilogb(largest), -126, 126) : 0;
+    std::int32_t num_lossy = 0;
+    for (std::int64_t k = 0; k < cols; ++k) {
+      const double x = std::ldexp(static_cast<double>(row[k]), up);
+      const half high(x), low((x - static_cast<double>(high)) * 2048);
+      const double kept = static_cast<double>(high) + static_cast<double>(low) / 2048;
+      num_lossy += std::fabs(x - kept) > std::ldexp(std::fabs(x), -20);
+      half* const to = h.parts.data() + 3 * i * ld + k;
+      to[0] = low, to[ld] = high, to[2 * ld] = half(static_cast<double>(high) * 2048);
+    }
+    h.back.push_back(static_cast<float>(std::ldexp(1.0, -up - 11)));
+    h.num_lossy.push_back(num_lossy);
+  }
+  return h;
+}
+
 dense_setting setting_of(std::size_t k) {
   constexpr std::int64_t widths[] = {1, 2, 7, 8, 16, 31, 32, 33, 64};
   test_random random(9000 + k);
@@ -95,12 +129,31 @@ dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T
   emulated_product<T> there(s, {b}, {c0});
   const dense_form<T> f = dense_of<T>(a);
   there.may_read(f.values), there.may_read(f.mask);
+  halves_form h;
+  std::int64_t num_sums = a.rows * s.n;
+  if constexpr (std::is_same_v<T, float>) {
+    if (gemm::configs[config].halves) {
+      h = halves_of(f, a.rows, a.cols);
+      there.may_read(h.parts), there.may_read(h.back), there.may_read(h.num_lossy);
+      const kernels::halves_workspace there_too(a.rows, h.ld, s.n);
+      num_sums = kernels::halves_workspace::num_rows(a.rows, h.ld) * there_too.padded();
+    }
+  }
   // Unwritten sums are NaN.
-  std::vector<scalar_of<T>> sums(static_cast<std::size_t>(a.rows * s.n),
-                                 std::numeric_limits<scalar_of<T>>::quiet_NaN());
+  std::vector<scalar_of<T>> sums(static_cast<std::size_t>(num_sums), std::numeric_limits<scalar_of<T>>::quiet_NaN());
   there.may_write_bytes(sums.data(), sums.size() * sizeof(sums[0]));
-  const kernels::dense_operand<T> stored{a.rows,      a.cols,        std::ssize(a.entries), f.ld,    f.values.data(),
-                                         f.row_words, f.mask.data(), sums.data(),           nullptr, 0};
+  const kernels::dense_operand<T> stored{
+      a.rows,
+      a.cols,
+      std::ssize(a.entries),
+      f.ld,
+      f.values.data(),
+      f.row_words,
+      f.mask.data(),
+      sums.data(),
+      nullptr,
+      0,
+      {h.parts.empty() ? nullptr : h.parts.data(), h.ld, h.back.data(), h.num_lossy.data()}};
   return there.run(launchers[config], stored);
 }
 
@@ -140,6 +193,40 @@ TEST_P(every_config, multiplies_what_is_not_finite_by_stored_entries_alone) {
           return run<T>(GetParam(), of, b, c0, s);
         });
   });
+}
+
+/// Values of any sign between 2^-span and 2^span, times 2^up.
+template <class T>
+T spread(test_random& random, std::int64_t span, int up) {
+  const double x = std::ldexp(1 + static_cast<double>(random.below(1 << 20)) / (1 << 20),
+                              up + static_cast<int>(random.below(2 * span + 1) - span));
+  return static_cast<T>(random.below(2) == 0 ? x : -x);
+}
+
+// Halves are brought into their range, line by line; what is lost then is multiplied once more.
+TEST_P(every_config, keeps_its_bound_however_far_values_lie_apart) {
+  if (gemm::configs[GetParam()].type != value_type::fp32 || gemm::configs[GetParam()].keeps == accuracy::tf32) return;
+  const arithmetic by{gemm::configs[GetParam()].more_terms(), 0};
+  test_random random(77 + GetParam());
+  std::size_t k = 0;
+  for (const std::int64_t span : {0, 4, 14, 22, 30, 60}) {
+    for (const auto& [up_a, up_b] :
+         {std::pair(0, 0), std::pair(-100, 20), std::pair(60, -140), std::pair(-60, 64), std::pair(-70, -64)}) {
+      if (up_a + span > 120 || up_b + span > 120 || up_a + up_b + 2 * span > 115) continue;
+      const dense_setting s = setting_of(++k);
+      sparse_case a = make_case("spread", 37, 150, scatter(37, 150, k % 2 == 0 ? 60 : 1500, k), values::real, 3);
+      for (triplet& e : a.entries) e.value = static_cast<double>(spread<float>(random, span, up_a));
+      dense_table<float> b(a.cols, s.n);
+      for (float& x : b.at) x = random.below(6) == 0 ? 0 : spread<float>(random, span, up_b);
+      for (std::int64_t i = 0; i < b.rows; ++i) b(i, s.n / 2) = 0;
+      const dense_table<float> c0(a.rows, s.n, std::numeric_limits<float>::quiet_NaN());
+      dense_setting once = s;
+      std::tie(once.alpha, once.beta) = std::pair(1.0, 0.0);
+      expect_within_bound<float>(multiply<float>(a, false, 1, b, 0, c0, by), run<float>(GetParam(), a, b, c0, once),
+                                 words(once) + ", span " + std::to_string(span) + ", up " + std::to_string(up_a) +
+                                     ", " + std::to_string(up_b));
+    }
+  }
 }
 
 TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {
@@ -191,6 +278,43 @@ TEST(dense_form, holds_every_value_and_every_zero) {
       check_form<half, std::uint16_t>(a, permuted);
       if (HasFailure()) return;
     }
+  }
+}
+
+// Every part of every value, and of the padding; among them rows of zeros, of tiny and of huge values.
+TEST(dense_form, holds_each_value_in_halves) {
+  for (sparse_case a : battery(values::real)) {
+    if (a.rows == 0) continue;
+    test_random random(a.entries.size());
+    for (triplet& e : a.entries) {
+      if (e.row % 3 == 0) e.value = static_cast<double>(spread<float>(random, 24, e.row % 2 == 0 ? 90 : -70));
+    }
+    SCOPED_TRACE(a.name);
+    const dense_form<float> f = dense_of<float>(a);
+    const halves_form wanted = halves_of(f, a.rows, a.cols);
+    halves_form got{wanted.ld, std::vector<half>(wanted.parts.size(), half(-1.0f)),
+                    std::vector<float>(wanted.back.size(), -1), std::vector<std::int32_t>(wanted.num_lossy.size(), -1)};
+    const forms::steps::halves_job job{.rows = a.rows,
+                                       .cols = a.cols,
+                                       .ld = f.ld,
+                                       .halves_ld = wanted.ld,
+                                       .values = f.values.data(),
+                                       .parts = got.parts.data(),
+                                       .back = got.back.data(),
+                                       .num_lossy = got.num_lossy.data()};
+    emulation::current_settings() = {};
+    ASSERT_EQ(core::start(&forms::steps::split_rows_kernel, 3, forms::steps::threads_to_split, 0, nullptr, job), 0)
+        << emulation::report();
+    EXPECT_EQ(got.num_lossy, wanted.num_lossy);
+    EXPECT_TRUE(std::ranges::equal(got.parts, wanted.parts, {}, &half::bits, &half::bits));
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      const bool is_zero = std::ranges::all_of(
+          std::span(f.values).subspan(row * static_cast<std::size_t>(f.ld), static_cast<std::size_t>(f.ld)),
+          [](float x) { return x == 0; });
+      EXPECT_TRUE(is_zero || got.back[row] == wanted.back[row]) << "row " << i;
+    }
+    if (HasFailure()) return;
   }
 }
 

@@ -79,10 +79,12 @@ TEST(dense_choice, predicts_when_zeros_are_worth_multiplying) {
     const auto kernel = std::ranges::find(all, name, &kernel_info::name);
     return 1e6 * plan::dense_seconds(size, size, cols, *kernel);
   };
-  EXPECT_NEAR(dense_us("gemm-f16", 4096, 512), 30, 6);
-  EXPECT_NEAR(dense_us("gemm-bf16", 2048, 128), 15, 4);
+  EXPECT_NEAR(dense_us("gemm-f16", 4096, 512), 27, 6);
+  EXPECT_NEAR(dense_us("gemm-bf16", 2048, 128), 8, 3);
   EXPECT_NEAR(dense_us("gemm-f32", 4096, 512), 355, 40);
-  EXPECT_NEAR(dense_us("gemm-tf32", 2048, 512), 25, 6);
+  EXPECT_NEAR(dense_us("gemm-3xf16", 4096, 512), 85, 15);
+  EXPECT_NEAR(dense_us("gemm-3xf16", 2048, 128), 17, 4);
+  EXPECT_NEAR(dense_us("gemm-tf32", 2048, 512), 22, 6);
   EXPECT_NEAR(dense_us("gemm-f64", 4096, 128), 89, 18);
 }
 

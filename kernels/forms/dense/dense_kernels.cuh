@@ -6,6 +6,7 @@
 
 #include "converters/formats/device_grid.cuh"
 #include "kernels/forms/dense/dense_steps.hpp"
+#include "kernels/forms/dense/halves.cuh"
 #include "kernels/forms/dense/operand.hpp"
 
 /// What the device does to CSR to make it dense (dense_steps.cu starts it).
@@ -37,5 +38,42 @@ struct dense_word_body {
     job.mask[to_row * job.row_words + word] = stored;
   }
 };
+
+inline constexpr int threads_to_split = 256;
+
+/// A warp for each row: what its largest magnitude is, then the parts of its values, padding included. Bytes: each value
+/// twice, 6 written for it.
+inline __global__ void __launch_bounds__(threads_to_split) split_rows_kernel(const __grid_constant__ halves_job job) {
+  using namespace kernels;
+  using Half = half_by_arithmetic;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  constexpr std::int64_t warps = threads_to_split / 32;
+  for (std::int64_t row = blockIdx.x * warps + threadIdx.x / 32; row < job.rows; row += gridDim.x * warps) {
+    const float* const values = job.values + row * job.ld;
+    std::uint32_t largest = 0;
+    for (std::int64_t c = lane; c < job.cols; c += 32) largest = max(largest, magnitude_bits(values[c]));
+    for (int distance = 16; distance > 0; distance /= 2) {
+      largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
+    }
+    const half_scale scale = half_scale_of(largest, top_of_halves_in_a);
+    half* const low = job.parts + row * 3 * job.halves_ld;
+    half* const high = low + job.halves_ld;
+    half* const raised = high + job.halves_ld;
+    std::int32_t num_lossy = 0;
+    for (std::int64_t c = lane; c < job.halves_ld; c += 32) {
+      const split_half part = split_into_halves<Half>(c < job.cols ? values[c] * scale.to : 0.0f);
+      low[c].bits = part.low;
+      high[c].bits = part.high;
+      raised[c].bits = static_cast<std::uint16_t>(Half::narrow(Half::widen(part.high).x * low_half_scale, 0));
+      num_lossy += part.loses;
+    }
+    for (int distance = 16; distance > 0; distance /= 2) {
+      num_lossy += __shfl_xor_sync(0xffffffffu, num_lossy, distance);
+    }
+    if (lane != 0) continue;
+    job.back[row] = scale.back * (1 / low_half_scale);
+    job.num_lossy[row] = num_lossy;
+  }
+}
 
 }  // namespace bcsc::forms::steps

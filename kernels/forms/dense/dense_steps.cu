@@ -1,4 +1,5 @@
 #include "converters/formats/device_loops.cuh"
+#include "core/launch.cuh"
 #include "kernels/forms/dense/dense_kernels.cuh"
 
 namespace bcsc::forms::steps {
@@ -13,6 +14,13 @@ void fill_dense(const dense_job& job, int value_bytes) {
   } else {
     for_each(words, dense_word_body<std::uint64_t>{job}, "making A dense");
   }
+}
+
+void split_dense(const halves_job& job) {
+  if (job.rows == 0) return;
+  constexpr std::int64_t warps = threads_to_split / 32;
+  core::gpu::check_launch(core::start(&split_rows_kernel, (job.rows + warps - 1) / warps, threads_to_split, 0, nullptr, job),
+                          "splitting A into halves");
 }
 
 }  // namespace bcsc::forms::steps

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "bcsc/elements.hpp"
+
 /// The device's step from CSR to a dense matrix, named without any CUDA header. Values are moved by their size alone.
 namespace bcsc::forms::steps {
 
@@ -18,5 +20,17 @@ struct dense_job {
 
 /// `value_bytes`: 2, 4 or 8. Does not wait.
 void fill_dense(const dense_job& job, int value_bytes);
+
+/// A dense matrix and what kernels::halves_of_a holds of it; device pointers.
+struct halves_job {
+  std::int64_t rows = 0, cols = 0, ld = 0, halves_ld = 0;
+  const float* values = nullptr;  ///< [rows][ld]
+  half* parts = nullptr;          ///< [rows][3 * halves_ld]
+  float* back = nullptr;
+  std::int32_t* num_lossy = nullptr;
+};
+
+/// Does not wait.
+void split_dense(const halves_job& job);
 
 }  // namespace bcsc::forms::steps

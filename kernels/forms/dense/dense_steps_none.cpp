@@ -5,5 +5,6 @@
 namespace bcsc::forms::steps {
 
 void fill_dense(const dense_job&, int) { converters::no_cuda(); }
+void split_dense(const halves_job&) { converters::no_cuda(); }
 
 }  // namespace bcsc::forms::steps

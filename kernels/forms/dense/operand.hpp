@@ -10,6 +10,15 @@ namespace bcsc::kernels {
 /// Entries per word of the mask.
 inline constexpr std::int64_t dense_mask_bits = 32;
 
+/// A in fp16 parts (kernels/forms/dense/halves.cuh), three times as wide as it is: its low parts, its high parts, and
+/// these times 2^11. Times B's high, low and high parts they add up to A * B times 2^11 and the scales of both.
+struct halves_of_a {
+  const half* parts = nullptr;              ///< [rows][3 * ld]; null: of no use
+  std::int64_t ld = 0;                      ///< columns with the padding: a multiple of 16 bytes
+  const float* back = nullptr;              ///< [rows] what sums are multiplied by, 2^-11 included
+  const std::int32_t* num_lossy = nullptr;  ///< [rows] values that lose bits
+};
+
 /// A with its zeros, and which of its entries are stored: non-finite values of B are multiplied by those alone.
 template <class T>
 struct dense_operand {
@@ -24,6 +33,34 @@ struct dense_operand {
   scalar_of<T>* sums;  ///< [rows][n] or [n][rows], as C lies: workspace, written and read by each run
   void* spare;         ///< more workspace, aligned to 256 bytes, which the product may do without
   std::int64_t spare_bytes;
+  /// Sums have room for B's parts, too, if there are A's (halves_workspace).
+  halves_of_a halves = {};
+};
+
+/// What a product of halves keeps in its workspace, one after the other, each aligned to 32 bytes: sums as C lies, lines
+/// padded; B's three parts as B lies; of each column what its largest magnitude is, in chunks of rows, what sums are
+/// multiplied by, and how many of its values lose bits.
+class halves_workspace {
+ public:
+  static constexpr std::int64_t max_chunks = 32, grain = 8;
+
+  constexpr halves_workspace(std::int64_t rows, std::int64_t ld, std::int64_t n)
+      : rows_(rows), ld_(ld), padded_((n + grain - 1) / grain * grain) {}
+
+  /// In rows of padded() values of four bytes.
+  static constexpr std::int64_t num_rows(std::int64_t rows, std::int64_t ld) {
+    return rows + 3 * ld / 2 + max_chunks + 2;
+  }
+  constexpr std::int64_t padded() const { return padded_; }  ///< n
+  half* parts(float* first) const { return reinterpret_cast<half*>(first + rows_ * padded_); }
+  std::uint32_t* largest(float* first) const { return reinterpret_cast<std::uint32_t*>(row(first, 0)); }
+  float* back(float* first) const { return row(first, max_chunks); }
+  std::int32_t* num_lossy(float* first) const { return reinterpret_cast<std::int32_t*>(row(first, max_chunks + 1)); }
+
+ private:
+  float* row(float* first, std::int64_t i) const { return first + (rows_ + 3 * ld_ / 2 + i) * padded_; }
+
+  std::int64_t rows_, ld_, padded_;
 };
 
 template <class T>

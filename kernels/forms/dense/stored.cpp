@@ -23,6 +23,22 @@ std::int64_t padded(std::int64_t cols) {
   return core::ceil_div(cols, vector) * vector;
 }
 
+/// A's fp16 parts, beside its values: these are multiplied where a sum is not good enough.
+void add_halves(stored_dense<float>& a, int device) {
+  a.halves_ld = padded<half>(a.cols);
+  a.halves = core::device_buffer<half>(device, a.rows * 3 * a.halves_ld);
+  a.back = core::device_buffer<float>(device, a.rows);
+  a.num_lossy = core::device_buffer<std::int32_t>(device, a.rows);
+  steps::split_dense({.rows = a.rows,
+                      .cols = a.cols,
+                      .ld = a.ld,
+                      .halves_ld = a.halves_ld,
+                      .values = a.values.data(),
+                      .parts = a.halves.data(),
+                      .back = a.back.data(),
+                      .num_lossy = a.num_lossy.data()});
+}
+
 }  // namespace
 
 bool dense_holds(std::int64_t rows, std::int64_t cols) {
@@ -61,6 +77,9 @@ stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how) {
                        .values = made.values.data(),
                        .mask = made.mask.data()},
                       static_cast<int>(sizeof(T)));
+    if constexpr (std::is_same_v<T, float>) {
+      if (how.form == kernels::operand_form::dense_halves) add_halves(made, device);
+    }
     core::gpu::synchronize();
     return made;
   }
@@ -69,19 +88,24 @@ stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how) {
 // As in a row stream: row blocks of one row, whose non-empty columns are the entries.
 template <class T>
 stored_facts stored_dense<T>::facts() const {
-  return {nnz, static_cast<std::int64_t>(values.bytes() + mask.bytes()), rows};
+  const auto of_halves = halves.bytes() + back.bytes() + num_lossy.bytes();
+  return {nnz, static_cast<std::int64_t>(values.bytes() + mask.bytes() + of_halves), rows};
 }
 
 template <class T>
 partial_sums stored_dense<T>::partials() const {
-  return {.rows = rows, .spare_bytes = spare_bytes};
+  using kernels::halves_workspace;
+  if (halves_ld == 0) return {.rows = rows, .spare_bytes = spare_bytes};
+  return {halves_workspace::num_rows(rows, halves_ld), halves_workspace::grain, spare_bytes};
 }
 
 template <class T>
 int stored_dense<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                            const kernels::launch_env& env) const {
+  const kernels::halves_of_a parts{halves.data(), halves_ld, back.data(), num_lossy.data()};
   const kernels::dense_operand<T> a{
-      rows, cols, nnz, ld, values.data(), row_words, mask.data(), product.partials, product.spare, product.spare_bytes};
+      rows, cols, nnz, ld, values.data(), row_words, mask.data(), product.partials, product.spare, product.spare_bytes,
+      parts};
   const auto args = with_operand(a, product);
   return launch(&args, env);
 }

@@ -17,6 +17,11 @@ struct stored_dense {
   std::int64_t rows = 0, cols = 0, nnz = 0, ld = 0, row_words = 0;
   core::device_buffer<T> values;
   core::device_buffer<std::uint32_t> mask;
+  // As kernels::halves_of_a, or empty.
+  std::int64_t halves_ld = 0;
+  core::device_buffer<half> halves;
+  core::device_buffer<float> back;
+  core::device_buffer<std::int32_t> num_lossy;
 
   stored_facts facts() const;
   /// Sums that are checked before they are added to C, and workspace in which the library may split a product.
@@ -24,7 +29,7 @@ struct stored_dense {
   int start(kernels::launch_fn launch, const dense_side<T>& product, const kernels::launch_env& env) const;
 };
 
-/// From CSR on how.device, of a size for which dense_holds().
+/// From CSR on how.device, of a size for which dense_holds(). With fp16 parts of fp32 values if how.form says so.
 template <number T, index I>
 stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how);
 
