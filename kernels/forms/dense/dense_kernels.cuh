@@ -41,8 +41,8 @@ struct dense_word_body {
 
 inline constexpr int threads_to_split = 256;
 
-/// A warp for each row: what its largest magnitude is, then the parts of its values, padding included. Bytes: each value
-/// twice, 6 written for it.
+/// A warp for each row: what its largest magnitude is, then the parts of its values, padding included. Bytes: each
+/// value twice, 6 written for it.
 inline __global__ void __launch_bounds__(threads_to_split) split_rows_kernel(const __grid_constant__ halves_job job) {
   using namespace kernels;
   using Half = half_by_arithmetic;
