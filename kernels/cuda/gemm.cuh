@@ -24,15 +24,13 @@
 /// - A value that is not finite is multiplied once more, from the stored entries alone and in their order: zeros that
 ///   are not stored have met non-finite values of B. Where it came from stored entries, or from a sum past the type's
 ///   range, the second product is not finite either.
-/// - Loads: everything after the kernel before has ended, which the library's need not say early. B and A are read only
-/// where a sum is not finite.
+/// - Loads: everything after the kernel before has ended. B and A are read only where a sum is not good enough.
 /// - Bytes, s a value: the library's; C read once if beta is 0 and written where it is replaced; otherwise the sums
 ///   written and read once, C once, twice if beta is not 0.
 /// - fp16 and bf16: sums in fp32, rounded once, when C is written.
-/// - fp32 by halves: B is split into fp16 parts first (gemm_halves.cuh), A has been since it was stored; one product
-/// three
-///   times as long. Sums always go by the workspace, and one that lossy values may have spoilt is multiplied once more,
-///   too.
+/// - fp32 by halves: one product three times as long, of A's fp16 parts, which are stored, and B's, which are made
+/// first
+///   (gemm_halves.cuh). Sums go by the workspace; one that lossy values may have spoilt is multiplied once more, too.
 /// - Preconditions: those of product_args and dense_operand; no batch; the library is ready on the device.
 ///   Deterministic, as is the library for the same operands at the same alignment.
 namespace bcsc::kernels::cuda {

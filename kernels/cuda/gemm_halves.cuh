@@ -265,8 +265,7 @@ inline int start_halves_of_b(const dense_args<float>& args, CUstream_st* stream)
   return start_both.operator()<true, 1>();
 }
 
-/// What becomes of the sums of a product of halves, in lines as C lies: rows of A if it is row-major, else columns of
-/// B.
+/// What becomes of the sums of a product of halves. A line is a row of A if C is row-major, else a column of B.
 struct halves_of_sums {
   /// One of both, and what a lossy value there has lost at most: 2^-36, times what it may have met, in sums that hold
   /// 2^11 times the product.
