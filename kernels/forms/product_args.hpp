@@ -25,9 +25,7 @@ enum class operand_form {
 };
 
 /// Whether it holds A's zeros, too.
-constexpr bool is_dense(operand_form form) {
-  return form == operand_form::dense || form == operand_form::dense_halves;
-}
+constexpr bool is_dense(operand_form form) { return form == operand_form::dense || form == operand_form::dense_halves; }
 
 /// Several products of one A, started at once: strides in elements from one member's operand to the next's.
 struct batch_strides {

@@ -25,8 +25,8 @@ struct gemm_config {
   constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return 32; }
   constexpr std::int64_t shared_bytes() const { return 0; }
-  /// Of the error bound (kernel_info::bound): as for mma, where the tensor cores add up. Of halves: 2^-20 of each factor
-  /// and 2^-22 that the product of the low parts is, and as much again as all of that for values that lose more.
+  /// Of the error bound (kernel_info::bound): as for mma, where the tensor cores add up. Of halves: 2^-20 of each
+  /// factor and 2^-22 that the product of the low parts is, and as much again as all of that for values that lose more.
   constexpr int more_terms() const {
     constexpr int of_factors = 2 * 16 + 4, of_lossy_values = 64;
     return is_narrow(type) ? 16 : halves ? 16 + of_factors + of_lossy_values : 3;

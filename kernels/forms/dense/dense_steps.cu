@@ -19,8 +19,9 @@ void fill_dense(const dense_job& job, int value_bytes) {
 void split_dense(const halves_job& job) {
   if (job.rows == 0) return;
   constexpr std::int64_t warps = threads_to_split / 32;
-  core::gpu::check_launch(core::start(&split_rows_kernel, (job.rows + warps - 1) / warps, threads_to_split, 0, nullptr, job),
-                          "splitting A into halves");
+  core::gpu::check_launch(
+      core::start(&split_rows_kernel, (job.rows + warps - 1) / warps, threads_to_split, 0, nullptr, job),
+      "splitting A into halves");
 }
 
 }  // namespace bcsc::forms::steps

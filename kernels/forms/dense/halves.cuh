@@ -8,13 +8,13 @@
 
 /// fp32 values as fp16 numbers, of which the tensor cores multiply twice as many as of TF32: a high part of 11 bits and
 /// a low part, which is what that leaves, times 2^11. So 22 bits are kept, as of two TF32 numbers; but of fp16's five
-/// bits of exponent, so the values of a line (a row of A, a column of B) are brought into its range first, by a power of
-/// two. What is then still too small keeps fewer bits, 2^-36 being lost of it at most: lines count such values, and sums
-/// that these might spoil are multiplied once more.
+/// bits of exponent, so the values of a line (a row of A, a column of B) are brought into its range first, by a power
+/// of two. What is then still too small keeps fewer bits, 2^-36 being lost of it at most: lines count such values, and
+/// sums that these might spoil are multiplied once more.
 namespace bcsc::kernels {
 
-/// Of 2^top <= |x| < 2^(top + 1) for the largest value of a line. A row of A gets less, since its high part, times 2^11,
-/// meets the high part of B.
+/// Of 2^top <= |x| < 2^(top + 1) for the largest value of a line. A row of A gets less, since its high part, times
+/// 2^11, meets the high part of B.
 inline constexpr int top_of_halves_in_a = 3, top_of_halves_in_b = 14;
 inline constexpr float low_half_scale = 0x1p11f;
 

@@ -37,9 +37,9 @@ struct dense_operand {
   halves_of_a halves = {};
 };
 
-/// What a product of halves keeps in its workspace, one after the other, each aligned to 32 bytes: sums as C lies, lines
-/// padded; B's three parts as B lies; of each column what its largest magnitude is, in chunks of rows, what sums are
-/// multiplied by, and how many of its values lose bits.
+/// What a product of halves keeps in its workspace, one after the other, each aligned to 32 bytes: sums as C lies,
+/// lines padded; B's three parts as B lies; of each column what its largest magnitude is, in chunks of rows, what sums
+/// are multiplied by, and how many of its values lose bits.
 class halves_workspace {
  public:
   static constexpr std::int64_t max_chunks = 32, grain = 8;
