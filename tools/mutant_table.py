@@ -715,7 +715,6 @@ MUTANTS = [
            "const float lost_in_line = 0;", EMULATED_GEMM),
     Mutant("halves-low-parts", GEMM_HALVES, "write_halves<Vector>(own.place(1, i), low);",
            "write_halves<Vector>(own.place(1, i), high);", EMULATED_GEMM),
-    Mutant("halves-power-of-zeros", GEMM_HALVES, "|| back_of_line == 0 || back[v] == 0;", "|| by == 0;", EMULATED_GEMM),
     Mutant("halves-powers-past-fp32", GEMM_HALVES, "by >= least && by <= most ?", "true ?", EMULATED_GEMM),
     Mutant("halves-same-line", GEMM_HALVES, "halves_of_sums{columns, rows}", "halves_of_sums{rows, columns}",
            EMULATED_GEMM),

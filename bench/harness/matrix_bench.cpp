@@ -52,9 +52,6 @@ constexpr double share_of_trying = 0.5;
 /// Aimed at for all samples of one matrix; preparing and checking take about as long again. --thorough knows no limit.
 constexpr double timing_seconds_per_matrix = 8;
 
-/// A product that takes this long needs no closer estimate of its time.
-constexpr double long_seconds = 0.05;
-
 /// An entry, and what starts it if it may be timed.
 struct candidate {
   entry_result result;
@@ -247,11 +244,7 @@ class matrix_bench {
       r.status = judged(r, expected, on);
       if (r.status != entry_status::ok) r.message = r.error.describe(expected.rows() * expected.cols());
       if (r.status != entry_status::failed) {
-        // Where the first took so long, the driver may have been loading its code.
-        if (entry.estimate >= long_seconds) entry.estimate = room_.where->seconds(ready.start, 1);
-        if (entry.estimate < long_seconds) {
-          entry.estimate = quick_seconds(*room_.where, ready.start, entry.estimate);
-        }
+        entry.estimate = seconds_after_first(*room_.where, ready.start, entry.estimate);
         entry.start = std::move(ready.start);
       }
     } catch (const error& e) {

@@ -257,4 +257,10 @@ double quick_seconds(stage& where, const launch& work, double best_so_far, doubl
   return best;
 }
 
+double seconds_after_first(stage& where, const launch& work, double first) {
+  constexpr double enough_alone = 0.05;
+  const double one = first < enough_alone ? first : where.seconds(work, 1);
+  return one < enough_alone ? quick_seconds(where, work, one) : one;
+}
+
 }  // namespace bcsc::bench

@@ -92,4 +92,8 @@ std::vector<timing_result> measure(stage& where, std::span<const timing_request>
 /// times slower than `best_so_far`.
 double quick_seconds(stage& where, const launch& work, double best_so_far, double give_up = 2.0);
 
+/// Seconds of one product of which the first, which may have had to load code, took `first`: quickly, but for what
+/// takes 50 ms the second time as well.
+double seconds_after_first(stage& where, const launch& work, double first);
+
 }  // namespace bcsc::bench

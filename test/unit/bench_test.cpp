@@ -457,6 +457,19 @@ class ticking_stage final : public stage {
   std::int64_t num_flushes_ = 0;
 };
 
+TEST(measuring, TheFirstProductMayHaveLoadedCode) {
+  std::int64_t runs = 0;
+  const auto work = [&] { ++runs; };
+  for (const double first : {1e-3, 0.049, 0.051, 2.0}) {
+    ticking_stage where;
+    EXPECT_NEAR(seconds_after_first(where, work, first), 1e-3, 1e-9) << first;
+  }
+  runs = 0;
+  ticking_stage slow(0, 0.2);
+  EXPECT_DOUBLE_EQ(seconds_after_first(slow, work, 0.3), 0.2);
+  EXPECT_EQ(runs, 1);
+}
+
 TEST(measuring, EachSettingHasItsWorkBeforeEverySample) {
   ticking_stage where;
   std::int64_t runs = 0;
