@@ -28,9 +28,8 @@
 /// - Bytes, s a value: the library's; C read once if beta is 0 and written where it is replaced; otherwise the sums
 ///   written and read once, C once, twice if beta is not 0.
 /// - fp16 and bf16: sums in fp32, rounded once, when C is written.
-/// - fp32 by halves: one product three times as long, of A's fp16 parts, which are stored, and B's, which are made
-/// first
-///   (gemm_halves.cuh). Sums go by the workspace; one that lossy values may have spoilt is multiplied once more, too.
+/// - fp32 by halves: one product three times as long, of A's stored fp16 parts and B's, which gemm_halves.cuh makes
+///   first. Sums go by the workspace; one that lossy values may have spoilt is multiplied once more, too.
 /// - Preconditions: those of product_args and dense_operand; no batch; the library is ready on the device.
 ///   Deterministic, as is the library for the same operands at the same alignment.
 namespace bcsc::kernels::cuda {
@@ -56,7 +55,8 @@ __device__ float sum_value(T x) {
   return narrow_pair<T>::widen(x.bits).x;
 }
 
-/// Row m of A times column n of B, over the stored entries alone, one after the other. Hardly ever called.
+/// Row m of A times column n of B, over the stored entries alone, one after the other. Not inlined: it is hardly ever
+/// called, and its registers would be held by all that look.
 template <class T>
 [[gnu::noinline]] __device__ scalar_of<T> multiply_stored(const dense_args<T>& args, std::int64_t m, std::int64_t n) {
   const T* const row = args.a.values + m * args.a.ld;
@@ -74,16 +74,17 @@ template <class T>
   return sum;
 }
 
-/// The sum that element `at` of line `line` is to have; one that is not finite, or not good, is multiplied once more.
-template <class T, class From>
-__device__ scalar_of<T> good_sum(const dense_args<T>& args, const gemm_look<T, From>& look, scalar_of<T> alpha,
-                                 std::int64_t line, std::int64_t at, From value, bool is_good) {
-  using S = scalar_of<T>;
-  if (alpha == S{0}) return S{0};
-  const S sum = sum_value(value);
-  if (is_good && sum - sum == S{0}) return sum;
-  return multiply_stored(args, look.by_rows ? line : at, look.by_rows ? at : line);
-}
+/// Row and column of C's element `at` of line `line`.
+struct place_of_element {
+  std::int64_t m, n;
+  template <class T, class From>
+  __device__ place_of_element(const gemm_look<T, From>& look, std::int64_t line, std::int64_t at)
+      : m(look.by_rows ? line : at), n(look.by_rows ? at : line) {}
+  template <class T>
+  __device__ T* in_c(const dense_args<T>& args) const {
+    return args.c + m * args.c_row_stride + n * args.c_col_stride;
+  }
+};
 
 /// `Vector` neighbouring values of a line.
 template <int Vector, class From>
@@ -91,23 +92,25 @@ struct alignas(Vector * sizeof(From)) gemm_piece {
   From value[Vector];
 };
 
-/// Writes what the sums of a piece come to.
+/// Writes what the sums of a piece come to; one that is not finite, or not good, is multiplied once more.
 template <int Vector, class T, class From>
 __device__ void finish(const dense_args<T>& args, const gemm_look<T, From>& look, const scalars<scalar_of<T>>& by,
                        std::int64_t line, std::int64_t first, const gemm_piece<Vector, From>& piece,
                        const bool (&is_good)[Vector]) {
+  const bool counts = by.alpha != scalar_of<T>{0};
   scalar_of<T> sum[Vector];
 #pragma unroll
   for (int v = 0; v < Vector; ++v) {
-    sum[v] = good_sum(args, look, by.alpha, line, first + v, piece.value[v], is_good[v]);
+    sum[v] = counts ? sum_value(piece.value[v]) : scalar_of<T>{0};
+    if (!counts || (is_good[v] && sum[v] - sum[v] == scalar_of<T>{0})) continue;
+    const place_of_element at(look, line, first + v);
+    sum[v] = multiply_stored(args, at.m, at.n);
   }
-  const std::int64_t along = look.by_rows ? args.c_col_stride : args.c_row_stride;
-  T* const to = args.c + line * (look.by_rows ? args.c_row_stride : args.c_col_stride) + first * along;
   if (Vector > 1 && look.writes_vectors) {
-    store_vector<Vector>(to, by, sum);
+    store_vector<Vector>(place_of_element(look, line, first).in_c(args), by, sum);
   } else {
 #pragma unroll
-    for (int v = 0; v < Vector; ++v) store(to + v * along, by, sum[v]);
+    for (int v = 0; v < Vector; ++v) store(place_of_element(look, line, first + v).in_c(args), by, sum[v]);
   }
 }
 
@@ -120,13 +123,12 @@ __device__ void replace(const dense_args<T>& args, const gemm_look<T, T>& look, 
   for (int v = 0; v < Vector; ++v) {
     const S sum = sum_value(piece.value[v]);
     if (sum - sum == S{0}) continue;
-    const std::int64_t m = look.by_rows ? line : first + v, n = look.by_rows ? first + v : line;
-    store(args.c + m * args.c_row_stride + n * args.c_col_stride, by,
-          good_sum(args, look, by.alpha, line, first + v, piece.value[v], false));
+    const place_of_element at(look, line, first + v);
+    store(at.in_c(args), by, multiply_stored(args, at.m, at.n));
   }
 }
 
-/// That a thread has read before it writes the first.
+/// Pieces that a thread reads before it writes the first.
 inline constexpr int gemm_pieces_at_once = 2;
 
 /// The pieces of neighbouring threads are neighbours.
@@ -194,7 +196,7 @@ int look_at(const dense_args<T>& args, const From* from, std::int64_t from_ld, b
                    : start_with(&gemm_look_kernel<Threads, 1, InPlace, T, From>);
 }
 
-/// The same by halves.
+/// By halves: B's parts, the library's product, the look.
 template <int Threads>
 int launch_halves(const dense_args<float>& args, bool multiplies, CUstream_st* stream) {
   if (!multiplies) return look_at<Threads, false, float, float>(args, args.a.sums, args.n, false, stream);

@@ -18,7 +18,8 @@
 /// - Ownership: a thread block has a chunk of rows, of one group of columns after another: of a row-major B its warps
 ///   take the rows in turn and its lanes `Vector` neighbouring columns each; of a column-major B a warp has a column,
 ///   its lanes neighbouring rows.
-/// - Loads: both kernels read B, the second mostly from L2, and four vectors a thread beside what the first has left.
+/// - Loads: both kernels read B, the second mostly from L2, four vectors a thread at once. The second starts its first
+///   four before it reads what the first kernel has left.
 /// - Bytes: 8 of B and 6 of its parts a value.
 /// - Deterministic: maxima, and counts of integers.
 namespace bcsc::kernels::cuda {
@@ -27,7 +28,7 @@ struct halves_of_b {
   const float* b;
   std::int64_t rows, cols, row_stride, col_stride;
   std::int64_t ld;      ///< rows with the padding
-  std::int64_t padded;  ///< columns with theirs, if B is row-major
+  std::int64_t padded;  ///< columns with theirs, which the parts have only if B is row-major
   std::int64_t chunk_rows;
   unsigned num_chunks;
   half* parts;
@@ -44,6 +45,9 @@ class halves_tile {
  public:
   static constexpr int own_columns = ByRows ? Vector : 1;
   static constexpr int group_columns = ByRows ? 32 * Vector : halves_warps;
+  /// Threads of a block that own the same columns, and which of them this one is.
+  static constexpr unsigned owners = ByRows ? halves_warps : 32;
+  static __device__ unsigned owner() { return ByRows ? threadIdx.x / 32 : threadIdx.x % 32; }
   /// The one that value v of a vector lies in, among the thread's own.
   static constexpr int column_of(int v) { return ByRows ? v : 0; }
 
@@ -56,19 +60,14 @@ class halves_tile {
       : first_column(group * group_columns +
                      (ByRows ? static_cast<int>(threadIdx.x) % 32 * Vector : static_cast<int>(threadIdx.x) / 32)),
         job_(job),
-        first_row_(blockIdx.y * job.chunk_rows +
-                   (ByRows ? static_cast<int>(threadIdx.x) / 32 : static_cast<int>(threadIdx.x) % 32 * Vector)) {
+        first_row_(blockIdx.y * job.chunk_rows + owner() * rows_of_vector) {
     const std::int64_t end = (blockIdx.y + 1) * job.chunk_rows;
     end_ = end < job.ld ? end : job.ld;
   }
   /// Whether there is such a column, of the padding perhaps.
   __device__ bool exists() const { return first_column < (ByRows ? job_.padded : job_.cols); }
-  /// Whether this thread is the first of those that own it.
-  __device__ bool is_first_of_column() const {
-    return blockIdx.y == 0 && (ByRows ? threadIdx.x / 32 : threadIdx.x % 32) == 0;
-  }
   /// Row of the i-th vector, of the padding perhaps; none behind has_row().
-  __device__ std::int64_t row(int i) const { return first_row_ + i * (ByRows ? halves_warps : 32 * Vector); }
+  __device__ std::int64_t row(int i) const { return first_row_ + i * static_cast<int>(owners) * rows_of_vector; }
   __device__ bool has_row(int i) const { return exists() && row(i) < end_; }
   /// The i-th vector; zeros outside of B.
   __device__ void read(float (&to)[Vector], int i) const {
@@ -94,6 +93,8 @@ class halves_tile {
   }
 
  private:
+  static constexpr int rows_of_vector = ByRows ? 1 : Vector;
+
   const halves_of_b& job_;
   std::int64_t first_row_, end_;
 };
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(32 * halves_warps)
       }
     }
     share_largest<ByRows>(largest, of_warp);
-    if ((ByRows ? threadIdx.x / 32 : threadIdx.x % 32) != 0 || own.first_column >= job.cols) continue;
+    if (tile::owner() != 0 || own.first_column >= job.cols) continue;
 #pragma unroll
     for (int c = 0; c < tile::own_columns; ++c) {
       job.largest[blockIdx.y * job.padded + own.first_column + c] = largest[c];
@@ -193,8 +194,7 @@ __global__ void __launch_bounds__(32 * halves_warps)
     typename tile::vectors value;
     own.read(value, 0);
     std::uint32_t largest[tile::own_columns] = {};
-    const unsigned first = ByRows ? threadIdx.x / 32 : threadIdx.x % 32, step = ByRows ? halves_warps : 32;
-    for (unsigned chunk = first; chunk < job.num_chunks && own.first_column < job.cols; chunk += step) {
+    for (unsigned chunk = tile::owner(); chunk < job.num_chunks && own.first_column < job.cols; chunk += tile::owners) {
 #pragma unroll
       for (int c = 0; c < tile::own_columns; ++c) {
         largest[c] = max(largest[c], job.largest[chunk * job.padded + own.first_column + c]);
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(32 * halves_warps)
     if (!own.exists()) continue;
 #pragma unroll
     for (int c = 0; c < tile::own_columns; ++c) {
-      if (own.is_first_of_column()) job.back[own.first_column + c] = largest[c] != 0 ? scale[c].back : 0;
+      if (blockIdx.y == 0 && tile::owner() == 0) job.back[own.first_column + c] = largest[c] != 0 ? scale[c].back : 0;
       if (num_lossy[c] != 0) atomicAdd(job.num_lossy + own.first_column + c, num_lossy[c]);
     }
   }
@@ -243,9 +243,10 @@ inline int start_halves_of_b(const dense_args<float>& args, CUstream_st* stream)
                         there.back(args.a.sums),
                         there.num_lossy(args.a.sums)};
   const auto aligned_to = [&](int vector) {
-    const std::int64_t length = by_rows ? job.cols : vector, stride = by_rows ? job.row_stride : job.col_stride;
-    return reinterpret_cast<std::uintptr_t>(job.b) % (vector * sizeof(float)) == 0 && length % vector == 0 &&
-           stride % vector == 0;
+    const bool whole_lines = !by_rows || job.cols % vector == 0;  // a column's last vector may be read value by value
+    const std::int64_t between = by_rows ? job.row_stride : job.col_stride;
+    return reinterpret_cast<std::uintptr_t>(job.b) % (vector * sizeof(float)) == 0 && whole_lines &&
+           between % vector == 0;
   };
   const auto start_both = [&]<bool ByRows, int Vector>() {
     const std::int64_t groups =
@@ -276,8 +277,8 @@ struct halves_of_sums {
   };
   side line, along;
 
-  /// Takes off the powers of two of `Vector` neighbours, and says which sums are good enough: what has been lost is at
-  /// most 64 units of rounding. Nothing is lost in a column of zeros, whose power is 0.
+  /// Takes off the powers of two of `Vector` neighbours, and says which sums are good enough: they have lost no more
+  /// than terms_of_lossy_halves. Nothing is lost in a column of zeros, whose power is 0.
   template <int Vector>
   __device__ void finish(float (&sum)[Vector], bool (&is_good)[Vector], std::int64_t at_line,
                          std::int64_t first) const {
@@ -289,7 +290,7 @@ struct halves_of_sums {
     const float lost_in_line = static_cast<float>(line.num_lossy[at_line]) * line.loss;
 #pragma unroll
     for (int v = 0; v < Vector; ++v) {
-      constexpr float of_sum = 0x1p-18f, least = 0x1p-126f, most = 0x1p127f;
+      constexpr float of_sum = terms_of_lossy_halves * 0x1p-24f, least = 0x1p-126f, most = 0x1p127f;
       const float by = back_of_line * back[v];
       const float lost = lost_in_line + static_cast<float>(num_lossy[v]) * along.loss;
       is_good[v] = lost <= of_sum * fabsf(sum[v]) || back_of_line == 0 || back[v] == 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "kernels/forms/dense/operand.hpp"
 #include "kernels/tables/config.hpp"
 
 /// A with its zeros (kernels/forms/dense/operand.hpp), multiplied by cuBLASLt: for matrices that are nearly dense. A
@@ -25,11 +26,12 @@ struct gemm_config {
   constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return 32; }
   constexpr std::int64_t shared_bytes() const { return 0; }
-  /// Of the error bound (kernel_info::bound): as for mma, where the tensor cores add up. Of halves: 2^-20 of each
-  /// factor and 2^-22 that the product of the low parts is, and as much again as all of that for values that lose more.
+  /// Of the error bound (kernel_info::bound): as for mma, where the tensor cores add up. Halves lose of both factors,
+  /// and the product of their low parts, 2^-22 at most.
   constexpr int more_terms() const {
-    constexpr int of_factors = 2 * 16 + 4, of_lossy_values = 64;
-    return is_narrow(type) ? 16 : halves ? 16 + of_factors + of_lossy_values : 3;
+    constexpr int of_sums = 16, of_low_parts = 4;
+    if (halves) return of_sums + 2 * terms_of_halves + of_low_parts + terms_of_lossy_halves;
+    return is_narrow(type) ? of_sums : 3;
   }
   std::string label() const {
     const bool rounds = keeps == accuracy::tf32;
@@ -45,7 +47,7 @@ struct gemm_config {
 
 struct gemm : algorithm {
   static constexpr const char* name = "gemm";
-  static constexpr operand_form form = operand_form::dense;
+  static constexpr operand_form form = operand_form::dense;  ///< of configs that do not split (gemm_config::form())
   static constexpr bool deterministic = true;
   static constexpr std::array<gemm_config, 6> configs{{{value_type::fp32},
                                                        {value_type::fp32, accuracy::full, true},

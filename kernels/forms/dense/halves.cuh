@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "bcsc/elements.hpp"
+#include "kernels/forms/dense/operand.hpp"
 
 /// fp32 values as fp16 numbers, of which the tensor cores multiply twice as many as of TF32: a high part of 11 bits and
 /// a low part, which is what that leaves, times 2^11. So 22 bits are kept, as of two TF32 numbers; but of fp16's five
@@ -34,7 +35,7 @@ __device__ inline half_scale half_scale_of(std::uint32_t largest, int top) {
 
 __device__ inline std::uint32_t magnitude_bits(float x) { return __float_as_uint(x) & 0x7fffffffu; }
 
-/// A value in the range, as its bits: both parts, and whether more than 2^-20 of it is lost.
+/// A value in the range, as its bits: both parts, and whether more is lost of it than terms_of_halves.
 struct split_half {
   std::uint16_t high, low;
   bool loses;
@@ -55,7 +56,8 @@ __device__ split_half split_into_halves(float x) {
   const float left = x - Half::widen(high).x;
   const unsigned low = Half::narrow(left * low_half_scale, 0);
   const float lost = left - Half::widen(low).x * (1 / low_half_scale);
-  return {static_cast<std::uint16_t>(high), static_cast<std::uint16_t>(low), fabsf(lost) > 0x1p-20f * fabsf(x)};
+  return {static_cast<std::uint16_t>(high), static_cast<std::uint16_t>(low),
+          fabsf(lost) > terms_of_halves * 0x1p-24f * fabsf(x)};
 }
 
 }  // namespace bcsc::kernels

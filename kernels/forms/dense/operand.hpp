@@ -10,6 +10,10 @@ namespace bcsc::kernels {
 /// Entries per word of the mask.
 inline constexpr std::int64_t dense_mask_bits = 32;
 
+/// In units of rounding of fp32: what an fp16 pair may lose of a value before it counts as lossy, and what lossy values
+/// may cost a sum before it is multiplied once more.
+inline constexpr int terms_of_halves = 16, terms_of_lossy_halves = 64;
+
 /// A in fp16 parts (kernels/forms/dense/halves.cuh), three times as wide as it is: its low parts, its high parts, and
 /// these times 2^11. Times B's high, low and high parts they add up to A * B times 2^11 and the scales of both.
 struct halves_of_a {
