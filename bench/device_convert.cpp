@@ -98,8 +98,8 @@ auto with_memory_of(const context& ctx, const Work& work) {
 }
 
 conversion to_rows_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
-                        int columns_at_once) {
-  const auto options = forms::cut_for(a.rows(), a.nnz(), cols, columns_at_once);
+                        const kernel_info& kernel) {
+  const auto options = forms::cut_for(a.rows(), a.nnz(), cols, kernel.columns_at_once, kernel.teams);
   const auto convert = [&] {
     return with_memory_of(ctx, [&](int device) { return forms::to_row_stream_on_device(device, given, options); });
   };
@@ -182,7 +182,7 @@ std::vector<nlohmann::ordered_json> measure(const context& ctx, bench::stage& wh
       reads_compact ? m_block
                     : spmm_plan<float>(ctx, a, {.cols = cols, .expert = {.kernel = "tiled"}}).facts().m_block));
   if (chosen.algorithm == "rowwise") {
-    conversions.push_back(to_rows_form(ctx, a, given.view(), chosen.columns_at_once));
+    conversions.push_back(to_rows_form(ctx, a, given.view(), chosen));
   } else if (chosen.algorithm == "fma") {
     conversions.push_back(to_fma_tiles_form(ctx, a, given.view(), m_block));
   } else if (chosen.algorithm == "mma") {

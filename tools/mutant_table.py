@@ -137,6 +137,7 @@ ROWWISE = "kernels/cuda/rowwise.cuh"
 BRICKWISE = "kernels/cuda/brickwise.cuh"
 BRICKWISE_COPIES = "kernels/cuda/brickwise/copies.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
+ROW_EPILOGUE = "kernels/cuda/row_stream/epilogue.cuh"
 SLICED = "kernels/cuda/sliced.cuh"
 BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
 BLOCK_SLICES_KERNELS = "kernels/forms/block_slices/block_slices_kernels.cuh"
@@ -429,7 +430,7 @@ MUTANTS = [
            "nnz / 2 < max_pairs", CHOICE),
     Mutant("plan-stream-order-on-host", STORED_ROW_STREAM, "rename_rows(stream, how.order)", "(void)how.order", PLAN_CUDA),
     Mutant("stream-bricks-of-heavy-rows", "kernels/forms/row_stream/row_stream.cpp",
-           "const std::int64_t row = of.row_at(place);\n    num_pairs", "const std::int64_t row = place;\n    num_pairs",
+           "const std::int64_t row = of.row_at(place), entries", "const std::int64_t row = place, entries",
            ("row_stream_test",)),
     Mutant("stream-bricks-on-device", "kernels/forms/row_stream/row_stream_kernels.cuh",
            "bricks.exists() ? converters::row_in_bricks(bricks, shape, place) : place;", "place;", ("emulated_row_stream_test",)),
@@ -636,6 +637,26 @@ MUTANTS = [
     Mutant("sliced-part-of-a-column", BLOCK_SLICES_KERNELS, "here && entries_of(job, next) == job.height", "here",
            ("emulated_block_slices_test",)),
     Mutant("early-rowwise", ROWWISE, "leads around it.\n    wait_for_previous();\n", "leads around it.\n", EMULATED_ROWWISE),
+    Mutant("rowwise-sums-of-the-first-team", ROW_EPILOGUE, "for (int t = 1; t < static_cast<int>(args.a.sharing); ++t)",
+           "for (int t = 2; t < static_cast<int>(args.a.sharing); ++t)", EMULATED_ROWWISE),
+    Mutant("rowwise-every-team-writes", ROW_EPILOGUE, "writes = writes && (!is_long || place == 0);", "", EMULATED_ROWWISE),
+    Mutant("rowwise-parts-without-the-workspace", ROW_EPILOGUE, "partial = is_long && part_at(a.index()) < args.a.num_partials;",
+           "partial = false;", EMULATED_ROWWISE),
+    Mutant("rowwise-sums-too-early", ROW_EPILOGUE, "own[column(lane, first + i)] = sums[i];\n    }\n    __syncthreads();\n",
+           "own[column(lane, first + i)] = sums[i];\n    }\n", EMULATED_ROWWISE),
+    Mutant("rowwise-next-sums-too-early", ROW_EPILOGUE,
+           "    __syncthreads();  // before the next sums\n  }\n\n  __device__ void write_partials",
+           "  }\n\n  __device__ void write_partials", EMULATED_ROWWISE),
+    Mutant("rowwise-dots-of-shared-sums", ROWWISE,
+           "      if constexpr (Dots) dots.add(args, a, at, lane, first, sums, round == 0);\n"
+           "      result.write(a, at, lane, group, team, first, sums);\n",
+           "      result.write(a, at, lane, group, team, first, sums);\n"
+           "      if constexpr (Dots) dots.add(args, a, at, lane, first, sums, round == 0);\n", EMULATED_ROWWISE),
+    Mutant("stream-parts-in-the-rows-order", "kernels/forms/row_stream/row_stream.cpp",
+           "if (!cut.is_heavy(entries)) {\n      of_one_part", "if (!cut.is_heavy(entries)) {\n      long_rows",
+           ("row_stream_test",)),
+    Mutant("stream-parts-on-device", "kernels/forms/row_stream/row_stream_kernels.cuh",
+           "return cut.is_heavy(entries) ? 0 : 1;", "return 0;", ("emulated_row_stream_test",)),
     Mutant("early-brickwise", BRICKWISE, "  wait_for_previous();\n  let_next_begin();\n", "  let_next_begin();\n",
            EMULATED_BRICKWISE),
     Mutant("brickwise-list-too-early", BRICKWISE, "wait_for_all_but<1>();", "wait_for_all_but<2>();", EMULATED_BRICKWISE),

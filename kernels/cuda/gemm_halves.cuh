@@ -155,12 +155,14 @@ __global__ void __launch_bounds__(32 * halves_warps)
 
 template <int Vector>
 __device__ void write_halves(half* to, const std::uint16_t (&bits)[Vector]) {
-  struct alignas(2 * Vector) neighbours {
-    std::uint16_t bits[Vector];
-  } some;
+  if constexpr (Vector == 1) {
+    to->bits = bits[0];
+  } else {
+    unsigned words[Vector / 2];
 #pragma unroll
-  for (int v = 0; v < Vector; ++v) some.bits[v] = bits[v];
-  *reinterpret_cast<neighbours*>(to) = some;
+    for (int v = 0; v < Vector / 2; ++v) words[v] = bits[2 * v] | static_cast<unsigned>(bits[2 * v + 1]) << 16;
+    write_vector<Vector / 2>(reinterpret_cast<unsigned*>(to), words);
+  }
 }
 
 /// The parts of the i-th vector of a thread, if there is one; counts what loses bits.

@@ -7,8 +7,8 @@
 
 #include "kernels/forms/product_args.hpp"
 
-/// Loads of what the kernel before may still write, and of what passes L1 by. test/emulation/include holds a header of
-/// this name with the same functions for the emulated GPU.
+/// Loads of what the kernel before may still write, and of what passes L1 by; stores of vectors. test/emulation/include
+/// holds a header of this name with the same functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
 /// A plain load from global memory of a number or a vector of them: for B and everything else but A. It is volatile, as
@@ -43,6 +43,30 @@ __device__ Word load_global(const Word* from) {
                  : "l"(address));
   }
   return some;
+}
+
+/// A number or a vector of them to global memory, in one instruction: a vector stored as one of its type the compiler
+/// may take apart, into as many stores as values, each of which fills a part of a sector (docs/history, 128).
+template <class Word>
+__device__ void store_global(Word* to, const Word& some) {
+  const auto address = __cvta_generic_to_global(to);
+  if constexpr (std::same_as<Word, float2>) {
+    asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(address), "f"(some.x), "f"(some.y) : "memory");
+  } else if constexpr (std::same_as<Word, float4>) {
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(some.x), "f"(some.y), "f"(some.z),
+                 "f"(some.w)
+                 : "memory");
+  } else if constexpr (std::same_as<Word, double2>) {
+    asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(address), "d"(some.x), "d"(some.y) : "memory");
+  } else if constexpr (std::same_as<Word, uint2>) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(address), "r"(some.x), "r"(some.y) : "memory");
+  } else if constexpr (std::same_as<Word, uint4>) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(some.x), "r"(some.y), "r"(some.z),
+                 "r"(some.w)
+                 : "memory");
+  } else {
+    *to = some;
+  }
 }
 
 /// load_global() of one or two values of A.

@@ -19,9 +19,9 @@
 /// - Ownership: a *team* of groups x lanes threads of one warp owns a piece of a row of A times n_tile columns of C, in
 ///   registers. Its lanes lie side by side along N, `items` columns each; its groups take the piece's entries in turn,
 ///   two neighbours at a time, and are added up at the end by shuffles, in a fixed order. A thread block's teams take
-///   `depth` pieces each: consecutive ones (of a grid a brick at most) or, where there are heavy rows, pieces a
-///   `depth`th of all apart, so that no team has only long ones. There is no barrier (unless C goes through shared
-///   memory), no atomic, and no multiplication without an entry of A.
+///   `depth` pieces each: consecutive ones (of a grid a brick at most) or, where there are long rows, pieces a
+///   `depth`th of all apart, so that no team has only pieces of those. There is no barrier (unless C goes through
+///   shared memory, or rows are long), no atomic, and no multiplication without an entry of A.
 /// - Loads before the wait: the first pieces and entries, since nothing in flight writes A (spmm_plan::update_values
 ///   makes new arrays). Everything else after it.
 /// - Loads in flight: `unroll` rows of B a group, all requested before the first is multiplied; behind them the entries
@@ -38,8 +38,9 @@
 ///   passing them round would take two shuffles an entry in the same pipe.
 /// - fp16 and bf16: two values of B share a register until they are multiplied, one more instruction a value. A's
 ///   values are fp32 already; sums, shared memory and workspace are fp32.
-/// - Heavy rows (kernels/forms/row_stream/operand.hpp): the sums of their pieces go to the workspace, and
-///   add_partials_kernel adds them in the order of the pieces.
+/// - Long rows (kernels/forms/row_stream/layout.hpp): the teams of a thread block that share a part of one add their
+///   sums up in shared memory, in the order of the pieces. Of heavy rows, which have several parts, the sums of each go
+///   to the workspace, and add_partials_kernel adds them in the order of the parts.
 /// - C may have any strides. Row-major it is written in vectors of up to 16 bytes. Where those do not fit, and
 ///   column-major where a warp holds few pieces, it goes through shared memory.
 /// - A batch: its members lie along z of the grid, each a product of its own.
@@ -112,7 +113,8 @@ struct team_rounds {
   __device__ int most() const { return of(0); }
 };
 
-template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width, bool Dots>
+template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width, bool Long,
+          bool Dots>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     rowwise_kernel(const __grid_constant__ row_stream_args<T> args, const __grid_constant__ rowwise_grid grid) {
   using shape = rowwise_shape<T, Lanes, Items, Groups, Unroll, Warps, Width>;
@@ -143,7 +145,8 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
         .ld_partials = grid.ld_partials,
         .vector_c = grid.vector_c,
         .staged = grid.staged,
-        .some_heavy = begin < args.a.num_partials,
+        .some_long = Long && begin < args.a.num_shared,
+        .in_shared = dynamic_shared<S>() + (Dots ? decltype(dots)::shared_bytes / sizeof(S) : 0),
         .c = of_member_here(args.c, args.batch.c) + at.first_col * args.c_col_stride,
         .by = read_scalars(args)};
     // All ones where A is read. By a vote, or ptxas compares anew wherever it is used.
@@ -182,8 +185,8 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
       }
       first = 0;
       reduce<Items, Groups / 2, Lanes>(sums, group, first);
-      result.write(a, at, lane, group, team, first, sums);
       if constexpr (Dots) dots.add(args, a, at, lane, first, sums, round == 0);
+      result.write(a, at, lane, group, team, first, sums);
     }
     if constexpr (Dots) {
       const std::int64_t row = at.chunk * Warps + threadIdx.x / 32;
@@ -222,8 +225,8 @@ struct implementation<tables::rowwise> {
         cut_stream(args.a.num_pieces, args.n, max_width, std::min<std::int64_t>(max_width, sector), args.batch.count,
                    {shape::teams, depth, config.resident_blocks()}, env.num_multiprocessors);
 
-    // The pieces of heavy rows come first: a team that took several of them would be the last to end.
-    const std::int64_t stride = (args.a.num_heavy > 0 && cut.depth > 1 ? cut.num_chunks : 1) * shape::teams;
+    // The pieces of long rows come first: a team that took several of them would be the last to end.
+    const std::int64_t stride = (args.a.num_shared > 0 && cut.depth > 1 ? cut.num_chunks : 1) * shape::teams;
 
     constexpr int stored = shape::stored;
     const bool vector_c = args.c_col_stride == 1 && args.c_row_stride % stored == 0 && args.batch.c % stored == 0 &&
@@ -232,8 +235,9 @@ struct implementation<tables::rowwise> {
     // into narrow rows soon fill their sectors.
     const bool staged = args.c_col_stride == 1 ? stored > 1 && !vector_c && shape::n_tile >= 32
                                                : args.n > 1 && shape::team > 4 && shape::teams > 1;
+    constexpr bool is_widest = Width == config.widest_load();
     // `Dots` has instances of its own: in the others it would cost registers.
-    constexpr bool may_leave_dots = leaves_dots<T>(config) && Width == config.widest_load();
+    constexpr bool may_leave_dots = leaves_dots<T>(config) && is_widest;
     double* dots = nullptr;
     if constexpr (may_leave_dots) dots = staged ? nullptr : args.dots.take(cut.num_chunks * config.warps, args.n);
     const rowwise_grid grid{cut,
@@ -244,17 +248,27 @@ struct implementation<tables::rowwise> {
                             vector_c,
                             staged,
                             dots};
-    const auto start_as = [&](auto with_dots, std::int64_t shared_bytes) {
-      return start(begins::while_previous_ends,
-                   &rowwise_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps,
-                                   config.resident_blocks(), Width, decltype(with_dots)::value>,
-                   grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), shared_bytes, env.stream, args,
-                   grid);
+    const auto start_as = [&](auto with_long, auto with_dots, std::int64_t shared_bytes) {
+      return start(
+          begins::while_previous_ends,
+          &rowwise_kernel<T, config.lanes, config.items, config.groups, config.unroll, config.warps,
+                          config.resident_blocks(), Width, decltype(with_long)::value, decltype(with_dots)::value>,
+          grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), shared_bytes, env.stream, args, grid);
+    };
+    // A has long rows, or may have: instances that know it has none take 2 % less, but not all widths need them.
+    const bool has_long = args.a.num_shared > 0;
+    const std::int64_t shared_bytes = staged || has_long ? config.shared_bytes() : 0;
+    const auto start_with = [&](auto with_dots, std::int64_t bytes) {
+      if constexpr (is_widest) {
+        if (!has_long) return start_as(std::false_type{}, with_dots, bytes);
+      }
+      return start_as(std::true_type{}, with_dots, bytes);
     };
     if constexpr (may_leave_dots) {
-      if (dots != nullptr) return start_as(std::true_type{}, warp_dots<T, shape, config.lanes, Width>::shared_bytes);
+      constexpr std::int64_t for_dots = warp_dots<T, shape, config.lanes, Width>::shared_bytes;
+      if (dots != nullptr) return start_with(std::true_type{}, for_dots + shared_bytes);
     }
-    return start_as(std::false_type{}, staged ? config.shared_bytes() : 0);
+    return start_with(std::false_type{}, shared_bytes);
   }
 };
 

@@ -64,9 +64,8 @@ __device__ void load_vector(T* to, const T* from) {
   }
 }
 
-/// In one store: as a struct of values it may become several.
 template <int Values, class T>
-__device__ void write_vector(T* to, const T* from) {
+__device__ typename detail::builtin_vector<T, Values>::type as_vector(const T* from) {
   typename detail::builtin_vector<T, Values>::type some;
   if constexpr (Values == 1) {
     some = from[0];
@@ -78,7 +77,20 @@ __device__ void write_vector(T* to, const T* from) {
     some.z = from[2];
     some.w = from[3];
   }
-  *reinterpret_cast<decltype(some)*>(to) = some;
+  return some;
+}
+
+/// As the compiler stores it: of a vector in global memory it may make several stores, one a value.
+template <int Values, class T>
+__device__ void write_shared_vector(T* to, const T* from) {
+  *reinterpret_cast<typename detail::builtin_vector<T, Values>::type*>(to) = as_vector<Values>(from);
+}
+
+/// To global memory, in one store.
+template <int Values, class T>
+__device__ void write_vector(T* to, const T* from) {
+  using vector = typename detail::builtin_vector<T, Values>::type;
+  store_global(reinterpret_cast<vector*>(to), as_vector<Values>(from));
 }
 
 /// How neighbouring values lie in registers: each by itself, or two of 16 bits in a word.

@@ -38,6 +38,7 @@ struct storing {
   std::int64_t m_block = 1;
   std::int64_t cols = 1;           ///< N that it is made for
   int columns_at_once = 1;         ///< entries of a row block that the kernel multiplies in one step; bricks: slots
+  int teams = 1;                   ///< of a thread block of the kernel, which share a long row
   int tile_cols = 1;               ///< columns of B and C in the kernel's tile
   std::int64_t thread_blocks = 1;  ///< of the kernel that the GPU holds at once
   std::span<const std::int64_t> boundaries = {};                  ///< of the row blocks; empty: uniform

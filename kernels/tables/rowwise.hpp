@@ -82,15 +82,15 @@ consteval auto rowwise_configs() {
         {.lanes = 1, .items = 1, .groups = 1, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
         {.lanes = 1, .items = 1, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
         {.lanes = 1, .items = 1, .groups = 8, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
-        {.lanes = 1, .items = 1, .groups = 32, .unroll = 4, .depth = 2, .min_blocks = {10, 6}},
+        {.lanes = 1, .items = 1, .groups = 32, .unroll = 4, .depth = 2, .min_blocks = {10, 8}},
         // N = 2 .. 4: short, graphs, networks, long
-        {.lanes = 1, .items = 4, .groups = 4, .unroll = 2, .depth = 8, .min_blocks = {9, 6}},
+        {.lanes = 1, .items = 4, .groups = 4, .unroll = 2, .depth = 8, .min_blocks = {10, 6}},
         {.lanes = 1, .items = 4, .groups = 4, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
         {.lanes = 1, .items = 4, .groups = 8, .unroll = 2, .depth = 4, .min_blocks = {12, 6}, .squeezed = true},
         {.lanes = 1, .items = 4, .groups = 32, .unroll = 2, .depth = 2, .min_blocks = {9, 6}},
         // N = 8: short, short, graphs, long
         {.lanes = 2, .items = 4, .groups = 1, .unroll = 8, .depth = 4, .min_blocks = {5, 3}},
-        {.lanes = 2, .items = 4, .groups = 4, .unroll = 2, .depth = 8, .min_blocks = {9, 6}},
+        {.lanes = 2, .items = 4, .groups = 4, .unroll = 2, .depth = 8, .min_blocks = {10, 6}},
         {.lanes = 2, .items = 4, .groups = 2, .unroll = 4, .depth = 4, .min_blocks = {10, 5}, .squeezed = true},
         {.lanes = 2, .items = 4, .groups = 16, .unroll = 4, .depth = 2, .min_blocks = {8, 4}},
         // N = 16: short, stencils and graphs, long

@@ -18,10 +18,11 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   const kernel_info& mine = how.facts.kernel;
   const bool same_height = how.options.expert.m_block > 0 || other.info.m_tile == how.facts.m_block;
   const bool same_width = other.form != form::compact || other.info.index_bits == mine.index_bits;
-  // Where long rows are cut follows the kernel's steps.
-  const auto cut = [&](std::int64_t n, int step) { return forms::cut_for(how.facts.rows, how.facts.nnz, n, step); };
-  const bool same_pieces = other.form != form::row_stream ||
-                           cut(cols, other.info.columns_at_once) == cut(how.options.cols, mine.columns_at_once);
+  // Where long rows are cut follows the kernel's steps and teams.
+  const auto cut = [&](std::int64_t n, const kernel_info& kernel) {
+    return forms::cut_for(how.facts.rows, how.facts.nnz, n, kernel.columns_at_once, kernel.teams);
+  };
+  const bool same_pieces = other.form != form::row_stream || cut(cols, other.info) == cut(how.options.cols, mine);
   // How long bricks are follows the number of thread blocks, what they may hold the kernel.
   const bool same_bricks =
       other.form != form::bricks || (other.info.columns_at_once == mine.columns_at_once &&

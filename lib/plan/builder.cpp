@@ -254,6 +254,7 @@ class builder {
              .m_block = how_.facts.m_block,
              .cols = how_.options.cols,
              .columns_at_once = how_.facts.kernel.columns_at_once,
+             .teams = how_.facts.kernel.teams,
              .tile_cols = how_.facts.kernel.n_tile,
              .thread_blocks = how_.thread_blocks(how_.facts.kernel),
              .boundaries = how_.boundaries,

@@ -63,8 +63,8 @@ enum class cost_term {
   begun,       ///< thousands of row blocks times tiles: beginning and storing one
   steps,       ///< thousands of non-empty columns times tiles: A, and what an entry costs whatever its width
   chain,       ///< steps of the heaviest piece, one after the other
-  split,       ///< 1 if pieces have to be added up; where a thread adds a row block's in turn, one more for every 16 of
-               ///< the heaviest
+  split,       ///< 1 if pieces have to be added up, less where thread blocks add their own; where a thread adds a row
+               ///< block's in turn, one more for every 16 of the heaviest
   idle,        ///< gathered MB that the places which the last wave of thread blocks leaves empty could have read
   idle_steps,  ///< and the steps that they could have taken
   /// In its place for fma, whose plain cores take each entry by itself: thousands of non-zeros times tiles.
@@ -107,9 +107,10 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   constexpr double near_mb = 4;
 
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
-  double heaviest = 0, most = 0, piece = 0, idle = 0;
+  double heaviest = 0, most = 0, piece = 0, idle = 0, adds = 1;
   bool adds_in_turn = false;
-  constexpr double many_tiles = 1e6;  // among so many the last wave does not count
+  constexpr double in_one_block = 0.2;  // what it costs to add pieces up there, of what it costs elsewhere
+  constexpr double many_tiles = 1e6;    // among so many the last wave does not count
   const auto few_tiles = static_cast<std::int64_t>(std::min(tiles, many_tiles));
   const double longest = number(s.max_block_nnzc);
   if (kernel.algorithm == "mma" || kernel.algorithm == "staged" || kernel.algorithm == "wgmma") {
@@ -130,10 +131,11 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     heaviest = most = std::max(shared / kernel.columns_at_once, longest / forms::block_slice_lanes);
     idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
   } else {
-    const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once);
+    const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once, kernel.teams);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
     most = number(cut.split) / kernel.columns_at_once;
-    piece = number(cut.max_piece()) / kernel.columns_at_once;
+    piece = std::max(most, heaviest / number(cut.cut().pieces(s.max_block_nnz)));
+    adds = cut.cut().is_heavy(s.max_block_nnz) ? 1 : in_one_block;
     // The number of entries in heavy rows is not known. The estimate is too high where rows are long and none is cut;
     // without it there the choice is no better (docs/history, 49).
     idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.max_piece()), few_tiles);
@@ -160,7 +162,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
   set(cost_term::chain, heaviest > most ? piece : heaviest);
   constexpr double in_turn = 16;  // pieces, which take as long to add as adding takes to start
-  set(cost_term::split, heaviest > most ? 1 + (adds_in_turn ? heaviest / most / in_turn : 0) : 0);
+  set(cost_term::split, heaviest > most ? adds + (adds_in_turn ? heaviest / most / in_turn : 0) : 0);
   set(cost_term::idle, idle * gathered);
   if (kernel.algorithm == "fma") {
     set(cost_term::multiplied, 1e-3 * number(p.nnz) * tiles);

@@ -19,8 +19,16 @@ using forms::rename_rows;
 using forms::row_stream_options;
 using forms::to_row_stream;
 
-constexpr row_stream_options every_option[] = {{},       {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {1 << 30, 1ll << 40},
-                                               {8, 2, 4}};
+constexpr row_stream_options every_option[] = {{},
+                                               {2, 1},
+                                               {6, 4},
+                                               {64, 1000},
+                                               {1 << 30, 1},
+                                               {1 << 30, 1ll << 40},
+                                               {8, 2, 4},
+                                               {.split = 8, .grain = 2, .piece = 4, .sharing = 4},
+                                               {.split = 64, .piece = 32, .sharing = 32},
+                                               {.split = 64, .piece = 128, .sharing = 2}};
 
 template <class T>
 void compare_with_host(int device, const csr_matrix<T>& host) {

@@ -74,35 +74,48 @@ void expect_stream(const sparse_case& c, const row_stream_options& options) {
     place[std::size_t(g.exists() ? converters::row_in_bricks(g, shape, i) : i)] = i;
   }
   const auto pieces = unpack(stream);
+  ASSERT_EQ(stream.sharing, options.sharing);
+  ASSERT_EQ(stream.num_shared % stream.sharing, 0);
   ASSERT_EQ(stream.heavy_ptr.front(), 0);
   ASSERT_EQ(stream.heavy_ptr.back(), stream.num_partials);
-  std::int64_t former_place = -1;
-  for (std::int64_t h = 0; h < stream.num_heavy(); ++h) {
-    const std::int64_t first = stream.heavy_ptr[std::size_t(h)], last = stream.heavy_ptr[std::size_t(h) + 1];
+  ASSERT_LE(stream.num_partials * stream.sharing, stream.num_shared);
+  // Of the long rows, those of several parts come first.
+  std::int64_t former_place = -1, num_long = 0;
+  for (std::int64_t first = 0, last = 0; first < stream.num_shared; first = last, ++num_long) {
+    const bool heavy = num_long < stream.num_heavy();
+    if (num_long == stream.num_heavy()) {
+      ASSERT_EQ(first, stream.num_partials * stream.sharing);
+      former_place = -1;
+    }
     const std::int64_t row = pieces[std::size_t(first)].row;
-    EXPECT_GT(place[std::size_t(row)], former_place) << "heavy rows keep their order";
+    last = heavy ? stream.heavy_ptr[std::size_t(num_long) + 1] * stream.sharing : first + stream.sharing;
+    ASSERT_LE(last, stream.num_shared);
+    EXPECT_GT(place[std::size_t(row)], former_place) << "long rows keep their order";
     former_place = place[std::size_t(row)];
-    EXPECT_GE(last - first, 2);
-    std::int64_t least = options.split, most = 0;
+    EXPECT_EQ(last - first > stream.sharing, heavy);
+    std::int64_t least = options.max_piece(), most = 0, pairs = 0;
     for (std::int64_t p = first; p < last; ++p) {
       EXPECT_EQ(pieces[std::size_t(p)].row, row);
       least = std::min(least, pieces[std::size_t(p)].num_pairs);
       most = std::max(most, pieces[std::size_t(p)].num_pairs);
+      pairs += pieces[std::size_t(p)].num_pairs;
     }
+    EXPECT_GE(least, 1) << "no empty piece";
     EXPECT_LE(most - least, 1) << "even pieces";
     EXPECT_LE(2 * most, options.max_piece() + 1);
+    EXPECT_GE(2 * pairs, options.split + 1) << "a long row";
   }
   std::int64_t former_class = options.split;
   for (std::int64_t p = 0; p < stream.num_pieces(); ++p) {
     const unpacked_piece& piece = pieces[std::size_t(p)];
     const auto length = std::ssize(piece.entries);
-    EXPECT_LE(length, options.split);
+    EXPECT_LE(length, p < stream.num_shared ? options.max_piece() : options.split);
     auto& row = got[std::size_t(piece.row)];
-    if (p >= stream.num_partials) {
+    if (p >= stream.num_shared) {
       EXPECT_TRUE(row.empty()) << "a light row is one piece";
       const std::int64_t length_class = (length + options.grain - 1) / options.grain;
       EXPECT_LE(length_class, former_class);
-      if (length_class == former_class && p > stream.num_partials) {
+      if (length_class == former_class && p > stream.num_shared) {
         EXPECT_GT(place[std::size_t(piece.row)], place[std::size_t(pieces[std::size_t(p) - 1].row)])
             << "rows of a class keep their order";
       }
@@ -111,7 +124,7 @@ void expect_stream(const sparse_case& c, const row_stream_options& options) {
     row.insert(row.end(), piece.entries.begin(), piece.entries.end());
   }
   EXPECT_EQ(got, wanted);
-  EXPECT_EQ(stream.num_pieces() - stream.num_partials + stream.num_heavy(), c.rows) << "every row, empty ones too";
+  EXPECT_EQ(stream.num_pieces() - stream.num_shared + num_long, c.rows) << "every row, empty ones too";
 }
 
 TEST_P(streaming, holds_every_entry_once_in_order) {
@@ -122,8 +135,15 @@ TEST_P(streaming, holds_every_entry_once_in_order) {
 
 std::vector<streaming_case> cases() {
   std::vector<streaming_case> all;
-  for (const row_stream_options& options :
-       {row_stream_options{}, {2, 1}, {6, 4}, {64, 1000}, {1 << 30, 1}, {8, 2, 4}}) {
+  for (const row_stream_options& options : {row_stream_options{},
+                                            {2, 1},
+                                            {6, 4},
+                                            {64, 1000},
+                                            {1 << 30, 1},
+                                            {8, 2, 4},
+                                            {.split = 4, .piece = 4, .sharing = 2},
+                                            {.split = 8, .grain = 2, .piece = 8, .sharing = 4},
+                                            {.split = 64, .grain = 8, .piece = 4, .sharing = 32}}) {
     for (sparse_case& c : battery(values::small_integers)) {
       if (c.rows > 0) all.push_back({std::move(c), options});
     }
@@ -133,7 +153,8 @@ std::vector<streaming_case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(battery, streaming, ::testing::ValuesIn(cases()), [](const auto& info) {
   return "m" + info.param.matrix.name + "_split" + std::to_string(info.param.options.split) + "_grain" +
-         std::to_string(info.param.options.grain) + "_piece" + std::to_string(info.param.options.piece);
+         std::to_string(info.param.options.grain) + "_piece" + std::to_string(info.param.options.piece) + "_sharing" +
+         std::to_string(info.param.options.sharing);
 });
 
 TEST(row_stream, of_a_matrix_without_rows) {
@@ -154,7 +175,11 @@ sparse_case uneven(std::int64_t rows = 6000) {
   return c;
 }
 
-TEST(row_stream, of_a_large_matrix) { expect_stream<float, std::int32_t>(uneven(), {128, 8}); }
+TEST(row_stream, of_a_large_matrix) {
+  expect_stream<float, std::int32_t>(uneven(), {128, 8});
+  expect_stream<float, std::int32_t>(uneven(), {.split = 128, .piece = 64, .sharing = 4});
+  expect_stream<float, std::int32_t>(uneven(), {.split = 64, .piece = 128, .sharing = 8});
+}
 
 TEST(row_stream, of_rows_in_bricks) {
   // Heavy rows and empty ones among them, and rows beyond the grid.
@@ -196,35 +221,40 @@ TEST(row_stream, renames_rows_alone) {
 }
 
 TEST(row_stream, is_split_where_rows_are_long_and_longer_than_others) {
-  for (const std::int64_t step : {1, 3, 8, 128}) {
-    for (const std::int64_t mean : {0, 1, 7, 200, 5000}) {
-      for (const std::int64_t cols : {std::int64_t{1}, std::int64_t{32}, std::int64_t{1} << 40}) {
-        const auto cut = forms::cut_for(100, 100 * mean + 99, cols, step);
-        EXPECT_EQ(cut.split % 2 + cut.piece % 2, 0);
-        EXPECT_GE(cut.split, 4 * step);
-        EXPECT_GE(cut.split, 4 * mean);
-        EXPECT_GE(cut.split, 64);
-        EXPECT_LE(cut.split, std::max({std::int64_t{64}, 72 * step, 4 * mean + 4}) + 1);
-        EXPECT_GE(cut.max_piece(), 4 * step);
-        EXPECT_LE(cut.max_piece(), cut.split);
+  for (const std::int64_t rows : {100, 1 << 20}) {
+    for (const std::int64_t teams : {1, 4, 16, 128}) {
+      for (const std::int64_t step : {1, 3, 8, 128}) {
+        for (const std::int64_t mean : {0, 1, 7, 200, 1500}) {
+          for (const std::int64_t cols : {std::int64_t{1}, std::int64_t{32}, std::int64_t{1} << 40}) {
+            const auto cut = forms::cut_for(rows, rows * mean + rows - 1, cols, step, teams);
+            EXPECT_NO_THROW(forms::check_row_stream(rows, 1 << 20, cut));
+            const std::int64_t least = rows == 100 ? 32 : 64, usual = (rows == 100 ? 2 : 4) * mean;
+            const std::int64_t steps = rows == 100 ? 1 : teams > 8 ? 4 : 2;  // that the longest whole row may take
+            EXPECT_GE(cut.split, std::max({least, usual, steps * step}));
+            EXPECT_LE(cut.split, std::max({least, usual, 18 * steps * step + 2}));
+            EXPECT_GE(cut.max_piece(), std::min(4 * step, cut.split));
+            EXPECT_LE(cut.max_piece(), 72 * step + 1);
+            EXPECT_LE(cut.sharing, std::min(teams, std::int64_t{32}));
+            EXPECT_EQ(teams % cut.sharing, 0);
+            EXPECT_TRUE(4 * cut.sharing > std::min({2 * teams, std::int64_t{64}, cut.split}));
+          }
+        }
       }
     }
   }
-  EXPECT_EQ(forms::cut_for(0, 0, 1, 8), (row_stream_options{.split = 64, .piece = 32}));
-  EXPECT_EQ(forms::cut_for(1 << 20, 1 << 20, 2, 8), (row_stream_options{.split = 64}));
-  EXPECT_EQ(forms::cut_for(1 << 20, 1 << 20, 8, 8), (row_stream_options{.split = 128}));
-  EXPECT_EQ(forms::cut_for(1 << 10, 1 << 20, 8, 8), (row_stream_options{.split = 4096, .piece = 128}));
-  EXPECT_EQ(forms::cut_for(1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 31, 800),
-            (row_stream_options{.split = 57600}));
+  EXPECT_EQ(forms::cut_for(0, 0, 1, 8, 1), (row_stream_options{.split = 32, .piece = 32}));
+  EXPECT_EQ(forms::cut_for(1074, 12960, 32, 32, 4), (row_stream_options{.split = 48, .piece = 128, .sharing = 4}));
+  EXPECT_EQ(forms::cut_for(496, 49920, 32, 32, 4), (row_stream_options{.split = 200, .piece = 256, .sharing = 4}));
+  EXPECT_EQ(forms::cut_for(8298, 103689, 32, 32, 4), (row_stream_options{.split = 128, .piece = 256, .sharing = 4}));
+  EXPECT_EQ(forms::cut_for(20000, 600000, 1, 16, 32), (row_stream_options{.split = 120, .piece = 64, .sharing = 32}));
+  EXPECT_EQ(forms::cut_for(1 << 20, 1 << 20, 2, 8, 64), (row_stream_options{.split = 64, .piece = 64, .sharing = 32}));
+  EXPECT_EQ(forms::cut_for(1 << 10, 1 << 20, 8, 8, 1), (row_stream_options{.split = 4096, .piece = 128}));
   // What stays whole fits the kernels' counts, however long the rows are.
   for (const std::int64_t rows : {1, 2, 5}) {
-    const auto cut = forms::cut_for(rows, rows * ((std::int64_t{1} << 31) - 1), 8, 4);
-    EXPECT_EQ(cut, (row_stream_options{.split = 1 << 30, .piece = 288}));
+    const auto cut = forms::cut_for(rows, rows * ((std::int64_t{1} << 31) - 1), 8, 4, 4);
+    EXPECT_EQ(cut, (row_stream_options{.split = 1 << 30, .piece = 288, .sharing = 4}));
     EXPECT_NO_THROW(forms::check_row_stream(rows, (std::int64_t{1} << 31) - 1, cut));
   }
-  EXPECT_EQ(forms::cut_for(131072, 1942979, 128, 4), (row_stream_options{.split = 288}));  // R-MAT 17
-  EXPECT_EQ(forms::cut_for(131072, 1942979, 32, 4), (row_stream_options{.split = 128}));
-  EXPECT_EQ(forms::cut_for(279794, 517047, 128, 2), (row_stream_options{.split = 128}));  // BOYD2_A
 }
 
 TEST(row_stream, thread_blocks_take_a_brick_at_most) {
@@ -251,6 +281,18 @@ TEST(row_stream, names_what_is_wrong) {
     EXPECT_NE(message([&] {
                 to_row_stream(csr.view(), {8, 8, piece});
               }).find("piece = " + std::to_string(piece)),
+              std::string::npos);
+  }
+  for (const std::int64_t sharing : {-1, 0, 5, 8}) {
+    EXPECT_NE(message([&] {
+                to_row_stream(csr.view(), {.split = 8, .sharing = sharing});
+              }).find("sharing = " + std::to_string(sharing) + ": must be 1 or lie in 2 .. 4"),
+              std::string::npos);
+  }
+  for (const std::int64_t piece : {-2, 2, 3, 34}) {
+    EXPECT_NE(message([&] {
+                to_row_stream(csr.view(), {.split = 8, .piece = piece, .sharing = 4});
+              }).find("piece = " + std::to_string(piece) + ": must be 0 or even and lie in 4 .. 32"),
               std::string::npos);
   }
   for (const std::int64_t split : {0, 1, 7, -4, (1 << 30) + 2}) {

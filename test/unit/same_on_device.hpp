@@ -77,6 +77,8 @@ void expect_same(const forms::device_row_stream<T>& actual, const forms::row_str
   EXPECT_EQ(actual.rows, wanted.rows);
   EXPECT_EQ(actual.cols, wanted.cols);
   EXPECT_EQ(actual.nnz, wanted.nnz);
+  EXPECT_EQ(actual.sharing, wanted.sharing);
+  EXPECT_EQ(actual.num_shared, wanted.num_shared);
   EXPECT_EQ(actual.num_partials, wanted.num_partials);
   expect_same_bytes(actual.pieces, wanted.pieces, "pieces");
   EXPECT_TRUE(same_bits(actual.pairs.download(), wanted.pairs)) << "pairs";

@@ -6,8 +6,9 @@
 #include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/vectors.cuh"
 
-/// From the sums of a team's threads to C: added up across its groups, then stored by way of the workspace (heavy
-/// rows), of shared memory (where neighbours of C belong to different lanes), or at once.
+/// From the sums of a team's threads to C: added up across its groups and, of a long row, across the teams that share
+/// it, then stored by way of the workspace (heavy rows), of shared memory (where neighbours of C belong to different
+/// lanes), or at once.
 namespace bcsc::kernels::cuda {
 
 /// Adds up the sums of a team's groups, in an order of its own for each column but the same in every run. Two groups at
@@ -56,39 +57,43 @@ struct sums_to_c {
   std::int64_t ld_partials;
   bool vector_c;    // C may be written `stored` values at a time
   bool staged;      // by way of shared memory: else C is written from registers
-  bool some_heavy;  // the thread block has pieces of heavy rows, which come first
+  bool some_long;   // the thread block has pieces of long rows, which come first
+  S* in_shared;     // [teams][stage_ld] sums, and behind them the [teams] rows they belong to
   T* c;             // the tile's first column, in row 0
   scalars<S> by{};  // read after the wait
 
   /// The rows that a lane was left with by reduce(), for all teams of the thread block at once.
   template <class Cursor>
   __device__ void write(const Cursor& a, const stream_block& at, int lane, int group, int team, int first,
-                        const S (&sums)[Shape::items]) const {
+                        S (&sums)[Shape::items]) const {
     const int row = a.piece.row();
-    bool partial = false;
-    if (some_heavy) {
+    bool writes = a.exists() && group % Shape::copies == 0, partial = false;
+    if (some_long) {
 #ifdef __CUDA_ARCH__
       asm volatile("");  // a branch: most thread blocks have none, and need no index
 #endif
-      partial = a.index() < args.a.num_partials;
+      const bool is_long = a.index() < args.a.num_shared;
+      const int place = team & (static_cast<int>(args.a.sharing) - 1);  // among the teams that share a part
+      partial = is_long && part_at(a.index()) < args.a.num_partials;
+      add_teams(lane, team, place, first, writes && is_long, sums);
+      writes = writes && (!is_long || place == 0);
     }
-    const bool writes = a.exists() && group % Shape::copies == 0;
 #pragma unroll
     for (int i = 0; i < Shape::kept; i += Shape::stored) {
-      const int col = ((first + i) / Width * Lanes + lane) * Width + (first + i) % Width;
+      const int col = column(lane, first + i);
       if (!writes || col >= at.num_cols) continue;
       if (partial) {
-        write_partials(a.index(), at, col, &sums[i]);
+        write_partials(part_at(a.index()), at, col, &sums[i]);
       } else if (staged) {
 #pragma unroll
-        for (int k = 0; k < Shape::stored; ++k) staged_sums()[team * Shape::stage_ld + col + k] = sums[i + k];
+        for (int k = 0; k < Shape::stored; ++k) in_shared[team * Shape::stage_ld + col + k] = sums[i + k];
       } else {
         store_row<Shape::stored>(c + row * args.c_row_stride + col * args.c_col_stride, args.c_col_stride,
                                  at.num_cols - col, vector_c, by, &sums[i]);
       }
     }
     if (staged) {
-      if (lane == 0 && group == 0) staged_rows()[team] = partial || !a.exists() ? -1 : row;
+      if (lane == 0 && group == 0) rows()[team] = partial || !writes ? -1 : row;
       __syncthreads();
       write_staged(at);
       __syncthreads();  // before the next sums
@@ -96,19 +101,39 @@ struct sums_to_c {
   }
 
  private:
-  // In shared memory: [teams][stage_ld], and [teams] behind them.
-  __device__ static S* staged_sums() { return dynamic_shared<S>(); }
-  __device__ static int* staged_rows() {
-    return reinterpret_cast<int*>(staged_sums() + Shape::teams * Shape::stage_ld);
+  __device__ int* rows() const { return reinterpret_cast<int*>(in_shared + Shape::teams * Shape::stage_ld); }
+  __device__ static int column(int lane, int which) { return (which / Width * Lanes + lane) * Width + which % Width; }
+  __device__ std::int64_t part_at(std::int64_t piece) const {
+    return piece >> (__ffs(static_cast<int>(args.a.sharing)) - 1);
   }
 
-  __device__ void write_partials(std::int64_t piece, const stream_block& at, int col, const S* sums) const {
+  /// The first of the teams that share a part of a long row adds up the sums of all, in their order. For all threads of
+  /// the thread block; ptxas spills where it does not see that they agree to come here.
+  __device__ void add_teams(int lane, int team, int place, int first, bool takes_part, S (&sums)[Shape::items]) const {
+    S* const own = in_shared + team * Shape::stage_ld;
+    if (takes_part && place != 0) {
+#pragma unroll
+      for (int i = 0; i < Shape::kept; ++i) own[column(lane, first + i)] = sums[i];
+    }
+    __syncthreads();
+    if (takes_part && place == 0) {
+      constexpr int at_once = Shape::kept < 8 ? 8 / Shape::kept : 1;
+#pragma unroll at_once
+      for (int t = 1; t < static_cast<int>(args.a.sharing); ++t) {
+#pragma unroll
+        for (int i = 0; i < Shape::kept; ++i) sums[i] += own[t * Shape::stage_ld + column(lane, first + i)];
+      }
+    }
+    __syncthreads();  // before the next sums
+  }
+
+  __device__ void write_partials(std::int64_t part, const stream_block& at, int col, const S* sums) const {
     S* const partials = of_member_here(args.a.workspace, args.batch.partials);
     constexpr int at_once = Shape::stored < values_of_store<S> ? Shape::stored : values_of_store<S>;
 #pragma unroll
     for (int k = 0; k < Shape::stored; k += at_once) {
       if (k > 0 && col + k >= at.num_cols) break;
-      write_vector<at_once>(partials + piece * ld_partials + at.first_col + col + k, &sums[k]);
+      write_vector<at_once>(partials + part * ld_partials + at.first_col + col + k, &sums[k]);
     }
   }
 
@@ -118,9 +143,9 @@ struct sums_to_c {
     for (int i = static_cast<int>(threadIdx.x); i < Shape::teams * Shape::n_tile; i += Shape::threads) {
       const int team = args.c_col_stride == 1 ? i / Shape::n_tile : i % Shape::teams;
       const int col = args.c_col_stride == 1 ? i % Shape::n_tile : i / Shape::teams;
-      const int row = staged_rows()[team];
+      const int row = rows()[team];
       if (row < 0 || col >= at.num_cols) continue;
-      store(c + row * args.c_row_stride + col * args.c_col_stride, by, staged_sums()[team * Shape::stage_ld + col]);
+      store(c + row * args.c_row_stride + col * args.c_col_stride, by, in_shared[team * Shape::stage_ld + col]);
     }
   }
 };

@@ -113,7 +113,7 @@ class wgmma_producer {
           if constexpr (Shape::products == 3) value[v] -= __uint_as_float(__float_as_uint(value[v]) & 0xffffe000u);
           value[v] = __uint_as_float(high_bits(value[v]));
         }
-        write_vector<4>(Shape::products == 3 ? at + low_parts : at, value);
+        write_shared_vector<4>(Shape::products == 3 ? at + low_parts : at, value);
       }
     }
   }

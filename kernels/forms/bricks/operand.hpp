@@ -27,6 +27,8 @@ struct bricks_operand {
   const forms::row_piece* pieces;  ///< [num_partials]
   const std::int32_t* heavy_ptr;   ///< [num_heavy + 1]
   T* workspace;                    ///< [num_partials][partials_ld(n)]
+
+  constexpr const forms::row_piece* of_partial(std::int64_t p) const { return pieces + p; }
 };
 
 template <class T>

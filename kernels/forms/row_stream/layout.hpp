@@ -27,6 +27,19 @@ struct alignas(8) row_piece {
 /// The most entries of a row that stays whole: kernels count those of a piece in 31 bits.
 inline constexpr std::int64_t max_split = std::int64_t{1} << 30;
 
+/// How rows of more than `split` entries, the long ones, are cut: into even pieces of at most `piece` entries. Each
+/// `sharing` pieces that follow each other are a *part*, which the teams of one thread block take together. The rows of
+/// several parts are the heavy ones.
+struct row_cut {
+  std::int64_t split = 2, piece = 2, sharing = 1;
+
+  constexpr bool is_long(std::int64_t entries) const { return entries > split; }
+  /// Of a long row.
+  constexpr std::int64_t parts(std::int64_t entries) const { return (entries - 1) / (piece * sharing) + 1; }
+  constexpr std::int64_t pieces(std::int64_t entries) const { return is_long(entries) ? parts(entries) * sharing : 1; }
+  constexpr bool is_heavy(std::int64_t entries) const { return is_long(entries) && parts(entries) > 1; }
+};
+
 /// Whether a stream can hold every matrix of these sizes: each row may end in half a pair, and one pair lies behind the
 /// last.
 constexpr bool stream_holds(std::int64_t rows, std::int64_t cols, std::int64_t nnz) {

@@ -16,7 +16,9 @@ template <class S>
 struct row_stream_operand {
   std::int64_t rows, cols;
   std::int64_t num_pieces;
-  std::int64_t num_partials;   ///< pieces 0 .. num_partials - 1 are parts of rows of several pieces, the heavy rows
+  std::int64_t sharing;        ///< pieces of a part of a long row: a power of two that divides a thread block's teams
+  std::int64_t num_shared;     ///< pieces 0 .. num_shared - 1 are those of long rows
+  std::int64_t num_partials;   ///< parts 0 .. num_partials - 1 are those of rows of several parts, the heavy rows
   std::int64_t num_heavy;      ///< heavy rows
   std::int64_t rows_together;  ///< so many rows, one after the other, read the same rows of B, a brick's; 0: unknown
   /// [num_pieces + 1], every row in one of them at least, those without entries at the end; the last names no piece,
@@ -25,11 +27,14 @@ struct row_stream_operand {
   /// [pieces[num_pieces].first_pair + 1]: one more than there are, since a piece that begins at the end reads it;
   /// padding has column 0, value 0
   const forms::entry_pair<S>* pairs;
-  const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which pieces each heavy row has
+  const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which parts each heavy row has
   /// [num_partials][partials_ld(n)], aligned to 16 bytes: need not be initialised, and is not read after the product;
   /// null if num_heavy = 0
   S* workspace;
   cache_policy in_l2 = cache_policy::evict_normal;  ///< of `pairs`, but in fp64
+
+  /// The piece that tells the row of part `p`.
+  constexpr const forms::row_piece* of_partial(std::int64_t p) const { return pieces + p * sharing; }
 };
 
 template <class T>
@@ -49,6 +54,8 @@ row_stream_operand<S> operand_of(const Stream& stream, S* workspace, std::int64_
   return {.rows = stream.rows,
           .cols = stream.cols,
           .num_pieces = stream.num_pieces(),
+          .sharing = stream.sharing,
+          .num_shared = stream.num_shared,
           .num_partials = stream.num_partials,
           .num_heavy = stream.num_heavy(),
           .rows_together = rows_together,

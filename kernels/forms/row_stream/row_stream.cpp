@@ -31,8 +31,7 @@ struct lengths {
 
   std::int64_t entries(std::int64_t row) const { return std::int64_t{a.row_ptr[at(row) + 1]} - a.row_ptr[at(row)]; }
   std::int64_t pairs(std::int64_t row) const { return ceil_div(entries(row), 2); }
-  bool heavy(std::int64_t row) const { return entries(row) > options.split; }
-  std::int64_t pieces(std::int64_t row) const { return heavy(row) ? ceil_div(entries(row), options.max_piece()) : 1; }
+  bool is_long(std::int64_t row) const { return options.cut().is_long(entries(row)); }
 
   std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
   /// The row that stands at `place` before rows are sorted by length.
@@ -56,7 +55,7 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
   for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
     for (std::int64_t place = first; place < last; ++place) {
       const std::int64_t row = of.row_at(place);
-      if (!of.heavy(row)) ++next[at(share * num_classes + rank(row))];
+      if (!of.is_long(row)) ++next[at(share * num_classes + rank(row))];
     }
   });
   std::int64_t position = 0;
@@ -69,7 +68,7 @@ std::vector<std::int32_t> sorted_light_rows(const Lengths& of, std::int64_t num_
   for_pieces(cuts, [&](std::int64_t share, std::int64_t first, std::int64_t last) {
     for (std::int64_t place = first; place < last; ++place) {
       const std::int64_t row = of.row_at(place);
-      if (!of.heavy(row)) sorted[at(next[at(share * num_classes + rank(row))]++)] = static_cast<std::int32_t>(row);
+      if (!of.is_long(row)) sorted[at(next[at(share * num_classes + rank(row))]++)] = static_cast<std::int32_t>(row);
     }
   });
   return sorted;
@@ -93,8 +92,16 @@ void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_opt
   if (options.split < 2 || options.split % 2 != 0 || options.split > max_split) {
     fail(errc::invalid_argument, "split = {}: must be even and lie in 2 .. {}", options.split, max_split);
   }
-  if (options.piece < 0 || options.piece % 2 != 0 || options.piece > options.split) {
-    fail(errc::invalid_argument, "piece = {}: must be even and lie in 0 .. {} (split)", options.piece, options.split);
+  if (options.sharing < 1 || (options.sharing > 1 && options.sharing > options.split / 2)) {
+    fail(errc::invalid_argument, "sharing = {}: must be 1 or lie in 2 .. {} (half of split)", options.sharing,
+         options.split / 2);
+  }
+  // So long that none of the pieces that share a part is empty.
+  const std::int64_t least = options.sharing > 1 ? 4 : 0, most = std::min(options.split * options.sharing, max_split);
+  if ((options.piece != 0 && options.piece < least) || options.piece < 0 || options.piece % 2 != 0 ||
+      options.piece > most || (options.sharing > 1 && options.max_piece() < least)) {
+    fail(errc::invalid_argument, "piece = {}: must be 0 or even and lie in {} .. {} (split times sharing)",
+         options.piece, std::max<std::int64_t>(least, 2), most);
   }
   require_at_least_one(options.grain, "grain");
   if (options.bricks.rows() > rows) {
@@ -116,24 +123,32 @@ row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream
   out.rows = a.rows;
   out.cols = a.cols;
   out.nnz = a.nnz();
-  std::vector<std::int32_t> heavy;
+  out.sharing = options.sharing;
+  const row_cut cut = options.cut();
+  std::vector<std::int32_t> long_rows, of_one_part;
   std::int64_t num_pairs = 0, longest = 0;
   for (std::int64_t place = 0; place < a.rows; ++place) {
-    const std::int64_t row = of.row_at(place);
+    const std::int64_t row = of.row_at(place), entries = of.entries(row);
     num_pairs += of.pairs(row);
-    if (!of.heavy(row)) {
-      longest = std::max(longest, of.entries(row));
+    if (!cut.is_long(entries)) {
+      longest = std::max(longest, entries);
       continue;
     }
-    heavy.push_back(static_cast<std::int32_t>(row));
-    out.num_partials += of.pieces(row);
-    out.heavy_ptr.push_back(core::narrow<std::int32_t>(out.num_partials, "pieces of heavy rows"));
+    out.num_shared += cut.pieces(entries);
+    if (!cut.is_heavy(entries)) {
+      of_one_part.push_back(static_cast<std::int32_t>(row));
+      continue;
+    }
+    long_rows.push_back(static_cast<std::int32_t>(row));
+    out.num_partials += cut.parts(entries);
+    out.heavy_ptr.push_back(core::narrow<std::int32_t>(out.num_partials, "parts of heavy rows"));
   }
   (void)core::narrow<std::uint32_t>(num_pairs + 1, "pairs of entries");
-  const auto num_heavy = static_cast<std::int64_t>(heavy.size());
-  const std::int64_t num_light = a.rows - num_heavy;
+  long_rows.insert(long_rows.end(), of_one_part.begin(), of_one_part.end());
+  const auto num_long = static_cast<std::int64_t>(long_rows.size());
+  const std::int64_t num_light = a.rows - num_long;
   const std::vector<std::int32_t> light = sorted_light_rows(of, num_light, longest);
-  out.pieces = storage<row_piece>(out.num_partials + num_light + 1, "pieces");
+  out.pieces = storage<row_piece>(out.num_shared + num_light + 1, "pieces");
   out.pairs = storage<entry_pair<scalar_of<T>>>(num_pairs + 1, "pairs of entries");
 
   // Where each piece begins.
@@ -143,8 +158,10 @@ row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream
     out.pieces[piece++] = {static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(2 * row + (odd ? 1 : 0))};
     pair += pairs;
   };
-  for (const std::int64_t row : heavy) {
-    const std::int64_t pairs = of.pairs(row), pieces = of.pieces(row);
+  std::vector<std::int64_t> first_of_long;
+  for (const std::int64_t row : long_rows) {
+    const std::int64_t pairs = of.pairs(row), pieces = cut.pieces(of.entries(row));
+    first_of_long.push_back(pair);
     for (std::int64_t i = 0; i < pieces; ++i) {
       append(row, pairs * (i + 1) / pieces - pairs * i / pieces, i == pieces - 1 && of.entries(row) % 2 != 0);
     }
@@ -152,21 +169,20 @@ row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream
   for (const std::int64_t row : light) append(row, of.pairs(row), of.entries(row) % 2 != 0);
   append(0, 0, false);
 
-  // The entries. A heavy row's pieces follow each other, and cut it between pairs, so it is filled as one.
+  // The entries. A long row's pieces follow each other, and cut it between pairs, so it is filled as one.
   const auto first_pair = [&](std::int64_t p) { return std::int64_t{out.pieces[at(p)].first_pair}; };
   const auto row_entries = [&](std::int64_t row, std::int64_t to) {
     fill(out.pairs, to, a, a.row_ptr[at(row)], a.row_ptr[at(row) + 1]);
   };
-  parallel_for(num_heavy,
-               [&](std::int64_t h) { row_entries(heavy[at(h)], first_pair(std::int64_t{out.heavy_ptr[at(h)]})); });
+  parallel_for(num_long, [&](std::int64_t i) { row_entries(long_rows[at(i)], first_of_long[at(i)]); });
   const auto weight = [&](std::int64_t i) {
-    return 2 * (first_pair(out.num_partials + i) - first_pair(out.num_partials)) + i;
+    return 2 * (first_pair(out.num_shared + i) - first_pair(out.num_shared)) + i;
   };
   if (num_light > 0) {
     for_pieces(even_cuts(num_light, worthwhile_pieces(weight(num_light)), weight),
                [&](std::int64_t, std::int64_t first, std::int64_t last) {
                  for (std::int64_t i = first; i < last; ++i) {
-                   row_entries(light[at(i)], first_pair(out.num_partials + i));
+                   row_entries(light[at(i)], first_pair(out.num_shared + i));
                  }
                });
   }

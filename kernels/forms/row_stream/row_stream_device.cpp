@@ -27,8 +27,7 @@ device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_vi
   const steps::row_stream_job job{.rows = a.rows,
                                   .nnz = a.nnz(),
                                   .longest_light = std::min({options.split, a.cols, a.nnz()}),
-                                  .split = options.split,
-                                  .piece = options.max_piece(),
+                                  .cut = options.cut(),
                                   .grain = options.grain,
                                   .row_ptr = a.row_ptr.data(),
                                   .col_ind = a.col_ind.data(),
@@ -42,8 +41,10 @@ device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_vi
   out.rows = a.rows;
   out.cols = a.cols;
   out.nnz = a.nnz();
+  out.sharing = options.sharing;
+  out.num_shared = ordered.num_shared;
   out.num_partials = ordered.num_partials;
-  out.pieces = device_buffer<row_piece>(device, ordered.num_partials + a.rows - ordered.num_heavy + 1);
+  out.pieces = device_buffer<row_piece>(device, ordered.num_shared + a.rows - ordered.num_long + 1);
   out.pairs = device_buffer<entry_pair<scalar_of<T>>>(device, ordered.num_pairs + 1);
   out.heavy_ptr = device_buffer<std::int32_t>(device, ordered.num_heavy + 1);
   steps::fill_stream(device, job, ordered, {out.pieces.data(), out.pairs.data(), out.heavy_ptr.data()});

@@ -12,54 +12,52 @@
 
 /// The kernels that make a stream of row pieces from CSR (row_stream_steps.cu starts them).
 ///
-/// Row order: each row gets a key, 0 for heavy rows, then the classes of length, longest first; a stable sort does the
-/// rest. Prefix sums of pairs and of heavy rows' pieces in that order give where each begins. Entries: a thread block
-/// owns the next `tile` pairs of the stream, whatever pieces they belong to, so that neither long rows nor short ones
-/// leave threads idle; each thread finds its pair's piece by a search among those of the tile, in shared memory. A is
-/// read once, the pairs are written once.
+/// Row order: each row gets a key, 0 for heavy rows, 1 for other long ones, then the classes of length, longest first;
+/// a stable sort does the rest. Prefix sums of pairs and of long rows' pieces in that order give where each begins.
+/// Entries: a thread block owns the next `tile` pairs of the stream, whatever pieces they belong to, so that neither
+/// long rows nor short ones leave threads idle; each thread finds its pair's piece by a search among those of the tile,
+/// in shared memory. A is read once, the pairs are written once.
 namespace bcsc::forms::steps {
 
 using converters::steps::count_while;
-using converters::steps::segment_of;
 
 /// Rows of up to 2^31 - 1 entries, in 32 bits: a pair more than there are entries fits.
 struct row_cutting {
   const std::int32_t* row_ptr;
-  std::uint32_t split, piece, grain, num_classes;
+  row_cut cut;
+  std::uint32_t grain, num_classes;
 
   __host__ __device__ std::uint32_t entries(std::int64_t row) const {
     return static_cast<std::uint32_t>(row_ptr[row + 1] - row_ptr[row]);
   }
   static __host__ __device__ std::uint32_t pairs(std::uint32_t entries) { return entries / 2 + entries % 2; }
-  __host__ __device__ bool heavy(std::uint32_t entries) const { return entries > split; }
-  /// Of a heavy row.
-  __host__ __device__ std::uint32_t pieces(std::uint32_t entries) const { return (entries - 1) / piece + 1; }
   /// Keys from 0 to num_classes.
   __host__ __device__ std::uint32_t key(std::uint32_t entries) const {
-    if (heavy(entries)) return 0;
+    if (cut.is_long(entries)) return cut.is_heavy(entries) ? 0 : 1;
     const std::uint32_t length_class = entries / grain + (entries % grain != 0 ? 1 : 0);
     return num_classes - length_class;
   }
 };
 
-/// The key of the row at a place before the sort, and its number; counts the heavy rows.
+/// The key of the row at a place before the sort, and its number; counts the heavy rows and the long ones.
 struct row_key_body {
   row_cutting cut;
   converters::grid bricks;
   converters::brick_shape shape;
   std::uint32_t* keys;
   std::int32_t* order;
-  unsigned long long* num_heavy;
+  unsigned long long* counts;  // [2]
   __device__ void operator()(std::int64_t place) const {
     const std::int64_t row = bricks.exists() ? converters::row_in_bricks(bricks, shape, place) : place;
     const std::uint32_t entries = cut.entries(row);
     keys[place] = cut.key(entries);
     order[place] = static_cast<std::int32_t>(row);
-    if (cut.heavy(entries)) atomicAdd(num_heavy, 1ull);
+    if (cut.cut.is_heavy(entries)) atomicAdd(counts, 1ull);
+    if (cut.cut.is_long(entries)) atomicAdd(counts + 1, 1ull);
   }
 };
 
-/// What row order[s] takes of the stream: its pairs, and if it is heavy its pieces << 32. Neither sum reaches 2^32:
+/// What row order[s] takes of the stream: its pairs, and if it is long its pieces << 32. Neither sum reaches 2^32:
 /// there are fewer than 2^31 entries and rows.
 struct row_weight {
   row_cutting cut;
@@ -69,7 +67,8 @@ struct row_weight {
     if (s >= rows) return 0;
     const std::uint32_t entries = cut.entries(order[s]);
     const std::uint64_t pairs = row_cutting::pairs(entries);
-    return cut.heavy(entries) ? pairs | std::uint64_t{cut.pieces(entries)} << 32 : pairs;
+    if (!cut.cut.is_long(entries)) return pairs;
+    return pairs | static_cast<std::uint64_t>(cut.cut.pieces(entries)) << 32;
   }
 };
 
@@ -86,16 +85,16 @@ struct light_piece_body {
   row_cutting cut;
   const std::int32_t* order;
   const std::uint64_t* begin;  // [rows + 1]
-  std::int64_t rows, num_heavy, num_partials;
+  std::int64_t rows, num_heavy, num_long, num_shared;
   row_piece* pieces;
   std::int32_t* source;  // [pieces] where each piece's entries begin in CSR
   std::int32_t* heavy_ptr;
   std::uint64_t* last_pair;  // of `pair_words` words
   int pair_words;
   __device__ void operator()(std::int64_t s) const {
-    if (s <= num_heavy) heavy_ptr[s] = static_cast<std::int32_t>(first_piece_of(begin[s]));
-    if (s < num_heavy) return;
-    const std::int64_t piece = num_partials + (s - num_heavy);
+    if (s <= num_heavy) heavy_ptr[s] = static_cast<std::int32_t>(first_piece_of(begin[s]) / cut.cut.sharing);
+    if (s < num_long) return;
+    const std::int64_t piece = num_shared + (s - num_long);
     const std::uint32_t first_pair = first_pair_of(begin[s]);
     if (s == rows) {
       pieces[piece] = make_piece(first_pair, 0, false);
@@ -108,22 +107,21 @@ struct light_piece_body {
   }
 };
 
-/// Piece p of the heavy rows: even shares of the row's pairs.
-struct heavy_piece_body {
+/// Piece p of the long rows: even shares of the row's pairs.
+struct long_piece_body {
   row_cutting cut;
   const std::int32_t* order;
   const std::uint64_t* begin;
-  std::int64_t num_heavy;
-  const std::int32_t* heavy_ptr;
+  std::int64_t num_long;
   row_piece* pieces;
   std::int32_t* source;
   __device__ void operator()(std::int64_t p) const {
-    const std::int64_t h = segment_of(heavy_ptr, num_heavy, p);
-    const std::int32_t row = order[h];
+    const std::int64_t s = count_while(num_long, [&](std::int64_t r) { return first_piece_of(begin[r]) <= p; }) - 1;
+    const std::int32_t row = order[s];
     const std::uint32_t entries = cut.entries(row);
-    const std::int64_t i = p - heavy_ptr[h], count = heavy_ptr[h + 1] - heavy_ptr[h];
+    const std::int64_t i = p - first_piece_of(begin[s]), count = cut.cut.pieces(entries);
     const auto before = static_cast<std::uint32_t>(row_cutting::pairs(entries) * i / count);
-    pieces[p] = make_piece(first_pair_of(begin[h]) + before, row, i == count - 1 && entries % 2 != 0);
+    pieces[p] = make_piece(first_pair_of(begin[s]) + before, row, i == count - 1 && entries % 2 != 0);
     source[p] = cut.row_ptr[row] + static_cast<std::int32_t>(2 * before);
   }
 };

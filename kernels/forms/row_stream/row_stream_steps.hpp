@@ -13,8 +13,9 @@ namespace bcsc::forms::steps {
 /// What is cut, and how; device pointers.
 struct row_stream_job {
   std::int64_t rows = 0, nnz = 0;
-  std::int64_t longest_light = 0;  ///< no light row has more entries: rows of more than `split` are heavy
-  std::int64_t split = 2, piece = 2, grain = 1;
+  std::int64_t longest_light = 0;  ///< no light row has more entries: rows of more than `split` are long
+  row_cut cut = {};
+  std::int64_t grain = 1;
   const std::int32_t* row_ptr = nullptr;
   const std::int32_t* col_ind = nullptr;
   const void* values = nullptr;
@@ -25,12 +26,13 @@ struct row_stream_job {
 
 /// The rows in the order of their pieces, and what that takes.
 struct ordered_rows {
-  std::int64_t num_heavy = 0;
-  std::int64_t num_partials = 0;  ///< the pieces of the heavy rows
+  std::int64_t num_heavy = 0, num_long = 0;  ///< rows
+  std::int64_t num_shared = 0;               ///< the pieces of the long rows
+  std::int64_t num_partials = 0;             ///< the parts of the heavy rows
   std::int64_t num_pairs = 0;
   core::device_buffer<std::int32_t> rows;    ///< one half holds [rows], the other served the sort
-  const std::int32_t* order = nullptr;       ///< in `rows`: heavy rows first, then the others, longest first
-  core::device_buffer<std::uint64_t> begin;  ///< [rows + 2] of row order[s]: its first pair, its first piece << 32
+  const std::int32_t* order = nullptr;       ///< in `rows`: heavy rows first, other long ones, the rest, longest first
+  core::device_buffer<std::uint64_t> begin;  ///< [rows + 3] of row order[s]: its first pair, its first piece << 32
 };
 
 /// Waits, for the sizes.
@@ -38,7 +40,7 @@ ordered_rows order_rows(int device, const row_stream_job& job);
 
 /// Where the stream goes; device pointers.
 struct stream_arrays {
-  row_piece* pieces = nullptr;        ///< [num_partials + rows - num_heavy + 1]
+  row_piece* pieces = nullptr;        ///< [num_shared + rows - num_long + 1]
   void* pairs = nullptr;              ///< [num_pairs + 1] of entry_pair, of float or double
   std::int32_t* heavy_ptr = nullptr;  ///< [num_heavy + 1]
 };

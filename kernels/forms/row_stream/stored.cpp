@@ -8,7 +8,7 @@ namespace bcsc::forms {
 namespace {
 
 row_stream_options options_for(std::int64_t rows, std::int64_t nnz, const storing& how) {
-  row_stream_options options = cut_for(rows, nnz, how.cols, how.columns_at_once);
+  row_stream_options options = cut_for(rows, nnz, how.cols, how.columns_at_once, how.teams);
   options.bricks = how.bricks;
   return options;
 }

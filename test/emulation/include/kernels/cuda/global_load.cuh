@@ -4,7 +4,7 @@
 
 #include "kernels/forms/product_args.hpp"
 
-/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: loads that look at their address.
+/// Stands in for kernels/cuda/global_load.cuh on the emulated GPU: loads and stores that look at their address.
 namespace bcsc::kernels::cuda {
 
 template <class Word>
@@ -13,6 +13,14 @@ Word load_global(const Word* from, emulation::source_line where = emulation::sou
     bcsc::emulation::break_rule("a load from an address that is not aligned to it", where);
   }
   return *from;
+}
+
+template <class Word>
+void store_global(Word* to, const Word& some, emulation::source_line where = emulation::source_line::current()) {
+  if (reinterpret_cast<std::uintptr_t>(to) % alignof(Word) != 0) {
+    bcsc::emulation::break_rule("a store to an address that is not aligned to it", where);
+  }
+  *to = some;
 }
 
 template <class Word>
