@@ -108,8 +108,9 @@ conversion to_rows_form(const context& ctx, const csr_matrix<float>& a, const cs
   const auto made = convert();
   const auto wanted = forms::to_row_stream(a.view(), options);
   c.bytes = wanted.bytes();
-  c.equal_to_host = made.num_partials == wanted.num_partials && same_bytes(made.pieces, wanted.pieces) &&
-                    same_bytes(made.pairs, wanted.pairs) && same_bytes(made.heavy_ptr, wanted.heavy_ptr);
+  c.equal_to_host = made.num_shared == wanted.num_shared && made.num_partials == wanted.num_partials &&
+                    same_bytes(made.pieces, wanted.pieces) && same_bytes(made.pairs, wanted.pairs) &&
+                    same_bytes(made.heavy_ptr, wanted.heavy_ptr);
   return c;
 }
 

@@ -113,6 +113,7 @@ struct team_rounds {
   __device__ int most() const { return of(0); }
 };
 
+/// Long: A may have long rows. Dots: the thread block leaves its part of B'C.
 template <class T, int Lanes, int Items, int Groups, int Unroll, int Warps, int MinBlocks, int Width, bool Long,
           bool Dots>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
@@ -255,7 +256,7 @@ struct implementation<tables::rowwise> {
                           config.resident_blocks(), Width, decltype(with_long)::value, decltype(with_dots)::value>,
           grid_of(grid.num_blocks, args.batch), dim3(config.block_threads()), shared_bytes, env.stream, args, grid);
     };
-    // A has long rows, or may have: instances that know it has none take 2 % less, but not all widths need them.
+    // Instances that know that A has no long rows take 2 % less; of narrower loads there are none.
     const bool has_long = args.a.num_shared > 0;
     const std::int64_t shared_bytes = staged || has_long ? config.shared_bytes() : 0;
     const auto start_with = [&](auto with_dots, std::int64_t bytes) {

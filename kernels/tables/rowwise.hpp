@@ -33,7 +33,7 @@ struct rowwise_config {
   constexpr int columns_at_once() const { return groups * unroll; }
   constexpr int num_stages() const { return 1; }
   constexpr int index_width() const { return 32; }
-  /// Where C goes through it: the sums of one piece of each team, and the rows they belong to.
+  /// Where C goes through it or teams share a row: the sums of one piece of each team, and the rows they belong to.
   constexpr std::int64_t shared_bytes() const {
     return std::int64_t{teams()} * ((tile_cols() + 1) * bytes_of_sum(type) + std::int64_t{sizeof(std::int32_t)});
   }

@@ -36,22 +36,11 @@ void check(const sparse_case& c, row_stream_options options) {
   EXPECT_EQ(num_emulated_allocations(), 0u);
 }
 
-constexpr row_stream_options every_option[] = {{},
-                                               {2, 1},
-                                               {6, 4},
-                                               {64, 1000},
-                                               {1 << 30, 1},
-                                               {1 << 30, 1ll << 40},
-                                               {8, 2, 4},
-                                               {.split = 8, .grain = 2, .piece = 4, .sharing = 4},
-                                               {.split = 64, .piece = 32, .sharing = 32},
-                                               {.split = 64, .piece = 128, .sharing = 2}};
-
 class row_stream_emulated : public ::testing::TestWithParam<sparse_case> {};
 
 TEST_P(row_stream_emulated, is_equal_to_the_hosts) {
   std::uint64_t seed = 0;
-  for (const row_stream_options& options : every_option) {
+  for (const row_stream_options& options : ways_to_cut) {
     for (const auto order : {emulation::run_order::forward, emulation::run_order::backward}) {
       ++seed;
       set_order(order, seed, seed % 3 == 0 ? 2 : 2147483647u);

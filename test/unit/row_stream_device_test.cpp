@@ -19,21 +19,10 @@ using forms::rename_rows;
 using forms::row_stream_options;
 using forms::to_row_stream;
 
-constexpr row_stream_options every_option[] = {{},
-                                               {2, 1},
-                                               {6, 4},
-                                               {64, 1000},
-                                               {1 << 30, 1},
-                                               {1 << 30, 1ll << 40},
-                                               {8, 2, 4},
-                                               {.split = 8, .grain = 2, .piece = 4, .sharing = 4},
-                                               {.split = 64, .piece = 32, .sharing = 32},
-                                               {.split = 64, .piece = 128, .sharing = 2}};
-
 template <class T>
 void compare_with_host(int device, const csr_matrix<T>& host) {
   const device_csr<T, std::int32_t> there(device, host.view());
-  for (const row_stream_options& options : every_option) {
+  for (const row_stream_options& options : ways_to_cut) {
     SCOPED_TRACE("split " + std::to_string(options.split) + ", grain " + std::to_string(options.grain));
     expect_same(to_row_stream_on_device(device, there.view(), options), to_row_stream(host.view(), options));
   }

@@ -72,6 +72,20 @@ void expect_same(const forms::device_block_slices<T>& actual, const forms::block
   expect_same_bytes(actual.block_row, wanted.block_row, "block_row");
 }
 
+/// Ways to cut a row stream: alone and shared, in pieces longer and shorter than what stays whole.
+inline constexpr forms::row_stream_options ways_to_cut[] = {
+    {},
+    {2, 1},
+    {6, 4},
+    {64, 1000},
+    {1 << 30, 1},
+    {1 << 30, 1ll << 40},
+    {8, 2, 4},
+    {.split = 8, .grain = 2, .piece = 4, .sharing = 4},
+    {.split = 64, .piece = 32, .sharing = 32},
+    {.split = 64, .piece = 128, .sharing = 2},
+};
+
 template <class T>
 void expect_same(const forms::device_row_stream<T>& actual, const forms::row_stream<T>& wanted) {
   EXPECT_EQ(actual.rows, wanted.rows);

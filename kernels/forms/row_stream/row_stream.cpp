@@ -96,12 +96,11 @@ void check_row_stream(std::int64_t rows, std::int64_t cols, const row_stream_opt
     fail(errc::invalid_argument, "sharing = {}: must be 1 or lie in 2 .. {} (half of split)", options.sharing,
          options.split / 2);
   }
-  // So long that none of the pieces that share a part is empty.
-  const std::int64_t least = options.sharing > 1 ? 4 : 0, most = std::min(options.split * options.sharing, max_split);
-  if ((options.piece != 0 && options.piece < least) || options.piece < 0 || options.piece % 2 != 0 ||
-      options.piece > most || (options.sharing > 1 && options.max_piece() < least)) {
+  // At least 4 where several share a part, so that none of them is empty; half of a `split` that allows sharing is.
+  const std::int64_t least = options.sharing > 1 ? 4 : 2, most = std::min(options.split * options.sharing, max_split);
+  if (options.piece % 2 != 0 || (options.piece != 0 && (options.piece < least || options.piece > most))) {
     fail(errc::invalid_argument, "piece = {}: must be 0 or even and lie in {} .. {} (split times sharing)",
-         options.piece, std::max<std::int64_t>(least, 2), most);
+         options.piece, least, most);
   }
   require_at_least_one(options.grain, "grain");
   if (options.bricks.rows() > rows) {

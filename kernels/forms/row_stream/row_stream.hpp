@@ -127,8 +127,8 @@ device_row_stream<T> upload(int device, const row_stream<T>& a) {
 ///
 /// Method: a stable radix sort of the rows by class of length, sums of their pairs in that order, then every pair of
 /// the stream fetches its entries. Reads A once and the row pointers four times, writes the stream once, and waits once
-/// for the sizes. Temporary memory: 28 bytes per row, and what the sort of as many takes.
-/// Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
+/// for the sizes, a second time if there are heavy rows. Temporary memory: 28 bytes per row, and what the sort of as
+/// many takes. Throws error{invalid_argument | wrong_memory_space | size_overflow | out_of_memory | cuda_error}.
 template <number T>
 device_row_stream<scalar_of<T>> to_row_stream_on_device(int device, const csr_view<T, std::int32_t>& a,
                                                         const row_stream_options& options = {});
