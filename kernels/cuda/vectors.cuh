@@ -80,7 +80,7 @@ __device__ typename detail::builtin_vector<T, Values>::type as_vector(const T* f
   return some;
 }
 
-/// As the compiler stores it: of a vector in global memory it may make several stores, one a value.
+/// To shared memory, where it costs little if the compiler makes several stores of it.
 template <int Values, class T>
 __device__ void write_shared_vector(T* to, const T* from) {
   *reinterpret_cast<typename detail::builtin_vector<T, Values>::type*>(to) = as_vector<Values>(from);

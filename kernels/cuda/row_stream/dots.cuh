@@ -27,7 +27,6 @@ struct warp_dots {
   double* of_threads;  // [kept][threads] in shared memory
 
   __device__ double& own(int i) const { return of_threads[i * Shape::threads + static_cast<int>(threadIdx.x)]; }
-  __device__ static int column(int lane, int which) { return (which / Width * Lanes + lane) * Width + which % Width; }
 
   /// The rows that a lane was left with by reduce(), as for sums_to_c::write(). `begins`: with the team's first piece.
   template <class Cursor>
@@ -36,7 +35,7 @@ struct warp_dots {
     const T* const b = args.b + a.piece.row() * args.ldb + at.first_col * args.b_col_stride;
 #pragma unroll
     for (int i = 0; i < Shape::kept; ++i) {
-      const int col = column(lane, first + i);
+      const int col = column_of<Lanes, Width>(lane, first + i);
       double sum = begins ? 0 : own(i);
       if (a.exists() && col < at.num_cols) {
         sum += static_cast<double>(b[col * args.b_col_stride]) * static_cast<double>(sums[i]);
@@ -54,7 +53,7 @@ struct warp_dots {
       for (int distance = Shape::team; distance < 32; distance *= 2) {
         sum += __shfl_xor_sync(0xffffffffu, sum, distance);
       }
-      const int col = column(lane, first + i);
+      const int col = column_of<Lanes, Width>(lane, first + i);
       const bool writes = static_cast<int>(threadIdx.x) % 32 < Shape::team && group % Shape::copies == 0;
       if (writes && col < num_cols) to[col] = sum;
     }

@@ -80,7 +80,7 @@ struct sums_to_c {
     }
 #pragma unroll
     for (int i = 0; i < Shape::kept; i += Shape::stored) {
-      const int col = column(lane, first + i);
+      const int col = column_of<Lanes, Width>(lane, first + i);
       if (!writes || col >= at.num_cols) continue;
       if (partial) {
         write_partials(part_at(a.index()), at, col, &sums[i]);
@@ -102,18 +102,17 @@ struct sums_to_c {
 
  private:
   __device__ int* rows() const { return reinterpret_cast<int*>(in_shared + Shape::teams * Shape::stage_ld); }
-  __device__ static int column(int lane, int which) { return (which / Width * Lanes + lane) * Width + which % Width; }
   __device__ std::int64_t part_at(std::int64_t piece) const {
     return piece >> (__ffs(static_cast<int>(args.a.sharing)) - 1);
   }
 
-  /// The first of the teams that share a part of a long row adds up the sums of all, in their order. For all threads of
-  /// the thread block; ptxas spills where it does not see that they agree to come here.
+  /// The first of the teams that share a part of a long row adds up the sums of all, in their order. All threads of the
+  /// thread block call it, under a condition that ptxas can prove uniform: under any other the barriers make it spill.
   __device__ void add_teams(int lane, int team, int place, int first, bool takes_part, S (&sums)[Shape::items]) const {
     S* const own = in_shared + team * Shape::stage_ld;
     if (takes_part && place != 0) {
 #pragma unroll
-      for (int i = 0; i < Shape::kept; ++i) own[column(lane, first + i)] = sums[i];
+      for (int i = 0; i < Shape::kept; ++i) own[column_of<Lanes, Width>(lane, first + i)] = sums[i];
     }
     __syncthreads();
     if (takes_part && place == 0) {
@@ -121,7 +120,8 @@ struct sums_to_c {
 #pragma unroll at_once
       for (int t = 1; t < static_cast<int>(args.a.sharing); ++t) {
 #pragma unroll
-        for (int i = 0; i < Shape::kept; ++i) sums[i] += own[t * Shape::stage_ld + column(lane, first + i)];
+        for (int i = 0; i < Shape::kept; ++i)
+          sums[i] += own[t * Shape::stage_ld + column_of<Lanes, Width>(lane, first + i)];
       }
     }
     __syncthreads();  // before the next sums

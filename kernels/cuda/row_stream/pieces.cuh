@@ -56,6 +56,13 @@ struct stream_block {
   }
 };
 
+/// Where the `which`th of a lane's columns stands in a tile: Width neighbours, then the next Width behind those of all
+/// other lanes.
+template <int Lanes, int Width>
+__device__ int column_of(int lane, int which) {
+  return (which / Width * Lanes + lane) * Width + which % Width;
+}
+
 /// A piece as it lies in memory: nothing is computed with it before it is needed, since that would wait for the load.
 struct fetched_piece {
   unsigned first_pair, end_pair;

@@ -28,10 +28,11 @@ template <class T, class I>
 struct lengths {
   const csr_view<T, I>& a;
   row_stream_options options;
+  row_cut cut = options.cut();
 
   std::int64_t entries(std::int64_t row) const { return std::int64_t{a.row_ptr[at(row) + 1]} - a.row_ptr[at(row)]; }
   std::int64_t pairs(std::int64_t row) const { return ceil_div(entries(row), 2); }
-  bool is_long(std::int64_t row) const { return options.cut().is_long(entries(row)); }
+  bool is_long(std::int64_t row) const { return cut.is_long(entries(row)); }
 
   std::int64_t length_class(std::int64_t row) const { return ceil_div(entries(row), options.grain); }
   /// The row that stands at `place` before rows are sorted by length.
@@ -123,7 +124,7 @@ row_stream<scalar_of<T>> to_row_stream(const csr_view<T, I>& a, const row_stream
   out.cols = a.cols;
   out.nnz = a.nnz();
   out.sharing = options.sharing;
-  const row_cut cut = options.cut();
+  const row_cut& cut = of.cut;
   std::vector<std::int32_t> long_rows, of_one_part;
   std::int64_t num_pairs = 0, longest = 0;
   for (std::int64_t place = 0; place < a.rows; ++place) {

@@ -24,7 +24,7 @@ using converters::steps::count_while;
 /// Rows of up to 2^31 - 1 entries, in 32 bits: a pair more than there are entries fits.
 struct row_cutting {
   const std::int32_t* row_ptr;
-  row_cut cut;
+  row_cut by;
   std::uint32_t grain, num_classes;
 
   __host__ __device__ std::uint32_t entries(std::int64_t row) const {
@@ -33,7 +33,7 @@ struct row_cutting {
   static __host__ __device__ std::uint32_t pairs(std::uint32_t entries) { return entries / 2 + entries % 2; }
   /// Keys from 0 to num_classes.
   __host__ __device__ std::uint32_t key(std::uint32_t entries) const {
-    if (cut.is_long(entries)) return cut.is_heavy(entries) ? 0 : 1;
+    if (by.is_long(entries)) return by.is_heavy(entries) ? 0 : 1;
     const std::uint32_t length_class = entries / grain + (entries % grain != 0 ? 1 : 0);
     return num_classes - length_class;
   }
@@ -52,8 +52,8 @@ struct row_key_body {
     const std::uint32_t entries = cut.entries(row);
     keys[place] = cut.key(entries);
     order[place] = static_cast<std::int32_t>(row);
-    if (cut.cut.is_heavy(entries)) atomicAdd(counts, 1ull);
-    if (cut.cut.is_long(entries)) atomicAdd(counts + 1, 1ull);
+    if (cut.by.is_heavy(entries)) atomicAdd(counts, 1ull);
+    if (cut.by.is_long(entries)) atomicAdd(counts + 1, 1ull);
   }
 };
 
@@ -67,8 +67,8 @@ struct row_weight {
     if (s >= rows) return 0;
     const std::uint32_t entries = cut.entries(order[s]);
     const std::uint64_t pairs = row_cutting::pairs(entries);
-    if (!cut.cut.is_long(entries)) return pairs;
-    return pairs | static_cast<std::uint64_t>(cut.cut.pieces(entries)) << 32;
+    if (!cut.by.is_long(entries)) return pairs;
+    return pairs | static_cast<std::uint64_t>(cut.by.pieces(entries)) << 32;
   }
 };
 
@@ -92,7 +92,7 @@ struct light_piece_body {
   std::uint64_t* last_pair;  // of `pair_words` words
   int pair_words;
   __device__ void operator()(std::int64_t s) const {
-    if (s <= num_heavy) heavy_ptr[s] = static_cast<std::int32_t>(first_piece_of(begin[s]) / cut.cut.sharing);
+    if (s <= num_heavy) heavy_ptr[s] = static_cast<std::int32_t>(first_piece_of(begin[s]) / cut.by.sharing);
     if (s < num_long) return;
     const std::int64_t piece = num_shared + (s - num_long);
     const std::uint32_t first_pair = first_pair_of(begin[s]);
@@ -119,7 +119,7 @@ struct long_piece_body {
     const std::int64_t s = count_while(num_long, [&](std::int64_t r) { return first_piece_of(begin[r]) <= p; }) - 1;
     const std::int32_t row = order[s];
     const std::uint32_t entries = cut.entries(row);
-    const std::int64_t i = p - first_piece_of(begin[s]), count = cut.cut.pieces(entries);
+    const std::int64_t i = p - first_piece_of(begin[s]), count = cut.by.pieces(entries);
     const auto before = static_cast<std::uint32_t>(row_cutting::pairs(entries) * i / count);
     pieces[p] = make_piece(first_pair_of(begin[s]) + before, row, i == count - 1 && entries % 2 != 0);
     source[p] = cut.row_ptr[row] + static_cast<std::int32_t>(2 * before);
