@@ -117,7 +117,7 @@ conversion to_rows_form(const context& ctx, const csr_matrix<float>& a, const cs
 conversion to_mma_tiles_form(const context& ctx, const csr_matrix<float>& a, const csr_view<float>& given,
                              std::int64_t m_block) {
   const auto blocks = to_compact(a, {.m_block = m_block});
-  const forms::mma_tiles_options options{.max_groups = forms::max_groups_for(blocks.nnzc())};
+  const forms::mma_tiles_options options = forms::mma_cut_for(blocks.nnzc());
   const auto convert = [&] {
     return with_memory_of(ctx, [&](int device) {
       return forms::to_mma_tiles_on_device(device, converters::to_compact_on_device(device, given, m_block).view(),

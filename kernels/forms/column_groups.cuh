@@ -56,14 +56,14 @@ struct block_needs {
     const auto columns = static_cast<std::uint32_t>(brow_ptr[b + 1] - brow_ptr[b]);
     const auto size = static_cast<std::uint32_t>(group_size);
     const std::uint32_t groups = (columns + size - 1) / size;
-    if (max_groups == 0 || groups <= max_groups) return {groups, 0, 0};
+    if (max_groups == 0 || groups <= max_groups) return {groups, 0, 0, groups};
     const auto most = static_cast<std::uint32_t>(max_groups);
-    return {groups, (groups - 1) / most + 1, 1};
+    return {groups, (groups - 1) / most + 1, 1, groups};
   }
 };
 struct add_places {
   __host__ __device__ groups_place operator()(const groups_place& a, const groups_place& b) const {
-    return {a.groups + b.groups, a.slots + b.slots, a.sums + b.sums};
+    return {a.groups + b.groups, a.slots + b.slots, a.sums + b.sums, a.longest > b.longest ? a.longest : b.longest};
   }
 };
 
@@ -127,7 +127,24 @@ inline core::device_buffer<std::uint16_t> order_columns(int device, const column
   return parts;
 }
 
-/// Waits, twice at most, for the sizes.
+/// What stands before each row block if those of more than `max_groups` groups are cut; and all that there is, for
+/// which it waits.
+inline groups_place place_groups(int device, const column_groups_job& job, std::int64_t max_groups,
+                                 groups_place* before) {
+  with_cub(
+      device,
+      [&](void* temporary, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveScan(
+            temporary, bytes, each_of(block_needs{job.brow_ptr, job.num_blocks, max_groups, job.group_size}), before,
+            add_places{}, groups_place{}, job.num_blocks + 1);
+      },
+      "sums of groups");
+  groups_place all{};
+  core::gpu::copy_to_host(&all, before + job.num_blocks, sizeof all);
+  return all;
+}
+
+/// Waits, three times at most, for the sizes.
 inline planned_groups plan_groups(int device, const column_groups_job& job) {
   planned_groups out;
   out.first_entry = core::device_buffer<std::int32_t>(device, job.nnzc + 1);
@@ -136,16 +153,8 @@ inline planned_groups plan_groups(int device, const column_groups_job& job) {
   const core::device_buffer<std::uint16_t> parts = order_columns(device, job, out);
 
   out.before = core::device_buffer<groups_place>(device, job.num_blocks + 1);
-  with_cub(
-      device,
-      [&](void* temporary, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveScan(
-            temporary, bytes, each_of(block_needs{job.brow_ptr, job.num_blocks, job.max_groups, job.group_size}),
-            out.before.data(), add_places{}, groups_place{0, 0, 0}, job.num_blocks + 1);
-      },
-      "sums of groups");
-  groups_place all{};
-  core::gpu::copy_to_host(&all, out.before.data() + job.num_blocks, sizeof all);
+  groups_place all = place_groups(device, job, job.max_groups, out.before.data());
+  if (all.slots > 0 && all.longest <= job.max_whole) all = place_groups(device, job, 0, out.before.data());
   out.num_groups = all.groups;
   out.num_slots = all.slots;
   out.num_sums = all.sums;

@@ -18,12 +18,13 @@ struct column_groups_job : device_blocks {
   int part_rows = 8, parts = 1;  ///< of a row block, at most 16 of them
   int group_size = 8;            ///< columns
   std::int64_t max_groups = 0;   ///< of a piece of a row block; 0: no bound
+  std::int64_t max_whole = 0;    ///< groups of the longest row block up to which none is cut
   bool by_parts = true;          ///< else columns keep their order
 };
 
-/// Counts before a row block: groups; row blocks in several pieces, and their pieces.
+/// Counts before a row block: groups; row blocks in several pieces, and their pieces; and the most groups of one.
 struct groups_place {
-  std::uint32_t groups, slots, sums;
+  std::uint32_t groups, slots, sums, longest;
 };
 
 /// The columns of a group: `count` of them, from number `first` on in the order of the columns.

@@ -24,6 +24,8 @@ struct fma_config {
   constexpr int tile_rows() const { return height; }
   constexpr int tile_cols() const { return 32 * lane_cols; }
   constexpr int block_threads() const { return 32 * warps; }
+  constexpr int teams() const { return warps; }
+  static constexpr int depth = 1;
   constexpr int columns_at_once() const { return forms::fma_step_columns; }
   constexpr int num_stages() const { return ring_chunks; }
   constexpr int index_width() const { return 32; }

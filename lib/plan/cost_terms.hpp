@@ -117,7 +117,10 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     heaviest = std::ceil(longest / forms::mma_tile_columns);
     adds_in_turn = true;
     if (kernel.algorithm == "mma") {
-      most = piece = number(forms::max_groups_for(s.nnzc));
+      const forms::mma_tiles_options cut = forms::mma_cut_for(s.nnzc);
+      piece = number(cut.max_groups);
+      most = number(cut.max_whole);
+      idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
     } else {
       most = number(
           forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
@@ -125,6 +128,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     }
   } else if (kernel.algorithm == "fma") {
     heaviest = most = longest / kernel.columns_at_once;
+    idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
   } else if (kernel.algorithm == "sliced") {
     // As if one warp took the longest: counted for the warps that share it, it hid behind `shared` (docs/history, 126).
     const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
@@ -162,7 +166,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   set(cost_term::steps, 1e-3 * number(s.nnzc) * tiles);
   set(cost_term::chain, heaviest > most ? piece : heaviest);
   constexpr double in_turn = 16;  // pieces, which take as long to add as adding takes to start
-  set(cost_term::split, heaviest > most ? adds + (adds_in_turn ? heaviest / most / in_turn : 0) : 0);
+  set(cost_term::split, heaviest > most ? adds + (adds_in_turn ? heaviest / piece / in_turn : 0) : 0);
   set(cost_term::idle, idle * gathered);
   if (kernel.algorithm == "fma") {
     set(cost_term::multiplied, 1e-3 * number(p.nnz) * tiles);

@@ -48,8 +48,9 @@ struct chain {
 void PrintTo(const chain& c, std::ostream* out) { *out << c.name; }
 
 constexpr pattern small{700, 600, 12};
-constexpr pattern small_heavy{500, 2000, 12, 3, 900};
-constexpr pattern large{60000, 60000, 12};  // B: 7.7 MB in fp32 with N = 32
+constexpr pattern small_heavy{500, 2000, 12, 3, 900};     // which `rowwise` shares among the teams of a thread block,
+constexpr pattern small_heavier{500, 5000, 12, 3, 5000};  // and these among thread blocks
+constexpr pattern large{60000, 60000, 12};                // B: 7.7 MB in fp32 with N = 32
 constexpr pattern large_heavy{40000, 60000, 12, 8, 6000};
 constexpr pattern long_c{80000, 20000, 6};  // C: 41 MB in fp32 with N = 128, which a plan turns
 
@@ -76,13 +77,18 @@ std::vector<chain> small_chains() {
                    col_major_b::packed, factors::plain, 3, 2});
   }
   for (const std::string algorithm : {"rowwise", "mma"}) {
-    all.push_back({algorithm + "_fp32_heavy", algorithm, value_type::fp32, small_heavy, 16, layout::row_major,
+    const pattern& heavy = algorithm == "mma" ? small_heavy : small_heavier;
+    all.push_back({algorithm + "_fp32_heavy", algorithm, value_type::fp32, heavy, 16, layout::row_major,
                    layout::row_major, col_major_b::as_predicted, factors::kept, 1, 2});
-    all.push_back({algorithm + "_fp64_heavy_batch", algorithm, value_type::fp64, small_heavy, 5, layout::row_major, col,
+    all.push_back({algorithm + "_fp64_heavy_batch", algorithm, value_type::fp64, heavy, 5, layout::row_major, col,
                    col_major_b::as_predicted, factors::on_device, 2, 2});
   }
-  all.push_back({"rowwise_fp16_heavy", "rowwise", value_type::fp16, small_heavy, 16, layout::row_major,
+  all.push_back({"rowwise_fp16_heavy", "rowwise", value_type::fp16, small_heavier, 16, layout::row_major,
                  layout::row_major, col_major_b::as_predicted, factors::plain, 1, 2});
+  all.push_back({"rowwise_fp32_shared", "rowwise", value_type::fp32, small_heavy, 16, layout::row_major,
+                 layout::row_major, col_major_b::as_predicted, factors::kept});
+  all.push_back({"rowwise_fp64_shared_batch", "rowwise", value_type::fp64, small_heavy, 5, layout::row_major, col,
+                 col_major_b::as_predicted, factors::on_device, 2});
   all.push_back({"staged_fp32", "staged", value_type::fp32, small, 33, layout::row_major, col,
                  col_major_b::as_predicted, factors::kept});
   all.push_back({"staged_fp32_packed", "staged", value_type::fp32, small, 16, col, col, col_major_b::packed,

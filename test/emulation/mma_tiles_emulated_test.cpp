@@ -17,10 +17,14 @@ namespace {
 
 using forms::mma_tiles_options;
 
+/// max_groups and max_whole.
+constexpr std::pair<std::int64_t, std::int64_t> cuts[] = {{0, 0}, {1, 0}, {3, 0}, {1, 2}, {2, 5}};
+
 template <class T>
 void check(const sparse_case& c, const compact_options& blocks, const mma_tiles_options& options) {
   SCOPED_TRACE(c.name + ", m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") +
-               ", max_groups " + std::to_string(options.max_groups));
+               ", max_groups " + std::to_string(options.max_groups) + ", max_whole " +
+               std::to_string(options.max_whole));
   const auto compact = to_compact(csr_of<T>(c), blocks);
   const auto wanted = to_mma_tiles(compact.view(), options);
   {
@@ -36,7 +40,7 @@ TEST_P(mma_tiles_emulated, are_equal_to_the_hosts) {
   const sparse_case& a = GetParam();
   std::uint64_t turn = 0;
   for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
-    for (const std::int64_t max_groups : {0, 1, 3}) {
+    for (const auto& [max_groups, max_whole] : cuts) {
       const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
       const compact_options blocks{.m_block = m_block,
                                    .boundaries = boundaries,
@@ -44,9 +48,9 @@ TEST_P(mma_tiles_emulated, are_equal_to_the_hosts) {
                                    .narrow_columns = turn % 3 == 0};
       set_order(static_cast<emulation::run_order>(turn % 3), turn, turn % 5 == 0 ? 2 : 2147483647u);
       if (turn % 5 < 3) {
-        check<float>(a, blocks, {max_groups, turn % 7 != 0});
+        check<float>(a, blocks, {max_groups, turn % 7 != 0, max_whole});
       } else {
-        check<double>(a, blocks, {max_groups, turn % 7 != 0});
+        check<double>(a, blocks, {max_groups, turn % 7 != 0, max_whole});
       }
       ++turn;
       if (HasFailure()) return;

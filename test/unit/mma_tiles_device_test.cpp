@@ -15,6 +15,9 @@ namespace {
 
 using forms::mma_tiles_options;
 
+/// max_groups and max_whole.
+constexpr std::pair<std::int64_t, std::int64_t> cuts[] = {{0, 0}, {1, 0}, {3, 0}, {1, 2}, {2, 5}};
+
 std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
   test_random random(static_cast<std::uint64_t>(rows + m_block));
   std::vector<std::int64_t> begin{0};
@@ -26,7 +29,8 @@ template <class T>
 void compare_with_host(int device, const csr_matrix<T>& a, const compact_options& blocks,
                        const mma_tiles_options& options) {
   SCOPED_TRACE("m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") +
-               ", max_groups " + std::to_string(options.max_groups));
+               ", max_groups " + std::to_string(options.max_groups) + ", max_whole " +
+               std::to_string(options.max_whole));
   const auto compact = to_compact(a.view(), blocks);
   const auto there = converters::upload(device, compact.view());
   const auto made = to_mma_tiles_on_device(device, there.view(), options);
@@ -56,13 +60,13 @@ TEST_P(mma_tiles_device, are_equal_to_the_hosts) {
   const csr_matrix<float> single = cast<float, std::int32_t>(a);
   int turn = 0;
   for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
-    for (const std::int64_t max_groups : {0, 1, 3}) {
+    for (const auto& [max_groups, max_whole] : cuts) {
       const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows(), m_block) : std::vector<std::int64_t>{};
       const compact_options blocks{.m_block = m_block,
                                    .boundaries = boundaries,
                                    .dense_from = turn % 4 == 3 ? 3 : 0,
                                    .narrow_columns = turn % 3 == 0};
-      const mma_tiles_options options{max_groups, turn % 7 != 0};
+      const mma_tiles_options options{max_groups, turn % 7 != 0, max_whole};
       compare_with_host(device_, a, blocks, options);
       compare_with_host(device_, single, blocks, options);
       ++turn;
@@ -96,6 +100,7 @@ TEST(mma_tiles_on_device, names_what_it_cannot_take) {
   compact_bcsc_view<float> there = small.view();
   there.space = memory_space::device;
   EXPECT_EQ(code_of(there, {-1}), errc::invalid_argument);
+  EXPECT_EQ(code_of(there, {1, true, -1}), errc::invalid_argument);
   there = high.view();
   there.space = memory_space::device;
   EXPECT_EQ(code_of(there, {}), errc::invalid_argument);

@@ -79,12 +79,12 @@ std::set<std::int64_t> columns_of(const sparse_case& a, std::int64_t first, std:
 
 template <class T, class I>
 void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool narrow, std::int64_t dense_from,
-           std::int64_t max_groups, bool by_parts) {
+           const forms::mma_tiles_options& options) {
   SCOPED_TRACE(a.name + ", m_block " + std::to_string(m_block) + (own_heights ? " at most" : "") + ", max_groups " +
-               std::to_string(max_groups));
+               std::to_string(options.max_groups) + ", max_whole " + std::to_string(options.max_whole));
   const auto boundaries = own_heights ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
   const auto compact = to_compact(csr_of<T, I>(a), {m_block, boundaries, dense_from, narrow && a.cols <= 65536});
-  const auto f = forms::to_mma_tiles(compact.view(), {max_groups, by_parts});
+  const auto f = forms::to_mma_tiles(compact.view(), options);
 
   EXPECT_EQ(f.rows, a.rows);
   EXPECT_EQ(f.cols, a.cols);
@@ -93,6 +93,12 @@ void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool na
   std::map<position, T> wanted;
   for (const triplet& e : a.entries) wanted[{e.row, e.col}] = static_cast<T>(e.value);
   EXPECT_EQ(read_back(f), wanted);
+
+  std::map<std::int64_t, std::int64_t> groups_from;  // by first row
+  for (const forms::mma_tiles_item& item : f.items) groups_from[item.first_row] += item.end_group - item.first_group;
+  std::int64_t longest = 0;
+  for (const auto& [first_row, groups] : groups_from) longest = std::max(longest, groups);
+  const std::int64_t max_groups = longest > options.max_whole ? options.max_groups : 0;
 
   // Row blocks: all rows once, their columns in as few groups as hold them, the last filled with its last column.
   std::int64_t row = 0, slots = 0;
@@ -145,18 +151,22 @@ void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool na
   EXPECT_EQ(slots, f.num_slots);
 }
 
+/// max_groups and max_whole.
+constexpr std::pair<std::int64_t, std::int64_t> cuts[] = {{0, 0}, {1, 0}, {3, 0}, {1, 2}, {2, 5}};
+
 TEST(mma_tiles, hold_the_matrix) {
   for (const sparse_case& a : battery(values::small_integers)) {
     if (a.name == "explicit_zeros") continue;  // below
     std::uint64_t turn = 0;
     for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
-      for (const std::int64_t max_groups : {0, 1, 3}) {
+      for (const auto& [max_groups, max_whole] : cuts) {
         const bool own_heights = turn % 2 == 1, narrow = turn % 3 == 0;
+        const forms::mma_tiles_options options{max_groups, turn % 7 != 0, max_whole};
         const std::int64_t dense_from = turn % 4 == 3 ? 3 : 0;
         if (turn % 5 < 3) {
-          check<float, std::int32_t>(a, m_block, own_heights, narrow, dense_from, max_groups, turn % 7 != 0);
+          check<float, std::int32_t>(a, m_block, own_heights, narrow, dense_from, options);
         } else {
-          check<double, std::int64_t>(a, m_block, own_heights, narrow, dense_from, max_groups, turn % 7 != 0);
+          check<double, std::int64_t>(a, m_block, own_heights, narrow, dense_from, options);
         }
         ++turn;
         if (::testing::Test::HasFailure()) return;

@@ -36,6 +36,9 @@ void check_mma_tiles(std::int64_t rows, std::int64_t cols, std::int64_t m_block,
   if (options.max_groups < 0) {
     core::fail(errc::invalid_argument, "max_groups = {}: must be at least 0", options.max_groups);
   }
+  if (options.max_whole < 0) {
+    core::fail(errc::invalid_argument, "max_whole = {}: must be at least 0", options.max_whole);
+  }
   (void)core::narrow<std::int32_t>(rows, "rows");
   (void)core::narrow<std::int32_t>(cols, "columns");
 }
@@ -104,12 +107,16 @@ mma_tiles_matrix<T> to_mma_tiles(const compact_bcsc_view<T, I>& a, const mma_til
     }
   });
 
+  std::int64_t longest = 0;
+  for (std::int64_t b = 0; b < num_blocks; ++b)
+    longest = std::max(longest, first_group[at(b + 1)] - first_group[at(b)]);
+  const std::int64_t max_groups = longest > options.max_whole ? options.max_groups : 0;
   for (std::int64_t b = 0; b < num_blocks; ++b) {
     const auto row = static_cast<std::int32_t>(a.first_row(b));
     const auto num_rows = static_cast<std::int32_t>(a.first_row(b + 1)) - row;
     const std::int64_t begin = first_group[at(b)], count = first_group[at(b) + 1] - begin;
-    const bool split = options.max_groups > 0 && count > options.max_groups;
-    const std::int64_t pieces = split ? ceil_div(count, options.max_groups) : 1;
+    const bool split = max_groups > 0 && count > max_groups;
+    const std::int64_t pieces = split ? ceil_div(count, max_groups) : 1;
     (void)core::narrow<std::int32_t>(out.num_slots + pieces, "pieces of row blocks");
     if (split) {
       out.sums.push_back({row, num_rows, static_cast<std::int32_t>(out.num_slots), static_cast<std::int32_t>(pieces)});

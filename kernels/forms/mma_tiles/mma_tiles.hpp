@@ -39,13 +39,16 @@ struct mma_tiles_options {
   /// keep the order of `a`: row blocks that are multiplied concurrently then read the same rows of B at about the same
   /// time.
   bool by_parts = true;
+  std::int64_t max_whole = 0;  ///< none is split where none is of more groups than this
 };
 
-/// max_groups for a matrix of `nnzc` non-empty columns: a row block of many groups would be multiplied by one warp
-/// long after the others are done.
-constexpr std::int64_t max_groups_for(std::int64_t nnzc) {
+/// How `mma` cuts a matrix of `nnzc` non-empty columns: a row block of many groups would be multiplied by one warp long
+/// after the others are done. But to add up pieces takes a kernel of its own, about as long as a warp takes for ten
+/// groups: row blocks up to twice as long as a piece are worth none (docs/history, 129).
+constexpr mma_tiles_options mma_cut_for(std::int64_t nnzc) {
   const std::int64_t groups = (nnzc + mma_tile_columns - 1) / mma_tile_columns;
-  return groups / 2000 > 16 ? groups / 2000 : 16;
+  const std::int64_t piece = groups / 2000 > 16 ? groups / 2000 : 16;
+  return {.max_groups = piece, .max_whole = 2 * piece};
 }
 
 /// max_groups where a thread block multiplies an item by the columns of one of `tiles` tiles of C: where there are not

@@ -17,6 +17,7 @@ steps::column_groups_job job_of(const compact_bcsc_view<T, std::int32_t>& a, con
   job.parts = static_cast<int>(height_of_mma_tiles(a.m_block) / mma_tile_rows);
   job.group_size = mma_tile_columns;
   job.max_groups = options.max_groups;
+  job.max_whole = options.max_whole;
   job.by_parts = options.by_parts;
   return job;
 }

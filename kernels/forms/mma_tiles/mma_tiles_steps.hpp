@@ -9,7 +9,7 @@
 /// alone.
 namespace bcsc::forms::steps {
 
-/// Waits, twice at most, for the sizes.
+/// Waits, three times at most, for the sizes.
 planned_groups plan_mma_tiles(int device, const column_groups_job& job);
 
 /// Where the rest goes; device pointers.

@@ -10,7 +10,7 @@ namespace {
 /// How row blocks are cut for the warps, or the thread blocks, that multiply them.
 template <number T>
 mma_tiles_options options_for(const compact_bcsc_view<T, std::int32_t>& blocks, const storing& how) {
-  if (how.form == kernels::operand_form::mma_tiles) return {.max_groups = max_groups_for(blocks.nnzc())};
+  if (how.form == kernels::operand_form::mma_tiles) return mma_cut_for(blocks.nnzc());
   // Where columns reach most parts, an order by parts saves next to no tiles, and opens gaps in many groups.
   return {.max_groups = max_staged_groups_for(blocks.nnzc(), blocks.num_row_blocks(),
                                               core::ceil_div(how.cols, std::int64_t{how.tile_cols})),
