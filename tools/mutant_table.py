@@ -161,6 +161,7 @@ STAGED_MULTIPLY = "kernels/cuda/staged/multiply.cuh"
 WGMMA = "kernels/cuda/wgmma.cuh"
 WGMMA_PRODUCER = "kernels/cuda/wgmma/producer.cuh"
 VECTORS = "kernels/cuda/vectors.cuh"
+COLUMN_GROUPS = "kernels/forms/column_groups.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
 ROW_SLICES = "kernels/forms/row_slices/row_slices.cpp"
@@ -459,6 +460,16 @@ MUTANTS = [
     Mutant("grid-among-other-entries", GRID_CPP, "if (10 * usual < 9 * static_cast", "if (10 * usual < 0 * static_cast",
            ("grid_test",)),
     Mutant("grid-planes-of-part-lines", GRID_CPP, "return plane % x == 0 && ", "return ", ("grid_test",)),
+    Mutant("tiles-cut-where-none-is-long", MMA_TILES, "longest > options.max_whole ? options.max_groups : 0", "options.max_groups",
+           ("mma_tiles_test",)),
+    Mutant("tiles-cut-twice-as-early", "kernels/forms/mma_tiles/mma_tiles.hpp", ".max_whole = 2 * piece", ".max_whole = piece",
+           ("mma_tiles_test",)),
+    Mutant("groups-cut-where-none-is-long", COLUMN_GROUPS, "all.slots > 0 && all.longest <= job.max_whole", "false",
+           ("emulated_mma_tiles_test",)),
+    Mutant("groups-cut-at-the-bound", COLUMN_GROUPS, "all.longest <= job.max_whole", "all.longest < job.max_whole",
+           ("emulated_mma_tiles_test",)),
+    Mutant("groups-longest-of-the-last", COLUMN_GROUPS, "a.longest > b.longest ? a.longest : b.longest", "b.longest",
+           ("emulated_mma_tiles_test",)),
     Mutant("tiles-one-piece-too-many", "kernels/forms/mma_tiles/mma_tiles.hpp", "blocks * (2 * pieces - 1)",
            "blocks * 2 * pieces", ("mma_tiles_test",)),
     Mutant("plan-small-workspace", WORKSPACE_CPP, "run.workspace.size() < bytes", "run.workspace.empty()",

@@ -220,11 +220,29 @@ TEST(mma_tiles, row_blocks_of_about_one_length_are_cut_into_equally_many_pieces)
   EXPECT_EQ(forms::max_staged_groups_for(8 * 1000 * 200, 200, 1), 2000);  // enough row blocks: the heavy ones alone
 }
 
+TEST(mma_tiles, row_blocks_of_up_to_two_pieces_are_left_whole) {
+  for (const std::int64_t longest : {16, 17, 32, 33, 40}) {
+    SCOPED_TRACE(std::to_string(longest) + " groups");
+    std::vector<triplet> entries;
+    for (std::int64_t j = 0; j < 8 * 17; ++j) entries.push_back({0, j, 1});
+    for (std::int64_t j = 0; j < 8 * longest; ++j) entries.push_back({8, j, 1});
+    const auto compact = to_compact(csr_of<float>({"two_row_blocks", 9, 8 * 40, entries}), {.m_block = 8});
+    const auto f = forms::to_mma_tiles(compact.view(), forms::mma_cut_for(compact.nnzc()));
+    // If one is cut, so is the other, which is longer than a piece.
+    EXPECT_EQ(std::ssize(f.sums), longest > 32 ? 2 : 0);
+    EXPECT_EQ(std::ssize(f.items), longest > 32 ? 2 + 3 : 2);
+  }
+  // Of many groups a piece is a two-thousandth.
+  EXPECT_EQ(forms::mma_cut_for(8 * 100000).max_groups, 50);
+  EXPECT_EQ(forms::mma_cut_for(8 * 100000).max_whole, 100);
+}
+
 TEST(mma_tiles, refuse_what_they_cannot_hold) {
   const auto compact = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 129});
   EXPECT_THROW(forms::to_mma_tiles(compact.view()), error);
   const auto small = to_compact(csr_of<float>(battery(values::real).back()), {.m_block = 8});
   EXPECT_THROW(forms::to_mma_tiles(small.view(), {-1}), error);
+  EXPECT_THROW(forms::to_mma_tiles(small.view(), {1, true, -1}), error);
 }
 
 }  // namespace
