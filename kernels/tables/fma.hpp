@@ -25,7 +25,7 @@ struct fma_config {
   constexpr int tile_cols() const { return 32 * lane_cols; }
   constexpr int block_threads() const { return 32 * warps; }
   constexpr int teams() const { return warps; }
-  static constexpr int depth = 1;
+  static constexpr int depth = 1;  ///< row blocks that a team takes one after the other
   constexpr int columns_at_once() const { return forms::fma_step_columns; }
   constexpr int num_stages() const { return ring_chunks; }
   constexpr int index_width() const { return 32; }

@@ -36,7 +36,7 @@ struct mma_config {
   constexpr int strided_cols() const { return slab <= 64 && !staged ? slab : 0; }
   constexpr int warps() const { return warps_m * warps_n * warps_k; }
   constexpr int teams() const { return warps_m * warps_n; }
-  static constexpr int depth = 1;
+  static constexpr int depth = 1;  ///< row blocks that a team takes one after the other
   constexpr int block_threads() const { return 32 * warps(); }
   constexpr int columns_at_once() const { return 8; }
   constexpr int num_stages() const { return ahead + 1; }

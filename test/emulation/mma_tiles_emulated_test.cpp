@@ -9,6 +9,7 @@
 #include "test/emulation/emulated_device.hpp"
 #include "test/emulation/emulated_product.hpp"
 #include "test/emulation/emulated_sort.hpp"
+#include "test/support/mma_cuts.hpp"
 #include "test/support/viewed.hpp"
 #include "test/unit/same_on_device.hpp"
 
@@ -17,14 +18,10 @@ namespace {
 
 using forms::mma_tiles_options;
 
-/// max_groups and max_whole.
-constexpr std::pair<std::int64_t, std::int64_t> cuts[] = {{0, 0}, {1, 0}, {3, 0}, {1, 2}, {2, 5}};
-
 template <class T>
 void check(const sparse_case& c, const compact_options& blocks, const mma_tiles_options& options) {
   SCOPED_TRACE(c.name + ", m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") +
-               ", max_groups " + std::to_string(options.max_groups) + ", max_whole " +
-               std::to_string(options.max_whole));
+               ", " + words(options));
   const auto compact = to_compact(csr_of<T>(c), blocks);
   const auto wanted = to_mma_tiles(compact.view(), options);
   {
@@ -40,7 +37,7 @@ TEST_P(mma_tiles_emulated, are_equal_to_the_hosts) {
   const sparse_case& a = GetParam();
   std::uint64_t turn = 0;
   for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
-    for (const auto& [max_groups, max_whole] : cuts) {
+    for (const auto& [max_groups, max_whole] : mma_cuts) {
       const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
       const compact_options blocks{.m_block = m_block,
                                    .boundaries = boundaries,

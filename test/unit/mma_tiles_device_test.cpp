@@ -5,6 +5,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
 #include "kernels/forms/mma_tiles/mma_tiles.hpp"
+#include "test/support/mma_cuts.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/support/viewed.hpp"
 #include "test/unit/device_csr.hpp"
@@ -14,9 +15,6 @@ namespace bcsc::test {
 namespace {
 
 using forms::mma_tiles_options;
-
-/// max_groups and max_whole.
-constexpr std::pair<std::int64_t, std::int64_t> cuts[] = {{0, 0}, {1, 0}, {3, 0}, {1, 2}, {2, 5}};
 
 std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_block) {
   test_random random(static_cast<std::uint64_t>(rows + m_block));
@@ -28,9 +26,8 @@ std::vector<std::int64_t> uneven_boundaries(std::int64_t rows, std::int64_t m_bl
 template <class T>
 void compare_with_host(int device, const csr_matrix<T>& a, const compact_options& blocks,
                        const mma_tiles_options& options) {
-  SCOPED_TRACE("m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") +
-               ", max_groups " + std::to_string(options.max_groups) + ", max_whole " +
-               std::to_string(options.max_whole));
+  SCOPED_TRACE("m_block " + std::to_string(blocks.m_block) + (blocks.boundaries.empty() ? "" : " at most") + ", " +
+               words(options));
   const auto compact = to_compact(a.view(), blocks);
   const auto there = converters::upload(device, compact.view());
   const auto made = to_mma_tiles_on_device(device, there.view(), options);
@@ -60,7 +57,7 @@ TEST_P(mma_tiles_device, are_equal_to_the_hosts) {
   const csr_matrix<float> single = cast<float, std::int32_t>(a);
   int turn = 0;
   for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
-    for (const auto& [max_groups, max_whole] : cuts) {
+    for (const auto& [max_groups, max_whole] : mma_cuts) {
       const auto boundaries = turn % 2 == 1 ? uneven_boundaries(a.rows(), m_block) : std::vector<std::int64_t>{};
       const compact_options blocks{.m_block = m_block,
                                    .boundaries = boundaries,

@@ -11,6 +11,7 @@
 #include "bcsc/error.hpp"
 #include "core/checked.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/mma_cuts.hpp"
 #include "test/support/viewed.hpp"
 
 namespace bcsc::test {
@@ -80,8 +81,8 @@ std::set<std::int64_t> columns_of(const sparse_case& a, std::int64_t first, std:
 template <class T, class I>
 void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool narrow, std::int64_t dense_from,
            const forms::mma_tiles_options& options) {
-  SCOPED_TRACE(a.name + ", m_block " + std::to_string(m_block) + (own_heights ? " at most" : "") + ", max_groups " +
-               std::to_string(options.max_groups) + ", max_whole " + std::to_string(options.max_whole));
+  SCOPED_TRACE(a.name + ", m_block " + std::to_string(m_block) + (own_heights ? " at most" : "") + ", " +
+               words(options));
   const auto boundaries = own_heights ? uneven_boundaries(a.rows, m_block) : std::vector<std::int64_t>{};
   const auto compact = to_compact(csr_of<T, I>(a), {m_block, boundaries, dense_from, narrow && a.cols <= 65536});
   const auto f = forms::to_mma_tiles(compact.view(), options);
@@ -151,15 +152,12 @@ void check(const sparse_case& a, std::int64_t m_block, bool own_heights, bool na
   EXPECT_EQ(slots, f.num_slots);
 }
 
-/// max_groups and max_whole.
-constexpr std::pair<std::int64_t, std::int64_t> cuts[] = {{0, 0}, {1, 0}, {3, 0}, {1, 2}, {2, 5}};
-
 TEST(mma_tiles, hold_the_matrix) {
   for (const sparse_case& a : battery(values::small_integers)) {
     if (a.name == "explicit_zeros") continue;  // below
     std::uint64_t turn = 0;
     for (const std::int64_t m_block : {1, 5, 8, 16, 20, 32, 64, 70, 128}) {
-      for (const auto& [max_groups, max_whole] : cuts) {
+      for (const auto& [max_groups, max_whole] : mma_cuts) {
         const bool own_heights = turn % 2 == 1, narrow = turn % 3 == 0;
         const forms::mma_tiles_options options{max_groups, turn % 7 != 0, max_whole};
         const std::int64_t dense_from = turn % 4 == 3 ? 3 : 0;

@@ -108,8 +108,9 @@ mma_tiles_matrix<T> to_mma_tiles(const compact_bcsc_view<T, I>& a, const mma_til
   });
 
   std::int64_t longest = 0;
-  for (std::int64_t b = 0; b < num_blocks; ++b)
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
     longest = std::max(longest, first_group[at(b + 1)] - first_group[at(b)]);
+  }
   const std::int64_t max_groups = longest > options.max_whole ? options.max_groups : 0;
   for (std::int64_t b = 0; b < num_blocks; ++b) {
     const auto row = static_cast<std::int32_t>(a.first_row(b));
