@@ -127,8 +127,8 @@ inline core::device_buffer<std::uint16_t> order_columns(int device, const column
   return parts;
 }
 
-/// What stands before each row block if those of more than `max_groups` groups are cut; and all that there is, for
-/// which it waits.
+/// Writes what stands before each row block if those of more than `max_groups` groups are cut; waits for the totals and
+/// returns them.
 inline groups_place place_groups(int device, const column_groups_job& job, std::int64_t max_groups,
                                  groups_place* before) {
   with_cub(

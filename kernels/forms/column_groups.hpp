@@ -18,11 +18,11 @@ struct column_groups_job : device_blocks {
   int part_rows = 8, parts = 1;  ///< of a row block, at most 16 of them
   int group_size = 8;            ///< columns
   std::int64_t max_groups = 0;   ///< of a piece of a row block; 0: no bound
-  std::int64_t max_whole = 0;    ///< groups of the longest row block up to which none is cut
+  std::int64_t max_whole = 0;    ///< none is cut if no row block has more groups than this
   bool by_parts = true;          ///< else columns keep their order
 };
 
-/// Counts before a row block: groups; row blocks in several pieces, and their pieces; and the most groups of one.
+/// Before a row block: groups, pieces of cut row blocks, cut row blocks; and the groups of the longest row block.
 struct groups_place {
   std::uint32_t groups, slots, sums, longest;
 };

@@ -107,7 +107,8 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   constexpr double near_mb = 4;
 
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
-  double heaviest = 0, most = 0, piece = 0, idle = 0, adds = 1;
+  double heaviest = 0, most = 0, piece = 0, adds = 1;
+  std::int64_t shared_out = s.num_row_blocks;  // among teams
   bool adds_in_turn = false;
   constexpr double in_one_block = 0.2;  // what it costs to add pieces up there, of what it costs elsewhere
   constexpr double many_tiles = 1e6;    // among so many the last wave does not count
@@ -120,7 +121,6 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
       const forms::mma_tiles_options cut = forms::mma_cut_for(s.nnzc);
       piece = number(cut.max_groups);
       most = number(cut.max_whole);
-      idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
     } else {
       most = number(
           forms::max_staged_groups_for(s.nnzc, s.num_row_blocks, core::ceil_div(p.cols, std::int64_t{tile_cols})));
@@ -128,12 +128,10 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     }
   } else if (kernel.algorithm == "fma") {
     heaviest = most = longest / kernel.columns_at_once;
-    idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
   } else if (kernel.algorithm == "sliced") {
     // As if one warp took the longest: counted for the warps that share it, it hid behind `shared` (docs/history, 126).
     const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
     heaviest = most = std::max(shared / kernel.columns_at_once, longest / forms::block_slice_lanes);
-    idle = idle_share(kernel, p.multiprocessors, s.num_row_blocks, few_tiles);
   } else {
     const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once, kernel.teams);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
@@ -142,8 +140,9 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     adds = cut.cut().is_heavy(s.max_block_nnz) ? 1 : in_one_block;
     // The number of entries in heavy rows is not known. The estimate is too high where rows are long and none is cut;
     // without it there the choice is no better (docs/history, 49).
-    idle = idle_share(kernel, p.multiprocessors, std::max(p.rows, p.nnz / cut.max_piece()), few_tiles);
+    shared_out = std::max(p.rows, p.nnz / cut.max_piece());
   }
+  const double idle = idle_share(kernel, p.multiprocessors, shared_out, few_tiles);
 
   cost_terms terms{};
   const auto set = [&](cost_term term, double value) { terms[static_cast<std::size_t>(term)] = value; };

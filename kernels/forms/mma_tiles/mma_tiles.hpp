@@ -39,12 +39,12 @@ struct mma_tiles_options {
   /// keep the order of `a`: row blocks that are multiplied concurrently then read the same rows of B at about the same
   /// time.
   bool by_parts = true;
-  std::int64_t max_whole = 0;  ///< none is split where none is of more groups than this
+  std::int64_t max_whole = 0;  ///< none is split if no row block has more groups than this
 };
 
 /// How `mma` cuts a matrix of `nnzc` non-empty columns: a row block of many groups would be multiplied by one warp long
-/// after the others are done. But to add up pieces takes a kernel of its own, about as long as a warp takes for ten
-/// groups: row blocks up to twice as long as a piece are worth none (docs/history, 129).
+/// after the others are done. But adding up pieces takes a second kernel, about as long as a warp takes for ten groups,
+/// so nothing is cut unless a row block is more than twice as long as a piece (docs/history, 129).
 constexpr mma_tiles_options mma_cut_for(std::int64_t nnzc) {
   const std::int64_t groups = (nnzc + mma_tile_columns - 1) / mma_tile_columns;
   const std::int64_t piece = groups / 2000 > 16 ? groups / 2000 : 16;
