@@ -1,5 +1,7 @@
 #include "lib/plan/recipe.hpp"
 
+#include <algorithm>
+
 #include "bcsc_config.h"
 #include "core/checked.hpp"
 #include "core/cpu_caches.hpp"
@@ -23,6 +25,11 @@ recipe::recipe(const context& where, const plan_options& wanted, value_type of)
     core::fail(errc::invalid_argument, "plan_options::batch = {}: must be at least 1", options.batch);
   }
   core::require_healthy(ctx.state());
+}
+
+std::int64_t recipe::longest_row() const {
+  const auto rows = std::ranges::find(statistics, 1, &block_statistics::m_block);
+  return rows == statistics.end() ? 0 : rows->max_block_nnz;
 }
 
 problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {

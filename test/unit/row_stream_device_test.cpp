@@ -2,11 +2,19 @@
 // without a usable GPU, all but the refusals skip.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
+#include <string>
+#include <vector>
 
+#include "bcsc/context.hpp"
 #include "bcsc/convert.hpp"
 #include "bcsc/error.hpp"
+#include "bcsc/generate.hpp"
+#include "bcsc/plan.hpp"
+#include "bcsc/registry.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
+#include "test/support/operands.hpp"
 #include "test/support/uneven_rows.hpp"
 #include "test/support/viewed.hpp"
 #include "test/unit/device_csr.hpp"
@@ -96,6 +104,38 @@ TEST(row_stream_on_device, names_what_it_cannot_take) {
     EXPECT_EQ(code_of(there, {split, 8}), errc::invalid_argument) << split;
   }
   EXPECT_EQ(code_of(there, {128, 0}), errc::invalid_argument);
+}
+
+/// Cuts differ from config to config: where rows are short that is no difference, where some are long it is.
+TEST(row_stream_plan, is_shared_by_all_configs_where_no_row_is_long) {
+  const auto ctx = context_of(backend::cuda);
+  BCSC_SKIP_WITHOUT_GPU(ctx);
+  constexpr std::int64_t cols = 32;
+  const auto shorter = generate::from_specification<float>("banded:3000,12");
+  const auto longer = generate::from_specification<float>("linking:3000,1500,2,6,900");
+  const auto b = random_table<float>(3000, cols, values::real, 1);
+  const auto product_by = [&](const spmm_plan<float>& plan) {
+    operand<float> on_b(*ctx, b, {}), on_c(*ctx, 3000, cols, {});
+    plan.run(1.0F, on_b.view(), 0.0F, on_c.view());
+    return on_c.read().at;
+  };
+  const auto by_name = [](const std::string& name) { return plan_options{.cols = cols, .expert = {.kernel = name}}; };
+  std::vector<kernel_info> configs = kernel_table(backend::cuda, value_type::fp32);
+  std::erase_if(configs, [](const kernel_info& k) { return k.algorithm != "rowwise"; });
+  std::map<std::string, std::vector<float>> alone;
+  for (const kernel_info& k : configs) alone[k.name] = product_by(spmm_plan<float>(*ctx, shorter, by_name(k.name)));
+  int shared_with_long_rows = 0, others = 0;
+  for (const kernel_info& mine : configs) {
+    const spmm_plan<float> of_short(*ctx, shorter, by_name(mine.name)), of_long(*ctx, longer, by_name(mine.name));
+    for (const kernel_info& other : configs) {
+      const auto shared = of_short.sharing(other.name);
+      ASSERT_TRUE(shared.has_value()) << mine.name << ", " << other.name;
+      EXPECT_EQ(product_by(*shared), alone.at(other.name)) << mine.name << ", " << other.name;
+      ++(of_long.sharing(other.name) ? shared_with_long_rows : others);
+    }
+  }
+  EXPECT_GT(shared_with_long_rows, 0);
+  EXPECT_GT(others, 0);
 }
 
 }  // namespace
