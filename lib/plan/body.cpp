@@ -1,6 +1,5 @@
 #include "lib/plan/body.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "core/checked.hpp"
@@ -19,16 +18,12 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   const kernel_info& mine = how.facts.kernel;
   const bool same_height = how.options.expert.m_block > 0 || other.info.m_tile == how.facts.m_block;
   const bool same_width = other.form != form::compact || other.info.index_bits == mine.index_bits;
-  // Where long rows are cut follows the kernel's steps and teams. Where none is long, all lie the same way.
+  // Where long rows are cut follows the kernel's steps and teams.
   const auto cut = [&](std::int64_t n, const kernel_info& kernel) {
-    return forms::cut_for(how.facts.rows, how.facts.nnz, n, kernel.columns_at_once, kernel.teams);
+    return forms::cut_for(how.facts.rows, how.facts.nnz, n, kernel.columns_at_once, kernel.teams).cut();
   };
-  const auto same_pieces = [&] {
-    if (other.form != form::row_stream) return true;
-    const forms::row_stream_options theirs = cut(cols, other.info), ours = cut(how.options.cols, mine);
-    const std::int64_t longest = how.longest_row();
-    return theirs == ours || (longest > 0 && longest <= std::min(theirs.split, ours.split));
-  };
+  const bool same_pieces =
+      other.form != form::row_stream || cut(cols, other.info).is_like(cut(how.options.cols, mine), how.longest_row());
   // How long bricks are follows the number of thread blocks, what they may hold the kernel.
   const bool same_bricks =
       other.form != form::bricks || (other.info.columns_at_once == mine.columns_at_once &&
@@ -48,7 +43,7 @@ bool would_share(const recipe& how, const registered_kernel& other, std::int64_t
   // Whether rows of equal length stand beside each other follows N. Rows in bricks, or not, suit any.
   const bool same_order =
       !how.unequal_rows || how.gains_by_equal_rows(other.info, cols) == (how.ordered == row_order::by_length);
-  return other.form == how.kernel->form && same_order && same_slices && same_height && same_width && same_pieces() &&
+  return other.form == how.kernel->form && same_order && same_slices && same_height && same_width && same_pieces &&
          same_bricks && same_groups;
 }
 

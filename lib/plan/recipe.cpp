@@ -1,7 +1,5 @@
 #include "lib/plan/recipe.hpp"
 
-#include <algorithm>
-
 #include "bcsc_config.h"
 #include "core/checked.hpp"
 #include "core/cpu_caches.hpp"
@@ -28,8 +26,8 @@ recipe::recipe(const context& where, const plan_options& wanted, value_type of)
 }
 
 std::int64_t recipe::longest_row() const {
-  const auto rows = std::ranges::find(statistics, 1, &block_statistics::m_block);
-  return rows == statistics.end() ? 0 : rows->max_block_nnz;
+  const std::int64_t longest = with_statistics({}, statistics).longest_row;
+  return longest > 0 ? longest : facts.nnz;
 }
 
 problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {

@@ -55,7 +55,7 @@ struct recipe {
   problem described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
   problem described() const { return described(facts.rows, facts.cols, facts.nnz); }
 
-  /// The entries of op(A)'s longest row; 0: the choice did not ask.
+  /// No row of op(A) has more entries: those of the longest, or all if the choice did not need to know.
   std::int64_t longest_row() const;
 
   /// Neither an order nor boundaries of the row blocks were asked for: both would be worked out on the host.

@@ -2,7 +2,6 @@
 // without a usable GPU, all but the refusals skip.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -122,17 +121,19 @@ TEST(row_stream_plan, is_shared_by_all_configs_where_no_row_is_long) {
   const auto by_name = [](const std::string& name) { return plan_options{.cols = cols, .expert = {.kernel = name}}; };
   std::vector<kernel_info> configs = kernel_table(backend::cuda, value_type::fp32);
   std::erase_if(configs, [](const kernel_info& k) { return k.algorithm != "rowwise"; });
-  std::map<std::string, std::vector<float>> alone;
-  for (const kernel_info& k : configs) alone[k.name] = product_by(spmm_plan<float>(*ctx, shorter, by_name(k.name)));
+  const kernel_info* before = &configs.back();
   int shared_with_long_rows = 0, others = 0;
   for (const kernel_info& mine : configs) {
     const spmm_plan<float> of_short(*ctx, shorter, by_name(mine.name)), of_long(*ctx, longer, by_name(mine.name));
     for (const kernel_info& other : configs) {
-      const auto shared = of_short.sharing(other.name);
-      ASSERT_TRUE(shared.has_value()) << mine.name << ", " << other.name;
-      EXPECT_EQ(product_by(*shared), alone.at(other.name)) << mine.name << ", " << other.name;
+      EXPECT_TRUE(of_short.sharing(other.name).has_value()) << mine.name << ", " << other.name;
       ++(of_long.sharing(other.name) ? shared_with_long_rows : others);
     }
+    const auto shared = of_short.sharing(before->name);
+    ASSERT_TRUE(shared.has_value()) << before->name;
+    const spmm_plan<float> alone(*ctx, shorter, by_name(before->name));
+    EXPECT_EQ(product_by(*shared), product_by(alone)) << mine.name << ", " << before->name;
+    before = &mine;
   }
   EXPECT_GT(shared_with_long_rows, 0);
   EXPECT_GT(others, 0);

@@ -258,6 +258,42 @@ TEST(row_stream, is_split_where_rows_are_long_and_longer_than_others) {
   }
 }
 
+TEST(row_stream, is_the_same_by_all_cuts_by_which_no_row_is_long) {
+  const row_stream_options cuts[] = {{.split = 2, .piece = 2},
+                                     {.split = 16, .piece = 8},
+                                     {.split = 64, .piece = 32, .sharing = 4},
+                                     {.split = 256, .piece = 512, .sharing = 32}};
+  int alike = 0, others = 0;
+  for (const sparse_case& a : battery(values::real)) {
+    const csr_matrix<float> csr = csr_of<float>(a);
+    std::int64_t longest = 0;
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      longest = std::max<std::int64_t>(longest, csr.view().row_ptr[i + 1] - csr.view().row_ptr[i]);
+    }
+    for (const row_stream_options& x : cuts) {
+      for (const row_stream_options& y : cuts) {
+        if (!x.cut().is_like(y.cut(), longest)) {
+          ++others;
+          continue;
+        }
+        alike += x != y;
+        const auto by_x = to_row_stream(csr.view(), x), by_y = to_row_stream(csr.view(), y);
+        EXPECT_EQ(by_x.pieces, by_y.pieces) << a.name;
+        EXPECT_TRUE(by_x.pairs == by_y.pairs) << a.name;
+        EXPECT_EQ(by_x.num_shared, by_y.num_shared) << a.name;
+        EXPECT_EQ(by_x.num_partials, by_y.num_partials) << a.name;
+      }
+    }
+  }
+  EXPECT_GT(alike, 0);
+  EXPECT_GT(others, 0);
+  constexpr forms::row_cut shorter{.split = 4, .piece = 4}, longer{.split = 6, .piece = 6, .sharing = 2};
+  EXPECT_TRUE(shorter.is_like(longer, 4));
+  EXPECT_FALSE(shorter.is_like(longer, 5));
+  EXPECT_FALSE(longer.is_like(shorter, 5));
+  EXPECT_TRUE(longer.is_like(longer, 100));
+}
+
 TEST(row_stream, thread_blocks_take_a_brick_at_most) {
   EXPECT_EQ(kernels::depth_in_bricks(64, 8, 8), 8);
   EXPECT_EQ(kernels::depth_in_bricks(64, 16, 8), 4);

@@ -38,6 +38,11 @@ struct row_cut {
   constexpr std::int64_t parts(std::int64_t entries) const { return (entries - 1) / (piece * sharing) + 1; }
   constexpr std::int64_t pieces(std::int64_t entries) const { return is_long(entries) ? parts(entries) * sharing : 1; }
   constexpr bool is_heavy(std::int64_t entries) const { return is_long(entries) && parts(entries) > 1; }
+  /// Whether rows of at most `longest` entries lie the same way by `other`: by all cuts by which none is long.
+  constexpr bool is_like(const row_cut& other, std::int64_t longest) const {
+    return *this == other || (!is_long(longest) && !other.is_long(longest));
+  }
+  friend bool operator==(const row_cut&, const row_cut&) = default;
 };
 
 /// Whether a stream can hold every matrix of these sizes: each row may end in half a pair, and one pair lies behind the
