@@ -81,16 +81,20 @@ consteval auto mma_table() {
   constexpr auto fp64 = value_type::fp64;
   constexpr auto tf32 = accuracy::tf32;
   if constexpr (built_space == space::few) {
-    return std::array<mma_config, 4>{{
+    return std::array<mma_config, 5>{{
         {.parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 1, .min_blocks = 5},
+        {.parts = 2, .slab = 16, .warps_m = 2, .ahead = 1, .min_blocks = 12},
         {.parts = 4, .slab = 64, .warps_m = 2, .ahead = 2, .staged = true, .min_blocks = 6},
         {.keeps = tf32, .parts = 1, .slab = 128, .warps_m = 2, .warps_n = 2, .ahead = 1, .min_blocks = 4},
         {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .min_blocks = 9},
     }};
   } else {
     // One group ahead leaves registers for more thread blocks, which hide what loads take (docs/history, 116).
-    return std::array<mma_config, 24>{{
-        // fp64, N up to 16: half of a wider slab would be idle
+    return std::array<mma_config, 27>{{
+        // N up to 16: half of a wider slab would be idle
+        {.parts = 1, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 8},
+        {.parts = 2, .slab = 16, .warps_m = 4, .ahead = 1, .min_blocks = 8},
+        {.parts = 4, .slab = 16, .warps_m = 4, .ahead = 1, .min_blocks = 6},
         {.type = fp64, .parts = 1, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 8},
         {.type = fp64, .parts = 2, .slab = 16, .warps_m = 4, .ahead = 1, .min_blocks = 8},
         // N up to 32: many warps, A's bytes count, so low parts

@@ -89,10 +89,11 @@ estimate predict_cpu(const problem& p, const registered_kernel& kernel, const bl
   return corrected(seconds, place ? p.near.correct(*place) : correction{});
 }
 
-/// Whether B is considered to be read in place: few columns of it, or any number by slices whose lanes find their
-/// values side by side. Where these are scattered each value costs a sector: that did not pay once it is more than
-/// packing B and C would move (docs/history, 91).
+/// Whether B is considered to be read in place: few columns of it, or any number by MMA tiles, whose row blocks share
+/// what they read, and by slices whose lanes find their values side by side. Where these are scattered each value costs
+/// a sector: that did not pay once it is more than packing B and C would move (docs/history, 91).
 bool suits_in_place(const problem& p, const registered_kernel& kernel, const block_statistics& s) {
+  if (kernel.form == kernels::operand_form::mma_tiles) return true;
   if (!is_slices(kernel)) return p.cols <= columns_in_place::max_gathered;
   constexpr double scattered = 0.75, sector_mb = 32e-6, few_mb = 100, worth = 2;
   const double sectors = sectors_per_column(kernel.info, p.sectors_per_entry);
@@ -293,13 +294,15 @@ bool suits_columns(const registered_kernel& kernel, std::int64_t cols, bool b_is
 bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major) {
   using kernels::operand_form;
   constexpr std::int64_t few_cols = 4, many_tiles = 4;
-  constexpr int few_threads = 2;
+  constexpr int few_threads = 2, narrow = 16;
   if (b_is_col_major && cols > 1) return false;
   const bool takes_tiles = kernel.form == operand_form::mma_tiles || kernel.form == operand_form::fma_tiles ||
                            kernel.form == operand_form::staged_tiles;
   const bool has_small_teams =
       kernel.form == operand_form::row_stream && kernel.info.threads <= few_threads * kernel.info.teams;
-  return (takes_tiles && cols <= few_cols) || (has_small_teams && cols > many_tiles * kernel.info.n_tile);
+  const bool is_narrow = kernel.form == operand_form::mma_tiles && kernel.info.n_tile <= narrow;
+  return (takes_tiles && cols <= few_cols) ||
+         ((has_small_teams || is_narrow) && cols > many_tiles * kernel.info.n_tile);
 }
 
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options) {

@@ -68,7 +68,7 @@ constexpr std::int64_t places_for(const kernel_info& kernel, int multiprocessors
 /// treated alike, and all above the last.
 class columns_in_place {
  public:
-  /// More were slower on every graph measured, unless slices read neighbouring values together.
+  /// More were slower on every graph measured, unless MMA tiles share values or slices read neighbouring ones together.
   static constexpr std::int64_t max_gathered = 64;
   bool contains(std::int64_t n) const { return n > 1 && ranges_.test(range_of(n)); }
   void add(std::int64_t n) { ranges_.set(range_of(n)); }  ///< and its whole range; 2 or more
@@ -106,7 +106,8 @@ bool suits_columns(const registered_kernel& kernel, std::int64_t cols, bool b_is
 /// Costs fitted to other numbers of columns may predict a small fraction of the time (docs/history, 94 and 100). Timed
 /// on an H200:
 /// - with 1 to 4 columns, kernels on tiles of B were never the fastest (648 products);
-/// - with more than four tiles of columns, teams of one or two threads were never within 3 % of it (2493 products).
+/// - with more than four tiles of columns, teams of one or two threads were never within 3 % of it (2493 products), and
+///   MMA tiles of 16 columns faster in 2 of 537, of 65 and 129 columns.
 bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_is_col_major);
 
 /// Those that a plan chooses among; unless the options name a kernel, only configs with measured costs, if there are

@@ -39,12 +39,12 @@ double us_per_million_row_wise(const problem& p, const kernel_info& kernel, doub
 }
 
 /// The extra cost of a column-major C that is written directly, in seconds, over a row-major one. Fitted to an H200
-/// (docs/history, 89 and 125).
+/// (docs/history, 89, 125 and 131).
 double direct_seconds(const problem& p, const kernel_info& kernel) {
   if (kernel.algorithm == "gemm" || kernel.algorithm == "sliced") return 0;  // which write whole sectors
   const double mb = megabytes(p, p.rows), beyond = beyond_l2(mb);
   const double millions = mb / static_cast<double>(size_of(p.type));
-  double us_per_million = 2.4 + 2 * beyond;
+  double us_per_million = 0.1 + beyond;  // tiles on tensor cores: two rows of a lane are a store, eight a whole sector
   if (kernel.algorithm == "fma") us_per_million = 14;  // a warp stores single values of many columns at a time
   if (kernel.algorithm == "rowwise") us_per_million = us_per_million_row_wise(p, kernel, beyond);
   return 1e-6 * us_per_million * costs_of(p).scales.memory * millions;

@@ -47,7 +47,8 @@ struct mma_destination {
   std::int64_t first_row;
   int num_rows, num_cols;
   scalars<scalar_of<T>> by;
-  bool by_vector;
+  bool by_vector;  ///< of a row
+  bool by_pair;    ///< of a column
 
   __device__ T* row(int m) const {
     const std::int64_t row = row_of != nullptr ? row_of[first_row + m] : first_row + m;
@@ -62,6 +63,14 @@ __device__ bool takes_vectors(const mma_destination<T>& to) {
   return to.col_stride == 1 && to.row_stride % Vector == 0 && reinterpret_cast<std::uintptr_t>(to.c) % bytes == 0;
 }
 
+/// Whether rows 2i and 2i + 1 of `to` may be written as one, a value beside the other: full sectors of a column-major
+/// C.
+template <class T>
+__device__ bool takes_pairs(const mma_destination<T>& to) {
+  return to.row_stride == 1 && to.row_of == nullptr && to.col_stride % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(to.c + to.first_row) % (2 * sizeof(T)) == 0;
+}
+
 template <class T>
 __device__ mma_destination<T> place_in_c(const mma_tiles_args<T>& args, const mma_place& at,
                                          const forms::mma_tiles_item& item, int num_cols) {
@@ -73,6 +82,7 @@ __device__ mma_destination<T> place_in_c(const mma_tiles_args<T>& args, const mm
           item.num_rows,
           num_cols,
           read_scalars(args),
+          false,
           false};
 }
 
@@ -81,7 +91,7 @@ __device__ mma_destination<scalar_of<T>> place_in_slot(const mma_tiles_args<T>& 
                                                        const forms::mma_tiles_item& item, int num_cols) {
   using S = scalar_of<T>;
   S* slot = of_member(args.a.partial, args.batch.partials) + item.slot * args.a.height * args.n;
-  return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}, false};
+  return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}, false, false};
 }
 
 template <class T, class Shape>
@@ -90,9 +100,22 @@ __device__ void store_sums(const mma_destination<T>& to, const mma_place& at, co
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int part = 0; part < Shape::parts; ++part) {
+    const int first = 8 * (at.first_part + at.part_step * part) + 2 * (lane % 4);
+    if (to.by_pair && first + 1 < to.num_rows) {
+#pragma unroll
+      for (int p = 0; p < Shape::pieces; ++p) {
+#pragma unroll
+        for (int v = 0; v < vector; ++v) {
+          const int n = p * Shape::piece + lane / 4 * vector + v;
+          const scalar_of<T>* two = &sums[part][p][v / 2][v % 2 * 2];
+          if (n < to.num_cols) store_vector<2>(to.row(first) + n * to.col_stride, to.by, two);
+        }
+      }
+      continue;
+    }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int m = 8 * (at.first_part + at.part_step * part) + 2 * (lane % 4) + i;
+      const int m = first + i;
       if (m >= to.num_rows) continue;
       T* row = to.row(m);
 #pragma unroll
@@ -123,6 +146,7 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
     if (item.slot < 0) {
       auto to = place_in_c(args, at, item, num_cols);
       to.by_vector = takes_vectors<Shape::vector>(to);
+      to.by_pair = takes_pairs(to);
       store_sums<T, Shape>(to, at, sums);
     } else {
       auto to = place_in_slot(args, at, item, num_cols);
@@ -137,6 +161,7 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
       to = place_in_slot(args, at, item, num_cols);
     }
     to.by_vector = takes_vectors<Shape::vector>(to);
+    to.by_pair = takes_pairs(to);
     store_sums<T, Shape>(to, at, sums);
   }
 }

@@ -21,19 +21,19 @@ __device__ T left_element(const T (&b)[2][Vector], int step, int i) {
 __device__ inline unsigned high_bits(float x) { return (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
 __device__ inline unsigned low_bits(float x, unsigned high) { return __float_as_uint(x - __uint_as_float(high)); }
 
-template <>
-struct mma_product<float, 3, 2> {
+template <int Steps>
+struct mma_product<float, 3, Steps> {
   static constexpr bool splits = true;
   struct left {
-    unsigned high[2][4], low[2][4];
+    unsigned high[Steps][4], low[Steps][4];
   };
   struct right {
     unsigned high[2], low[2];
   };
-  static __device__ left of_b(const float (&b)[2][4]) {
+  static __device__ left of_b(const float (&b)[2][2 * Steps]) {
     left to;
 #pragma unroll
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < Steps; ++step) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float x = left_element(b, step, i);
@@ -52,16 +52,16 @@ struct mma_product<float, 3, 2> {
     }
     return to;
   }
-  static __device__ void add(float (&sums)[2][4], const left& b, const right& a) {
-    float group[2][4] = {};
+  static __device__ void add(float (&sums)[Steps][4], const left& b, const right& a) {
+    float group[Steps][4] = {};
 #pragma unroll
-    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(group[step], b.low[step], a.high);
+    for (int step = 0; step < Steps; ++step) mma_m16n8k8_tf32(group[step], b.low[step], a.high);
 #pragma unroll
-    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(group[step], b.high[step], a.low);
+    for (int step = 0; step < Steps; ++step) mma_m16n8k8_tf32(group[step], b.high[step], a.low);
 #pragma unroll
-    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(group[step], b.high[step], a.high);
+    for (int step = 0; step < Steps; ++step) mma_m16n8k8_tf32(group[step], b.high[step], a.high);
 #pragma unroll
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < Steps; ++step) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) sums[step][i] += group[step][i];
     }
@@ -71,28 +71,28 @@ struct mma_product<float, 3, 2> {
 /// So that the tensor core's truncation rounds to nearest. A NaN with all bits set would become zero by the addition.
 __device__ inline unsigned rounded_bits(float x) { return __float_as_uint(x) + (x == x ? 0x1000u : 0u); }
 
-template <>
-struct mma_product<float, 1, 2> {
+template <int Steps>
+struct mma_product<float, 1, Steps> {
   static constexpr bool splits = true;
   struct left {
-    unsigned value[2][4];
+    unsigned value[Steps][4];
   };
   struct right {
     unsigned value[2];
   };
-  static __device__ left of_b(const float (&b)[2][4]) {
+  static __device__ left of_b(const float (&b)[2][2 * Steps]) {
     left to;
 #pragma unroll
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < Steps; ++step) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) to.value[step][i] = rounded_bits(left_element(b, step, i));
     }
     return to;
   }
   static __device__ right of_a(const float (&a)[2]) { return {{rounded_bits(a[0]), rounded_bits(a[1])}}; }
-  static __device__ void add(float (&sums)[2][4], const left& b, const right& a) {
+  static __device__ void add(float (&sums)[Steps][4], const left& b, const right& a) {
 #pragma unroll
-    for (int step = 0; step < 2; ++step) mma_m16n8k8_tf32(sums[step], b.value[step], a.value);
+    for (int step = 0; step < Steps; ++step) mma_m16n8k8_tf32(sums[step], b.value[step], a.value);
   }
 };
 
