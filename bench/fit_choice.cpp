@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
   bool tell = false, as_it_is = false;
   int calibrated_threads = 0;
   std::size_t max_bytes = plan::max_kept_bytes;
-  double most_loss = 0.05;
+  double most_loss = 0.09;
   app.add_option("--most-loss", most_loss,
                  "A GPU's configs that no product misses by more than this share get no costs")
       ->capture_default_str();

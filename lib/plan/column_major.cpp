@@ -44,7 +44,9 @@ double direct_seconds(const problem& p, const kernel_info& kernel) {
   if (kernel.algorithm == "gemm" || kernel.algorithm == "sliced") return 0;  // which write whole sectors
   const double mb = megabytes(p, p.rows), beyond = beyond_l2(mb);
   const double millions = mb / static_cast<double>(size_of(p.type));
-  double us_per_million = 0.1 + beyond;  // tiles on tensor cores: two rows of a lane are a store, eight a whole sector
+  // Tiles on tensor cores store two rows at a time, eight of them a whole sector, where columns begin at even places,
+  // as those of an even number of rows mostly do.
+  double us_per_million = p.rows % 2 == 0 ? 0.1 + beyond : 2.4 + 2 * beyond;
   if (kernel.algorithm == "fma") us_per_million = 14;  // a warp stores single values of many columns at a time
   if (kernel.algorithm == "rowwise") us_per_million = us_per_million_row_wise(p, kernel, beyond);
   return 1e-6 * us_per_million * costs_of(p).scales.memory * millions;
