@@ -143,6 +143,7 @@ BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
 BLOCK_SLICES_KERNELS = "kernels/forms/block_slices/block_slices_kernels.cuh"
 MMA = "kernels/cuda/mma.cuh"
 MMA_SOURCE = "kernels/cuda/mma/source.cuh"
+MMA_EPILOGUE = "kernels/cuda/mma/epilogue.cuh"
 MMA_SUM = "kernels/cuda/mma/sum_pieces.cuh"
 MMA_STORED = "kernels/cuda/mma/stored_entries.cuh"
 FINITE = "kernels/cuda/finite.cuh"
@@ -479,8 +480,14 @@ MUTANTS = [
     Mutant("plan-forced-height", CHOICE_CPP, "if (options.expert.m_block > 0) return {options.expert.m_block};",
            "if (options.expert.m_block > 64) return {options.expert.m_block};", PLAN + CHOICE),
     Mutant("plan-tiles-for-four-columns", CHOICE_CPP, "takes_tiles && cols <= few_cols", "takes_tiles && cols < few_cols", CHOICE),
-    Mutant("plan-small-teams-for-many-columns", CHOICE_CPP, "has_small_teams && cols > many_tiles",
-           "has_small_teams && cols > 100 * many_tiles", CHOICE),
+    Mutant("plan-small-teams-for-many-columns", CHOICE_CPP, "(has_small_teams || is_narrow) && cols",
+           "is_narrow && cols", CHOICE),
+    Mutant("plan-narrow-tiles-for-many-columns", CHOICE_CPP, "(has_small_teams || is_narrow) && cols",
+           "has_small_teams && cols", CHOICE),
+    Mutant("plan-pairs-at-odd-places", "lib/plan/column_major.cpp", "p.rows % 2 == 0 ? 0.1",
+           "true ? 0.1", CHOICE),
+    Mutant("costs-share-in-place", "lib/plan/kept_costs.cpp", "std::min(1000, 2 * thousandths)", "thousandths",
+           ("kept_costs_test",)),
     Mutant("plan-slowest", CHOICE_CPP, "stable_sort(all, {}, [&]", "stable_sort(all, std::greater{}, [&]", CHOICE),
     Mutant("plan-widest-tile", CHOICE_CPP, "std::clamp<std::int64_t>(p.cols, 8, 128)", "128", CHOICE),
     Mutant("plan-own-height", CHOICE_CPP, "between(m_block > 0 ? m_block : 8, kernel.m_tile)",
@@ -731,6 +738,9 @@ MUTANTS = [
            "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_MMA),
     Mutant("mma-pieces-whole", MMA_STORED, "  if (item.slot < 0) {\n    deliver_stored(",
            "  if (true) {\n    deliver_stored(", EMULATED_MMA),
+    Mutant("mma-pair-past-rows", MMA_EPILOGUE, "to.by_pair && first + 1 < to.num_rows", "to.by_pair", EMULATED_MMA),
+    Mutant("mma-pair-of-permuted", MMA_EPILOGUE, "to.row_of == nullptr && to.col_stride", "to.col_stride", EMULATED_MMA),
+    Mutant("mma-pair-at-odd-columns", MMA_EPILOGUE, "to.col_stride % 2 == 0 &&\n         ", "", EMULATED_MMA),
     Mutant("mma-far-rows", MMA, "std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T>",
            "std::max(spmm.ldb, spmm.b_col_stride) > 4 * max_mma_ld<T>", EMULATED_MMA),
     Mutant("gemm-without-mask", GEMM, "std::uint32_t stored = args.a.mask[m * args.a.row_words + word];",

@@ -29,10 +29,10 @@
 ///   take neighbouring row blocks (same rows of B in L1) or slabs (same tiles of A).
 /// - Lanes: with g = lane / 4 and t = lane % 4, a lane owns 16-byte vector g of each piece of 8 * 16 bytes of a row of
 ///   B, for the rows of B that columns 2t and 2t + 1 of the group name. A warp's load takes 128 bytes of each of four
-///   rows, and C is written in the same vectors, to rows 2t and 2t + 1 of a part; a column-major C both rows at once,
-///   if they may be (takes_pairs). Which column of B is which row of a
-///   product is free to choose, as is which column of the group is which k: tiles are plain 8 x 8, row-major. Where B
-///   or ldb is not aligned to 16 bytes the same columns take more loads; so do those of a column-major B read in place.
+///   rows, and C is written in the same vectors, to rows 2t and 2t + 1 of a part; of a column-major C both rows are one
+///   store where takes_pairs() says so. Which column of B is which row of a product is free to choose, as is which
+///   column of the group is which k: tiles are plain 8 x 8, row-major. Where B or ldb is not aligned to 16 bytes the
+///   same columns take more loads; so do those of a column-major B read in place.
 /// - Loads: column numbers and the list of tiles one group ahead, tiles and rows of B `ahead` groups ahead. Either
 ///   straight to registers, each piece as soon as the one before it has been split, so that one group's registers hold
 ///   the next group's data in flight; or through shared memory (`staged`), where each lane reads only what it copied

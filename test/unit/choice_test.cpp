@@ -314,6 +314,8 @@ TEST(choice, turns_a_column_major_c_whose_sectors_would_be_written_in_parts) {
   const auto small = [](auto& p) { p.rows = 3000; };
   EXPECT_TRUE(turns({.algorithm = "fma"}, small)) << "it stores single values of many columns";
   EXPECT_FALSE(turns({.algorithm = "mma"}, small));
+  EXPECT_FALSE(turns({.algorithm = "mma"}, as_it_is)) << "two rows are one store";
+  EXPECT_TRUE(turns({.algorithm = "mma"}, [](auto& p) { p.rows = 99999; })) << "unless columns begin at odd places";
   EXPECT_FALSE(turns({.algorithm = "sliced"}, as_it_is)) << "its lanes are neighbouring rows";
   EXPECT_FALSE(turns({.algorithm = "gemm"}, as_it_is));
 }
@@ -352,6 +354,21 @@ TEST(choice, passes_over_small_teams_for_many_columns) {
   EXPECT_EQ(narrow(32, false), single) << "and four of eight";
   EXPECT_EQ(narrow(33, false), both);
   EXPECT_EQ(narrow(33, true), none) << "in place tiles are narrower";
+}
+
+TEST(choice, passes_over_narrow_mma_tiles_for_many_columns) {
+  const auto narrowest = [&](std::int64_t cols, bool b_is_col_major) {
+    std::set<int> widths;
+    for (const plan::registered_kernel& k : plan::registry()) {
+      if (k.info.algorithm == "mma" && plan::is_passed_over(k, cols, b_is_col_major)) widths.insert(k.info.n_tile);
+    }
+    return widths;
+  };
+  const std::set<int> none, narrow{16};
+  EXPECT_EQ(narrowest(64, false), none) << "four tiles";
+  EXPECT_EQ(narrowest(65, false), narrow);
+  EXPECT_EQ(narrowest(512, false), narrow);
+  EXPECT_EQ(narrowest(65, true), none) << "in place others are not faster";
 }
 
 TEST(choice, considers_what_is_passed_over_by_name_alone) {
