@@ -62,14 +62,12 @@ consteval auto fma_table() {
         {.height = 9, .lane_cols = 2, .warps = 2, .min_blocks = 4, .type = fp64},
     }};
   } else {
-    return std::array<fma_config, 8>{{
+    return std::array<fma_config, 6>{{
         // nodes of three unknowns
         {.height = 12, .lane_cols = 1, .min_blocks = 8},
-        {.height = 12, .lane_cols = 2, .min_blocks = 6},
         {.height = 12, .lane_cols = 4, .min_blocks = 4},
         {.height = 9, .lane_cols = 4, .min_blocks = 4},
         // parts of two rows: nodes of two or four unknowns, stencils
-        {.height = 8, .lane_cols = 1, .min_blocks = 8},
         {.height = 8, .lane_cols = 2, .min_blocks = 7},
         {.height = 8, .lane_cols = 4, .min_blocks = 4},
         // fp64

@@ -90,7 +90,7 @@ consteval auto mma_table() {
     }};
   } else {
     // One group ahead leaves registers for more thread blocks, which hide what loads take (docs/history, 116).
-    return std::array<mma_config, 27>{{
+    return std::array<mma_config, 25>{{
         // N up to 16: half of a wider slab would be idle
         {.parts = 1, .slab = 16, .warps_m = 4, .ahead = 2, .min_blocks = 8},
         {.parts = 2, .slab = 16, .warps_m = 4, .ahead = 1, .min_blocks = 8},
@@ -108,7 +108,6 @@ consteval auto mma_table() {
         {.parts = 4, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         // 128 columns
         {.parts = 1, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 4},
-        {.parts = 2, .slab = 128, .warps_m = 1, .ahead = 1, .min_blocks = 12},
         // one product
         {.keeps = tf32, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 8},
         {.keeps = tf32, .parts = 4, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 6},
@@ -116,7 +115,6 @@ consteval auto mma_table() {
         {.keeps = tf32, .parts = 2, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 5},
         {.keeps = tf32, .parts = 4, .slab = 64, .warps_m = 2, .ahead = 1, .min_blocks = 8},
         {.keeps = tf32, .parts = 4, .slab = 64, .warps_m = 4, .ahead = 1, .min_blocks = 3},
-        {.keeps = tf32, .parts = 2, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         // fp64
         {.type = fp64, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.type = fp64, .parts = 2, .slab = 32, .warps_m = 2, .warps_k = 2, .ahead = 1, .min_blocks = 4},
@@ -138,7 +136,7 @@ consteval auto narrow_mma_table(value_type type) {
         {.type = type, .parts = 2, .slab = 32, .warps_m = 2, .ahead = 1, .staged = true, .min_blocks = 12},
     }};
   } else {
-    return std::array<mma_config, 11>{{
+    return std::array<mma_config, 10>{{
         {.type = type, .parts = 1, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 10},
         {.type = type, .parts = 2, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 8},
         {.type = type, .parts = 4, .slab = 32, .warps_m = 4, .ahead = 1, .min_blocks = 6},
@@ -149,8 +147,6 @@ consteval auto narrow_mma_table(value_type type) {
         {.type = type, .parts = 1, .slab = 128, .warps_m = 4, .ahead = 2, .min_blocks = 4},
         {.type = type, .parts = 2, .slab = 128, .warps_m = 4, .ahead = 1, .min_blocks = 3},
         {.type = type, .parts = 2, .slab = 128, .warps_m = 2, .ahead = 3, .staged = true, .min_blocks = 8},
-        // four slabs share A
-        {.type = type, .parts = 2, .slab = 128, .warps_m = 1, .warps_n = 4, .ahead = 1, .min_blocks = 3},
     }};
   }
 }

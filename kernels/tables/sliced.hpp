@@ -55,7 +55,7 @@ consteval auto sliced_configs() {
         {.rows = 4, .lanes = 2, .unroll = 2, .warps = 2, .depth = 1, .min_blocks = {16, 10}},
     }};
   } else {
-    return std::array<sliced_config, 20>{{
+    return std::array<sliced_config, 18>{{
         // scalar unknowns: stencils, longer rows, few or long rows
         {.rows = 1, .lanes = 1, .unroll = 4, .depth = 4, .min_blocks = {10, 8}},
         {.rows = 1, .lanes = 1, .unroll = 8, .depth = 2, .min_blocks = {7, 5}},
@@ -65,9 +65,7 @@ consteval auto sliced_configs() {
         {.rows = 1, .lanes = 8, .unroll = 4, .warps = 2, .depth = 1, .min_blocks = {20, 16}},
         // rows that share their columns by twos, threes and fours
         {.rows = 2, .lanes = 1, .unroll = 4, .depth = 4, .min_blocks = {9, 6}},
-        {.rows = 2, .lanes = 4, .unroll = 2, .warps = 2, .depth = 1, .min_blocks = {24, 14}},
         {.rows = 3, .lanes = 1, .unroll = 4, .depth = 4, .min_blocks = {8, 5}},
-        {.rows = 3, .lanes = 1, .unroll = 2, .depth = 4, .min_blocks = {10, 8}},
         {.rows = 3, .lanes = 4, .unroll = 2, .warps = 2, .depth = 1, .min_blocks = {20, 14}},
         {.rows = 4, .lanes = 2, .unroll = 2, .depth = 2, .min_blocks = {10, 6}},
         // several columns, column-major

@@ -120,10 +120,9 @@ consteval auto narrow_staged_table(value_type type) {
          .min_blocks = 1},
     }};
   } else {
-    return std::array<staged_config, 4>{{
+    return std::array<staged_config, 3>{{
         {.type = type, .parts = 16, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 8, .stages = 3, .min_blocks = 2},
         {.type = type, .parts = 16, .slab = 64, .warps_m = 2, .warps_k = 4, .depth = 16, .stages = 4, .min_blocks = 1},
-        {.type = type, .parts = 8, .slab = 64, .warps_m = 1, .warps_k = 4, .depth = 16, .stages = 3, .min_blocks = 2},
         {.type = type, .parts = 8, .slab = 128, .warps_m = 2, .warps_n = 2, .depth = 4, .stages = 4, .min_blocks = 3},
     }};
   }
