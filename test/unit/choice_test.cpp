@@ -44,7 +44,7 @@ TEST(registry, names_are_unique_for_a_type) {
 }
 
 TEST(registry, holds_sixty_cuda_configs_of_each_type) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small";
   for (value_type type : {value_type::fp32, value_type::fp64}) {
     EXPECT_GE(kernel_table(backend::cuda, type).size(), 60u);
   }
@@ -189,7 +189,7 @@ TEST(choice, columns_between_two_powers_of_two_are_read_alike) {
 }
 
 TEST(choice, reads_few_columns_of_b_where_they_lie) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const std::int64_t heights[] = {1, 2, 3, 4, 8, 16, 32, 64, 128};
   struct known_matrix {
     plan::problem p;
@@ -338,7 +338,7 @@ TEST(choice, passes_over_tiles_for_few_columns) {
 }
 
 TEST(choice, passes_over_small_teams_for_many_columns) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no such configs";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no such configs";
   const auto narrow = [&](std::int64_t cols, bool b_is_col_major) {
     std::set<std::string> names;
     for (const plan::registered_kernel& k : plan::registry()) {
@@ -354,6 +354,18 @@ TEST(choice, passes_over_small_teams_for_many_columns) {
   EXPECT_EQ(narrow(32, false), single) << "and four of eight";
   EXPECT_EQ(narrow(33, false), both);
   EXPECT_EQ(narrow(33, true), none) << "in place tiles are narrower";
+}
+
+TEST(choice, passes_over_teams_of_two_threads_beyond_four_tiles) {
+  const auto row_wise = std::ranges::find(plan::registry(), "rowwise", [](const auto& k) { return k.info.algorithm; });
+  ASSERT_NE(row_wise, plan::registry().end());
+  plan::registered_kernel kernel = *row_wise;
+  kernel.info.n_tile = 8;
+  kernel.info.threads = 128, kernel.info.teams = 64;
+  EXPECT_FALSE(plan::is_passed_over(kernel, 32, false));
+  EXPECT_TRUE(plan::is_passed_over(kernel, 33, false));
+  kernel.info.teams = 32;
+  EXPECT_FALSE(plan::is_passed_over(kernel, 33, false)) << "four threads";
 }
 
 TEST(choice, passes_over_narrow_mma_tiles_for_many_columns) {
@@ -485,7 +497,7 @@ TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
     EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
     EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
   }
-  EXPECT_TRUE(judged > 0 || kernel_table().size() < 100) << "only kernel_space=small has no costs";
+  EXPECT_TRUE(judged > 0 || test::has_few_configs) << "only kernel_space=small has no costs";
   // For smaller sizes no index is wider than it needs to be, unless asked for by name.
   p.nnz = 1000000;
   p.index_bits = 32;
@@ -527,7 +539,7 @@ const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<f
 }
 
 TEST(choice, among_configs_of_any_type_goes_by_their_costs) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto scattered = generate::from_specification<float>("rmat:14,8,seed=1");
   const auto dense_blocks = generate::from_specification<float>("banded:20000,40,seed=1");
   for (const value_type type : {value_type::fp32, value_type::fp16, value_type::bf16}) {
@@ -543,7 +555,7 @@ TEST(choice, among_configs_of_any_type_goes_by_their_costs) {
 }
 
 TEST(choice, takes_slices_for_one_column_of_a_large_mesh) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto mesh = generate::from_specification<float>("stencil9:500,500");
   for (const value_type type : {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16}) {
     EXPECT_EQ(chosen_config(type, mesh, 1)->info.algorithm, "sliced") << to_string(type);
@@ -551,7 +563,7 @@ TEST(choice, takes_slices_for_one_column_of_a_large_mesh) {
 }
 
 TEST(choice, takes_warpgroups_for_networks_where_there_are_any) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto network = generate::from_specification<float>("uniform:2048,2048,0.75,seed=3");
   for (const value_type type : {value_type::fp32, value_type::fp16, value_type::bf16}) {
     SCOPED_TRACE(to_string(type));
@@ -576,7 +588,7 @@ TEST(choice, says_which_gpu_a_kernel_needs) {
 }
 
 TEST(choice, stages_rows_of_b_where_narrow_values_meet_many_rows_of_a) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto network = generate::from_specification<float>("uniform:2048,2048,0.75,seed=3");
   const auto sparser = generate::from_specification<float>("uniform:2048,2048,0.97,seed=3");
   for (const value_type type : {value_type::fp16, value_type::bf16}) {
@@ -590,7 +602,7 @@ TEST(choice, stages_rows_of_b_where_narrow_values_meet_many_rows_of_a) {
 }
 
 TEST(choice, takes_tiles_of_nodes_on_plain_cores_and_bands_on_tensor_cores) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const auto nodes = generate::from_specification<float>("elasticity:30,30,30");
   const auto band = generate::from_specification<float>("banded:100000,60");
   for (const std::int64_t n : {128, 512}) {
@@ -746,7 +758,7 @@ TEST(choice, on_a_cpu_considers_slices_for_one_column_alone_unless_they_are_name
 }
 
 TEST(choice, takes_the_block_slices_with_the_fewest_bytes_by_name) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small";
   std::vector<plan::registered_kernel> without_costs;
   for (const plan::registered_kernel& k : plan::registry()) {
     if (k.info.algorithm != "sliced" || k.info.type != value_type::fp16) continue;
@@ -869,7 +881,7 @@ TEST(choice, on_a_cpu_tiles_that_hold_all_columns_are_one) {
 }
 
 TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small";
   const auto network = generate::from_specification<float>("uniform:512,2048,0.7,seed=1");
   const auto graph = generate::from_specification<float>("rmat:14,8,seed=1");
   for (const value_type type : {value_type::fp32, value_type::fp64}) {
@@ -957,7 +969,7 @@ std::string chosen_without_costs(const std::string& algorithm, std::int64_t cols
 }
 
 TEST(choice, without_costs_takes_the_tile_that_fits) {
-  if (kernel_table().size() < 100) GTEST_SKIP() << "built with kernel_space=small: few tiles to take";
+  if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: few tiles to take";
   EXPECT_EQ(chosen_without_costs("naive", 1, 0), "naive-m8-t8 at 8");
   EXPECT_EQ(chosen_without_costs("naive", 32, 0), "naive-m8-t32 at 8");
   EXPECT_EQ(chosen_without_costs("naive", 5000, 0), "naive-m8-t128 at 8");
@@ -995,7 +1007,7 @@ plan::prediction best_for_grid(const char* specification, const converters::grid
 
 TEST(choice, takes_bricks_for_grids_alone) {
   const auto is_built = [](const kernel_info& k) { return k.algorithm == "brickwise" && k.built; };
-  if (kernel_table().size() < 100 || std::ranges::none_of(kernel_table(), is_built)) {
+  if (test::has_few_configs || std::ranges::none_of(kernel_table(), is_built)) {
     GTEST_SKIP() << "built without CUDA, or with kernel_space=small: no config has been measured";
   }
   constexpr converters::grid deep{64, 64, 64}, flat{600, 600, 1};
