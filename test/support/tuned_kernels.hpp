@@ -3,12 +3,12 @@
 #include <cstdint>
 
 #include "bcsc/registry.hpp"
-#include "kernels/tables/config.hpp"
+#include "bcsc_config.h"
 
 namespace bcsc::test {
 
 /// Whether the tables were built with kernel_space=small: hardly a config of theirs has costs.
-inline constexpr bool has_few_configs = kernels::tables::built_space == kernels::tables::space::few;
+inline constexpr bool has_few_configs = BCSC_KERNEL_SPACE == 0;
 
 /// Whether a tuner that is asked for no kernel times `k` for A with 32-bit indices and far from dense (as `gemm` wants
 /// it), and N = cols, B row-major: slices are for one column then.
