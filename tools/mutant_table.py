@@ -738,7 +738,7 @@ MUTANTS = [
            "if (a.values[at(e)] != T{0}) out.masks[at(own_tile)] |= std::uint64_t{1} << place;", EMULATED_MMA),
     Mutant("mma-pieces-whole", MMA_STORED, "  if (item.slot < 0) {\n    deliver_stored(",
            "  if (true) {\n    deliver_stored(", EMULATED_MMA),
-    Mutant("mma-pair-past-rows", MMA_EPILOGUE, "to.by_pair && first + 1 < to.num_rows", "to.by_pair", EMULATED_MMA),
+    Mutant("mma-pair-past-rows", MMA_EPILOGUE, "by_pair && first + 1 < to.num_rows", "by_pair", EMULATED_MMA),
     Mutant("mma-pair-of-permuted", MMA_EPILOGUE, "to.row_of == nullptr && to.col_stride", "to.col_stride", EMULATED_MMA),
     Mutant("mma-pair-at-odd-columns", MMA_EPILOGUE, "to.col_stride % 2 == 0 &&\n         ", "", EMULATED_MMA),
     Mutant("mma-far-rows", MMA, "std::max(spmm.ldb, spmm.b_col_stride) > max_mma_ld<T>",

@@ -47,8 +47,6 @@ struct mma_destination {
   std::int64_t first_row;
   int num_rows, num_cols;
   scalars<scalar_of<T>> by;
-  bool by_vector;  ///< of a row
-  bool by_pair;    ///< of a column
 
   __device__ T* row(int m) const {
     const std::int64_t row = row_of != nullptr ? row_of[first_row + m] : first_row + m;
@@ -81,9 +79,7 @@ __device__ mma_destination<T> place_in_c(const mma_tiles_args<T>& args, const mm
           item.first_row,
           item.num_rows,
           num_cols,
-          read_scalars(args),
-          false,
-          false};
+          read_scalars(args)};
 }
 
 template <class T>
@@ -91,17 +87,18 @@ __device__ mma_destination<scalar_of<T>> place_in_slot(const mma_tiles_args<T>& 
                                                        const forms::mma_tiles_item& item, int num_cols) {
   using S = scalar_of<T>;
   S* slot = of_member(args.a.partial, args.batch.partials) + item.slot * args.a.height * args.n;
-  return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}, false, false};
+  return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}};
 }
 
 template <class T, class Shape>
 __device__ void store_sums(const mma_destination<T>& to, const mma_place& at, const typename Shape::sums& sums) {
   constexpr int vector = Shape::vector;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const bool by_vector = takes_vectors<vector>(to), by_pair = takes_pairs(to);
 #pragma unroll
   for (int part = 0; part < Shape::parts; ++part) {
     const int first = 8 * (at.first_part + at.part_step * part) + 2 * (lane % 4);
-    if (to.by_pair && first + 1 < to.num_rows) {
+    if (by_pair && first + 1 < to.num_rows) {
 #pragma unroll
       for (int p = 0; p < Shape::pieces; ++p) {
 #pragma unroll
@@ -124,7 +121,7 @@ __device__ void store_sums(const mma_destination<T>& to, const mma_place& at, co
         scalar_of<T> sum[vector];
 #pragma unroll
         for (int v = 0; v < vector; ++v) sum[v] = sums[part][p][v / 2][v % 2 * 2 + i];
-        if (to.by_vector && n + vector <= to.num_cols) {
+        if (by_vector && n + vector <= to.num_cols) {
           store_vector<vector>(row + n, to.by, sum);
         } else {
 #pragma unroll
@@ -144,14 +141,9 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
   const int num_cols = at.template num_cols<Shape::slab>(args);
   if constexpr (narrow_number<T>) {
     if (item.slot < 0) {
-      auto to = place_in_c(args, at, item, num_cols);
-      to.by_vector = takes_vectors<Shape::vector>(to);
-      to.by_pair = takes_pairs(to);
-      store_sums<T, Shape>(to, at, sums);
+      store_sums<T, Shape>(place_in_c(args, at, item, num_cols), at, sums);
     } else {
-      auto to = place_in_slot(args, at, item, num_cols);
-      to.by_vector = takes_vectors<Shape::vector>(to);
-      store_sums<scalar_of<T>, Shape>(to, at, sums);
+      store_sums<scalar_of<T>, Shape>(place_in_slot(args, at, item, num_cols), at, sums);
     }
   } else {
     mma_destination<T> to;
@@ -160,8 +152,6 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
     } else {
       to = place_in_slot(args, at, item, num_cols);
     }
-    to.by_vector = takes_vectors<Shape::vector>(to);
-    to.by_pair = takes_pairs(to);
     store_sums<T, Shape>(to, at, sums);
   }
 }
