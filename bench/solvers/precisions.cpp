@@ -31,20 +31,30 @@ using bench::json;
 
 const std::vector<std::string> all_parts = {"recurrence", "variants", "formed", "conditions"};
 
+constexpr cg_inner precisions[] = {cg_inner::as_given, cg_inner::fp32, cg_inner::tf32x3, cg_inner::tf32,
+                                   cg_inner::bf16};
+
+std::vector<std::string> inner_names() {
+  std::vector<std::string> names;
+  for (const cg_inner precision : precisions) names.push_back(bench::name_of(precision));
+  return names;
+}
+
 struct options {
   std::string device = "cuda", out;
   std::vector<std::string> parts = all_parts;
+  std::vector<std::string> inner = inner_names();  ///< of the variants, beside fp64
   std::int64_t points = 4096, features = 1024, order = 128, max_iterations = 5000, sweep_iterations = 50000;
   std::int64_t rhs = 1;  ///< of the variants
   int repeats = 1;
   double offset = 0.27;  ///< of every feature: the system's largest eigenvalue is about points * features * offset^2
   double tolerance = 1e-10;
 
+  bool compares(cg_inner precision) const {
+    return precision == cg_inner::as_given || std::ranges::find(inner, bench::name_of(precision)) != inner.end();
+  }
   bool has(const char* part) const { return std::ranges::find(parts, part) != parts.end(); }
 };
-
-constexpr cg_inner precisions[] = {cg_inner::as_given, cg_inner::fp32, cg_inner::tf32x3, cg_inner::tf32,
-                                   cg_inner::bf16};
 
 struct named_correction {
   const char* name;
@@ -137,6 +147,7 @@ json all_variants(const context& ctx, const options& wanted, const dense_matrix<
   const bench::support_vectors system(points);
   const linear_operator<double> exact = system.exact(ctx, wanted.rhs);
   for (const cg_inner precision : precisions) {
+    if (!wanted.compares(precision)) continue;
     const multiplier by =
         multiplier_in(precision, exact, [&] { return system.multiplied_in(ctx, precision, wanted.rhs); });
     for (const cg_beta beta : {cg_beta::fletcher_reeves, cg_beta::polak_ribiere}) {
@@ -290,6 +301,10 @@ int main(int argc, char** argv) {
   app.add_option("--only", wanted.parts, "These parts, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(all_parts))
+      ->capture_default_str();
+  app.add_option("--inner", wanted.inner, "Precisions of the variants, separated by commas, beside fp64")
+      ->delimiter(',')
+      ->check(CLI::IsMember(inner_names()))
       ->capture_default_str();
   app.add_option("--points", wanted.points, "Rows of X")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--features", wanted.features, "Columns of X")->check(CLI::PositiveNumber)->capture_default_str();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "bcsc/elements.hpp"
+#include "kernels/cuda/ask_l2.cuh"
 #include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -24,11 +26,12 @@
 /// - Long row blocks, which come first: the warps of a thread block share the steps of each, and their sums are added
 ///   up in shared memory in the order of warps, with one barrier a row block.
 /// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
-///   in flight writes A. Everything else after it.
+///   in flight writes A, and all words and values into L2 where they are few (ask_l2.cuh). Everything else after it.
 /// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
 ///   the words and values of as many steps, of the next slice at the end of one. Slices lie in registers throughout.
-/// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. They pass L1 by, which holds B. Of
-///   B a value a lane: of neighbouring row blocks on a mesh neighbours, where B is column-major.
+/// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. Where A does not stay in L2, they
+///   pass L1 by, which holds B. Of B a value a lane: of neighbouring row blocks on a mesh neighbours, where B is
+///   column-major.
 /// - Diagonals, where a lane has a row block: 8 bytes for the whole step instead of a word a lane, the first lane's
 ///   column and the lanes that have one. All loads of a step are predicated, so that no branch separates them.
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
@@ -57,6 +60,7 @@ struct sliced_grid {
   bool tiles_first;
   std::int64_t first_count;
   double rest_of_block;  // 1 / first_count
+  shared_request words, values;
 };
 
 /// Chunks of slices, and tiles of about as many columns each. Long row blocks go to as many thread blocks as there are
@@ -78,6 +82,12 @@ sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced
   const bool spread = product.a.num_alone > product.a.num_long && cut.depth > 1;
   const bool tiles_first = tiles_come_first(product.a, product.n);
   const std::int64_t first_count = tiles_first ? num_tiles : num_chunks;
+  const auto request = [&](const auto* array, std::int64_t values_a_lane) {
+    constexpr std::int64_t most_asked_bytes = std::int64_t{4} << 20;
+    const bool asks = product.batch.count == 1 && product.a.streamed_bytes() <= most_asked_bytes;
+    return request_for(array, forms::block_slice_lanes * values_a_lane, num_chunks * num_tiles,
+                       asks ? most_asked_bytes : 0);
+  };
   return {.num_blocks = num_chunks * num_tiles,
           .num_long_chunks = num_long_chunks,
           .long_count = long_count,
@@ -87,7 +97,9 @@ sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced
           .ldb_bytes = static_cast<std::uint64_t>(product.ldb) * sizeof(T),
           .tiles_first = tiles_first,
           .first_count = first_count,
-          .rest_of_block = 1.0 / static_cast<double>(first_count)};
+          .rest_of_block = 1.0 / static_cast<double>(first_count),
+          .words = request(product.a.words, product.a.num_steps - product.a.num_diagonals),
+          .values = request(product.a.values, product.a.num_steps * product.a.height)};
 }
 
 /// What a thread block of `Warps` warps does at one turn: some slices, all or none of one long row block, for a tile of
@@ -159,7 +171,7 @@ struct held_slice {
 static_assert(sizeof(forms::block_slice) == sizeof(int4));
 
 /// A lane's part of `Count` steps: what is past the end of the slice is 0. Diagonals: whether there may be any.
-template <class T, int Rows, int Count, bool Diagonals>
+template <class T, int Rows, int Count, bool Diagonals, bool Streams>
 struct fetched_steps {
   using stored = typename value_of_slice<T>::stored;
   std::uint32_t words[Count];  // of gathers
@@ -178,11 +190,11 @@ struct fetched_steps {
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
       const bool exists = from + k < slice.num_steps, on_diagonal = Diagonals && from + k < num_diagonals;
-      if constexpr (Diagonals) diagonals[k] = load_streamed_if(on_diagonal, at_diagonal + k);
-      words[k] = load_streamed_if(exists && !on_diagonal, at_word + k * width);
+      if constexpr (Diagonals) diagonals[k] = load_of_a_if<Streams>(on_diagonal, at_diagonal + k);
+      words[k] = load_of_a_if<Streams>(exists && !on_diagonal, at_word + k * width);
 #pragma unroll
       for (int r = 0; r < Rows; ++r) {
-        values[k][r] = load_streamed_if(exists, at_value + (k * Rows + r) * width);
+        values[k][r] = load_of_a_if<Streams>(exists, at_value + (k * Rows + r) * width);
       }
     }
   }
@@ -301,8 +313,9 @@ __device__ void gather_columns(scalar_of<T> (&to)[Count][Cols], const std::uint3
 }
 
 /// sums += A B for the steps `of_a`; `word` are theirs, and `of_b` the values of B in their columns.
-template <class T, int Rows, int Cols, int Unroll, bool Diagonals>
-__device__ void multiply_steps(scalar_of<T> (&sums)[Rows][Cols], const fetched_steps<T, Rows, Unroll, Diagonals>& of_a,
+template <class T, int Rows, int Cols, int Unroll, bool Diagonals, bool Streams>
+__device__ void multiply_steps(scalar_of<T> (&sums)[Rows][Cols],
+                               const fetched_steps<T, Rows, Unroll, Diagonals, Streams>& of_a,
                                const std::uint32_t (&word)[Unroll], const scalar_of<T> (&of_b)[Unroll][Cols]) {
 #pragma unroll
   for (int k = 0; k < Unroll; ++k) {
@@ -329,7 +342,7 @@ __device__ void clear(S (&sums)[Rows][Cols]) {
 
 /// Slices of short row blocks side by side, or of one of middle length: a warp takes its own, one after the other.
 /// Never false, which the compiler does not know: that keeps the loads of A before the wait.
-template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps>
+template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, bool Streams>
 __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sliced_grid& grid,
                                       const sliced_block<Warps>& at, int warp, int lane) {
   using S = scalar_of<T>;
@@ -339,7 +352,7 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
   held_slice held(args.a, own, exists);
   const int rounds = __popc(__ballot_sync(0xffffffffu, exists));
   held_slice slice = held.of_lane(0);
-  fetched_steps<T, Rows, Unroll, Lanes == 1> ahead;
+  fetched_steps<T, Rows, Unroll, Lanes == 1, Streams> ahead;
   ahead.fetch(args.a, slice, 0, lane);
   int block = block_of_lane<blocks>(args.a, slice, lane);
   if (!ahead.has_arrived()) return false;
@@ -384,7 +397,7 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
 }
 
 /// Slices of one long row block each, one after the other: all warps share its steps. Never false, as above.
-template <class T, int Rows, int Cols, int Unroll, int Warps>
+template <class T, int Rows, int Cols, int Unroll, int Warps, bool Streams>
 __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_grid& grid, const sliced_block<Warps>& at,
                               scalar_of<T> (&partial)[2][Warps][Rows][Cols], int warp, int lane) {
   using S = scalar_of<T>;
@@ -392,7 +405,7 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
   const int first = warp * Unroll;
   held_slice held(args.a, at.first_slice + lane, at.first_slice + lane < at.end_slice);
   held_slice slice = held.of_lane(0);
-  fetched_steps<T, Rows, Unroll, no_diagonals> ahead;
+  fetched_steps<T, Rows, Unroll, no_diagonals, Streams> ahead;
   ahead.fetch(args.a, slice, first, lane);
   if (!ahead.has_arrived()) return false;
   wait_for_previous();
@@ -428,23 +441,25 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
   return true;
 }
 
-/// SomeLong: whether there are long row blocks; without them it takes fewer registers.
-template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, bool SomeLong>
+/// SomeLong: whether there are long row blocks; without them it takes fewer registers. Streams: as load_of_a_if() says.
+template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, bool SomeLong, bool Streams>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
+  ask_l2(grid.words);
+  ask_l2(grid.values);
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const sliced_block<Warps> at(grid, index, args);
     if constexpr (SomeLong) {
       if (at.is_long) {
         __shared__ scalar_of<T> partial[2][Warps][Rows][Cols];
-        if (!multiply_long<T, Rows, Cols, Unroll, Warps>(args, grid, at, partial, warp, lane)) return;
+        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams>(args, grid, at, partial, warp, lane)) return;
         __syncthreads();  // before another turn writes `partial`
         continue;
       }
     }
-    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Warps>(args, grid, at, warp, lane)) return;
+    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Warps, Streams>(args, grid, at, warp, lane)) return;
   }
 }
 
@@ -458,10 +473,14 @@ struct implementation<tables::sliced> {
     if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
     const sliced_grid grid = cut_slices(product, config, env.num_multiprocessors);
     constexpr int resident = config.resident_blocks(), fewer = resident - ceil_div(resident, 10);
-    const auto kernel =
-        product.a.num_long > 0
-            ? &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, fewer, true>
-            : &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, resident, false>;
+    const auto instance = [&](auto streams) {
+      constexpr bool passes_by = decltype(streams)::value;
+      return product.a.num_long > 0 ? &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll,
+                                                     config.warps, fewer, true, passes_by>
+                                    : &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll,
+                                                     config.warps, resident, false, passes_by>;
+    };
+    const auto kernel = product.a.stays_in_l2 ? instance(std::false_type{}) : instance(std::true_type{});
     return start(begins::while_previous_ends, kernel, grid_of(grid.num_blocks, product.batch),
                  dim3(config.block_threads()), 0, env.stream, product, grid);
   }

@@ -95,13 +95,17 @@ enum class cache_policy : std::uint64_t {
   evict_first = 0x12f0'0000'0000'0000,
 };
 
+/// Whether A, B and C stay in L2 from one product to the next: it holds about three quarters of its size.
+constexpr bool fits_l2(const launch_env& env, std::int64_t a_bytes, std::int64_t other_bytes) {
+  return a_bytes + other_bytes <= env.l2_bytes / 4 * 3;
+}
+
 /// For a product that reads `a_bytes` of A once and touches `other_bytes` of B and C. Where all of it does not fit L2,
 /// A pushes itself out before the next product begins; evicted first, part of it survives, as long as B and C leave
-/// room. What fits stays as it is, and would not if it were evicted first: L2 holds about three quarters of its size.
+/// room. What fits stays as it is, and would not if it were evicted first.
 constexpr cache_policy policy_for(const launch_env& env, std::int64_t a_bytes, std::int64_t other_bytes) {
   const bool leaves_room = other_bytes < env.l2_bytes / 2;
-  const bool fits = a_bytes + other_bytes <= env.l2_bytes / 4 * 3;
-  return leaves_room && !fits ? cache_policy::evict_first : cache_policy::evict_normal;
+  return leaves_room && !fits_l2(env, a_bytes, other_bytes) ? cache_policy::evict_first : cache_policy::evict_normal;
 }
 
 /// Starts one config. `args` points to spmm_args<T, I> as the config's type and index_bits say, for row-wise CUDA

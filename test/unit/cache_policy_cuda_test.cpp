@@ -1,5 +1,5 @@
-// L2's eviction policies (kernels::cache_policy): they are what this GPU's createpolicy makes, and products are exact
-// by either, in every config that loads A by one.
+// How A is kept in L2 (kernels::cache_policy, fits_l2()): policies are what this GPU's createpolicy makes, and products
+// are exact whether A stays there or not, in every config that loads it one way or the other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +20,7 @@ namespace bcsc::test {
 namespace {
 
 using kernels::cache_policy;
+using kernels::fits_l2;
 using kernels::policy_for;
 
 TEST(cache_policy_for, evicts_a_first_beside_what_fits_without_it) {
@@ -32,6 +33,13 @@ TEST(cache_policy_for, evicts_a_first_beside_what_fits_without_it) {
   EXPECT_EQ(policy_for(env, 100 * l2, 499), cache_policy::evict_first);
   EXPECT_EQ(policy_for(env, 100 * l2, 500), cache_policy::evict_normal);
   EXPECT_EQ(policy_for(unknown, 100 * l2, 0), cache_policy::evict_normal);
+}
+
+TEST(fits_l2, takes_three_quarters_of_it_for_all_three) {
+  const kernels::launch_env unknown{{}, nullptr, 132}, env{{}, nullptr, 132, false, 1000};
+  EXPECT_TRUE(fits_l2(env, 250, 500));
+  EXPECT_FALSE(fits_l2(env, 251, 500));
+  EXPECT_FALSE(fits_l2(unknown, 1, 0));
 }
 
 class cache_policy_cuda : public ::testing::Test {
@@ -57,8 +65,8 @@ class cache_policy_cuda : public ::testing::Test {
                                                      std::max<std::int64_t>(1, stored.partials().values(n)));
     const auto b = random_table<T>(a.cols, n, values::small_integers, 3);
     const dense_table<T> unwritten(a.rows, n, std::numeric_limits<T>::quiet_NaN());
-    // Unknown, and so small that A does not fit, but B and C do: this A has many entries a row.
-    for (const std::int64_t l2_bytes : {std::int64_t{0}, stored.facts().bytes}) {
+    // Unknown, so small that A does not fit, but B and C do (this A has many entries a row), and large enough for all.
+    for (const std::int64_t l2_bytes : {std::int64_t{0}, stored.facts().bytes, std::int64_t{1} << 30}) {
       operand<T> on_b(*ctx_, b, {}), on_c(*ctx_, unwritten, {});
       const auto b_view = on_b.view();
       const auto c_view = on_c.view();
@@ -81,15 +89,16 @@ TEST_F(cache_policy_cuda, is_what_createpolicy_makes) {
 
 TEST_F(cache_policy_cuda, products_are_right_by_either) {
   const sparse_case a = rows_of_lengths("every_length", 400, 700, [](std::int64_t i) { return (7 * i) % 401; });
+  const std::set<std::string> keeping{"mma", "rowwise", "sliced"};
   std::set<std::string> algorithms;
   for (const plan::registered_kernel& k : plan::registry()) {
     if (k.info.where != backend::cuda || k.launch == nullptr) continue;
-    if (k.info.algorithm != "mma" && k.info.algorithm != "rowwise") continue;
+    if (!keeping.contains(k.info.algorithm)) continue;
     algorithms.insert(k.info.algorithm);
     with_value_type(k.info.type, [&]<class T>() { expect_right<T>(k, a); });
     if (HasFailure()) return;
   }
-  EXPECT_EQ(algorithms, (std::set<std::string>{"mma", "rowwise"}));
+  EXPECT_EQ(algorithms, keeping);
 }
 
 }  // namespace

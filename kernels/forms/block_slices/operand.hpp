@@ -28,6 +28,7 @@ struct block_slices_operand {
   const std::int32_t* listed;     ///< row blocks of the listed slices, 32 / lanes for each; -1: none
   const std::int32_t* block_row;  ///< [num_blocks + 1] the first row of each; null: multiples of height
   const std::int32_t* row_of;     ///< the row of C that row m of A is; null: m
+  bool stays_in_l2 = false;       ///< from one product to the next, with B and C
 
   /// Of the words and values.
   constexpr std::int64_t streamed_bytes() const {

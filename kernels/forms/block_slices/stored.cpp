@@ -28,7 +28,9 @@ stored_facts stored_block_slices<T>::facts() const {
 template <class T>
 int stored_block_slices<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                                   const kernels::launch_env& env) const {
-  const auto args = with_operand(kernels::operand_of<T>(slices, row_of.data(), reach), product);
+  auto a = kernels::operand_of<T>(slices, row_of.data(), reach);
+  a.stays_in_l2 = fits_l2(env, slices.bytes(), product.bytes(a.rows, a.cols));
+  const auto args = with_operand(a, product);
   return launch(&args, env);
 }
 

@@ -38,9 +38,20 @@ Word load_global_if(bool exists, const Word* from, emulation::source_line where 
   return exists ? load_global(from, where) : Word{};
 }
 
-template <class Word>
-Word load_streamed_if(bool exists, const Word* from, emulation::source_line where = emulation::source_line::current()) {
+template <bool Streams, class Word>
+Word load_of_a_if(bool exists, const Word* from, emulation::source_line where = emulation::source_line::current()) {
   return exists ? __ldg(from, where) : Word{};
+}
+
+/// All of it has to be there, and is read here.
+inline void prefetch_l2(const void* from, std::uint32_t bytes,
+                        emulation::source_line where = emulation::source_line::current()) {
+  if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0 || bytes % 16 != 0) {
+    bcsc::emulation::break_rule("a prefetch that is not of whole 16 bytes", where);
+  }
+  for (const auto* at = static_cast<const int4*>(from); at < static_cast<const int4*>(from) + bytes / 16; ++at) {
+    (void)__ldg(at, where);
+  }
 }
 
 }  // namespace bcsc::kernels::cuda
