@@ -2,7 +2,8 @@
 
 A kernel started with programmatic stream serialization runs while the one before it may still write. Until the wait
 (cudaGridDependencySynchronize, ACQBULK in SASS) it may load by the non-coherent path (LDG with .CONSTANT) what nobody
-writes, and touch shared memory, local memory and the constant bank, which are its own. Two things are proved of each:
+writes, ask L2 for anything, and touch shared memory, local memory and the constant bank, which are its own. Two things
+are proved of each:
 
  1. No path from the entry reaches any other access to memory without the wait. Every instruction with an address counts
     as one, except those known to be harmless. Where control flow cannot be followed (BRX, JMX) anything may come
@@ -30,11 +31,12 @@ TARGET = re.compile(r"\b0x([0-9a-f]+)\b")
 SPILL = re.compile(r"\[R1(?:\+(0x[0-9a-f]+))?\]")
 
 WAIT = "ACQBULK"
-# Accesses to shared memory, local memory and the constant bank.
-HARMLESS = {"LDC", "LDCU", "ULDC", "LDS", "LDSM", "STS", "STSM", "ATOMS", "LDL", "STL", "SYNCS"}
+# Accesses to shared memory, local memory and the constant bank; and a prefetch, which brings nothing nearer than L2, where
+# later stores of others arrive as well.
+HARMLESS = {"LDC", "LDCU", "ULDC", "LDS", "LDSM", "STS", "STSM", "ATOMS", "LDL", "STL", "SYNCS", "UBLKPF"}
 # Accesses, whether or not their address is written in brackets.
 HARMFUL = {"LD", "LDG", "LDGSTS", "LDGMC", "ST", "STG", "ATOM", "ATOMG", "RED", "REDG", "REDAS", "STAS", "CCTL", "CCTLL",
-           "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "SULD", "SUST", "SUATOM", "SURED",
+           "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "SULD", "SUST", "SUATOM", "SURED",
            "TEX", "TLD", "TLD4", "TMML", "TXD"}
 ENDS = {"EXIT", "KILL", "RTT"}
 UNKNOWN_JUMPS = {"BRX", "BRXU", "JMX", "JMXU"}
