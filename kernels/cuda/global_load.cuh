@@ -187,8 +187,7 @@ __device__ Word load_of_a_if(bool exists, const Word* from) {
   return some;
 }
 
-/// Asks L2 for `bytes` from `from` on, both multiples of 16, and waits for nothing. Older GPUs than sm_90 are not
-/// asked.
+/// Brings `bytes` from `from` on into L2, both multiples of 16, and waits for nothing. Not on GPUs before sm_90.
 __device__ inline void prefetch_l2(const void* from, std::uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)), "r"(bytes));

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "bcsc/elements.hpp"
-#include "kernels/cuda/ask_l2.cuh"
 #include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/l2_prefetch.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/row_stream/dots.cuh"
 #include "kernels/cuda/row_stream/epilogue.cuh"
@@ -24,7 +24,7 @@
 ///   `depth`th of all apart, so that no team has only pieces of those. There is no barrier (unless C goes through
 ///   shared memory, or rows are long), no atomic, and no multiplication without an entry of A.
 /// - Loads before the wait: the first pieces and entries, since nothing in flight writes A (spmm_plan::update_values
-///   makes new arrays), and all of a small A into L2 (ask_l2.cuh). Everything else after it.
+///   makes new arrays), and all of a small A into L2 (l2_prefetch.cuh). Everything else after it.
 /// - Loads in flight: `unroll` rows of B a group, all requested before the first is multiplied; behind them the entries
 ///   of the next step, and once a piece the piece after the next. The three dependent loads (piece, entries, rows of B)
 ///   belong to three different pieces or steps. The last step of a piece is as long as the others, with absent entries
@@ -86,7 +86,7 @@ template <int Width>
 using bytes_of_ldb = std::conditional_t<(Width > 1), std::uint32_t, std::uint64_t>;
 
 /// Of a stream of no more bytes thread blocks ask L2 for all at once; of longer ones that costs more than it saves.
-inline constexpr std::int64_t most_asked_bytes = std::int64_t{3} << 19;
+inline constexpr std::int64_t most_prefetched_bytes = std::int64_t{3} << 19;
 
 /// What the row-wise kernel takes beside the cut.
 struct rowwise_grid : stream_grid {
@@ -97,7 +97,7 @@ struct rowwise_grid : stream_grid {
   bool vector_c;  // C may be written `stored` values at a time
   bool staged;    // C goes through shared memory
   double* dots;   // dots_with_b::sums, a row for each warp of a chunk; or null
-  shared_request pairs;
+  l2_prefetch pairs;
 };
 
 /// How many pieces each team of a thread block takes: all of them `of_all`, the first `more` one more.
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   const auto all_teams = [](bool yes) { return shape::team == 32 ? yes : __all_sync(0xffffffffu, yes) != 0; };
 
   const warp_dots<T, shape, Lanes, Width> dots{dynamic_shared<double>()};
-  ask_l2(grid.pairs);
+  prefetch_share(grid.pairs);
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const stream_block at(grid, index, args.n);
     const lane_of_b<T, Lanes, Width> b(args, at.first_col, at.num_cols, lane);
@@ -256,7 +256,7 @@ struct implementation<tables::rowwise> {
         vector_c,
         staged,
         dots,
-        request_for(args.a.pairs, args.a.num_pairs, cut.num_blocks, args.batch.count == 1 ? most_asked_bytes : 0)};
+        prefetch_of(args.a.pairs, args.a.num_pairs, cut.num_blocks, args.batch.count == 1 ? most_prefetched_bytes : 0)};
     const auto start_as = [&](auto with_long, auto with_dots, std::int64_t shared_bytes) {
       return start(
           begins::while_previous_ends,

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "bcsc/elements.hpp"
-#include "kernels/cuda/ask_l2.cuh"
 #include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/implementation.cuh"
+#include "kernels/cuda/l2_prefetch.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/narrow.cuh"
 #include "kernels/cuda/row_stream/pieces.cuh"
@@ -26,7 +26,8 @@
 /// - Long row blocks, which come first: the warps of a thread block share the steps of each, and their sums are added
 ///   up in shared memory in the order of warps, with one barrier a row block.
 /// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
-///   in flight writes A, and all words and values into L2 where they are few (ask_l2.cuh). Everything else after it.
+///   in flight writes A, and all words and values into L2 where they are few (l2_prefetch.cuh). Everything else after
+///   it.
 /// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
 ///   the words and values of as many steps, of the next slice at the end of one. Slices lie in registers throughout.
 /// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. Where A does not stay in L2, they
@@ -60,7 +61,7 @@ struct sliced_grid {
   bool tiles_first;
   std::int64_t first_count;
   double rest_of_block;  // 1 / first_count
-  shared_request words, values;
+  l2_prefetch words, values;
 };
 
 /// Chunks of slices, and tiles of about as many columns each. Long row blocks go to as many thread blocks as there are
@@ -82,11 +83,11 @@ sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced
   const bool spread = product.a.num_alone > product.a.num_long && cut.depth > 1;
   const bool tiles_first = tiles_come_first(product.a, product.n);
   const std::int64_t first_count = tiles_first ? num_tiles : num_chunks;
-  const auto request = [&](const auto* array, std::int64_t values_a_lane) {
-    constexpr std::int64_t most_asked_bytes = std::int64_t{4} << 20;
-    const bool asks = product.batch.count == 1 && product.a.streamed_bytes() <= most_asked_bytes;
-    return request_for(array, forms::block_slice_lanes * values_a_lane, num_chunks * num_tiles,
-                       asks ? most_asked_bytes : 0);
+  const auto prefetch = [&](const auto* array, std::int64_t values_a_lane) {
+    constexpr std::int64_t most_prefetched_bytes = std::int64_t{4} << 20;
+    const bool asks = product.batch.count == 1 && product.a.streamed_bytes() <= most_prefetched_bytes;
+    return prefetch_of(array, forms::block_slice_lanes * values_a_lane, num_chunks * num_tiles,
+                       asks ? most_prefetched_bytes : 0);
   };
   return {.num_blocks = num_chunks * num_tiles,
           .num_long_chunks = num_long_chunks,
@@ -98,8 +99,8 @@ sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced
           .tiles_first = tiles_first,
           .first_count = first_count,
           .rest_of_block = 1.0 / static_cast<double>(first_count),
-          .words = request(product.a.words, product.a.num_steps - product.a.num_diagonals),
-          .values = request(product.a.values, product.a.num_steps * product.a.height)};
+          .words = prefetch(product.a.words, product.a.num_steps - product.a.num_diagonals),
+          .values = prefetch(product.a.values, product.a.num_steps * product.a.height)};
 }
 
 /// What a thread block of `Warps` warps does at one turn: some slices, all or none of one long row block, for a tile of
@@ -447,8 +448,8 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  ask_l2(grid.words);
-  ask_l2(grid.values);
+  prefetch_share(grid.words);
+  prefetch_share(grid.values);
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const sliced_block<Warps> at(grid, index, args);
     if constexpr (SomeLong) {

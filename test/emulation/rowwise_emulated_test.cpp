@@ -187,19 +187,19 @@ TEST_P(every_config, carries_what_is_not_finite_to_the_rows_that_have_it_and_no_
 INSTANTIATE_TEST_SUITE_P(rowwise, every_config, ::testing::Range(std::size_t{0}, table::configs.size()),
                          [](const auto& info) { return config_name<table>(info.param); });
 
-TEST(shared_request, shares_cover_the_array_once) {
+TEST(l2_prefetch, shares_cover_the_array_once) {
   const std::vector<float> array(10007);
   for (const std::int64_t count : {1, 3, 4, 32, 1000, 10007}) {
     for (const std::int64_t num_blocks : {1, 2, 7, 40, 400, 5000}) {
-      const auto wanted = kernels::cuda::request_for(array.data(), count, num_blocks, 40028);
+      const auto wanted = kernels::cuda::prefetch_of(array.data(), count, num_blocks, 40028);
       EXPECT_EQ(wanted.bytes, count / 4 * 16);
       EXPECT_EQ(wanted.share % 128, 0);
       EXPECT_GE(wanted.share * num_blocks, wanted.bytes);
       EXPECT_TRUE(wanted.bytes == 0 || wanted.share < wanted.bytes / num_blocks + 129);
     }
   }
-  EXPECT_EQ(kernels::cuda::request_for(array.data(), 10007, 40, 40015).bytes, 0) << "more than `most`";
-  EXPECT_EQ(kernels::cuda::request_for(array.data(), 10007, 65537, 40028).bytes, 0)
+  EXPECT_EQ(kernels::cuda::prefetch_of(array.data(), 10007, 40, 40015).bytes, 0) << "more than `most`";
+  EXPECT_EQ(kernels::cuda::prefetch_of(array.data(), 10007, 65537, 40028).bytes, 0)
       << "more blocks than count in 32 bits";
 }
 
