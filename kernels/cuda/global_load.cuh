@@ -124,9 +124,9 @@ __device__ Word load_global_if(bool exists, const Word* from) {
   return some;
 }
 
-/// The same of A, by the non-coherent path. `Streams`: A passes L1 by, which B has to itself then, and such loads are
-/// evicted first from L2 as well: 4 % faster where A does not stay there anyway, up to a quarter slower where it would
-/// (docs/history, 132).
+/// The same of A, by the non-coherent path. `Streams`: loads bypass L1, which is left to B. What they bring is also the
+/// first to be evicted from L2: 4 % faster where A does not stay there anyway, up to a quarter slower where it would
+/// (docs/history, 132). CUDA 12.4 cannot build the text of an asm from constants, hence the pairs.
 template <bool Streams, class Word>
 __device__ Word load_of_a_if(bool exists, const Word* from) {
   const auto address = __cvta_generic_to_global(from);

@@ -18,12 +18,13 @@ struct l2_prefetch {
   std::uint32_t share = 0;      // of a thread block
 };
 
-/// For `num_blocks` thread blocks along x, if there are at most `most` bytes.
+/// For the thread blocks of `grid` along x, if there are at most `most` bytes. Not of a batch, whose members share A.
 template <class Word>
-l2_prefetch prefetch_of(const Word* first, std::int64_t count, std::int64_t num_blocks, std::int64_t most) {
-  constexpr std::int64_t line = 128, max_blocks = 65536;
+l2_prefetch prefetch_of(const Word* first, std::int64_t count, const dim3& grid, std::int64_t most) {
+  constexpr std::int64_t line = 128, max_blocks = 65536;  // so that offsets fit 32 bits
+  const std::int64_t num_blocks = grid.x;
   const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(Word)) / 16 * 16;
-  if (bytes > most || num_blocks > max_blocks) return {};
+  if (bytes > most || num_blocks > max_blocks || grid.z > 1) return {};
   const std::int64_t share = ceil_div(ceil_div(bytes, num_blocks), line) * line;
   return {first, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(share)};
 }

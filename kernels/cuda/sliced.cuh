@@ -31,7 +31,7 @@
 /// - Loads in flight: `unroll * cols` values of B a lane, all requested before the first is multiplied; behind them
 ///   the words and values of as many steps, of the next slice at the end of one. Slices lie in registers throughout.
 /// - Width of loads: of A 32 neighbours, a word or a value a lane: 128 bytes or 256. Where A does not stay in L2, they
-///   pass L1 by, which holds B. Of B a value a lane: of neighbouring row blocks on a mesh neighbours, where B is
+///   bypass L1, which is left to B. Of B a value a lane: of neighbouring row blocks on a mesh neighbours, where B is
 ///   column-major.
 /// - Diagonals, where a lane has a row block: 8 bytes for the whole step instead of a word a lane, the first lane's
 ///   column and the lanes that have one. All loads of a step are predicated, so that no branch separates them.
@@ -85,9 +85,9 @@ sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced
   const std::int64_t first_count = tiles_first ? num_tiles : num_chunks;
   const auto prefetch = [&](const auto* array, std::int64_t values_a_lane) {
     constexpr std::int64_t most_prefetched_bytes = std::int64_t{4} << 20;
-    const bool asks = product.batch.count == 1 && product.a.streamed_bytes() <= most_prefetched_bytes;
-    return prefetch_of(array, forms::block_slice_lanes * values_a_lane, num_chunks * num_tiles,
-                       asks ? most_prefetched_bytes : 0);
+    if (product.a.streamed_bytes() > most_prefetched_bytes) return l2_prefetch{};
+    return prefetch_of(array, forms::block_slice_lanes * values_a_lane, grid_of(num_chunks * num_tiles, product.batch),
+                       most_prefetched_bytes);
   };
   return {.num_blocks = num_chunks * num_tiles,
           .num_long_chunks = num_long_chunks,

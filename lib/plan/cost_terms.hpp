@@ -129,10 +129,11 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   } else if (kernel.algorithm == "fma") {
     heaviest = most = longest / kernel.columns_at_once;
   } else if (kernel.algorithm == "sliced") {
-    // As if two warps took the longest: counted for all that share it, it hid behind `shared` (docs/history, 126, 132).
-    constexpr double sharing = 2;
+    // As if two warps took the longest: divided among all that do, the term cannot be told from `shared` in the fit
+    // (docs/history, 126 and 132).
+    constexpr double warps_counted = 2;
     const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
-    heaviest = most = std::max(shared / kernel.columns_at_once, longest / (sharing * forms::block_slice_lanes));
+    heaviest = most = std::max(shared / kernel.columns_at_once, longest / (warps_counted * forms::block_slice_lanes));
   } else {
     const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once, kernel.teams);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;

@@ -190,17 +190,21 @@ INSTANTIATE_TEST_SUITE_P(rowwise, every_config, ::testing::Range(std::size_t{0},
 TEST(l2_prefetch, shares_cover_the_array_once) {
   const std::vector<float> array(10007);
   for (const std::int64_t count : {1, 3, 4, 32, 1000, 10007}) {
-    for (const std::int64_t num_blocks : {1, 2, 7, 40, 400, 5000}) {
-      const auto wanted = kernels::cuda::prefetch_of(array.data(), count, num_blocks, 40028);
+    for (const unsigned num_blocks : {1, 2, 7, 40, 400, 5000}) {
+      const auto wanted = kernels::cuda::prefetch_of(array.data(), count, dim3(num_blocks), 40028);
       EXPECT_EQ(wanted.bytes, count / 4 * 16);
       EXPECT_EQ(wanted.share % 128, 0);
       EXPECT_GE(wanted.share * num_blocks, wanted.bytes);
       EXPECT_TRUE(wanted.bytes == 0 || wanted.share < wanted.bytes / num_blocks + 129);
     }
   }
-  EXPECT_EQ(kernels::cuda::prefetch_of(array.data(), 10007, 40, 40015).bytes, 0) << "more than `most`";
-  EXPECT_EQ(kernels::cuda::prefetch_of(array.data(), 10007, 65537, 40028).bytes, 0)
-      << "more blocks than count in 32 bits";
+  const auto bytes_of = [&](const dim3& grid, std::int64_t most) {
+    return kernels::cuda::prefetch_of(array.data(), 10007, grid, most).bytes;
+  };
+  EXPECT_EQ(bytes_of(dim3(40), 40016), 40016);
+  EXPECT_EQ(bytes_of(dim3(40), 40015), 0) << "more than `most`";
+  EXPECT_EQ(bytes_of(dim3(65537), 40016), 0) << "offsets may not fit 32 bits";
+  EXPECT_EQ(bytes_of(dim3(40, 1, 2), 40016), 0) << "a batch";
 }
 
 }  // namespace

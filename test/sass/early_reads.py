@@ -31,8 +31,8 @@ TARGET = re.compile(r"\b0x([0-9a-f]+)\b")
 SPILL = re.compile(r"\[R1(?:\+(0x[0-9a-f]+))?\]")
 
 WAIT = "ACQBULK"
-# Accesses to shared memory, local memory and the constant bank; and a prefetch, which brings nothing nearer than L2, where
-# later stores of others arrive as well.
+# Accesses to shared memory, local memory and the constant bank; and prefetches into L2, where all stores of other kernels
+# arrive, so that a later load sees them.
 HARMLESS = {"LDC", "LDCU", "ULDC", "LDS", "LDSM", "STS", "STSM", "ATOMS", "LDL", "STL", "SYNCS", "UBLKPF"}
 # Accesses, whether or not their address is written in brackets.
 HARMFUL = {"LD", "LDG", "LDGSTS", "LDGMC", "ST", "STG", "ATOM", "ATOMG", "RED", "REDG", "REDAS", "STAS", "CCTL", "CCTLL",

@@ -27,7 +27,7 @@ struct row_stream_operand {
   /// [pieces[num_pieces].first_pair + 1]: one more than there are, since a piece that begins at the end reads it;
   /// padding has column 0, value 0
   const forms::entry_pair<S>* pairs;
-  std::int64_t num_pairs;         ///< without that one
+  std::int64_t num_pairs;         ///< without the one past the end
   const std::int32_t* heavy_ptr;  ///< [num_heavy + 1] which parts each heavy row has
   /// [num_partials][partials_ld(n)], aligned to 16 bytes: need not be initialised, and is not read after the product;
   /// null if num_heavy = 0
