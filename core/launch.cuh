@@ -26,8 +26,8 @@ enum class begins {
 namespace detail {
 
 template <class... Params, class... Args>
-int start(begins when, bool together, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes,
-          CUstream_st* stream, const Args&... args) {
+int start(begins when, bool together, unsigned cluster, void (*kernel)(Params...), dim3 grid, dim3 block,
+          std::int64_t shared_bytes, CUstream_st* stream, const Args&... args) {
   cudaError_t error = cudaSuccess;
   if (shared_bytes > default_shared_bytes) {
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
@@ -38,7 +38,7 @@ int start(begins when, bool together, void (*kernel)(Params...), dim3 grid, dim3
     config.blockDim = block;
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     config.stream = stream;
-    cudaLaunchAttribute attributes[2]{};
+    cudaLaunchAttribute attributes[3]{};
     config.attrs = attributes;
     if (when == begins::while_previous_ends && min_arch >= 900) {
       attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -47,6 +47,11 @@ int start(begins when, bool together, void (*kernel)(Params...), dim3 grid, dim3
     if (together) {
       attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
       attributes[config.numAttrs++].val.cooperative = 1;
+    }
+    if (cluster > 1) {
+      config.gridDim.x -= config.gridDim.x % cluster;
+      attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+      attributes[config.numAttrs++].val.clusterDim = {cluster, 1, 1};
     }
     error = cudaLaunchKernelEx(&config, kernel, args...);
   }
@@ -63,14 +68,22 @@ int start(begins when, bool together, void (*kernel)(Params...), dim3 grid, dim3
 template <class... Params, class... Args>
 int start(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes, CUstream_st* stream,
           const Args&... args) {
-  return detail::start(when, false, kernel, grid, block, shared_bytes, stream, args...);
+  return detail::start(when, false, 1, kernel, grid, block, shared_bytes, stream, args...);
 }
 
 /// The same, all thread blocks at once, so that they may wait for each other: an error if they do not fit.
 template <class... Params, class... Args>
 int start_together(begins when, void (*kernel)(Params...), dim3 grid, dim3 block, std::int64_t shared_bytes,
                    CUstream_st* stream, const Args&... args) {
-  return detail::start(when, true, kernel, grid, block, shared_bytes, stream, args...);
+  return detail::start(when, true, 1, kernel, grid, block, shared_bytes, stream, args...);
+}
+
+/// The same in clusters of `cluster` thread blocks along x (sm_90), as many whole ones as `grid` holds: those of one
+/// run at the same time. 1: without.
+template <class... Params, class... Args>
+int start_in_clusters(begins when, int cluster, void (*kernel)(Params...), dim3 grid, dim3 block,
+                      std::int64_t shared_bytes, CUstream_st* stream, const Args&... args) {
+  return detail::start(when, false, static_cast<unsigned>(cluster), kernel, grid, block, shared_bytes, stream, args...);
 }
 
 /// Whether the current device can do that.

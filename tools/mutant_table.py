@@ -139,6 +139,7 @@ BRICKWISE_COPIES = "kernels/cuda/brickwise/copies.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 ROW_EPILOGUE = "kernels/cuda/row_stream/epilogue.cuh"
 SLICED = "kernels/cuda/sliced.cuh"
+SLICED_CUT = "kernels/cuda/block_slices/cut.cuh"
 BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
 BLOCK_SLICES_KERNELS = "kernels/forms/block_slices/block_slices_kernels.cuh"
 MMA = "kernels/cuda/mma.cuh"
@@ -616,11 +617,19 @@ MUTANTS = [
     Mutant("early-sliced-long", SLICED,
            "slice, first, lane);\n  if (!ahead.has_arrived()) return false;\n  wait_for_previous();\n",
            "slice, first, lane);\n  if (!ahead.has_arrived()) return false;\n", EMULATED_SLICED),
-    Mutant("sliced-steps-of-all-warps", SLICED, "from += Warps * Unroll;", "from += Unroll;", EMULATED_SLICED),
+    Mutant("sliced-steps-of-all-warps", SLICED, "from += num_sharers * Unroll;", "from += Unroll;", EMULATED_SLICED),
     Mutant("sliced-sum-of-a-warp-less", SLICED, "for (int w = 1; w < Warps; ++w)", "for (int w = 2; w < Warps; ++w)",
            EMULATED_SLICED),
-    Mutant("sliced-next-long-too-early", SLICED, "        __syncthreads();  // before another turn writes `partial`\n", "",
+    Mutant("sliced-next-long-too-early", SLICED, "  __syncthreads();  // before another turn writes to shared memory\n", "",
            EMULATED_SLICED),
+    Mutant("sliced-cluster-adds-apart", SLICED, "of_cluster_rank(partial, adder / (Count / most_cluster_blocks))",
+           "partial", EMULATED_SLICED),
+    Mutant("sliced-cluster-by-thread-blocks", SLICED_CUT, "first_slice = static_cast<int>(group);",
+           "first_slice = static_cast<int>(chunk);", EMULATED_SLICED),
+    Mutant("sliced-longest-last", BLOCK_SLICES, "long_block_key(length(b)) < long_block_key(length(c))",
+           "long_block_key(length(b)) > long_block_key(length(c))", ("block_slices_test",)),
+    Mutant("sliced-longest-last-on-the-device", BLOCK_SLICES_KERNELS, "is_long    ? long_block_key(length(b))",
+           "is_long    ? 0", ("emulated_block_slices_test",)),
     Mutant("sliced-long-by-one", BLOCK_SLICES, "length(b) > longest_of_warp", "length(b) >= longest_of_warp",
            ("block_slices_test",)),
     Mutant("sliced-long-on-the-device", BLOCK_SLICES_KERNELS, "is_alone && length(b) > longest_of_warp", "is_alone",
@@ -633,7 +642,7 @@ MUTANTS = [
     Mutant("prefetch-of-any-size", "kernels/cuda/l2_prefetch.cuh", "bytes > most || ", "", EMULATED_ROWWISE),
     Mutant("sliced-half-the-lanes", SLICED, "distance >= Blocks", "distance > Blocks", EMULATED_SLICED),
     Mutant("sliced-past-the-columns", SLICED, "if (j < num_cols) store(", "store(", EMULATED_SLICED),
-    Mutant("sliced-order-of-tiles", SLICED, "chunk = grid.tiles_first ? rest : first;", "chunk = rest;", EMULATED_SLICED),
+    Mutant("sliced-order-of-tiles", SLICED_CUT, "group = grid.tiles_first ? rest : first;", "group = rest;", EMULATED_SLICED),
     Mutant("sliced-columns-of-a-tile", SLICED, "sums[r][j] += value * of_b[k][j];", "sums[r][j] += value * of_b[k][0];",
            EMULATED_SLICED),
     Mutant("coalescing-all-sectors", "converters/formats/coalescing.cpp",

@@ -13,6 +13,7 @@ using core::begins;
 using core::dynamic_shared;
 using core::let_next_begin;
 using core::start;
+using core::start_in_clusters;
 using core::wait_for_previous;
 
 /// `blocks` thread blocks along x, which stride over what does not fit, for each of the batch's members along z.

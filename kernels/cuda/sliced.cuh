@@ -5,13 +5,14 @@
 #include <type_traits>
 
 #include "bcsc/elements.hpp"
+#include "kernels/cuda/block_slices/cut.cuh"
+#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/implementation.cuh"
 #include "kernels/cuda/l2_prefetch.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/narrow.cuh"
 #include "kernels/cuda/row_stream/pieces.cuh"
-#include "kernels/cuda/tile.cuh"
 #include "kernels/forms/block_slices/operand.hpp"
 #include "kernels/tables/sliced.hpp"
 
@@ -23,8 +24,9 @@
 ///   shuffles, in a fixed order. A thread block's warps take `depth` slices each: neighbouring ones or, where row
 ///   blocks have a slice by themselves, slices a `depth`th of all apart, so that none gets several of those. No
 ///   barrier, no shared memory, no atomic.
-/// - Long row blocks, which come first: the warps of a thread block share the steps of each, and their sums are added
-///   up in shared memory in the order of warps, with one barrier a row block.
+/// - Long row blocks, which come first: the warps of a thread block share the steps of each, those of a cluster of
+///   thread blocks the steps of the longest. Their sums are added up in a fixed order in the shared memory of one
+///   thread block, with one barrier a row block.
 /// - Loads before the wait: the warp's slices, a lane each, and the words and values of the first steps, since nothing
 ///   in flight writes A, and all words and values into L2 where they are few (l2_prefetch.cuh). Everything else after
 ///   it.
@@ -48,89 +50,6 @@
 /// - Preconditions: those of product_args and block_slices_operand, made for the config's rows and lanes (else
 ///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices and the config alone.
 namespace bcsc::kernels::cuda {
-
-struct sliced_grid {
-  std::int64_t num_blocks;
-  std::int64_t num_long_chunks;  // the first ones, of slices of one long row block
-  int long_count;                // slices of such a chunk
-  int depth;                     // the most slices of a warp of another chunk
-  std::int64_t stride;           // from one of these to the next
-  int width;                     // columns of a tile
-  std::uint64_t ldb_bytes;
-  /// Of thread blocks that follow each other: tiles of the same slices, or slices for the same tile.
-  bool tiles_first;
-  std::int64_t first_count;
-  double rest_of_block;  // 1 / first_count
-  l2_prefetch words, values;
-};
-
-/// Chunks of slices, and tiles of about as many columns each. Long row blocks go to as many thread blocks as there are
-/// multiprocessors, and further ones to the same until each has one for every warp. Where other row blocks have a slice
-/// each, these come first, and a warp's slices are far apart: one that took several of them would be the last to end.
-template <class T>
-sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced_config& config,
-                       int num_multiprocessors) {
-  const std::int64_t others = product.a.num_slices - product.a.num_long;
-  const stream_grid cut = cut_stream(std::max<std::int64_t>(others, 1), product.n, config.cols, 1, product.batch.count,
-                                     {config.warps, config.depth, config.resident_blocks()}, num_multiprocessors);
-  const std::int64_t num_tiles = ceil_div(product.n, static_cast<std::int64_t>(cut.width));
-  const std::int64_t long_to_each =
-      ceil_div(product.a.num_long * num_tiles * product.batch.count, std::max<std::int64_t>(1, num_multiprocessors));
-  const int long_count = static_cast<int>(std::clamp<std::int64_t>(long_to_each, 1, config.warps));
-  const std::int64_t num_long_chunks = ceil_div(product.a.num_long, static_cast<std::int64_t>(long_count));
-  const std::int64_t other_chunks = ceil_div(others, static_cast<std::int64_t>(cut.depth) * config.warps);
-  const std::int64_t num_chunks = num_long_chunks + other_chunks;
-  const bool spread = product.a.num_alone > product.a.num_long && cut.depth > 1;
-  const bool tiles_first = tiles_come_first(product.a, product.n);
-  const std::int64_t first_count = tiles_first ? num_tiles : num_chunks;
-  const auto prefetch = [&](const auto* array, std::int64_t values_a_lane) {
-    constexpr std::int64_t most_prefetched_bytes = std::int64_t{4} << 20;
-    if (product.a.streamed_bytes() > most_prefetched_bytes) return l2_prefetch{};
-    return prefetch_of(array, forms::block_slice_lanes * values_a_lane, grid_of(num_chunks * num_tiles, product.batch),
-                       most_prefetched_bytes);
-  };
-  return {.num_blocks = num_chunks * num_tiles,
-          .num_long_chunks = num_long_chunks,
-          .long_count = long_count,
-          .depth = cut.depth,
-          .stride = spread ? other_chunks * config.warps : config.warps,
-          .width = cut.width,
-          .ldb_bytes = static_cast<std::uint64_t>(product.ldb) * sizeof(T),
-          .tiles_first = tiles_first,
-          .first_count = first_count,
-          .rest_of_block = 1.0 / static_cast<double>(first_count),
-          .words = prefetch(product.a.words, product.a.num_steps - product.a.num_diagonals),
-          .values = prefetch(product.a.values, product.a.num_steps * product.a.height)};
-}
-
-/// What a thread block of `Warps` warps does at one turn: some slices, all or none of one long row block, for a tile of
-/// columns.
-template <int Warps>
-struct sliced_block {
-  bool is_long;
-  int first_slice;  // of the long ones, or of the first warp
-  int end_slice;
-  std::int64_t first_col;
-  int num_cols;
-
-  template <class T>
-  __device__ sliced_block(const sliced_grid& grid, std::int64_t index, const block_slices_args<T>& args) {
-    const std::int64_t rest = divide(index, grid.first_count, grid.rest_of_block);
-    const std::int64_t first = index - rest * grid.first_count;
-    const std::int64_t chunk = grid.tiles_first ? rest : first;
-    is_long = chunk < grid.num_long_chunks;
-    if (is_long) {
-      first_slice = static_cast<int>(chunk) * grid.long_count;
-      end_slice = min(first_slice + grid.long_count, static_cast<int>(args.a.num_long));
-    } else {
-      const int count = grid.stride == Warps ? Warps * grid.depth : Warps;
-      first_slice = static_cast<int>(args.a.num_long + (chunk - grid.num_long_chunks) * count);
-      end_slice = static_cast<int>(args.a.num_slices);
-    }
-    first_col = (grid.tiles_first ? first : rest) * grid.width;
-    num_cols = static_cast<int>(min(args.n - first_col, static_cast<std::int64_t>(grid.width)));
-  }
-};
 
 /// A value of A as it lies in memory, and as it is multiplied.
 template <class T>
@@ -244,7 +163,7 @@ __device__ void add_lanes(S (&sums)[Rows][Cols]) {
 /// Adds up the sums of the thread block's warps, in the order of warps. Each lane comes with its warp's sums and leaves
 /// with the total.
 template <int Warps, class S, int Rows, int Cols>
-__device__ void add_warps(S (&sums)[Rows][Cols], S (&partial)[Warps][Rows][Cols], int warp, int lane) {
+__device__ void add_warps(S (&sums)[Rows][Cols], S (*partial)[Rows][Cols], int warp, int lane) {
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
 #pragma unroll
@@ -261,6 +180,32 @@ __device__ void add_warps(S (&sums)[Rows][Cols], S (&partial)[Warps][Rows][Cols]
       for (int w = 1; w < Warps; ++w) sums[r][j] += partial[w][r][j];
     }
   }
+}
+
+/// The same of the `Count` warps of a cluster. Each comes as warp `mine` with its sums; warp `adder`, in whose thread
+/// block's `partial` they are added up, leaves with the total, in an order that is always the same.
+template <int Count, class S, int Rows, int Cols>
+__device__ void add_warps_of_cluster(S (&sums)[Rows][Cols], S (*partial)[Rows][Cols], int adder, int mine, int lane) {
+  S(*const there)[Rows][Cols] = of_cluster_rank(partial, adder / (Count / most_cluster_blocks));
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+    for (int j = 0; j < Cols; ++j) {
+      if (lane == 0) there[mine][r][j] = sums[r][j];
+    }
+  }
+  arrive_at_cluster();
+  wait_for_cluster();
+  if (mine != adder) return;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+    for (int j = 0; j < Cols; ++j) {
+      sums[r][j] = S{0};
+      for (int w = lane; w < Count; w += 32) sums[r][j] += partial[w][r][j];
+    }
+  }
+  add_lanes<1>(sums);
 }
 
 /// The row block whose sums this lane writes; -1: none. Asked for when a slice begins, since a list takes a load.
@@ -343,9 +288,9 @@ __device__ void clear(S (&sums)[Rows][Cols]) {
 
 /// Slices of short row blocks side by side, or of one of middle length: a warp takes its own, one after the other.
 /// Never false, which the compiler does not know: that keeps the loads of A before the wait.
-template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, bool Streams>
-__device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sliced_grid& grid,
-                                      const sliced_block<Warps>& at, int warp, int lane) {
+template <class T, int Rows, int Lanes, int Cols, int Unroll, bool Streams, class Turn>
+__device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sliced_grid& grid, const Turn& at,
+                                      int warp, int lane) {
   using S = scalar_of<T>;
   constexpr int blocks = forms::block_slice_lanes / Lanes;
   const std::int64_t own = at.first_slice + warp + lane * grid.stride;
@@ -397,14 +342,21 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
   return true;
 }
 
-/// Slices of one long row block each, one after the other: all warps share its steps. Never false, as above.
-template <class T, int Rows, int Cols, int Unroll, int Warps, bool Streams>
-__device__ bool multiply_long(const block_slices_args<T>& args, const sliced_grid& grid, const sliced_block<Warps>& at,
-                              scalar_of<T> (&partial)[2][Warps][Rows][Cols], int warp, int lane) {
+/// Slices of one long row block each, one after the other: all warps of the thread block, or of its cluster, share its
+/// steps. Never false, as above.
+template <class T, int Rows, int Cols, int Unroll, int Warps, bool Streams, bool InCluster, class Turn>
+__device__ bool multiply_long(const block_slices_args<T>& args, const sliced_grid& grid, const Turn& at, int warp,
+                              int lane) {
   using S = scalar_of<T>;
   constexpr bool no_diagonals = false;
-  const int first = warp * Unroll;
-  held_slice held(args.a, at.first_slice + lane, at.first_slice + lane < at.end_slice);
+  constexpr int num_sharers = (InCluster ? most_cluster_blocks : 1) * Warps;
+  const int sharer = InCluster ? cluster_rank() * Warps + warp : warp;
+  const int first = sharer * Unroll;
+  if constexpr (InCluster) arrive_at_cluster();
+  const int own = at.first_slice + lane * at.long_stride;
+  const bool exists = lane < Warps && own < at.end_slice;
+  held_slice held(args.a, own, exists);
+  const int num_slices = __popc(__ballot_sync(0xffffffffu, exists));
   held_slice slice = held.of_lane(0);
   fetched_steps<T, Rows, Unroll, no_diagonals, Streams> ahead;
   ahead.fetch(args.a, slice, first, lane);
@@ -418,14 +370,15 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
     held.num_steps = slice.num_steps = 0;
     ahead.forget();
   }
+  // Others of the cluster have begun, and read what the turn before has left in shared memory.
+  if constexpr (InCluster) wait_for_cluster();
   const auto b_stride = static_cast<std::int64_t>(args.b_col_stride * sizeof(T));
-  const int num_slices = at.end_slice - at.first_slice;
   S sums[Rows][Cols] = {};
   for (int round = 0, from = first; round < num_slices;) {
     const auto now = ahead;
     S of_b[Unroll][Cols];
     gather_columns(of_b, now.words, b, grid.ldb_bytes, b_stride, at.num_cols);
-    from += Warps * Unroll;
+    from += num_sharers * Unroll;
     const bool ends = from >= slice.num_steps;
     const held_slice next = ends ? held.of_lane(round + 1) : slice;
     if (ends) from = first;
@@ -433,17 +386,25 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
     multiply_steps(sums, now, now.words, of_b);
     if (!ends) continue;
     add_lanes<1>(sums);
-    add_warps<Warps>(sums, partial[round % 2], warp, lane);
-    if (lane == 0 && warp == round % Warps) write_block(args, slice.first_block, c, at.num_cols, by, sums);
+    const int writer = round % num_sharers;
+    auto* const partial = reinterpret_cast<S(*)[Rows][Cols]>(dynamic_shared<S>());
+    if constexpr (InCluster) {
+      add_warps_of_cluster<num_sharers>(sums, partial + round % 2 * num_sharers, writer, sharer, lane);
+    } else {
+      add_warps<Warps>(sums, partial + round % 2 * Warps, warp, lane);
+    }
+    if (lane == 0 && sharer == writer) write_block(args, slice.first_block, c, at.num_cols, by, sums);
     clear(sums);
     slice = next;
     ++round;
   }
+  __syncthreads();  // before another turn writes to shared memory
   return true;
 }
 
-/// SomeLong: whether there are long row blocks; without them it takes fewer registers. Streams: as load_of_a_if() says.
-template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, bool SomeLong, bool Streams>
+/// Takers: of a slice at most; without long row blocks it takes fewer registers. Streams: as load_of_a_if() says.
+template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, slice_takers Takers,
+          bool Streams>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
     sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -451,18 +412,25 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   prefetch_share(grid.words);
   prefetch_share(grid.values);
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
-    const sliced_block<Warps> at(grid, index, args);
-    if constexpr (SomeLong) {
-      if (at.is_long) {
-        __shared__ scalar_of<T> partial[2][Warps][Rows][Cols];
-        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams>(args, grid, at, partial, warp, lane)) return;
-        __syncthreads();  // before another turn writes `partial`
+    const sliced_turn<Warps, Takers> at(grid, index, args);
+    if constexpr (Takers == slice_takers::cluster) {
+      if (at.takers == slice_takers::cluster) {
+        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, true>(args, grid, at, warp, lane)) return;
         continue;
       }
     }
-    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Warps, Streams>(args, grid, at, warp, lane)) return;
+    if constexpr (Takers != slice_takers::warp) {
+      if (at.takers == slice_takers::thread_block) {
+        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, false>(args, grid, at, warp, lane)) return;
+        continue;
+      }
+    }
+    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Streams>(args, grid, at, warp, lane)) return;
   }
 }
+
+template <slice_takers Most>
+using takers_up_to = std::integral_constant<slice_takers, Most>;
 
 template <>
 struct implementation<tables::sliced> {
@@ -473,17 +441,25 @@ struct implementation<tables::sliced> {
     const auto& product = *static_cast<const block_slices_args<T>*>(args);
     if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
     const sliced_grid grid = cut_slices(product, config, env.num_multiprocessors);
-    constexpr int resident = config.resident_blocks(), fewer = resident - ceil_div(resident, 10);
-    const auto instance = [&](auto streams) {
-      constexpr bool passes_by = decltype(streams)::value;
-      return product.a.num_long > 0 ? &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll,
-                                                     config.warps, fewer, true, passes_by>
-                                    : &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll,
-                                                     config.warps, resident, false, passes_by>;
+    constexpr int resident = config.resident_blocks();
+    const auto instance = [&](auto takers, auto streams) {
+      constexpr slice_takers most = decltype(takers)::value;
+      constexpr int fewer = ceil_div(resident * static_cast<int>(most), 10);  // each kind of taker costs registers
+      return &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, resident - fewer,
+                            most, decltype(streams)::value>;
     };
-    const auto kernel = product.a.stays_in_l2 ? instance(std::false_type{}) : instance(std::true_type{});
-    return start(begins::while_previous_ends, kernel, grid_of(grid.num_blocks, product.batch),
-                 dim3(config.block_threads()), 0, env.stream, product, grid);
+    const auto without_clusters = [&](auto streams) {
+      return product.a.num_long > 0 ? instance(takers_up_to<slice_takers::thread_block>{}, streams)
+                                    : instance(takers_up_to<slice_takers::warp>{}, streams);
+    };
+    const auto kernel = grid.in_clusters        ? instance(takers_up_to<slice_takers::cluster>{}, std::false_type{})
+                        : product.a.stays_in_l2 ? without_clusters(std::false_type{})
+                                                : without_clusters(std::true_type{});
+    const int cluster = grid.in_clusters ? most_cluster_blocks : 1;
+    constexpr std::int64_t sums_of_block = 2 * config.warps * config.rows * config.cols * sizeof(scalar_of<T>);
+    return start_in_clusters(begins::while_previous_ends, cluster, kernel, grid_of(grid.num_blocks, product.batch),
+                             dim3(config.block_threads()), product.a.num_long > 0 ? cluster * sums_of_block : 0,
+                             env.stream, product, grid);
   }
 };
 

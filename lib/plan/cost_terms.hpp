@@ -86,12 +86,15 @@ inline double us_by_terms(double min_us, const cost_terms& us, const cost_terms&
 }
 
 /// What the last wave of thread blocks leaves idle, as a share of the work; 0 where all fit at once, and where `kernel`
-/// does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most.
-inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles) {
+/// does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most;
+/// short ones as kernels::depth_for_short() says.
+inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles,
+                         bool are_short = false) {
   const std::int64_t places = std::int64_t{multiprocessors} * kernel.resident_blocks;
   if (places == 0 || kernel.teams == 0) return 0;
   const std::int64_t rounds = core::ceil_div(pieces, std::int64_t{kernel.teams}) * tiles;
-  const std::int64_t depth = kernels::depth_for(rounds, places, kernel.depth);
+  const std::int64_t depth = are_short ? kernels::depth_for_short(rounds, places, kernel.depth)
+                                       : kernels::depth_for(rounds, places, kernel.depth);
   const std::int64_t blocks = core::ceil_div(pieces, depth * kernel.teams) * tiles;
   if (blocks <= places) return 0;
   return static_cast<double>(core::ceil_div(blocks, places) * places) / static_cast<double>(blocks) - 1;
@@ -109,7 +112,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   // The heaviest row block in steps, and the pieces it is cut into, if it is.
   double heaviest = 0, most = 0, piece = 0, adds = 1;
   std::int64_t shared_out = s.num_row_blocks;  // among teams
-  bool adds_in_turn = false;
+  bool adds_in_turn = false, are_short = false;
   constexpr double in_one_block = 0.2;  // what it costs to add pieces up there, of what it costs elsewhere
   constexpr double many_tiles = 1e6;    // among so many the last wave does not count
   const auto few_tiles = static_cast<std::int64_t>(std::min(tiles, many_tiles));
@@ -129,11 +132,20 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
   } else if (kernel.algorithm == "fma") {
     heaviest = most = longest / kernel.columns_at_once;
   } else if (kernel.algorithm == "sliced") {
-    // As if two warps took the longest: divided among all that do, the term cannot be told from `shared` in the fit
-    // (docs/history, 126 and 132).
-    constexpr double warps_counted = 2;
-    const double shared = std::min(longest, number(forms::longest_shared_block(s.nnzc, s.num_row_blocks)));
-    heaviest = most = std::max(shared / kernel.columns_at_once, longest / (warps_counted * forms::block_slice_lanes));
+    // As if two warps of a thread block took the longest: divided among all that do, the term cannot be told from
+    // `shared` in the fit (docs/history, 126 and 132).
+    const double steps = longest / forms::block_slice_lanes;
+    const bool by_cluster =
+        forms::clusters_pay(longest > number(forms::longest_of_thread_block) ? 1 : 0, static_cast<std::int64_t>(steps),
+                            s.nnzc / forms::block_slice_lanes, static_cast<std::int64_t>(few_tiles));
+    const double warps_counted = by_cluster ? 16 : 2;
+    // Of those that share a slice nothing is known where longer ones have slices of their own: four times the mean was
+    // the best guess.
+    const double mean = number(s.nnzc) / std::max(1.0, number(s.num_row_blocks));
+    const double most_shared = number(forms::longest_shared_block(s.nnzc, s.num_row_blocks));
+    const double shared = longest <= most_shared ? longest : std::min(most_shared, 4 * mean);
+    heaviest = most = std::max(shared / kernel.columns_at_once, steps / warps_counted);
+    are_short = tile_cols == 1 && forms::slices_are_short(mean / kernel.columns_at_once);
   } else {
     const auto cut = forms::cut_for(p.rows, p.nnz, p.cols, kernel.columns_at_once, kernel.teams);
     heaviest = number(s.max_block_nnz) / kernel.columns_at_once;
@@ -144,7 +156,7 @@ inline cost_terms gpu_cost_terms_of(const product_shape& p, const kernel_info& k
     // without it there the choice is no better (docs/history, 49).
     shared_out = std::max(p.rows, p.nnz / cut.max_piece());
   }
-  const double idle = idle_share(kernel, p.multiprocessors, shared_out, few_tiles);
+  const double idle = idle_share(kernel, p.multiprocessors, shared_out, few_tiles, are_short);
 
   cost_terms terms{};
   const auto set = [&](cost_term term, double value) { terms[static_cast<std::size_t>(term)] = value; };

@@ -188,8 +188,10 @@ struct thread {
   int detail = 0;
   bool orders_memory = false;
   source_line where;
-  std::uint64_t changes_seen = 0;  ///< by then, where it waits for one
-  bool has_waited = false;         ///< for the kernel before
+  std::uint64_t changes_seen = 0;   ///< by then, where it waits for one
+  bool has_waited = false;          ///< for the kernel before
+  bool is_at_cluster = false;       ///< has arrived at the cluster's barrier, and not yet waited
+  std::uint64_t cluster_phase = 0;  ///< in which it has
   // Its asynchronous copies.
   std::vector<pending_copy> copies;  ///< in the order of their start
   int groups = 0;
@@ -389,13 +391,14 @@ struct written {
   bool atomic;
 };
 
-/// A block that runs: alone, or with all others of a grid that is launched together.
+/// A block that runs: alone, with the others of its cluster, or with all of a grid that is launched together.
 struct thread_block {
   stack_memory stacks;
   std::vector<thread> threads;
   std::vector<warp> warps;
   std::size_t live = 0, in_barrier = 0;  ///< threads
   std::uint64_t number = 0;              ///< in the grid
+  std::size_t rank = 0;                  ///< in its cluster
   std::vector<std::byte> shared;
   std::size_t shared_bytes = 0;
   shared_watch watch;
@@ -406,6 +409,8 @@ struct thread_block {
     return reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
   }
   std::size_t index_of(const thread& t) const { return static_cast<std::size_t>(&t - threads.data()); }
+  /// The first thread's among those of the cluster, of which each block's memory is watched.
+  std::size_t first_in_cluster() const { return rank * threads.size(); }
 };
 
 /// Whether it lies among the program's static objects, as constants and the emulation's static shared arrays do.
@@ -437,13 +442,17 @@ class machine {
     random_ = now.seed * 0x9e3779b97f4a7c15u | 1;
 
     const std::uint64_t num_blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
-    const std::vector<std::uint64_t> order = block_order(num_blocks);
-    const std::uint64_t at_once = shape.together ? num_blocks : 1;
+    const std::vector<std::uint64_t> order = block_order(num_blocks / shape.cluster);  // clusters stay together
+    const std::uint64_t at_once = shape.together ? num_blocks : shape.cluster;
     for (std::uint64_t i = 0; i < num_blocks && report.empty(); i += at_once) {
       alive_ = 0;
+      in_cluster_ = shape.cluster > 1;
+      arrived_at_cluster_ = 0;
       for (; alive_ < at_once; ++alive_) {
         if (blocks_.size() <= alive_) blocks_.push_back(std::make_unique<thread_block>());
-        begin_block(*blocks_[alive_], order.empty() ? i + alive_ : order[i + alive_], shape);
+        const std::uint64_t place = i + alive_, cluster = place / shape.cluster;
+        begin_block(*blocks_[alive_], order.empty() ? place : order[cluster] * shape.cluster + place % shape.cluster,
+                    shape);
       }
       run_blocks();
     }
@@ -459,7 +468,10 @@ class machine {
 
   void note(const void* address, std::size_t bytes, access kind, const void* code) {
     code_ = static_cast<const char*>(code);
-    if (block().watch.watches(address)) return note_shared(static_cast<const std::byte*>(address), bytes, kind);
+    if (block().watch.watches(address)) return note_shared(block(), address, bytes, kind);
+    for (std::size_t b = 0; in_cluster_ && b < alive_; ++b) {
+      if (blocks_[b]->watch.watches(address)) return note_shared(*blocks_[b], address, bytes, kind);
+    }
     if (!watching_) return;
     if (block().stacks.holds(address) || is_static(address)) return;
     if (!ranges_.empty()) check_range(address, bytes, kind);
@@ -545,7 +557,7 @@ class machine {
   }
   void arrive_at_barrier(const void* at) {
     shared_barrier& b = barrier(at);
-    block().watch.offer(index_of(*current_), b.offered);
+    block().watch.offer(index_in_cluster(*current_), b.offered);
     if (--b.missing > 0) return;
     b.missing = b.arrivals;
     b.handed_on = b.offered;
@@ -555,8 +567,41 @@ class machine {
   bool barrier_has_ended(const void* at, unsigned parity) {
     const shared_barrier& b = barrier(at);
     if (b.ended % 2 == parity) return false;
-    block().watch.take(index_of(*current_), b.handed_on);
+    block().watch.take(index_in_cluster(*current_), b.handed_on);
     return true;
+  }
+
+  unsigned cluster_rank() { return static_cast<unsigned>(block().rank); }
+
+  std::byte* shared_of_rank(const void* shared, unsigned rank, source_line where) {
+    if (!in_cluster_ && rank == 0) return static_cast<std::byte*>(const_cast<void*>(shared));
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(shared) - block().shared_begin());
+    if (rank >= alive_ || offset > block().shared_bytes) {
+      record(place_name(current_->place) + " at " + at_line(where) + ": there is no such memory in the cluster");
+      give_up();
+    }
+    return blocks_[rank]->shared_begin() + offset;
+  }
+
+  void arrive_at_cluster(source_line where) {
+    thread& me = *current_;
+    if (me.is_at_cluster) {
+      record(place_name(me.place) + " at " + at_line(where) + ": has arrived at the cluster's barrier already");
+      give_up();
+    }
+    me.is_at_cluster = true;
+    me.cluster_phase = cluster_phase_;
+    ++arrived_at_cluster_;
+    complete_cluster();
+  }
+  void wait_for_cluster(source_line where) {
+    thread& me = *current_;
+    if (!me.is_at_cluster) {
+      record(place_name(me.place) + " at " + at_line(where) + ": waits for its cluster without having arrived");
+      give_up();
+    }
+    while (cluster_phase_ == me.cluster_phase) wait_for_change(where);
+    me.is_at_cluster = false;
   }
 
   void wait_for_change(source_line where) {
@@ -571,8 +616,11 @@ class machine {
   [[noreturn]] void finish() {
     stop(state::done);
     --block().live;
+    if (current_->is_at_cluster)
+      record(place_name(current_->place) + " returns before its cluster's barrier has ended");
     // Those that waited for this thread may be complete without it.
     complete_barrier();
+    complete_cluster();
     std::vector<thread>& threads = block().threads;
     const std::size_t first = index_of(*current_) / warp_lanes * warp_lanes;
     for (std::size_t i = first; i < std::min(threads.size(), first + warp_lanes); ++i) {
@@ -604,24 +652,31 @@ class machine {
     return text;
   }
 
-  void note_shared(const std::byte* address, std::size_t bytes, access kind) {
-    const shared_watch::hazard found = block().watch.note(index_of(*current_), address, bytes, kind);
+  /// An access to the shared memory of `of`: the running thread's block, or another of its cluster.
+  void note_shared(thread_block& of, const void* address, std::size_t bytes, access kind) {
+    if (of.live == 0) {
+      record(place_name(current_->place) + " touches the shared memory of a block that has ended" + code_place());
+      give_up();
+    }
+    const shared_watch::hazard found =
+        of.watch.note(index_in_cluster(*current_), static_cast<const std::byte*>(address), bytes, kind);
     if (found.kind == shared_watch::hazard::none) return;
-    record(describe(found, kind));
+    record(describe(of, found, kind));
     give_up();
   }
 
-  std::string describe(const shared_watch::hazard& found, access kind) const {
+  std::string describe(const thread_block& of, const shared_watch::hazard& found, access kind) const {
     const auto since = [](const thread& t) {
       return place_name(t.place) +
              (t.name == nullptr ? " since its start" : std::string(" since ") + t.name + " at " + at_line(t.where));
     };
     std::string what = kind == access::read ? "a read" : kind == access::write ? "a write" : "an atomic operation";
-    what += " at byte " + std::to_string(found.offset) + " of " + std::to_string(current_->block->shared_bytes) +
-            " of shared memory, by " + since(*current_);
+    what += " at byte " + std::to_string(found.offset) + " of " + std::to_string(of.shared_bytes) + " of " +
+            (&of == current_->block ? "" : place_name(of.threads.front().place) + "'s ") + "shared memory, by " +
+            since(*current_);
     if (found.kind == shared_watch::hazard::outside) return "outside shared memory: " + what + code_place();
     return "race: " + what + ", meets a " + (found.with_write ? "write" : "read") + " by " +
-           since(current_->block->threads[found.other]) + code_place();
+           since(thread_of_cluster(found.other)) + code_place();
   }
 
   /// The last range that begins at `address` or before it.
@@ -695,6 +750,11 @@ class machine {
   /// The running thread's.
   thread_block& block() { return *current_->block; }
   static std::size_t index_of(const thread& t) { return t.block->index_of(t); }
+  static std::size_t index_in_cluster(const thread& t) { return t.block->first_in_cluster() + index_of(t); }
+  const thread& thread_of_cluster(std::size_t index) const {
+    const std::size_t each = current_->block->threads.size();
+    return in_cluster_ ? blocks_[index / each]->threads[index % each] : current_->block->threads[index];
+  }
 
   void stop(state why) {
     current_->now = why;
@@ -758,6 +818,7 @@ class machine {
     const index3 where{static_cast<unsigned>(number % grid.x), static_cast<unsigned>(number / grid.x % grid.y),
                        static_cast<unsigned>(number / grid.x / grid.y)};
     b.number = number;
+    b.rank = number % shape.cluster;
     b.threads.resize(std::size_t{block.x} * block.y * block.z);
     b.warps.resize((b.threads.size() + warp_lanes - 1) / warp_lanes);
     b.shared_bytes = shape.shared_bytes;
@@ -769,7 +830,7 @@ class machine {
     }
     std::memset(begin, 0xff, b.shared_bytes);  // NaN in every type
 
-    if (now.watch_memory) b.watch.begin(begin, b.shared_bytes, b.threads.size());
+    if (now.watch_memory) b.watch.begin(begin, b.shared_bytes, b.threads.size() * shape.cluster);
     b.live = b.threads.size();
     b.in_barrier = 0;
     b.barriers.clear();
@@ -781,6 +842,7 @@ class machine {
       t.place = {{n % block.x, n / block.x % block.y, n / block.x / block.y}, where, block, grid, n % warp_lanes};
       t.block = &b;
       t.has_waited = false;
+      t.is_at_cluster = false;
       t.copies.clear();
       t.groups = 0;
       t.name = nullptr;
@@ -878,6 +940,17 @@ class machine {
     }
   }
 
+  /// Ends a phase of the cluster's barrier, if all that have not returned have arrived.
+  void complete_cluster() {
+    std::size_t live = 0;
+    for (std::size_t b = 0; b < alive_; ++b) live += blocks_[b]->live;
+    if (arrived_at_cluster_ == 0 || arrived_at_cluster_ < live) return;
+    arrived_at_cluster_ = 0;
+    ++cluster_phase_;
+    for (std::size_t b = 0; b < alive_; ++b) blocks_[b]->watch.join_block();
+    note_change();
+  }
+
   /// Performs the operation that `one` waits for, if all have come.
   void complete_warp(thread& one) {
     const std::size_t base = index_of(one) / warp_lanes * warp_lanes;
@@ -901,7 +974,11 @@ class machine {
       }
     }
     if (const char* broken = one.operation(operands.data(), lanes)) return record(describe(one) + ": " + broken);
-    if (one.orders_memory) block().watch.join_lanes(base / warp_lanes, lanes);
+    const std::size_t in_cluster = (block().first_in_cluster() + base) / warp_lanes;
+    if (one.orders_memory) block().watch.join_lanes(in_cluster, lanes);
+    for (std::size_t b = 0; in_cluster_ && one.orders_memory && b < alive_; ++b) {
+      if (b != block().rank) blocks_[b]->watch.join_lanes(in_cluster, lanes);
+    }
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       if ((lanes >> lane & 1u) != 0) resume(threads[base + lane]);
     }
@@ -953,6 +1030,9 @@ class machine {
   std::uint64_t random_ = 1;
   std::vector<std::unique_ptr<thread_block>> blocks_;  ///< the first `alive_` of them run
   std::size_t alive_ = 0;
+  bool in_cluster_ = false;             ///< those that are alive are one
+  std::size_t arrived_at_cluster_ = 0;  ///< threads, in the phase of its barrier that is
+  std::uint64_t cluster_phase_ = 0;
   std::uint64_t changes_ = 0;  ///< that threads have made for others to see
   thread* current_ = nullptr;
   context scheduler_;
@@ -1032,6 +1112,20 @@ bool barrier_has_ended(const void* at, unsigned parity) { return gpu().barrier_h
 void wait_for_change(source_line where) {
   const outside_kernel here;
   gpu().wait_for_change(where);
+}
+
+unsigned cluster_rank() { return gpu().cluster_rank(); }
+void* shared_memory_of_rank(void* shared, unsigned rank, source_line where) {
+  const outside_kernel here;
+  return gpu().shared_of_rank(shared, rank, where);
+}
+void arrive_at_cluster(source_line where) {
+  const outside_kernel here;
+  gpu().arrive_at_cluster(where);
+}
+void wait_for_cluster(source_line where) {
+  const outside_kernel here;
+  gpu().wait_for_cluster(where);
 }
 
 void note_access(const void* address, std::size_t bytes, access kind, const void* code) {

@@ -11,6 +11,7 @@
 #include "core/launch.cuh"
 #include "core/posted.cuh"
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/mma_instructions.cuh"
 #include "kernels/cuda/pack.cu"
 #include "kernels/cuda/stage_barrier.cuh"
@@ -850,6 +851,62 @@ TEST(emulated_gpu, finds_blocks_that_wait_for_one_that_may_never_begin) {
               cudaErrorLaunchFailure);
     EXPECT_NE(emulation::report().find("deadlock"), std::string::npos) << emulation::report();
   });
+}
+
+/// Each block hands what it is to the next of its cluster, round after round.
+template <bool Barrier, bool Stays>
+__global__ void ring_kernel(int* out, int rounds) {
+  using namespace kernels::cuda;
+  constexpr int blocks = 4;
+  int* const own = dynamic_shared<int>();
+  const int rank = cluster_rank();
+  arrive_at_cluster();  // all have begun
+  wait_for_cluster();
+  int seen = static_cast<int>(blockIdx.x);
+  for (int round = 0; round < rounds; ++round) {
+    of_cluster_rank(own, (rank + 1) % blocks)[round % 2 * 32 + static_cast<int>(threadIdx.x)] = seen;
+    arrive_at_cluster();
+    if (!Stays && rank == 0) return;
+    if constexpr (Barrier) wait_for_cluster();
+    seen = own[round % 2 * 32 + static_cast<int>(threadIdx.x)];
+    if constexpr (!Barrier) wait_for_cluster();
+  }
+  out[blockIdx.x * 32 + threadIdx.x] = seen;
+}
+
+template <bool Barrier, bool Stays>
+bool goes_round() {
+  std::vector<int> out(12 * 32, -1);
+  const int status = core::start_in_clusters(core::begins::after_previous, 4, &ring_kernel<Barrier, Stays>, dim3(14),
+                                             dim3(32), 256, nullptr, out.data(), 5);
+  EXPECT_TRUE(status == cudaSuccess || status == cudaErrorLaunchFailure) << status;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const int block = static_cast<int>(i) / 32;
+    if (out[i] != block / 4 * 4 + (block + 4 - 5 % 4) % 4) return false;
+  }
+  return true;
+}
+
+TEST(emulated_gpu, lets_blocks_of_a_cluster_write_to_each_other) {
+  EXPECT_TRUE(well_in_every_order(goes_round<true, true>));
+  EXPECT_FALSE(well_in_every_order(goes_round<false, true>));
+  EXPECT_FALSE(well_in_every_order(goes_round<true, false>));
+  const auto start_ring = [](auto kernel) {
+    return [kernel] {
+      std::vector<int> out(4 * 32);
+      return core::start_in_clusters(core::begins::after_previous, 4, kernel, dim3(4), dim3(32), 256, nullptr,
+                                     out.data(), 5);
+    };
+  };
+  expect_report("race: ", start_ring(&ring_kernel<false, true>));
+  expect_report("returns before its cluster's barrier has ended", start_ring(&ring_kernel<true, false>));
+}
+
+TEST(emulated_gpu, refuses_clusters_of_more_blocks_than_every_gpu_has_room_for) {
+  std::vector<int> out(16 * 32);
+  EXPECT_EQ(core::start_in_clusters(core::begins::after_previous, 16, &ring_kernel<true, true>, dim3(16), dim3(32), 256,
+                                    nullptr, out.data(), 1),
+            cudaErrorInvalidClusterSize);
 }
 
 TEST(emulated_gpu, refuses_more_blocks_than_fit_together) {

@@ -24,7 +24,7 @@ using table = kernels::tables::sliced;
 constexpr auto launchers = emulated_launchers<table>();
 
 struct setting : dense_setting {
-  bool own_heights = false, permuted = false;
+  bool own_heights = false, permuted = false, stays_in_l2 = false;
   int multiprocessors = 1;  ///< few: warps that take several slices
   std::int64_t reach = 0;
 };
@@ -35,6 +35,7 @@ setting setting_of(std::size_t k, std::int64_t n) {
   setting s{draw_dense(random, n, true)};
   s.own_heights = random.below(4) == 0;
   s.permuted = random.below(3) == 0;
+  s.stays_in_l2 = random.below(2) == 0;
   s.multiprocessors = one_of(random, multiprocessors);
   if (k % 3 == 1) s.for_b.order = layout::col_major;  // read where it lies
   return s;
@@ -42,7 +43,8 @@ setting setting_of(std::size_t k, std::int64_t n) {
 
 std::string words(const setting& s) {
   return words(static_cast<const dense_setting&>(s)) + (s.own_heights ? ", own heights" : "") +
-         (s.permuted ? ", permuted" : "") + ", multiprocessors " + std::to_string(s.multiprocessors);
+         (s.permuted ? ", permuted" : "") + (s.stays_in_l2 ? ", stays in L2" : "") + ", multiprocessors " +
+         std::to_string(s.multiprocessors);
 }
 
 template <class T>
@@ -60,9 +62,9 @@ std::vector<dense_table<T>> run_batch(std::size_t index, const sparse_case& a, c
   there.may_read(slices.slices), there.may_read(slices.first_diagonal), there.may_read(slices.diagonals);
   there.may_read(slices.words), there.may_read(slices.values);
   there.may_read(slices.listed), there.may_read(slices.block_row), there.may_read(row_of);
-  return there.run_batch(launchers[index],
-                         kernels::operand_of<T>(slices, s.permuted ? row_of.data() : nullptr, s.reach), 0,
-                         s.multiprocessors);
+  auto operand = kernels::operand_of<T>(slices, s.permuted ? row_of.data() : nullptr, s.reach);
+  operand.stays_in_l2 = s.stays_in_l2;
+  return there.run_batch(launchers[index], operand, 0, s.multiprocessors);
 }
 
 template <class T>
@@ -106,6 +108,26 @@ TEST_P(every_config, is_exact_for_every_matrix) {
   }
 }
 
+// Row blocks that a cluster of thread blocks shares, beside all other kinds: more of them than clusters at once.
+TEST_P(every_config, is_exact_where_clusters_share_the_longest) {
+  const std::int64_t height = table::configs[GetParam()].rows;
+  const sparse_case a = rows_of_lengths("longest", 400 * height, 9000, [&](std::int64_t i) {
+    const std::int64_t block = i / height;
+    return block % 50 == 7 ? 4097 + 13 * block : block % 23 == 1 ? 300 + block : block % 19 == 2 ? 100 : i % 5;
+  });
+  const std::int64_t tile = table::configs[GetParam()].cols;
+  std::size_t k = GetParam() * 7907;
+  for (const std::int64_t n : {std::int64_t{1}, tile + 1}) {
+    for (int turn = 0; turn < 4; ++turn, ++k) {
+      setting s = setting_of(k, n);
+      s.stays_in_l2 = true;
+      s.reach = turn == 3 ? std::numeric_limits<std::int64_t>::max() : 0;
+      run_and_check(a, s, k);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 // B of more than 20 MB whose rows are read from anywhere: then slices run before tiles of columns.
 TEST_P(every_config, is_exact_where_a_tile_is_taken_by_all_slices_first) {
   const sparse_case a =
@@ -134,8 +156,12 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
 }
 
 TEST_P(every_config, gives_the_same_bits_in_every_order) {
-  sparse_case a = every_length(values::real);
+  sparse_case a = rows_of_lengths("with longest", 300, 9000, [](std::int64_t i) {
+    return i % 60 == 3 ? 4500 + 10 * i : i % 7 == 1 ? 100 + 2 * i : i % 9;
+  });
+  for (auto& e : a.entries) e.value = 1 / static_cast<double>(1 + e.row + e.col);
   setting s{};
+  s.stays_in_l2 = true;
   s.alpha = 1.5;
   s.beta = -0.25;
   with_type([&]<class T>() {

@@ -51,6 +51,7 @@ entries_of_rows unpack(const block_slices<T>& a) {
     EXPECT_GE(kind, last_kind) << "slice " << s;
     EXPECT_EQ(kind == 0, s < a.num_alone) << "slice " << s;
     EXPECT_EQ(kind == 0 && slice.num_steps > 8, s < a.num_long) << "slice " << s;
+    EXPECT_EQ(kind == 0 && slice.num_steps > 128, s < a.num_longest) << "slice " << s;
     last_kind = kind;
     const int blocks = kind == 0 ? 1 : width / a.lanes;
     const auto block_of = [&](int lane) -> std::int64_t {
@@ -239,12 +240,15 @@ TEST(block_slice_order, gives_a_row_block_far_above_the_mean_a_slice_of_its_own_
   EXPECT_NE(sliced<float>(of_lengths(lengths, 70), 1, 2).slices[0].rows, slice_rows::one);
 }
 
-TEST(block_slice_order, puts_those_that_warps_share_before_those_of_one_warp) {
+TEST(block_slice_order, puts_those_that_warps_share_before_those_of_one_warp_and_the_longest_first) {
   std::vector<std::int64_t> lengths(320, 2);
-  lengths[5] = 256, lengths[33] = 257, lengths[40] = 100, lengths[90] = 300;
-  const auto a = sliced<float>(of_lengths(lengths, 310), 1, 2);
-  EXPECT_EQ(a.num_long, 2);
-  const std::int32_t order[] = {33, 90, 5, 40};
+  lengths[5] = 256, lengths[33] = 257, lengths[40] = 200, lengths[90] = 300;
+  lengths[91] = 4096, lengths[92] = 289, lengths[300] = 4097;
+  const auto a = sliced<float>(of_lengths(lengths, 5000), 1, 2);
+  EXPECT_EQ(a.num_longest, 1);
+  EXPECT_EQ(a.longest_steps, 129);
+  EXPECT_EQ(a.num_long, 5);
+  const std::int32_t order[] = {300, 91, 90, 92, 33, 5, 40};
   for (std::size_t s = 0; s < std::size(order); ++s) EXPECT_EQ(a.slices[s].first_block, order[s]);
 }
 

@@ -89,13 +89,20 @@ TEST_F(cache_policy_cuda, is_what_createpolicy_makes) {
 
 TEST_F(cache_policy_cuda, products_are_right_by_either) {
   const sparse_case a = rows_of_lengths("every_length", 400, 700, [](std::int64_t i) { return (7 * i) % 401; });
+  // Where A stays, clusters of thread blocks share its longest row blocks (forms::clusters_pay()).
+  const sparse_case with_longest = rows_of_lengths("with_longest", 600, 9000, [](std::int64_t i) {
+    return i % 97 == 5 ? 7000 + i : i % 41 == 3 ? 600 : i * i % 23;
+  });
   const std::set<std::string> keeping{"mma", "rowwise", "sliced"};
   std::set<std::string> algorithms;
   for (const plan::registered_kernel& k : plan::registry()) {
     if (k.info.where != backend::cuda || k.launch == nullptr) continue;
     if (!keeping.contains(k.info.algorithm)) continue;
     algorithms.insert(k.info.algorithm);
-    with_value_type(k.info.type, [&]<class T>() { expect_right<T>(k, a); });
+    with_value_type(k.info.type, [&]<class T>() {
+      expect_right<T>(k, a);
+      expect_right<T>(k, with_longest);
+    });
     if (HasFailure()) return;
   }
   EXPECT_EQ(algorithms, keeping);

@@ -63,6 +63,8 @@ void expect_same(const forms::device_block_slices<T>& actual, const forms::block
   EXPECT_EQ(actual.lanes, wanted.lanes);
   EXPECT_EQ(actual.num_alone, wanted.num_alone);
   EXPECT_EQ(actual.num_long, wanted.num_long);
+  EXPECT_EQ(actual.num_longest, wanted.num_longest);
+  EXPECT_EQ(actual.longest_steps, wanted.longest_steps);
   expect_same_bytes(actual.slices, wanted.slices, "slices");
   expect_same_bytes(actual.first_diagonal, wanted.first_diagonal, "first_diagonal");
   expect_same_bytes(actual.diagonals, wanted.diagonals, "diagonals");

@@ -22,9 +22,10 @@ struct stream_grid {
 
 /// What a table entry asks for.
 struct stream_shape {
-  int teams;            // of a thread block
-  int depth;            // the most pieces a team takes one after the other
-  int resident_blocks;  // that a multiprocessor holds at once
+  int teams;              // of a thread block
+  int depth;              // the most pieces a team takes one after the other
+  int resident_blocks;    // that a multiprocessor holds at once
+  bool is_short = false;  // a piece takes hardly longer than to start a thread block
 };
 
 /// Tiles of at most `max_width` columns, of even width and in whole multiples of `unit` (a sector of 32 bytes), so that
@@ -35,7 +36,9 @@ inline stream_grid cut_stream(std::int64_t num_pieces, std::int64_t n, std::int6
   const std::int64_t width = ceil_div(even, unit) * unit;
   const std::int64_t num_tiles = ceil_div(n, width);
   const std::int64_t rounds = ceil_div(num_pieces, shape.teams) * num_tiles * batch_count;
-  const std::int64_t depth = depth_for(rounds, num_multiprocessors * shape.resident_blocks, shape.depth);
+  const std::int64_t places = std::int64_t{num_multiprocessors} * shape.resident_blocks;
+  const std::int64_t depth =
+      shape.is_short ? depth_for_short(rounds, places, shape.depth) : depth_for(rounds, places, shape.depth);
   const std::int64_t num_chunks = ceil_div(num_pieces, depth * shape.teams);
   return {num_chunks, num_chunks * num_tiles, 1.0 / static_cast<double>(num_chunks), static_cast<int>(depth),
           static_cast<int>(width)};

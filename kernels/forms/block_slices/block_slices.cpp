@@ -46,6 +46,9 @@ sliced_blocks order_blocks(std::int64_t num_blocks, std::int64_t longest_shared,
       list.push_back(static_cast<std::int32_t>(b));
     }
   }
+  std::stable_sort(out.long_ones.begin(), out.long_ones.end(), [&](std::int32_t b, std::int32_t c) {
+    return long_block_key(length(b)) < long_block_key(length(c));
+  });
   const auto window_of = [window = slice_sort_window(how)](std::int32_t b) { return b / window; };
   for (auto begin = out.others.begin(); begin != out.others.end();) {
     const auto end =
@@ -79,6 +82,7 @@ class slicer {
       first_entry_[at(j + 1)] = first_entry_[at(j)] + a_.col_count[at(j)] + 1;
     order();
     for_slices(a_.nnzc(), [&](std::int64_t s) { measure(out_.slices[at(s)]); });
+    if (out_.num_long > 0) out_.longest_steps = out_.slices.front().num_steps;
     place();
     for_slices(out_.num_steps() * block_slice_lanes, [&](std::int64_t s) { fill(s); });
     return std::move(out_);
@@ -111,6 +115,8 @@ class slicer {
     const sliced_blocks found =
         order_blocks(out_.num_blocks, longest_shared_block(out_.nnzc, out_.num_blocks), how_, length_of);
     out_.num_long = std::ssize(found.long_ones);
+    out_.num_longest =
+        std::ranges::count_if(found.long_ones, [&](std::int32_t b) { return length(b) > longest_of_thread_block; });
     out_.num_alone = out_.num_long + std::ssize(found.alone);
     for (const auto* const list : {&found.long_ones, &found.alone}) {
       for (const std::int32_t b : *list) out_.slices.push_back({.first_block = b, .rows = slice_rows::one});

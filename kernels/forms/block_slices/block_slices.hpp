@@ -14,8 +14,8 @@
 ///
 /// Neighbouring row blocks stay together where little has to be filled up. The others are sorted by their number of
 /// columns within a window, so that the lanes of their slices end together. A long row block is a slice by itself; the
-/// longest come first, for a thread block each. Where neighbours with a lane each have diagonals in common (stencils,
-/// meshes, bands) these need no column for each lane.
+/// longest come first, for a cluster of thread blocks each, then those for a thread block each. Where neighbours with a
+/// lane each have diagonals in common (stencils, meshes, bands) these need no column for each lane.
 namespace bcsc::forms {
 
 /// On the host. bytes() and what it holds: kernels/forms/block_slices/operand.hpp.
@@ -23,7 +23,7 @@ template <number T>
 struct block_slices {
   std::int64_t rows = 0, cols = 0, nnzc = 0, num_blocks = 0;
   int height = 1, lanes = 1;
-  std::int64_t num_alone = 0, num_long = 0;
+  std::int64_t num_alone = 0, num_long = 0, num_longest = 0, longest_steps = 0;
   std::vector<block_slice> slices;
   std::vector<std::int32_t> first_diagonal;
   std::vector<slice_diagonal> diagonals;
@@ -57,7 +57,7 @@ template <number T>
 struct device_block_slices {
   std::int64_t rows = 0, cols = 0, nnzc = 0, num_blocks = 0;
   int height = 1, lanes = 1;
-  std::int64_t num_alone = 0, num_long = 0;
+  std::int64_t num_alone = 0, num_long = 0, num_longest = 0, longest_steps = 0;
   core::device_buffer<block_slice> slices;
   core::device_buffer<std::int32_t> first_diagonal;
   core::device_buffer<slice_diagonal> diagonals;
@@ -83,6 +83,8 @@ device_block_slices<T> upload(int device, const block_slices<T>& a) {
           a.lanes,
           a.num_alone,
           a.num_long,
+          a.num_longest,
+          a.longest_steps,
           {device, std::span<const block_slice>(a.slices)},
           {device, std::span<const std::int32_t>(a.first_diagonal)},
           {device, std::span<const slice_diagonal>(a.diagonals)},

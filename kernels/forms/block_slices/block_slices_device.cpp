@@ -27,7 +27,9 @@ device_block_slices<T> to_block_slices_on_device(int device, const compact_bcsc_
                              .height = job.height,
                              .lanes = how.lanes,
                              .num_alone = planned.num_alone,
-                             .num_long = planned.num_long};
+                             .num_long = planned.num_long,
+                             .num_longest = planned.num_longest,
+                             .longest_steps = planned.longest_steps};
   out.diagonals = device_buffer<slice_diagonal>(device, planned.num_diagonals);
   out.words = device_buffer<std::uint32_t>(device, (planned.num_steps - planned.num_diagonals) * block_slice_lanes);
   out.values = device_buffer<T>(device, planned.num_steps * block_slice_lanes * job.height);

@@ -37,11 +37,15 @@ __device__ X of_warp(X x, const Join& join) {
 
 /// How many row blocks are of which kind.
 struct slice_counts {
-  unsigned long long long_ones, alone, together;  // alone includes the long ones
+  unsigned long long longest_ones, long_ones, alone, together;  // each of the first two is part of the next
 };
 
 /// The keys and numbers of the row blocks that would be slice i, were all as they stand.
 struct slice_key_body {
+  /// Keys: of long row blocks 0 to most_sorted_steps, of others alone, of those that stay as they stand, then those
+  /// that are sorted within windows.
+  static constexpr std::int64_t of_alone = most_sorted_steps + 1, of_staying = of_alone + 1,
+                                first_of_windows = of_staying + 1;
   block_slices_job job;
   std::uint64_t* keys;
   std::int32_t* numbers;
@@ -54,16 +58,23 @@ struct slice_key_body {
     for (std::int64_t b = first; b < end; ++b) longest = max(longest, length(b));
     const std::int64_t columns = job.brow_ptr[end] - job.brow_ptr[first], window = slice_sort_window(job.how);
     const bool stay = longest <= job.longest_shared && stay_together(job.how, longest, end - first, columns);
-    unsigned long long long_ones = 0, alone = 0;
+    unsigned long long longest_ones = 0, long_ones = 0, alone = 0;
     for (std::int64_t b = first; b < end; ++b) {
       const bool is_alone = length(b) > job.longest_shared, is_long = is_alone && length(b) > longest_of_warp;
+      const bool is_longest = is_long && length(b) > longest_of_thread_block;
       alone += is_alone ? 1 : 0;
       long_ones += is_long ? 1 : 0;
-      const std::int64_t in_windows = 3 + b / window * (job.longest_shared + 1) + (job.longest_shared - length(b));
-      keys[b] = static_cast<std::uint64_t>(is_long ? 0 : is_alone ? 1 : stay ? 2 : in_windows);
+      longest_ones += is_longest ? 1 : 0;
+      const std::int64_t in_windows =
+          first_of_windows + b / window * (job.longest_shared + 1) + (job.longest_shared - length(b));
+      keys[b] = static_cast<std::uint64_t>(is_long    ? long_block_key(length(b))
+                                           : is_alone ? of_alone
+                                           : stay     ? of_staying
+                                                      : in_windows);
       numbers[b] = static_cast<std::int32_t>(b);
     }
     if (alone > 0) atomicAdd(&counts->alone, alone);
+    if (longest_ones > 0) atomicAdd(&counts->longest_ones, longest_ones);
     if (long_ones > 0) atomicAdd(&counts->long_ones, long_ones);
     if (stay) atomicAdd(&counts->together, static_cast<unsigned long long>(end - first));
   }

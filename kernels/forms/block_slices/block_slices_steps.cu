@@ -37,10 +37,12 @@ planned_block_slices plan_block_slices(int device, const block_slices_job& job) 
   for_each(slices_of(job.num_blocks), slice_key_body{job, keys.data(), numbers.data(), counts.data()},
            "kinds of row blocks");
   const std::int64_t window = slice_sort_window(job.how), num_windows = (job.num_blocks + window - 1) / window;
-  const auto order =
-      sort_pairs(device, std::move(keys), std::move(numbers), 3 + num_windows * (job.longest_shared + 1)).payload;
+  const auto order = sort_pairs(device, std::move(keys), std::move(numbers),
+                                slice_key_body::first_of_windows + num_windows * (job.longest_shared + 1))
+                         .payload;
   slice_counts found{};
   core::gpu::copy_to_host(&found, counts.data(), sizeof found);
+  out.num_longest = static_cast<std::int64_t>(found.longest_ones);
   out.num_long = static_cast<std::int64_t>(found.long_ones);
   out.num_alone = static_cast<std::int64_t>(found.alone);
   const auto num_together = static_cast<std::int64_t>(found.together);
@@ -52,6 +54,11 @@ planned_block_slices plan_block_slices(int device, const block_slices_job& job) 
   for_each(num_slices,
            slice_body{job, order.data(), out.num_alone, num_together, num_others, out.slices.data(), out.listed.data()},
            "slices of row blocks");
+  if (out.num_long > 0) {
+    block_slice first{};
+    core::gpu::copy_to_host(&first, out.slices.data(), sizeof first);
+    out.longest_steps = first.num_steps;
+  }
   out.num_together = slices_of(num_together);
   if (job.how.lanes == 1 && out.num_together > 0) {
     start_warps(&find_diagonals_kernel, out.num_together, "diagonals of slices", job, out.num_alone, out.num_together,

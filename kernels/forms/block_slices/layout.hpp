@@ -66,6 +66,31 @@ constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_
 /// Row blocks with a slice each and more columns than this come first, and a thread block's warps share each of them:
 /// a single warp would finish long after the others (docs/history, 126).
 inline constexpr std::int64_t longest_of_warp = 8 * block_slice_lanes;
+/// They are sorted by their steps, the most first, up to so many: more count as as many.
+inline constexpr std::int64_t most_sorted_steps = 1 << 16;
+/// Those of more columns than this a cluster of thread blocks may share.
+inline constexpr std::int64_t longest_of_thread_block = 128 * block_slice_lanes;
+/// Whether it does: where the longest has as many steps as a multiprocessor of an H200 gets of all `num_steps` of all
+/// tiles of columns, so that a thread block would finish it long after the others. Elsewhere it costs up to a third,
+/// since all thread blocks are scheduled in clusters then (docs/history, 133). The same on every GPU, for it decides in
+/// which order sums are added up.
+constexpr bool clusters_pay(std::int64_t num_longest, std::int64_t longest_steps, std::int64_t num_steps,
+                            std::int64_t num_tiles) {
+  constexpr double multiprocessors = 132;
+  const double all = static_cast<double>(num_steps) * static_cast<double>(num_tiles);
+  return num_longest > 0 && multiprocessors * static_cast<double>(longest_steps) >= all;
+}
+
+/// Long row blocks are sorted by this, the smallest first.
+constexpr std::int64_t long_block_key(std::int64_t columns) {
+  const std::int64_t steps = (columns + block_slice_lanes - 1) / block_slice_lanes;
+  return steps < most_sorted_steps ? most_sorted_steps - steps : 0;
+}
+
+/// Whether a slice of so many steps on average takes a warp, for one column, hardly longer than a thread block takes to
+/// start: then as few thread blocks as run at once take 3 to 15 % less time, of longer slices up to 10 % more
+/// (docs/history, 133).
+constexpr bool slices_are_short(double steps_of_slice) { return steps_of_slice <= 4; }
 
 /// How row blocks become slices.
 struct slicing {

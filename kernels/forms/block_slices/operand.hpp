@@ -17,6 +17,8 @@ struct block_slices_operand {
   std::int64_t num_slices;
   std::int64_t num_alone;                 ///< slices of one row block, which come first
   std::int64_t num_long;                  ///< the first of these, of more than forms::longest_of_warp columns
+  std::int64_t num_longest;               ///< the first of these, of more than forms::longest_of_thread_block
+  std::int64_t longest_steps;             ///< of the first slice, if it is long
   std::int64_t num_steps, num_diagonals;  ///< of all slices together
   std::int64_t reach;                     ///< converters::column_access::reach
   const forms::block_slice* slices;       ///< [num_slices]
@@ -64,6 +66,8 @@ block_slices_operand<T> operand_of(const Slices& a, const std::int32_t* row_of, 
           .num_slices = static_cast<std::int64_t>(a.slices.size()),
           .num_alone = a.num_alone,
           .num_long = a.num_long,
+          .num_longest = a.num_longest,
+          .longest_steps = a.longest_steps,
           .num_steps = static_cast<std::int64_t>(a.values.size()) / (a.height * forms::block_slice_lanes),
           .num_diagonals = static_cast<std::int64_t>(a.diagonals.size()),
           .reach = reach,

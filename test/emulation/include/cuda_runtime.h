@@ -393,6 +393,7 @@ enum cudaError_t {
   cudaErrorInvalidConfiguration = 9,
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorInvalidClusterSize = 912,
 };
 
 struct CUstream_st;
@@ -400,6 +401,7 @@ using cudaStream_t = CUstream_st*;
 
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
 };
 struct cudaLaunchAttribute {
@@ -407,6 +409,9 @@ struct cudaLaunchAttribute {
   union {
     int cooperative;
     int programmaticStreamSerializationAllowed;
+    struct {
+      unsigned x, y, z;
+    } clusterDim;
   } val;
 };
 
@@ -462,11 +467,20 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     const cudaLaunchAttribute& attribute = config->attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative) {
       shape.together = attribute.val.cooperative != 0;
+    } else if (attribute.id == cudaLaunchAttributeClusterDimension) {
+      shape.cluster = attribute.val.clusterDim.x;
+      // Of more than eight not every GPU has room.
+      if (shape.cluster == 0 || shape.cluster > 8 || attribute.val.clusterDim.y != 1 ||
+          attribute.val.clusterDim.z != 1 || grid.x % shape.cluster != 0) {
+        return cudaErrorInvalidClusterSize;
+      }
     } else {
       shape.begins_early = attribute.val.programmaticStreamSerializationAllowed != 0;
     }
   }
-  if (!shape.together) shape.grid.x = min(grid.x, now.largest_grid);  // together, as many as can be
+  if (!shape.together) {  // together, as many as can be
+    shape.grid.x = max(min(grid.x, now.largest_grid) / shape.cluster * shape.cluster, shape.cluster);
+  }
   if (shape.together && !now.can_launch_together) return cudaErrorInvalidValue;
   if (shape.together && std::uint64_t{shape.grid.x} * grid.y * grid.z > now.largest_together) {
     return cudaErrorCooperativeLaunchTooLarge;

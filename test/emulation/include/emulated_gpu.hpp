@@ -20,7 +20,8 @@
 /// where races and stray accesses are to be found, but linked without, with emulated_gpu.cpp and access_hooks.cpp (see
 /// test/emulation/meson.build).
 /// The blocks of a cooperative launch are alive together: their threads may wait for each other by looking at memory
-/// again and again, if they say wait_for_change() in between. They have dynamic shared memory only.
+/// again and again, if they say wait_for_change() in between. So are those of a cluster. Such blocks share the
+/// emulation's static shared arrays, which must not be told apart by block; each has dynamic shared memory of its own.
 namespace bcsc::emulation {
 
 /// A line of a kernel; as a default argument, current() is the caller's. What is needed of source_line, which
@@ -87,6 +88,7 @@ struct launch_shape {
   std::size_t shared_bytes = 0;
   bool begins_early = false;  ///< while the kernel before ends, and so must wait_for_previous()
   bool together = false;      ///< all blocks are alive at once
+  unsigned cluster = 1;       ///< blocks of a cluster, along x
 };
 
 /// Runs `kernel` in every thread of every block. False if a rule was broken: see report().
@@ -103,6 +105,15 @@ void note_lasting_load(const void* address, std::size_t bytes, source_line where
 
 /// The block's dynamic shared memory.
 unsigned char* shared_memory();
+
+/// Of the running thread's block in its cluster.
+unsigned cluster_rank();
+/// What `shared`, in the block's dynamic shared memory, is in the block of its cluster with that rank.
+void* shared_memory_of_rank(void* shared, unsigned rank, source_line where);
+/// A barrier of all threads of the cluster that have not returned, in two parts: what they did before the first comes
+/// before what they do after the second.
+void arrive_at_cluster(source_line where);
+void wait_for_cluster(source_line where);
 
 /// Ends the launch with a report by the running thread.
 [[noreturn]] void break_rule(const char* what, source_line where = source_line::current());
