@@ -48,7 +48,8 @@
 /// - Instructions of a warp for each step: 2 + g + cols loads, g * cols multiply-adds (predicated where g > 1), about
 ///   20 of addresses and tests, and 2 for each further column.
 /// - Preconditions: those of product_args and block_slices_operand, made for the config's rows and lanes (else
-///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices and the config alone.
+///   cudaErrorInvalidValue). Deterministic: the order of additions follows from the slices, the config, the tiles of
+///   columns and whether A stays in L2 (forms::clusters_pay()).
 namespace bcsc::kernels::cuda {
 
 /// A value of A as it lies in memory, and as it is multiplied.

@@ -86,8 +86,8 @@ inline double us_by_terms(double min_us, const cost_terms& us, const cost_terms&
 }
 
 /// What the last wave of thread blocks leaves idle, as a share of the work; 0 where all fit at once, and where `kernel`
-/// does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most;
-/// short ones as kernels::depth_for_short() says.
+/// does not say. `pieces` of A, fewer than 2^31, for each of `tiles`, a million at the most; short ones as
+/// kernels::depth_for_short() says.
 inline double idle_share(const kernel_info& kernel, int multiprocessors, std::int64_t pieces, std::int64_t tiles,
                          bool are_short = false) {
   const std::int64_t places = std::int64_t{multiprocessors} * kernel.resident_blocks;

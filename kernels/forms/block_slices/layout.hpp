@@ -66,14 +66,14 @@ constexpr std::int64_t longest_shared_block(std::int64_t nnzc, std::int64_t num_
 /// Row blocks with a slice each and more columns than this come first, and a thread block's warps share each of them:
 /// a single warp would finish long after the others (docs/history, 126).
 inline constexpr std::int64_t longest_of_warp = 8 * block_slice_lanes;
-/// They are sorted by their steps, the most first, up to so many: more count as as many.
+/// They are sorted by their steps, the most first. Beyond so many they count as equal.
 inline constexpr std::int64_t most_sorted_steps = 1 << 16;
 /// Those of more columns than this a cluster of thread blocks may share.
 inline constexpr std::int64_t longest_of_thread_block = 128 * block_slice_lanes;
 /// Whether it does: where the longest has as many steps as a multiprocessor of an H200 gets of all `num_steps` of all
 /// tiles of columns, so that a thread block would finish it long after the others. Elsewhere it costs up to a third,
-/// since all thread blocks are scheduled in clusters then (docs/history, 133). The same on every GPU, for it decides in
-/// which order sums are added up.
+/// since all thread blocks are scheduled in clusters then (docs/history, 133). Counted in that GPU's multiprocessors on
+/// every GPU, for it decides in which order sums are added up.
 constexpr bool clusters_pay(std::int64_t num_longest, std::int64_t longest_steps, std::int64_t num_steps,
                             std::int64_t num_tiles) {
   constexpr double multiprocessors = 132;

@@ -75,8 +75,8 @@ constexpr std::int64_t depth_for(std::int64_t rounds, std::int64_t places, std::
   return std::clamp<std::int64_t>(rounds / (blocks_each * std::max<std::int64_t>(1, places)), 1, most);
 }
 
-/// The same where pieces are so short that starting a thread block takes as long as one: as many as let all thread
-/// blocks run at once, if those are enough.
+/// The same where a piece takes hardly longer than to start a thread block: as few as let all thread blocks run at
+/// once, or `most`.
 constexpr std::int64_t depth_for_short(std::int64_t rounds, std::int64_t places, std::int64_t most) {
   const std::int64_t before_last = std::max<std::int64_t>(0, rounds - 1) / std::max<std::int64_t>(1, places);
   return std::min(before_last + 1, most);
