@@ -78,8 +78,8 @@ int start_together(begins when, void (*kernel)(Params...), dim3 grid, dim3 block
   return detail::start(when, true, 1, kernel, grid, block, shared_bytes, stream, args...);
 }
 
-/// The same in clusters of `cluster` thread blocks along x (sm_90), as many whole ones as `grid` holds: those of one
-/// run at the same time. 1: without.
+/// The same in clusters of `cluster` thread blocks along x (sm_90), which run at the same time; what is left of `grid`
+/// beyond whole clusters is not started. 1: without clusters.
 template <class... Params, class... Args>
 int start_in_clusters(begins when, int cluster, void (*kernel)(Params...), dim3 grid, dim3 block,
                       std::int64_t shared_bytes, CUstream_st* stream, const Args&... args) {

@@ -9,7 +9,7 @@
 /// with the same functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
-/// Of a cluster: as many as every GPU with clusters can place.
+/// The largest cluster that every GPU with clusters can place.
 inline constexpr int most_cluster_blocks = core::min_arch >= 900 ? 8 : 1;
 
 __device__ inline int cluster_rank() {
@@ -32,9 +32,8 @@ __device__ T* of_cluster_rank(T* shared, int rank) {
 #endif
 }
 
-/// All threads of the cluster's thread blocks come here, and then to wait_for_cluster(): what was written before the
-/// one can be read after the other. A thread block whose shared memory another writes has to have begun, and must not
-/// end before.
+/// A barrier of all threads of the cluster, in two parts: what was written before the first can be read after the
+/// second. While another thread block may write to its shared memory, one must have begun and must not have ended.
 __device__ inline void arrive_at_cluster() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");

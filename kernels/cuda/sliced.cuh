@@ -161,17 +161,23 @@ __device__ void add_lanes(S (&sums)[Rows][Cols]) {
   }
 }
 
-/// Adds up the sums of the thread block's warps, in the order of warps. Each lane comes with its warp's sums and leaves
-/// with the total.
-template <int Warps, class S, int Rows, int Cols>
-__device__ void add_warps(S (&sums)[Rows][Cols], S (*partial)[Rows][Cols], int warp, int lane) {
+/// A warp's sums, which all its lanes hold, for those that add them up.
+template <class S, int Rows, int Cols>
+__device__ void leave_sums(const S (&sums)[Rows][Cols], S (&there)[Rows][Cols], int lane) {
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
 #pragma unroll
     for (int j = 0; j < Cols; ++j) {
-      if (lane == 0) partial[warp][r][j] = sums[r][j];
+      if (lane == 0) there[r][j] = sums[r][j];
     }
   }
+}
+
+/// Adds up the sums of the thread block's warps, in the order of warps. Each lane comes with its warp's sums and leaves
+/// with the total.
+template <int Warps, class S, int Rows, int Cols>
+__device__ void add_warps(S (&sums)[Rows][Cols], S (*partial)[Rows][Cols], int warp, int lane) {
+  leave_sums(sums, partial[warp], lane);
   __syncthreads();
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
@@ -183,18 +189,11 @@ __device__ void add_warps(S (&sums)[Rows][Cols], S (*partial)[Rows][Cols], int w
   }
 }
 
-/// The same of the `Count` warps of a cluster. Each comes as warp `mine` with its sums; warp `adder`, in whose thread
-/// block's `partial` they are added up, leaves with the total, in an order that is always the same.
+/// Adds up the sums of the `Count` warps of a cluster, always in the same order. Each lane comes with the sums of its
+/// warp, number `mine`; those of warp `adder`, in whose thread block the sums are left, leave with the total.
 template <int Count, class S, int Rows, int Cols>
 __device__ void add_warps_of_cluster(S (&sums)[Rows][Cols], S (*partial)[Rows][Cols], int adder, int mine, int lane) {
-  S(*const there)[Rows][Cols] = of_cluster_rank(partial, adder / (Count / most_cluster_blocks));
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-#pragma unroll
-    for (int j = 0; j < Cols; ++j) {
-      if (lane == 0) there[mine][r][j] = sums[r][j];
-    }
-  }
+  leave_sums(sums, of_cluster_rank(partial, adder / (Count / most_cluster_blocks))[mine], lane);
   arrive_at_cluster();
   wait_for_cluster();
   if (mine != adder) return;
@@ -371,7 +370,7 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
     held.num_steps = slice.num_steps = 0;
     ahead.forget();
   }
-  // Others of the cluster have begun, and read what the turn before has left in shared memory.
+  // Only now may others be written to: all have begun, and have read what the turn before left in shared memory.
   if constexpr (InCluster) wait_for_cluster();
   const auto b_stride = static_cast<std::int64_t>(args.b_col_stride * sizeof(T));
   S sums[Rows][Cols] = {};
@@ -403,7 +402,7 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
   return true;
 }
 
-/// Takers: of a slice at most; without long row blocks it takes fewer registers. Streams: as load_of_a_if() says.
+/// Takers: the largest that there are slices for; fewer kinds take fewer registers. Streams: as load_of_a_if() says.
 template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, slice_takers Takers,
           bool Streams>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
@@ -445,7 +444,7 @@ struct implementation<tables::sliced> {
     constexpr int resident = config.resident_blocks();
     const auto instance = [&](auto takers, auto streams) {
       constexpr slice_takers most = decltype(takers)::value;
-      constexpr int fewer = ceil_div(resident * static_cast<int>(most), 10);  // each kind of taker costs registers
+      constexpr int fewer = ceil_div(resident * static_cast<int>(most), 10);  // each kind takes registers
       return &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, resident - fewer,
                             most, decltype(streams)::value>;
     };

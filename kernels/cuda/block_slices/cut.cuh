@@ -17,9 +17,9 @@ namespace bcsc::kernels::cuda {
 /// which all thread blocks of a cluster have the same, then those of other long ones, then those of all others.
 struct sliced_grid {
   std::int64_t num_blocks;
-  bool in_clusters;                 // of most_cluster_blocks, all of them whole
+  bool in_clusters;                 // of most_cluster_blocks
   std::int64_t num_longest_chunks;  // the first ones
-  std::int64_t num_long_chunks;     // and these
+  std::int64_t num_long_chunks;     // those behind them
   int depth;                        // the most slices of a warp of another chunk
   std::int64_t stride;              // from one of these to the next
   int width;                        // columns of a tile
@@ -33,9 +33,8 @@ struct sliced_grid {
 
 /// Chunks of slices, and tiles of about as many columns each. Long row blocks go to as many thread blocks as there are
 /// multiprocessors, and further ones to the same until each has one for every warp; the longest to clusters likewise.
-/// Neighbours go to different ones: the longest are neighbours.
-/// Where other row blocks have a slice each, these come first, and a warp's slices are far apart: one that took several
-/// of them would be the last to end.
+/// Neighbours go to different ones, since the longest are neighbours. Where other row blocks have a slice each, these
+/// come first, and a warp's slices are far apart: one that took several of them would be the last to end.
 template <class T>
 sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced_config& config,
                        int num_multiprocessors) {
@@ -86,17 +85,17 @@ sliced_grid cut_slices(const block_slices_args<T>& product, const tables::sliced
           .values = prefetch(product.a.values, product.a.num_steps * product.a.height)};
 }
 
-/// Who shares a slice's steps; in this order, the more.
+/// Who shares the steps of a slice, from few to many.
 enum class slice_takers { warp, thread_block, cluster };
 
 /// What a thread block of `Warps` warps does at one turn: some slices, all of them for the same takers, for a tile of
-/// columns. Most: the takers of any slice.
+/// columns. Most: the largest takers that the grid has slices for.
 template <int Warps, slice_takers Most>
 struct sliced_turn {
   slice_takers takers = slice_takers::warp;
   int first_slice;  // of warps: of the first
   int end_slice;
-  int long_stride = 0;  // from one slice to the next, where not a warp's
+  int long_stride = 0;  // from one slice of a thread block or cluster to its next
   std::int64_t first_col;
   int num_cols;
 

@@ -19,8 +19,8 @@ struct block_slices_job : device_blocks {
 
 /// The slices and the sizes, before the arrays that need them.
 struct planned_block_slices {
-  std::int64_t num_longest = 0, num_long = 0;    ///< slices of one long row block, of which the longest
-  std::int64_t longest_steps = 0;                ///< of the first of them
+  std::int64_t num_longest = 0, num_long = 0;    ///< slices of one long row block: of the longest, of all
+  std::int64_t longest_steps = 0;                ///< of the first of these
   std::int64_t num_alone = 0, num_together = 0;  ///< of one row block, long ones included; of neighbours, behind them
   std::int64_t num_steps = 0, num_diagonals = 0;
   core::device_buffer<block_slice> slices;           ///< finished

@@ -20,8 +20,8 @@
 /// where races and stray accesses are to be found, but linked without, with emulated_gpu.cpp and access_hooks.cpp (see
 /// test/emulation/meson.build).
 /// The blocks of a cooperative launch are alive together: their threads may wait for each other by looking at memory
-/// again and again, if they say wait_for_change() in between. So are those of a cluster. Such blocks share the
-/// emulation's static shared arrays, which must not be told apart by block; each has dynamic shared memory of its own.
+/// again and again, if they say wait_for_change() in between. So are those of a cluster. Both have dynamic
+/// shared memory only: of a static array the emulation has one for all blocks.
 namespace bcsc::emulation {
 
 /// A line of a kernel; as a default argument, current() is the caller's. What is needed of source_line, which
