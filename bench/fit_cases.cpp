@@ -85,13 +85,16 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
       known[{config.info.type, config.info.name}] = &config;
     }
   }
-  // Files of before November 28, 2026, say nothing of sectors, or by one lane alone.
+  // Files of before November 28, 2026, say nothing of sectors, or by one lane alone, which other files may add to.
   std::map<std::string, sectors_by_lanes> sectors;
   for (const json& document : documents) {
     for (const json& m : document.at("matrices")) {
       const json& s = m.at("statistics");
-      if (s.contains("sectors_per_entry") && s["sectors_per_entry"].is_array()) {
-        sectors[m.at("name")] = s["sectors_per_entry"];
+      if (!s.contains("sectors_per_entry")) continue;
+      if (const json& told = s["sectors_per_entry"]; told.is_array()) {
+        sectors[m.at("name")] = told;
+      } else {
+        sectors.try_emplace(m.at("name"), sectors_by_lanes{told.get<double>()});
       }
     }
   }
@@ -140,7 +143,8 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
                      by_height.at(16).nnzc,
                      by_height.at(1).max_block_nnz,
                      /*pads_b=*/b == operand::in_place,
-                     b == operand::in_place ? sectors[m.at("name")] : sectors_by_lanes{},
+                     b == operand::in_place,
+                     sectors[m.at("name")],
                      multiprocessors,
                      {},
                      caches};

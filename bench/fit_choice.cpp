@@ -204,18 +204,20 @@ void print(value_type type, const char* what, const quality& q) {
   fmt::print("\n");
 }
 
-/// In coarser steps residuals compress better. Where a config is far behind the fastest, it only has to stay there.
+/// In coarser steps residuals compress better. The farther a config is behind the fastest, the less it matters how far.
+int step_for(double behind) {
+  if (behind <= 1.2) return 3;    // 7 %
+  return behind <= 1.6 ? 9 : 46;  // 22 %, or a factor of e
+}
+
 void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,
              std::span<const timed_case> cases) {
-  constexpr double far_behind = 1.3;
-  constexpr int step = 3, far_step = 30;  // 7 and 92 %
   for (std::size_t i = 0; i < known.size(); ++i) {
     auto residual = known[i].residuals.begin();
     for (const plan::measured_config& config : configs) {
       if (config.type != known[i].type) continue;
       const timing* const timed = tuning::timing_of(cases[i], config);
-      const bool is_far = timed != nullptr && timed->us > far_behind * cases[i].fastest;
-      *residual = plan::rounded(*residual, is_far ? far_step : step);
+      *residual = plan::rounded(*residual, step_for(timed == nullptr ? 1 : timed->us / cases[i].fastest));
       ++residual;
     }
   }

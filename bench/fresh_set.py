@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Draws a set of matrices that nothing was fitted to or developed on, as Matrix Market files and a manifest.
+"""Draws sets of matrices as Matrix Market files and a manifest: `fresh`, which nothing was fitted to or developed on, and
+`kin`, the families of `fresh` at other sizes, which the choice learns from.
 
     bench/fresh_set.py FOLDER                # the whole set, NAME.mtx each, and FOLDER/manifest.json
     bench/fresh_set.py FOLDER --seed 7       # the same families and sizes, drawn anew
+    bench/fresh_set.py FOLDER --set kin      # the same families at other sizes: the choice learns from them
     bench/fresh_set.py FOLDER --only arrow fresh1_hypercube_16
     bench/fresh_set.py --list
 
@@ -303,12 +305,42 @@ SET = {
     voxels: [(56, 30), (72, 70)],
     factor: [(30000, 80), (6000, 400)],
 }
+# At none of the sizes above: from half to twice as large, as a rule.
+KIN = {
+    rectangular: [(120000, 3000, 10), (3000, 120000, 300), (30000, 800, 14), (90000, 400, 30)],
+    dense_blocks: [(30000, 3, 3, 12), (80000, 4, 6, 5), (25000, 6, 9, 8), (8000, 20, 50, 2), (50000, 5, 5, 9),
+                   (20000, 5, 5, 4)],
+    hypersparse: [(300000, 300000, 100000), (200000, 30000, 150000), (30000, 30000, 10000)],
+    sparse_band: [(50000, 1000, 30), (16000, 2000, 100), (200000, 4000, 12)],
+    toeplitz: [(60000, 15, 2000), (30000, 27, 12000), (12000, 61, 5000), (150000, 7, 6000)],
+    narrow_band: [(80000, 6), (12000, 40), (30000, 80), (10000, 90)],
+    arrow: [(20000, 8, 2), (15000, 12, 4), (6000, 30, 3), (60000, 2, 2)],
+    bordered_blocks: [(800, 30, 60, 10), (1000, 40, 80, 8), (3000, 12, 40, 5)],
+    small_world: [(60000, 8, 5), (20000, 12, 3), (40000, 20, 1), (15000, 24, 4)],
+    preferential: [(40000, 12), (30000, 20), (120000, 5)],
+    communities: [(40000, 60, 15, 6), (80000, 500, 8, 3), (150000, 2000, 5, 2), (30000, 30, 30, 5)],
+    kronecker: [(3, 4, 10), (3, 5, 8), (4, 7, 7), (6, 12, 5), (5, 8, 6)],
+    permuted_mesh: [(100, 100, 3), (300, 200, 1), (40, 50, 6), (80, 80, 5), (70, 60, 4)],
+    geometric: [(30000, 20), (15000, 30), (40000, 35), (10000, 60)],
+    staircase: [(100, 150, 200, 10), (80, 500, 700, 8), (300, 60, 90, 12)],
+    popular_columns: [(60000, 60000, 14), (20000, 8000, 30), (50000, 3000, 20)],
+    heavy_rows: [(30000, 30000, 500000), (120000, 80000, 1500000)],
+    ratings: [(60000, 4000, 1000000), (15000, 15000, 600000)],
+    pruned: [(1536, 2048, 120), (2048, 4096, 60), (4096, 2048, 30), (1024, 1024, 100), (2560, 2560, 80)],
+    pruned_groups: [(1536, 3072, 2, 4), (4096, 2048, 1, 8)],
+    hypercube: [(15,), (17,)],
+    voxels: [(40, 50), (64, 40), (50, 80), (60, 25)],
+    factor: [(15000, 120), (10000, 250), (4000, 300), (20000, 60)],
+}
+# Of each set the families, and where its matrices' own seeds begin.
+SETS = {"fresh": (SET, 0), "kin": (KIN, 500)}
 
 
-def recipes(seed=1):
+def recipes(seed=1, of="fresh"):
     """{name: (family, parameters, the matrix's own seed)}"""
-    drawn = [(family, parameters) for family, variants in SET.items() for parameters in variants]
-    return {"_".join([f"fresh{seed}", family.__name__, *map(str, parameters)]): (family, parameters, 1000 * seed + k)
+    families, first = SETS[of]
+    drawn = [(family, parameters) for family, variants in families.items() for parameters in variants]
+    return {"_".join([f"{of}{seed}", family.__name__, *map(str, parameters)]): (family, parameters, 1000 * seed + first + k)
             for k, (family, parameters) in enumerate(drawn)}
 
 
@@ -364,12 +396,13 @@ def make(folder, name, recipe):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=pathlib.Path, metavar="FOLDER", help="is made if it does not exist")
+    parser.add_argument("--set", choices=SETS, default="fresh", help="which (default fresh)")
     parser.add_argument("--seed", type=int, default=1, help="of the whole set (default 1)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="families or matrices")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="matrices drawn at a time (default: all cores)")
     parser.add_argument("--list", action="store_true", help="say what would be drawn")
     options = parser.parse_args()
-    wanted = {name: recipe for name, recipe in recipes(options.seed).items()
+    wanted = {name: recipe for name, recipe in recipes(options.seed, options.set).items()
               if not options.only or {name, recipe[0].__name__} & set(options.only)}
     unknown = set(options.only or []) - set(wanted) - {recipe[0].__name__ for recipe in wanted.values()}
     if unknown:

@@ -26,8 +26,9 @@ struct column_access {
   double sectors_per_row = 0;
 };
 
-/// Judged by 64 rows at each of four places of A, on the host or on the device (where it waits for eight small copies).
-/// Nothing is known where A has no entries there, or rows that are too long to be looked at.
+/// Judged by 64 rows at each of four places of A, of long rows by some of their entries, on the host or on the device
+/// (where it waits for eight small copies). Nothing is known where A has no entries there, or rows that are too long to
+/// be looked at.
 template <index I>
 column_access access_to_columns(const csr_view<pattern, I>& a);
 

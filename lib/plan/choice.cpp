@@ -387,7 +387,8 @@ product_shape shape_of(const problem& p, bool in_place) {
           p.shared_nnzc,
           p.longest_row,
           /*pads_b=*/p.b_is_col_major && p.cols > 1,
-          in_place ? p.sectors_per_entry : sectors_by_lanes{},
+          in_place,
+          p.sectors_per_entry,
           p.num_multiprocessors,
           p.read_by_height,
           p.caches};

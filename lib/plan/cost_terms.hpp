@@ -35,13 +35,12 @@ struct product_shape {
   std::int64_t shared_nnzc = 0;  ///< non-empty columns of blocks of 16 rows: what rows beside each other read of B
   std::int64_t longest_row = 0;  ///< entries
   bool pads_b = false;           ///< rows of B begin on 16-byte boundaries whatever N is
-  /// pattern_statistics's, where a column-major B is read as it lies; 0: it is not, or not known.
-  sectors_by_lanes sectors_per_entry = {};
+  bool in_place = false;         ///< a GPU reads a column-major B as it lies
+  sectors_by_lanes sectors_per_entry = {};     ///< pattern_statistics's; 0: not known
   int multiprocessors = 0;                     ///< 0: not known
   std::vector<rows_read> read_by_height = {};  ///< by height; for a CPU
   core::cpu_caches caches = {};
 
-  bool knows_sectors() const { return sectors_per_entry[0] > 0; }
   /// Bytes of a row of B that move at once: a power of two, at most 16.
   std::int64_t bytes_at_once() const {
     if (pads_b) return 16;

@@ -14,12 +14,13 @@
 
 #include "core/fail.hpp"
 #include "core/gzip.hpp"
+#include "lib/plan/residual_code.hpp"
 
 namespace bcsc::plan {
 
 namespace {
 
-constexpr std::string_view title = "bcsc costs 5";
+constexpr std::string_view title = "bcsc costs 6";
 constexpr value_type types[] = {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16};
 
 /// Each with a space before it.
@@ -39,7 +40,7 @@ std::string lines_of(std::string_view key, std::span<const measured_config> conf
   return text;
 }
 
-/// How lines begin that say where cases lie, and those with all residuals of a type, case after case.
+/// How lines begin that say where cases lie, and those with all residuals of a type, coded.
 struct case_keys {
   std::string_view at, residuals;
   bool in_place;
@@ -55,7 +56,7 @@ std::string lines_of(const case_keys& keys, std::span<const measured_case> cases
   const int decimals = on_gpu ? 1 : 2;  // a GPU has too many cases for a second decimal to fit
   std::string text;
   std::array<std::string, std::tuple_size_v<features>> last;
-  std::map<value_type, std::string> residuals;
+  std::map<value_type, std::pair<std::string, std::size_t>> residuals;  // and how many each case has
   for (const measured_case& c : cases) {
     text += core::format("{} {}", keys.at, to_string(c.type));
     features told = c.at;
@@ -67,9 +68,14 @@ std::string lines_of(const case_keys& keys, std::span<const measured_case> cases
       last[i] = std::move(at);
     }
     text += '\n';
-    residuals[c.type] += c.residuals;
+    auto& [all, width] = residuals[c.type];
+    all += c.residuals;
+    width = c.residuals.size();
   }
-  for (const auto& [type, all] : residuals) text += core::format("{} {} {}\n", keys.residuals, to_string(type), all);
+  for (const auto& [type, some] : residuals) {
+    const std::string code = coded(some.first, some.second);
+    text += core::format("{} {} {}\n{}\n", keys.residuals, to_string(type), code.size(), code);
+  }
   return text;
 }
 
@@ -146,12 +152,17 @@ class case_reader {
  public:
   explicit case_reader(const case_keys& keys) : keys_(keys) {}
 
-  /// Whether `key` is one of its own.
-  bool reads(std::string_view key, words& line) {
+  /// Whether `key` is one of its own. `behind`: what follows the line, which a code is taken from.
+  bool reads(std::string_view key, words& line, std::string_view& behind) {
     if (key == keys_.residuals) {
-      std::string_view& all = residuals_[line.type()];
-      if (!all.empty()) core::fail(errc::invalid_format, "{} twice", key);
-      all = line.next();
+      std::string_view& code = residuals_[line.type()];
+      if (!code.empty()) core::fail(errc::invalid_format, "{} twice", key);
+      const auto size = line.number<std::size_t>();
+      if (size >= behind.size() || behind[size] != '\n') {
+        core::fail(errc::invalid_format, "no line ends behind the {} bytes of {}", size, key);
+      }
+      code = behind.substr(0, size);
+      behind.remove_prefix(size + 1);
       return true;
     }
     if (key != keys_.at) return false;
@@ -166,25 +177,27 @@ class case_reader {
   /// All cases, each with a residual for every one of the `configs` of its type.
   template <class Config>
   std::vector<measured_case> cases(std::span<const Config> configs) {
-    std::map<value_type, std::size_t> num_configs;
+    std::map<value_type, std::size_t> num_configs, num_cases;
     for (const Config& config : configs) ++num_configs[config.type];
+    for (const measured_case& c : cases_) ++num_cases[c.type];
+    std::map<value_type, std::string> residuals;
+    for (const auto& [type, code] : residuals_) {
+      if (num_cases[type] == 0) core::fail(errc::invalid_format, "residuals of no case in {}", to_string(type));
+      residuals[type] = decoded(code, num_configs[type], num_configs[type] * num_cases[type]);
+    }
     constexpr bool on_gpu = std::is_same_v<Config, measured_config>;
     const features& weights = weights_of(on_gpu, keys_.in_place);
+    std::map<value_type, std::size_t> first;
     for (measured_case& c : cases_) {
       c.at[2] += growth_of(c.at, weights);
-      std::string_view& left = residuals_[c.type];
-      c.residuals = left.substr(0, num_configs[c.type]);
-      left.remove_prefix(c.residuals.size());
-      if (c.residuals.empty() || c.residuals.size() < num_configs[c.type]) {
-        core::fail(errc::invalid_format, "a case in {} has {} residuals, not {}", to_string(c.type), c.residuals.size(),
-                   num_configs[c.type]);
+      const std::size_t width = num_configs[c.type];
+      if (width == 0 || residuals[c.type].empty()) {
+        core::fail(errc::invalid_format, "a case in {} has no residuals", to_string(c.type));
       }
+      c.residuals = residuals[c.type].substr(std::exchange(first[c.type], first[c.type] + width), width);
       if (!std::ranges::all_of(c.residuals, is_residual)) {
         core::fail(errc::invalid_format, "\"{}\" are no residuals", c.residuals);
       }
-    }
-    for (const auto& [type, left] : residuals_) {
-      if (!left.empty()) core::fail(errc::invalid_format, "residuals of no case in {}", to_string(type));
     }
     return std::move(cases_);
   }
@@ -193,7 +206,7 @@ class case_reader {
   const case_keys& keys_;
   features told_{};  ///< of the last case
   std::vector<measured_case> cases_;
-  std::map<value_type, std::string_view> residuals_;  ///< of each type's cases, one after the other
+  std::map<value_type, std::string_view> residuals_;  ///< of each type's cases, coded
 };
 
 /// So many thousandths of them, and of every stretch of a type's cases the same share, since multiples of the golden
@@ -246,7 +259,7 @@ kept_costs parse_costs(std::string_view text) {
   while (!text.empty()) {
     words left(line());
     const std::string_view key = left.next();
-    if (of_row_major.reads(key, left) || of_in_place.reads(key, left)) {
+    if (of_row_major.reads(key, left, text) || of_in_place.reads(key, left, text)) {
       // taken
     } else if (key == "config") {
       kept.configs.push_back(parse_config(left));

@@ -28,7 +28,7 @@ struct kept_costs {
   bool has_costs() const { return !configs.empty() || !families.empty(); }
 };
 
-/// A line for each: a key, then words.
+/// A line for each: a key, then words; of residuals how many bytes of code follow in the next one.
 std::string text_of(const kept_costs& kept);
 /// The reverse. Throws error{invalid_format} that says why.
 kept_costs parse_costs(std::string_view text);

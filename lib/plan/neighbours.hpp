@@ -49,32 +49,36 @@ inline std::optional<std::size_t> place_of(const kernel_info& kernel, std::int64
 }
 
 /// Where a product lies among others: logarithms to base 2, each scaled by its weight in the distance of two products.
-/// The last is of how rows of B are read: whole, or a column at a time.
-using features = std::array<float, 7>;
+/// The last two are of how rows of B are read, whole or a column at a time, and of how near each other the columns are
+/// that neighbouring rows have: diagonals, or anything.
+using features = std::array<float, 8>;
 
-/// On a CPU, and of a column-major B that a GPU reads where it lies.
-inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F};
-/// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122).
-inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F};
+/// On a CPU.
+inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F, 0};
+/// Of a column-major B that a GPU reads where it lies.
+inline constexpr features in_place_feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 0, 1.5F};
+/// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122 and 134).
+inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F, 0.8F};
 
 /// `in_place`: B is column-major and a GPU reads it where it lies.
 inline const features& weights_of(bool on_gpu, bool in_place) {
-  return on_gpu && !in_place ? gpu_feature_weights : feature_weights;
+  return !on_gpu ? feature_weights : in_place ? in_place_feature_weights : gpu_feature_weights;
 }
 
 inline features features_of(const product_shape& p) {
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double mean = number(p.nnz) / std::max(1.0, number(p.rows));
-  const std::array<double, std::tuple_size_v<features>> told{
-      number(p.cols),
-      number(p.nnz),
-      1e-6 * number(p.inner) * number(p.cols * p.value_bytes),
-      mean,
-      number(p.longest_row) / std::max(0.1, mean),
-      number(p.nnz) / std::max(1.0, number(p.shared_nnzc)),
-      p.knows_sectors() ? p.sectors_per_entry[0] : number(p.bytes_at_once())};
+  const double sectors = p.sectors_per_entry[0] > 0 ? p.sectors_per_entry[0] : 1;  // not known: scattered
+  const std::array<double, std::tuple_size_v<features>> told{number(p.cols),
+                                                             number(p.nnz),
+                                                             1e-6 * number(p.inner) * number(p.cols * p.value_bytes),
+                                                             mean,
+                                                             number(p.longest_row) / std::max(0.1, mean),
+                                                             number(p.nnz) / std::max(1.0, number(p.shared_nnzc)),
+                                                             number(p.bytes_at_once()),
+                                                             sectors};
   const bool is_for_cpu = !p.read_by_height.empty();
-  features scaled = weights_of(!is_for_cpu, p.knows_sectors());
+  features scaled = weights_of(!is_for_cpu, p.in_place);
   for (std::size_t i = 0; i < told.size(); ++i) scaled[i] *= static_cast<float>(std::log2(std::max(told[i], 1e-3)));
   return scaled;
 }
@@ -127,11 +131,11 @@ class neighbours {
     // Without all of its statistics a product has no features.
     if (p.shared_nnzc == 0 || p.longest_row == 0) return;
     const features here = features_of(p);
+    const auto last = here.end() - (p.sectors_per_entry[0] > 0 ? 0 : 1);  // what is not known tells no distance
     for (const measured_case& c : known) {
       if (c.type != type) continue;
       const auto square = [](float x, float y) { return static_cast<double>((x - y) * (x - y)); };
-      const double square_distance =
-          std::inner_product(here.begin(), here.end(), c.at.begin(), 0.0, std::plus<>{}, square);
+      const double square_distance = std::inner_product(here.begin(), last, c.at.begin(), 0.0, std::plus<>{}, square);
       if (count_ == nearest_.size() && square_distance >= nearest_.back().square_distance) continue;
       // Nearest first; among equals, the one known first.
       std::size_t place = count_ < nearest_.size() ? count_++ : count_ - 1;

@@ -70,7 +70,9 @@ struct recipe {
   bool may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
   /// Whether the kernel chosen does.
   bool gains_by_bricks() const;
-  bool looks_at_columns() const { return on_gpu() && options.b_layout == layout::col_major && options.cols > 1; }
+  bool looks_at_columns() const {
+    return on_gpu() && (options.expert.kernel.empty() || (options.b_layout == layout::col_major && options.cols > 1));
+  }
   /// Slices read a column-major B where it lies, however many columns it has, unless it is to be packed.
   bool always_reads_in_place() const {
     return kernel->form == kernels::operand_form::block_slices && options.expert.reading != col_major_b::packed;

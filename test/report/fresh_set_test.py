@@ -64,7 +64,8 @@ def read_mtx(path):
 
 class Families(unittest.TestCase):
     def test_each_is_known_here(self):
-        self.assertEqual(set(SMALL), set(fresh_set.SET))
+        for families, _ in fresh_set.SETS.values():
+            self.assertEqual(set(SMALL), set(families))
 
     def test_entries_are_distinct_sorted_and_inside(self):
         for family, parameters in SMALL.items():
@@ -117,6 +118,16 @@ class Set(unittest.TestCase):
         seeds = [{seed for _, _, seed in fresh_set.recipes(k).values()} for k in (1, 2)]
         self.assertEqual([len(s) for s in seeds], [len(recipes)] * 2)
         self.assertFalse(seeds[0] & seeds[1])
+
+    def test_its_kin_are_others(self):
+        fresh, kin = ({(family, parameters): seed for family, parameters, seed in fresh_set.recipes(1, of).values()}
+                      for of in ("fresh", "kin"))
+        self.assertFalse(set(fresh) & set(kin))
+        self.assertFalse(set(fresh.values()) & set(kin.values()))
+        self.assertEqual(len(kin), len(set(kin.values())))
+        for name in fresh_set.recipes(1, "kin"):
+            self.assertRegex(name, "^kin1_")
+            self.assertIsNone(fresh_family(name), "a report does not count it among the fresh")
 
 
 class Program(unittest.TestCase):

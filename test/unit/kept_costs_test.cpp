@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "core/gzip.hpp"
 #include "lib/plan/built_in_costs.hpp"
 #include "lib/plan/neighbours.hpp"
+#include "lib/plan/residual_code.hpp"
 #include "test/support/code_of.hpp"
 
 namespace bcsc {
@@ -23,6 +25,12 @@ namespace {
 using test::code_of;
 
 constexpr std::size_t plenty = 1 << 20;
+
+std::string hex(const std::string& bytes) {
+  std::string digits;
+  for (const char byte : bytes) digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return digits;
+}
 
 /// Two configs of each way to read B, and so many cases.
 plan::kept_costs some_costs(int num_cases) {
@@ -36,8 +44,8 @@ plan::kept_costs some_costs(int num_cases) {
   for (int i = 0; i < num_cases; ++i) {
     const auto at = static_cast<float>(i);
     const char one = plan::residual_of(1 + 0.1 * (i % 7)), other = plan::residual_of(1 - 0.01 * (i % 31));
-    kept.cases.push_back({value_type::fp32, {at, 1.5, 2.5, -3, 4, at / 2, 6}, {one, other}});
-    if (i % 4 == 0) kept.cases_in_place.push_back({value_type::bf16, {at, 0, 0, 0, 0, 0, 0}, {one}});
+    kept.cases.push_back({value_type::fp32, {at, 1.5, 2.5, -3, 4, at / 2, 6, -1}, {one, other}});
+    if (i % 4 == 0) kept.cases_in_place.push_back({value_type::bf16, {at, 0, 0, 0, 0, 0, 0, 0}, {one}});
   }
   return kept;
 }
@@ -74,7 +82,7 @@ TEST(kept_costs, tell_the_size_of_b_once_for_every_n_of_a_matrix) {
   for (const std::int64_t n : {8, 32, 128, 512}) {
     plan::product_shape p{.rows = 1000, .inner = 3000, .nnz = 20000, .cols = n, .shared_nnzc = 9000, .longest_row = 40};
     kept.cases.push_back({value_type::fp32, plan::features_of(p), "OO"});
-    p.sectors_per_entry = {0.5, 0.25, 0.125, 0.125};
+    p.in_place = true;
     kept.cases_in_place.push_back({value_type::bf16, plan::features_of(p), "O"});
   }
   const std::string text = plan::text_of(kept);
@@ -84,7 +92,9 @@ TEST(kept_costs, tell_the_size_of_b_once_for_every_n_of_a_matrix) {
       std::istringstream words(text.substr(at + std::string(key).size()));
       std::string n, nnz, size_of_b;
       words >> n >> nnz >> size_of_b;
-      if (lines > 0) EXPECT_EQ(size_of_b, "=") << key << n;
+      if (lines > 0) {
+        EXPECT_EQ(size_of_b, "=") << key << n;
+      }
     }
     EXPECT_EQ(lines, 4) << text;
   }
@@ -112,17 +122,21 @@ TEST(kept_costs, are_refused_where_a_line_makes_no_sense) {
       {config("1 1 -1 1 1 1 1 1 1 1 1 1 1"), "is negative"},
       {config("1 1 nan 1 1 1 1 1 1 1 1 1 1"), "is no number"},
       {config("1 1 1 1 1 1 1 1 1 1 1 1 1 1"), "is left over"},
-      {config("1 1 1 1 1 1 1 1 1 1 1 1 1"), "residuals, not 3"},
+      {config("1 1 1 1 1 1 1 1 1 1 1 1 1"), "the code of the residuals has no end"},
       {"scale inf\n", "is no number"},
       {"constants 1 2\n", "is no number"},
-      {"case fp8 1 1 1 1 1 1 1\n", "is no type"},
-      {"case fp32 1 1 1 1 1 1\n", "is no number"},
-      {"case fp32 1 1 1 1 1 1 1 1\n", "is left over"},
-      {"case fp32 = = = = = = =\n", "a case in fp32 has 0 residuals, not 2"},
-      {"case-in-place fp16 1 1 1 1 1 1 1\n", "a case in fp16 has 0 residuals, not 0"},
-      {"case fp64 1 1 1 1 1 1 1\nresiduals fp64 OO\n", "a case in fp64 has 0 residuals, not 0"},
-      {"residuals fp64 OO\n", "residuals of no case in fp64"},
-      {"residuals fp32 OO\n", "residuals twice"},
+      {"case fp8 1 1 1 1 1 1 1 1\n", "is no type"},
+      {"case fp32 1 1 1 1 1 1 1\n", "is no number"},
+      {"case fp32 1 1 1 1 1 1 1 1 1\n", "is left over"},
+      {"case fp32 = = = = = = = =\n", "the code of the residuals has no end"},
+      {"case-in-place fp16 1 1 1 1 1 1 1 1\n", "a case in fp16 has no residuals"},
+      {"case fp64 1 1 1 1 1 1 1 1\nresiduals fp64 4\nOOOO\n", "a case in fp64 has no residuals"},
+      {"residuals fp64 4\nOOOO\n", "residuals of no case in fp64"},
+      {"residuals fp32 2\nOO\n", "residuals twice"},
+      {"residuals fp64 5\nOOOO\n", "no line ends behind the 5 bytes"},
+      {"residuals fp64 3\nOOOO\n", "no line ends behind the 3 bytes"},
+      {"residuals fp64 18446744073709551615\nOOOO\n", "no line ends behind"},
+      {"residuals fp64 -1\nOOOO\n", "is no number"},
       {"residuals\n", "is no type"},
       {"family rows one 1\n", "is no number"},
       {"colour green\n", "\"colour\" is not known"},
@@ -138,9 +152,9 @@ TEST(kept_costs, are_refused_where_a_line_makes_no_sense) {
       EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
     }
   }
-  std::string other = good;
-  other[other.find("residuals fp32 ") + 15] = '~';
-  EXPECT_EQ(code_of([&] { plan::parse_costs(other); }), errc::invalid_format);
+  plan::kept_costs other = some_costs(2);
+  other.cases[1].residuals[0] = '~';
+  EXPECT_EQ(code_of([&] { plan::parse_costs(plan::text_of(other)); }), errc::invalid_format);
   for (const char* text : {"", "bcsc costs 1\n", "something else\n"}) {
     EXPECT_EQ(code_of([&] { plan::parse_costs(text); }), errc::invalid_format) << text;
   }
@@ -163,6 +177,43 @@ TEST(kept_costs, are_refused_where_the_file_is_damaged) {
     num_harmless += code == errc::ok ? 1 : 0;
   }
   EXPECT_LE(num_harmless, 8 * 10u);
+}
+
+TEST(residual_code, is_the_one_that_was_computed_elsewhere) {
+  EXPECT_EQ(hex(plan::coded("OORORLOOOmOO1OOORRRRRLLLOOX[OOOOmmOO", 6)),
+            "7f5c0b37357e8d8e0b49c4834e65f222c95c6c30bf609e76321b");
+  EXPECT_EQ(hex(plan::coded("", 6)), "00000000");
+}
+
+TEST(residual_code, comes_back_and_ends_where_it_ends) {
+  std::mt19937 random(7);
+  for (const std::size_t width : {1, 2, 7, 80}) {
+    for (const std::size_t cases : {0, 1, 2, 50}) {
+      std::string residuals;
+      for (std::size_t i = 0; i < width * cases; ++i) {
+        const auto steps = static_cast<int>(random() % 93) - 46;
+        residuals += static_cast<char>(plan::no_residual + (random() % 4 == 0 ? steps : 0));
+      }
+      const std::string code = plan::coded(residuals, width);
+      EXPECT_EQ(plan::decoded(code, width, residuals.size()), residuals);
+      for (const std::string& other : {code.substr(0, code.size() - 1), std::string(), code + '\0'}) {
+        EXPECT_EQ(code_of([&] { plan::decoded(other, width, residuals.size()); }), errc::invalid_format);
+      }
+    }
+  }
+  // Whatever the bytes are, they end: a file that asks for many residuals does not fill the memory.
+  EXPECT_EQ(code_of([] { plan::decoded(std::string(100, 'x'), 3, std::size_t{1} << 60); }), errc::invalid_format);
+}
+
+TEST(residual_code, takes_less_than_compression) {
+  std::string all;
+  std::size_t width = 0;
+  for (const plan::measured_case& c : plan::built_in(plan::h200_file).cases) {
+    if (c.type != value_type::fp32) continue;
+    all += c.residuals;
+    width = c.residuals.size();
+  }
+  EXPECT_LT(plan::coded(all, width).size(), core::gzipped(all).size() * 9 / 10);
 }
 
 TEST(gzip, holds_texts_up_to_a_limit) {

@@ -141,7 +141,7 @@ TEST_F(costs_file, is_ignored_where_it_is_older_or_of_elsewhere) {
     std::string changed = good;
     return changed.replace(changed.find(what), what.size(), by);
   };
-  write_text(replaced("costs 5", "costs 4"));
+  write_text(replaced("costs 6", "costs 5"));
   expect_ignored("another version");
   write_text(replaced("machine ", "machine Other "));
   expect_ignored("of another machine");

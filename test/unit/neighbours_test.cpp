@@ -48,6 +48,33 @@ TEST(features, count_n_more_on_a_gpu_and_shared_columns_less) {
   EXPECT_FLOAT_EQ(steps(on_cpu, shared, 5), 1.5F);
 }
 
+TEST(features, tell_diagonals_from_scattered_columns_on_a_gpu) {
+  constexpr std::size_t whole_rows = 6, sectors = 7;
+  product_shape diagonals = here(), scattered = here();
+  diagonals.sectors_per_entry = {0.125, 0.25, 0.5, 1};
+  scattered.sectors_per_entry = {1, 1, 1, 1};
+  EXPECT_FLOAT_EQ(features_of(scattered)[sectors] - features_of(diagonals)[sectors], 3 * 0.8F);
+  for (product_shape* const p : {&diagonals, &scattered}) p->in_place = true;
+  EXPECT_FLOAT_EQ(features_of(scattered)[sectors] - features_of(diagonals)[sectors], 3 * 1.5F);
+  EXPECT_EQ(features_of(scattered)[whole_rows], 0);
+  for (product_shape* const p : {&diagonals, &scattered}) p->read_by_height = {{1, 1}};
+  EXPECT_EQ(features_of(scattered)[sectors], features_of(diagonals)[sectors]);
+}
+
+TEST(neighbours, are_as_near_as_what_is_known_of_them) {
+  product_shape diagonals = here(), scattered = here();
+  diagonals.sectors_per_entry = {0.125, 0.125, 0.125, 0.125};
+  scattered.sectors_per_entry = {1, 1, 1, 1};
+  const std::vector<measured_case> known = {
+      {value_type::fp32, features_of(diagonals), {residual_of(1.25)}},
+      {value_type::fp32, features_of(scattered), {residual_of(0.8)}},
+  };
+  const auto factor = [&](const product_shape& p) { return neighbours(known, value_type::fp32, p).correct(0).factor; };
+  EXPECT_GT(factor(diagonals), 1.2);
+  EXPECT_LT(factor(scattered), 0.84);
+  EXPECT_NEAR(factor(here()), 1, 0.01) << "of which nothing is known: as near to the one as to the other";
+}
+
 TEST(neighbours, keeps_ratios_to_two_per_cent) {
   for (const double ratio : {0.4, 0.9, 1.0, 1.02, 1.5, 2.7}) {
     EXPECT_NEAR(std::exp(log_of(residual_of(ratio))), ratio, 0.012 * ratio);
