@@ -204,10 +204,17 @@ void print(value_type type, const char* what, const quality& q) {
   fmt::print("\n");
 }
 
-/// In coarser steps residuals compress better. The farther a config is behind the fastest, the less it matters how far.
-int step_for(double behind) {
-  if (behind <= 1.2) return 3;    // 7 %
-  return behind <= 1.6 ? 9 : 46;  // 22 %, or a factor of e
+/// In coarser steps residuals compress better. The farther a config is behind the fastest, the less it matters how far,
+/// as long as it does not seem to be near.
+char coarse(char residual, double behind) {
+  constexpr double near = 1.3;
+  const int step = behind <= 1.2 ? 3 : behind <= 1.6 ? 9 : 46;  // 7 %, 22 %, a factor of e
+  char told = plan::rounded(residual, step);
+  const auto seems = [&] { return behind * std::exp(plan::log_of(told) - plan::log_of(residual)); };
+  if (behind > near && seems() < near && plan::is_residual(static_cast<char>(told + step))) {
+    told = static_cast<char>(told + step);
+  }
+  return told;
 }
 
 void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,
@@ -217,7 +224,7 @@ void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::meas
     for (const plan::measured_config& config : configs) {
       if (config.type != known[i].type) continue;
       const timing* const timed = tuning::timing_of(cases[i], config);
-      *residual = plan::rounded(*residual, step_for(timed == nullptr ? 1 : timed->us / cases[i].fastest));
+      *residual = coarse(*residual, timed == nullptr ? 1 : timed->us / cases[i].fastest);
       ++residual;
     }
   }
