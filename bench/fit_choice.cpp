@@ -209,12 +209,9 @@ void print(value_type type, const char* what, const quality& q) {
 char coarse(char residual, double behind) {
   constexpr double near = 1.3;
   const int step = behind <= 1.2 ? 3 : behind <= 1.6 ? 9 : 46;  // 7 %, 22 %, a factor of e
-  char told = plan::rounded(residual, step);
-  const auto seems = [&] { return behind * std::exp(plan::log_of(told) - plan::log_of(residual)); };
-  if (behind > near && seems() < near && plan::is_residual(static_cast<char>(told + step))) {
-    told = static_cast<char>(told + step);
-  }
-  return told;
+  const char told = plan::rounded(residual, step), next = static_cast<char>(told + step);
+  const double seems = behind * std::exp(plan::log_of(told) - plan::log_of(residual));
+  return behind > near && seems < near && plan::is_residual(next) ? next : told;
 }
 
 void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,

@@ -64,6 +64,30 @@ TEST(coalescing, counts_what_several_lanes_of_a_row_reach) {
   EXPECT_EQ(access_of(diagonals).sectors_per_entry, (by_lanes{0.125, 0.125, 0.125, 0.25}));
 }
 
+TEST(coalescing, looks_at_some_of_the_entries_of_long_rows) {
+  const auto rows_of = [](std::int64_t entries, const auto& column) {
+    return [=](std::int64_t i) {
+      std::vector<std::int64_t> row(static_cast<std::size_t>(entries));
+      for (std::int64_t k = 0; k < entries; ++k) row[static_cast<std::size_t>(k)] = column(i, k);
+      std::ranges::sort(row);
+      return row;
+    };
+  };
+  // 32 neighbouring columns are in four sectors if they begin with one, which one in eight do, else in five; the eleven
+  // that four rows reach by eight lanes each begin with a sector or in its middle: they are in two.
+  const auto band = access_of(of(1024, 2048, rows_of(600, [](auto i, auto k) { return i + k; })));
+  EXPECT_NEAR(band.sectors_per_entry[0], (4 + 7 * 5) / 8.0 / 32, 0.005);
+  EXPECT_DOUBLE_EQ(band.sectors_per_entry[3], 2.0 / 32);
+  const auto anywhere = [](auto i, auto k) { return (i * 7919 + k * 104729) % 1000003; };
+  EXPECT_GT(sectors_of(of(1024, 1000003, rows_of(600, anywhere))), 0.98);
+  // What short rows have counts beside a long one.
+  EXPECT_LT(sectors_of(of(1024, 4096,
+                          [&](std::int64_t i) {
+                            return i % 32 == 5 ? rows_of(900, [](auto, auto k) { return 4 * k; })(i) : std::vector{i};
+                          })),
+            0.99);
+}
+
 TEST(coalescing, tells_how_far_from_the_diagonal_entries_are) {
   const auto reach_of = [](std::int64_t rows, std::int64_t cols, const auto& row) {
     return access_of(of(rows, cols, row)).reach;
