@@ -394,8 +394,12 @@ class Fitted(unittest.TestCase):
     def test_the_choice_knows_cases_of_the_seen_matrices_and_no_others(self):
         fit = fitted.Fit()
         self.assertFalse(fit.seen & fit.unseen)
-        with gzip.open(ROOT / "lib" / "plan" / "costs" / "nvidia-h200.gz", "rt", encoding="ascii") as file:
-            lines = [line.split() for line in file]
+        lines = []
+        with gzip.open(ROOT / "lib" / "plan" / "costs" / "nvidia-h200.gz") as file:
+            for line in file:
+                lines.append(line.decode("ascii").split())
+                if lines[-1][0].startswith("residuals"):
+                    file.read(int(lines[-1][2]) + 1)  # their code, and the end of its line
         made_by = next(words[1:] for words in lines if words[0] == "from")
         self.assertEqual([pathlib.Path(file).name for file in made_by[3:]], fit.files)
         # With the weights of N and of non-zeros of lib/plan/neighbours.hpp.
