@@ -204,8 +204,8 @@ void print(value_type type, const char* what, const quality& q) {
   fmt::print("\n");
 }
 
-/// In coarser steps residuals compress better. The farther a config is behind the fastest, the less it matters how far,
-/// as long as it does not seem to be near.
+/// In coarser steps residuals compress better. How far a slow config is behind the fastest hardly matters, as long as
+/// rounding does not make it look fast.
 char coarse(char residual, double behind) {
   constexpr double near = 1.3;
   const int step = behind <= 1.2 ? 3 : behind <= 1.6 ? 9 : 46;  // 7 %, 22 %, a factor of e

@@ -654,7 +654,7 @@ MUTANTS = [
     Mutant("neighbours-by-what-is-not-known", "lib/plan/neighbours.hpp", "(p.sectors_per_entry[0] > 0 ? 0 : 1)", "0",
            ("neighbours_test",)),
     Mutant("residual-code-of-one-size", "lib/plan/residual_code.cpp",
-           "odds_[size_of(last_case_[config_])][size_of(last_)]", "odds_[size_of(last_case_[config_])][0]",
+           "[magnitude_of(last_)]", "[0]",
            ("kept_costs_test",)),
     Mutant("residual-code-goes-on", "lib/plan/residual_code.cpp", "if (!bytes.at_end())", "if (false)",
            ("kept_costs_test",)),

@@ -27,7 +27,8 @@ struct pattern_statistics {
   bool value_symmetric = false;
   bool positive_diagonal = false;  ///< square, and every diagonal entry is stored and > 0
   /// How near each other the columns of neighbouring rows are: of 32 rows with their first, second, ... entries, 16
-  /// with their first two, next two, ..., 8 with four and 4 with eight. Judged by 256 rows.
+  /// with their first two, next two, ..., 8 with four and 4 with eight. Judged by 256 rows, of long ones by some of
+  /// their entries.
   sectors_by_lanes sectors_per_entry = {};
 };
 

@@ -214,7 +214,7 @@ class builder {
     open_->facts.reordered = true;
   }
 
-  /// How slices would read B's columns.
+  /// How near each other the columns of neighbouring rows are.
   template <class View>
   void look_at_columns(const View& csr) {
     if (!how_.looks_at_columns()) return;

@@ -73,7 +73,7 @@ std::string lines_of(const case_keys& keys, std::span<const measured_case> cases
     width = c.residuals.size();
   }
   for (const auto& [type, some] : residuals) {
-    const std::string code = coded(some.first, some.second);
+    const std::string code = encode_residuals(some.first, some.second);
     text += core::format("{} {} {}\n{}\n", keys.residuals, to_string(type), code.size(), code);
   }
   return text;
@@ -181,20 +181,20 @@ class case_reader {
     for (const Config& config : configs) ++num_configs[config.type];
     for (const measured_case& c : cases_) ++num_cases[c.type];
     std::map<value_type, std::string> residuals;
+    std::map<value_type, std::string_view> left_of;
     for (const auto& [type, code] : residuals_) {
       if (num_cases[type] == 0) core::fail(errc::invalid_format, "residuals of no case in {}", to_string(type));
-      residuals[type] = decoded(code, num_configs[type], num_configs[type] * num_cases[type]);
+      residuals[type] = decode_residuals(code, num_configs[type], num_configs[type] * num_cases[type]);
+      left_of[type] = residuals[type];
     }
     constexpr bool on_gpu = std::is_same_v<Config, measured_config>;
     const features& weights = weights_of(on_gpu, keys_.in_place);
-    std::map<value_type, std::size_t> first;
     for (measured_case& c : cases_) {
       c.at[2] += growth_of(c.at, weights);
-      const std::size_t width = num_configs[c.type];
-      if (width == 0 || residuals[c.type].empty()) {
-        core::fail(errc::invalid_format, "a case in {} has no residuals", to_string(c.type));
-      }
-      c.residuals = residuals[c.type].substr(std::exchange(first[c.type], first[c.type] + width), width);
+      std::string_view& left = left_of[c.type];
+      if (left.empty()) core::fail(errc::invalid_format, "a case in {} has no residuals", to_string(c.type));
+      c.residuals = left.substr(0, num_configs[c.type]);
+      left.remove_prefix(c.residuals.size());
       if (!std::ranges::all_of(c.residuals, is_residual)) {
         core::fail(errc::invalid_format, "\"{}\" are no residuals", c.residuals);
       }

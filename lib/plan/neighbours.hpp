@@ -49,15 +49,15 @@ inline std::optional<std::size_t> place_of(const kernel_info& kernel, std::int64
 }
 
 /// Where a product lies among others: logarithms to base 2, each scaled by its weight in the distance of two products.
-/// The last two are of how rows of B are read, whole or a column at a time, and of how near each other the columns are
-/// that neighbouring rows have: diagonals, or anything.
+/// The last two are of how rows of B are read, whole or a column at a time, and of how near each other the columns of
+/// neighbouring rows are: on diagonals, or scattered.
 using features = std::array<float, 8>;
 
 /// On a CPU.
 inline constexpr features feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 1.5F, 0};
 /// Of a column-major B that a GPU reads where it lies.
 inline constexpr features in_place_feature_weights{1, 0.5F, 0.5F, 0.7F, 0.5F, 1.5F, 0, 1.5F};
-/// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122 and 134).
+/// Of a row-major B on a GPU: rounded from what random searches found (docs/history, 122; the last: 134).
 inline constexpr features gpu_feature_weights{2, 0.6F, 0.4F, 0.85F, 0.5F, 0.45F, 1.5F, 0.8F};
 
 /// `in_place`: B is column-major and a GPU reads it where it lies.
@@ -131,7 +131,7 @@ class neighbours {
     // Without all of its statistics a product has no features.
     if (p.shared_nnzc == 0 || p.longest_row == 0) return;
     const features here = features_of(p);
-    const auto last = here.end() - (p.sectors_per_entry[0] > 0 ? 0 : 1);  // what is not known tells no distance
+    const auto last = here.end() - (p.sectors_per_entry[0] > 0 ? 0 : 1);  // an unknown feature does not count
     for (const measured_case& c : known) {
       if (c.type != type) continue;
       const auto square = [](float x, float y) { return static_cast<double>((x - y) * (x - y)); };

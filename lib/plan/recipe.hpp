@@ -70,6 +70,7 @@ struct recipe {
   bool may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
   /// Whether the kernel chosen does.
   bool gains_by_bricks() const;
+  /// Whether how near each other columns are decides anything: which config, or how slices read a column-major B.
   bool looks_at_columns() const {
     return on_gpu() && (options.expert.kernel.empty() || (options.b_layout == layout::col_major && options.cols > 1));
   }

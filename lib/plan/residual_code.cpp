@@ -14,25 +14,25 @@ namespace bcsc::plan {
 
 namespace {
 
-/// How likely a bit is to be set, in 4096ths: from those that have been seen, of which the last ones count most.
+/// The probability that a bit is set, in 4096ths. It follows the bits that were seen, the latest ones most.
 class bit_odds {
  public:
   std::uint32_t of_4096() const { return odds_; }
   void learn(bool bit) {
     constexpr int slowest = 4;
-    constexpr std::uint16_t least = 31;  // a bit is never certain
-    seen_ = std::min(seen_ + 1, slowest);
-    odds_ = static_cast<std::uint16_t>(bit ? odds_ + ((4096 - odds_) >> seen_) : odds_ - (odds_ >> seen_));
+    constexpr std::uint16_t least = 31;  // a bit is never certain: what was thought impossible could not be coded
+    shift_ = std::min(shift_ + 1, slowest);
+    odds_ = static_cast<std::uint16_t>(bit ? odds_ + ((4096 - odds_) >> shift_) : odds_ - (odds_ >> shift_));
     odds_ = std::clamp<std::uint16_t>(odds_, least, 4096 - least);
   }
 
  private:
   std::uint16_t odds_ = 2048;
-  std::int8_t seen_ = 0;
+  std::int8_t shift_ = 0;  ///< the first bits move the odds by a half, a quarter, ...
 };
 
-/// The interval that an arithmetic code narrows bit by bit. Once all that it holds begins with the same byte, that byte
-/// leaves it.
+/// The interval that an arithmetic code narrows bit by bit. Once both ends share their leading byte, that byte is
+/// settled and shifted out.
 class interval {
  public:
   std::uint32_t first() const { return first_; }
@@ -97,15 +97,16 @@ class decoder {
   std::uint32_t at_ = 0;
 };
 
-/// What is expected of a residual: what followed residuals of the same size, of the same config in the case before and
-/// of the config before in the same case.
+/// The odds of a residual's bits, learnt apart for each pair of magnitudes of two residuals that are known by then: the
+/// same config's in the previous case, and the previous config's in the same case.
 class residual_odds {
  public:
   explicit residual_odds(std::size_t width) : last_case_(std::max<std::size_t>(width, 1), no_residual) {}
 
-  /// Writes `residual`, or reads one, which is returned. The bits before one are part of what it is expected from.
+  /// Codes `residual` with an encoder, reads the next one with a decoder; returns it. The odds of a bit depend on the
+  /// higher ones.
   char code(auto& coder, char residual = no_residual) {
-    auto& odds = odds_[size_of(last_case_[config_])][size_of(last_)];
+    auto& odds = odds_[magnitude_of(last_case_[config_])][magnitude_of(last_)];
     const int told = residual - no_residual + middle;
     std::size_t bits = 1;
     for (int place = num_bits - 1; place >= 0; --place) {
@@ -120,31 +121,32 @@ class residual_odds {
 
  private:
   static constexpr int num_bits = 7, middle = 1 << (num_bits - 1);
-  static constexpr std::array<int, 5> sizes{0, 3, 6, 12, 18};  ///< up to which one counts as of the same size
-  static constexpr std::size_t num_sizes = 2 * sizes.size() + 1;
+  static constexpr std::array<int, 5> limits{0, 3, 6, 12, 18};  ///< of the magnitudes but the largest
+  static constexpr std::size_t num_magnitudes = 2 * limits.size() + 1;
 
-  static std::size_t size_of(char residual) {
+  /// Negative residuals have their own.
+  static std::size_t magnitude_of(char residual) {
     const int steps = residual - no_residual;
-    const auto size = static_cast<std::size_t>(std::ranges::lower_bound(sizes, std::abs(steps)) - sizes.begin());
-    return steps < 0 ? sizes.size() + size : size;
+    const auto found = static_cast<std::size_t>(std::ranges::lower_bound(limits, std::abs(steps)) - limits.begin());
+    return steps < 0 ? limits.size() + found : found;
   }
 
   std::vector<char> last_case_;
   char last_ = no_residual;
   std::size_t config_ = 0;
-  std::array<std::array<std::array<bit_odds, 1 << num_bits>, num_sizes>, num_sizes> odds_;
+  std::array<std::array<std::array<bit_odds, 1 << num_bits>, num_magnitudes>, num_magnitudes> odds_;
 };
 
 }  // namespace
 
-std::string coded(std::string_view residuals, std::size_t width) {
+std::string encode_residuals(std::string_view residuals, std::size_t width) {
   residual_odds odds(width);
   encoder code;
   for (const char residual : residuals) odds.code(code, residual);
   return std::move(code).finish();
 }
 
-std::string decoded(std::string_view code, std::size_t width, std::size_t count) {
+std::string decode_residuals(std::string_view code, std::size_t width, std::size_t count) {
   residual_odds odds(width);
   decoder bytes(code);
   std::string residuals;  // grows with what is read: a file may ask for any count

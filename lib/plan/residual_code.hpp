@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-/// The residuals of a file of costs, which are most of it, as an arithmetic code: bytes that the file's compression
-/// leaves as they are, of a GPU's residuals a fifth fewer than it would make by itself.
+/// Residuals are most of a file of costs. As an arithmetic code, which deflate cannot shrink any further, a GPU's take
+/// a fifth less than by deflate alone.
 namespace bcsc::plan {
 
 /// `residuals`: those of cases, one behind the other, `width` of each.
-std::string coded(std::string_view residuals, std::size_t width);
+std::string encode_residuals(std::string_view residuals, std::size_t width);
 /// The reverse; `count`: of all residuals. Throws error{invalid_format} for what cannot be so many.
-std::string decoded(std::string_view code, std::size_t width, std::size_t count);
+std::string decode_residuals(std::string_view code, std::size_t width, std::size_t count);
 
 }  // namespace bcsc::plan

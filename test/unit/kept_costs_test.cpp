@@ -180,9 +180,9 @@ TEST(kept_costs, are_refused_where_the_file_is_damaged) {
 }
 
 TEST(residual_code, is_the_one_that_was_computed_elsewhere) {
-  EXPECT_EQ(hex(plan::coded("OORORLOOOmOO1OOORRRRRLLLOOX[OOOOmmOO", 6)),
+  EXPECT_EQ(hex(plan::encode_residuals("OORORLOOOmOO1OOORRRRRLLLOOX[OOOOmmOO", 6)),
             "7f5c0b37357e8d8e0b49c4834e65f222c95c6c30bf609e76321b");
-  EXPECT_EQ(hex(plan::coded("", 6)), "00000000");
+  EXPECT_EQ(hex(plan::encode_residuals("", 6)), "00000000");
 }
 
 TEST(residual_code, comes_back_and_ends_where_it_ends) {
@@ -194,15 +194,16 @@ TEST(residual_code, comes_back_and_ends_where_it_ends) {
         const auto steps = static_cast<int>(random() % 93) - 46;
         residuals += static_cast<char>(plan::no_residual + (random() % 4 == 0 ? steps : 0));
       }
-      const std::string code = plan::coded(residuals, width);
-      EXPECT_EQ(plan::decoded(code, width, residuals.size()), residuals);
+      const std::string code = plan::encode_residuals(residuals, width);
+      EXPECT_EQ(plan::decode_residuals(code, width, residuals.size()), residuals);
       for (const std::string& other : {code.substr(0, code.size() - 1), std::string(), code + '\0'}) {
-        EXPECT_EQ(code_of([&] { plan::decoded(other, width, residuals.size()); }), errc::invalid_format);
+        EXPECT_EQ(code_of([&] { plan::decode_residuals(other, width, residuals.size()); }), errc::invalid_format);
       }
     }
   }
   // Whatever the bytes are, they end: a file that asks for many residuals does not fill the memory.
-  EXPECT_EQ(code_of([] { plan::decoded(std::string(100, 'x'), 3, std::size_t{1} << 60); }), errc::invalid_format);
+  EXPECT_EQ(code_of([] { plan::decode_residuals(std::string(100, 'x'), 3, std::size_t{1} << 60); }),
+            errc::invalid_format);
 }
 
 TEST(residual_code, takes_less_than_compression) {
@@ -213,7 +214,7 @@ TEST(residual_code, takes_less_than_compression) {
     all += c.residuals;
     width = c.residuals.size();
   }
-  EXPECT_LT(plan::coded(all, width).size(), core::gzipped(all).size() * 9 / 10);
+  EXPECT_LT(plan::encode_residuals(all, width).size(), core::gzipped(all).size() * 9 / 10);
 }
 
 TEST(gzip, holds_texts_up_to_a_limit) {
