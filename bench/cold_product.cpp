@@ -19,7 +19,7 @@
 #include "bench/harness/stage.hpp"
 #include "bench/harness/timing.hpp"
 #include "core/fail.hpp"
-#include "lib/plan/cost_terms.hpp"
+#include "lib/choice/cost_terms.hpp"
 
 /// One product with a cold cache, the plan's own choice, fp32: its time beside what its bytes take at the copy
 /// bandwidth of the machine, and the bytes that the models count (bench/report/roofline.py puts measured ones beside
@@ -81,9 +81,9 @@ class sweeper {
 double gathered_bytes(const csr_view<float, std::int32_t>& a, std::int64_t cols, const plan_facts& facts) {
   const std::int64_t heights[] = {facts.m_block};
   const block_statistics s = analyse_blocks(a, std::span(heights)).front();
-  const plan::product_shape shape{.rows = a.rows, .inner = a.cols, .nnz = a.nnz(), .cols = cols};
-  return 1e6 * plan::cost_terms_of(shape, facts.kernel, facts.kernel.n_tile,
-                                   s)[static_cast<std::size_t>(plan::cost_term::gathered)];
+  const choice::product_shape shape{.rows = a.rows, .inner = a.cols, .nnz = a.nnz(), .cols = cols};
+  return 1e6 * choice::cost_terms_of(shape, facts.kernel, facts.kernel.n_tile,
+                                     s)[static_cast<std::size_t>(choice::cost_term::gathered)];
 }
 
 json bytes_of(const csr_view<float, std::int32_t>& a, std::int64_t cols, const plan_facts& facts) {

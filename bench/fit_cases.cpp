@@ -10,8 +10,8 @@
 #include "bench/harness/read_results.hpp"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
-#include "lib/plan/choice.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/choice.hpp"
+#include "lib/choice/registry.hpp"
 
 namespace bcsc::bench {
 
@@ -48,7 +48,7 @@ core::cpu_isa isa_of(const json& document) {
 /// Adds another measurement of `known`. Other load on a machine only ever adds to a time, so the least one counts;
 /// documents of kernels that have since been replaced by slower ones therefore have to go.
 void add_times(timed_case& known, const timed_case& again) {
-  const auto same = [](const plan::product_shape& p) {
+  const auto same = [](const choice::product_shape& p) {
     return std::tuple(p.rows, p.inner, p.nnz, p.shared_nnzc, p.longest_row, p.multiprocessors);
   };
   if (same(known.shape) != same(again.shape)) {
@@ -79,8 +79,8 @@ std::vector<json> read_documents(const std::vector<std::string>& files) {
 
 std::vector<timed_case> read_cases(const std::vector<json>& documents, backend where,
                                    const std::vector<std::string>& algorithms, operand b) {
-  std::map<std::pair<value_type, std::string>, const plan::registered_kernel*> known;
-  for (const plan::registered_kernel& config : plan::registry()) {
+  std::map<std::pair<value_type, std::string>, const choice::registered_kernel*> known;
+  for (const choice::registered_kernel& config : choice::registry()) {
     if (config.info.where == where && std::ranges::count(algorithms, config.info.algorithm) > 0) {
       known[{config.info.type, config.info.name}] = &config;
     }
@@ -161,10 +161,10 @@ std::vector<timed_case> read_cases(const std::vector<json>& documents, backend w
           const kernel_info& kernel = config->second->info;
           const int tile_cols = b == operand::in_place ? kernel.strided_cols : kernel.n_tile;
           if (tile_cols == 0) continue;  // it could when that was measured
-          if (where == backend::cpu && plan::takes_a_detour(kernel, one.cols, kernel.m_tile)) continue;
+          if (where == backend::cpu && choice::takes_a_detour(kernel, one.cols, kernel.m_tile)) continue;
           const bool in_place = b == operand::in_place;
-          if (!plan::suits_columns(*config->second, one.cols, in_place)) continue;
-          if (plan::is_passed_over(*config->second, one.cols, in_place)) continue;
+          if (!choice::suits_columns(*config->second, one.cols, in_place)) continue;
+          if (choice::is_passed_over(*config->second, one.cols, in_place)) continue;
           one.timings.push_back(
               {&kernel, cost_terms_of(one.shape, kernel, tile_cols, by_height.at(kernel.m_tile)), us});
         }

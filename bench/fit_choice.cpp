@@ -19,25 +19,25 @@
 #include "bench/fit_cases.hpp"
 #include "core/fail.hpp"
 #include "core/whole_file.hpp"
-#include "lib/plan/built_in_costs.hpp"
-#include "lib/plan/kept_costs.hpp"
-#include "lib/plan/known_costs.hpp"
+#include "lib/choice/built_in_costs.hpp"
+#include "lib/choice/kept_costs.hpp"
+#include "lib/choice/known_costs.hpp"
 #include "lib/tune/fit_costs.hpp"
 #include "lib/tune/needed_configs.hpp"
 #include "lib/tune/relatives.hpp"
 
-/// Fits what each config costs (lib/plan/cost_terms.hpp) to times that config_times has taken, on two thirds of the
-/// matrices, says how good a choice it makes on these and on the others, and writes files for lib/plan/costs. On a GPU
-/// configs of a value type that none of the files holds keep the costs that they have, CPUs of other kinds keep theirs.
-/// The fit is lib/tune/fit_costs.hpp's.
+/// Fits what each config costs (lib/choice/cost_terms.hpp) to times that config_times has taken, on two thirds of the
+/// matrices, says how good a choice it makes on these and on the others, and writes files for lib/choice/costs. On a
+/// GPU configs of a value type that none of the files holds keep the costs that they have, CPUs of other kinds keep
+/// theirs. The fit is lib/tune/fit_costs.hpp's.
 namespace {
 
 using namespace bcsc;
 using bench::operand;
 using bench::types;
-using plan::cpu_kind;
-using plan::estimate;
-using plan::kept_costs;
+using choice::cpu_kind;
+using choice::estimate;
+using choice::kept_costs;
 using tuning::config_key;
 using tuning::fastest_config;
 using tuning::fitted;
@@ -65,9 +65,9 @@ struct quality {
 /// By vector instructions and threads.
 using fitted_on_cpus = std::map<cpu_kind, fitted_on_cpu>;
 
-fitted_on_cpu known_of(const plan::cost_table& costs) {
+fitted_on_cpu known_of(const choice::cost_table& costs) {
   fitted_on_cpu known;
-  for (const plan::cpu_family& family : costs.families)
+  for (const choice::cpu_family& family : costs.families)
     known.families[tuning::key_of(family)] = {family.min_us, family.us};
   known.configs.assign(costs.cpu_configs.begin(), costs.cpu_configs.end());
   known.cases.assign(costs.cases.begin(), costs.cases.end());
@@ -75,21 +75,22 @@ fitted_on_cpu known_of(const plan::cost_table& costs) {
 }
 
 fitted_on_cpu known_of(const kept_costs& kept) {
-  return known_of(
-      plan::cost_table{.origin = {}, .families = kept.families, .cpu_configs = kept.cpu_configs, .cases = kept.cases});
+  return known_of(choice::cost_table{
+      .origin = {}, .families = kept.families, .cpu_configs = kept.cpu_configs, .cases = kept.cases});
 }
 
 /// What the library has.
 fitted_on_cpus built_in_on_cpus() {
   fitted_on_cpus known;
-  for (const cpu_kind& kind : plan::measured_cpus()) known[kind] = known_of(plan::built_in(plan::file_name(kind)));
+  for (const cpu_kind& kind : choice::measured_cpus())
+    known[kind] = known_of(choice::built_in(choice::file_name(kind)));
   return known;
 }
 
 /// The same, but for this machine's CPU what its plans with so many threads choose by.
 fitted_on_cpus calibrated_on_cpus(int threads) {
   static const context ctx = context::cpu(threads);  // owns the costs
-  const plan::cost_table& costs = plan::costs_on(ctx);
+  const choice::cost_table& costs = choice::costs_on(ctx);
   fmt::print("{}\n", costs.origin);
   fitted_on_cpus known = built_in_on_cpus();
   for (auto& [kind, of] : known) {
@@ -122,19 +123,19 @@ constexpr estimate no_estimate{tuning::unknown_us};
 using prediction = std::function<estimate(const timing&)>;
 using predictor = std::function<prediction(const timed_case&)>;
 
-predictor by_config(std::span<const plan::measured_config> known, std::span<const plan::measured_case> cases) {
-  std::map<config_key, std::pair<const plan::measured_config*, std::size_t>> configs;
+predictor by_config(std::span<const choice::measured_config> known, std::span<const choice::measured_case> cases) {
+  std::map<config_key, std::pair<const choice::measured_config*, std::size_t>> configs;
   std::map<value_type, std::size_t> of_type;
-  for (const plan::measured_config& config : known) {
+  for (const choice::measured_config& config : known) {
     configs.emplace(config_key{config.type, config.name}, std::pair(&config, of_type[config.type]++));
   }
   return [cases, configs](const timed_case& c) {
-    const plan::neighbours near(cases, c.type, c.shape);
+    const choice::neighbours near(cases, c.type, c.shape);
     return [&configs, near, type = c.type](const timing& t) {
       const auto config = configs.find({type, t.config->name});
       if (config == configs.end()) return no_estimate;
       const auto& [costs, index] = config->second;
-      return plan::corrected(plan::us_by_terms(costs->min_us, costs->us, t.terms), near.correct(index));
+      return choice::corrected(choice::us_by_terms(costs->min_us, costs->us, t.terms), near.correct(index));
     };
   };
 }
@@ -142,11 +143,11 @@ predictor by_config(std::span<const plan::measured_config> known, std::span<cons
 predictor by_family(const fitted_on_cpus& of_cpus) {
   return [&of_cpus](const timed_case& c) {
     const fitted_on_cpu& known = of_cpus.at({c.isa, c.threads});
-    const plan::neighbours near(known.cases, c.type, c.shape);
+    const choice::neighbours near(known.cases, c.type, c.shape);
     return [&known, &c, near](const timing& t) {
-      const auto place = plan::place_of(*t.config, c.cols, known.configs);
-      return plan::corrected(known.us_of(c.type, *t.config, c.cols, t.terms),
-                             place ? near.correct(*place) : plan::correction{});
+      const auto place = choice::place_of(*t.config, c.cols, known.configs);
+      return choice::corrected(known.us_of(c.type, *t.config, c.cols, t.terms),
+                               place ? near.correct(*place) : choice::correction{});
     };
   };
 }
@@ -209,16 +210,16 @@ void print(value_type type, const char* what, const quality& q) {
 char coarse(char residual, double behind) {
   constexpr double near = 1.3;
   const int step = behind <= 1.2 ? 3 : behind <= 1.6 ? 9 : 46;  // 7 %, 22 %, a factor of e
-  const char told = plan::rounded(residual, step), next = static_cast<char>(told + step);
-  const double seems = behind * std::exp(plan::log_of(told) - plan::log_of(residual));
-  return behind > near && seems < near && plan::is_residual(next) ? next : told;
+  const char told = choice::rounded(residual, step), next = static_cast<char>(told + step);
+  const double seems = behind * std::exp(choice::log_of(told) - choice::log_of(residual));
+  return behind > near && seems < near && choice::is_residual(next) ? next : told;
 }
 
-void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::measured_config> configs,
+void coarsen(std::vector<choice::measured_case>& known, std::span<const choice::measured_config> configs,
              std::span<const timed_case> cases) {
   for (std::size_t i = 0; i < known.size(); ++i) {
     auto residual = known[i].residuals.begin();
-    for (const plan::measured_config& config : configs) {
+    for (const choice::measured_config& config : configs) {
       if (config.type != known[i].type) continue;
       const timing* const timed = tuning::timing_of(cases[i], config);
       *residual = coarse(*residual, timed == nullptr ? 1 : timed->us / cases[i].fastest);
@@ -228,11 +229,11 @@ void coarsen(std::vector<plan::measured_case>& known, std::span<const plan::meas
 }
 
 /// Keeps what is known of the types that nothing was fitted to.
-void keep_the_others(std::vector<plan::measured_config>& known, std::vector<plan::measured_case>& cases,
-                     std::span<const plan::measured_config> built_in,
-                     std::span<const plan::measured_case> built_in_cases) {
+void keep_the_others(std::vector<choice::measured_config>& known, std::vector<choice::measured_case>& cases,
+                     std::span<const choice::measured_config> built_in,
+                     std::span<const choice::measured_case> built_in_cases) {
   std::set<value_type> of;
-  for (const plan::measured_config& config : known) of.insert(config.type);
+  for (const choice::measured_config& config : known) of.insert(config.type);
   const auto is_left = [&](const auto& one) { return !of.contains(one.type); };
   std::ranges::copy_if(built_in, std::back_inserter(known), is_left);
   std::ranges::copy_if(built_in_cases, std::back_inserter(cases), is_left);
@@ -242,7 +243,7 @@ kept_costs learn_on_gpu(const std::vector<timed_case>& cases, const std::vector<
   fitted row_major = tuning::learn(cases), in_place = tuning::learn(cases_in_place);
   coarsen(row_major.cases, row_major.configs, cases);
   coarsen(in_place.cases, in_place.configs, cases_in_place);
-  const kept_costs& before = plan::built_in(plan::h200_file);
+  const kept_costs& before = choice::built_in(choice::h200_file);
   keep_the_others(row_major.configs, row_major.cases, before.configs, before.cases);
   keep_the_others(in_place.configs, in_place.cases, before.configs_in_place, before.cases_in_place);
   kept_costs kept;
@@ -260,11 +261,11 @@ void require_same_configs(const fitted_on_cpus& of_cpus) {
   for (const auto& [kind, known] : of_cpus) {
     std::string names;
     for (const auto& [key, costs] : known.families) names += key.second + "\n";
-    for (const plan::cpu_config& c : known.configs) {
+    for (const choice::cpu_config& c : known.configs) {
       names += fmt::format("{} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
     }
     if (of_isa.try_emplace(kind.isa, names).first->second != names) {
-      core::fail(errc::invalid_argument, "{} was measured with other configs than the others", plan::file_name(kind));
+      core::fail(errc::invalid_argument, "{} was measured with other configs than the others", choice::file_name(kind));
     }
   }
 }
@@ -287,7 +288,7 @@ int main(int argc, char** argv) {
   unsigned seed = 1;
   bool tell = false, as_it_is = false;
   int calibrated_threads = 0;
-  std::size_t max_bytes = plan::max_kept_bytes;
+  std::size_t max_bytes = choice::max_kept_bytes;
   double most_loss = 0.09;
   app.add_option("--most-loss", most_loss,
                  "A GPU's configs that no product misses by more than this share get no costs")
@@ -307,7 +308,7 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_option("--seed", seed, "Draws the two thirds of the matrices that are fitted to; 0: all")
       ->capture_default_str();
-  app.add_option("--out", out, "The folder of the files, e.g. lib/plan/costs")->check(CLI::ExistingDirectory);
+  app.add_option("--out", out, "The folder of the files, e.g. lib/choice/costs")->check(CLI::ExistingDirectory);
   app.add_option("--max-bytes", max_bytes, "Of a file: what it cannot hold is not judged either")
       ->capture_default_str();
   app.add_flag("--tell", tell, "Names the cases where more than 10 % is lost, and those behind cuSPARSE");
@@ -349,7 +350,7 @@ int main(int argc, char** argv) {
     // What the library will know is judged: with the cases that fit a file.
     const auto as_kept = [&](std::string_view name, kept_costs kept) {
       kept.from = origin(files, seed);
-      return plan::read_file(made[std::string(name)] = plan::file_of(kept, max_bytes));
+      return choice::read_file(made[std::string(name)] = choice::file_of(kept, max_bytes));
     };
     const auto learned_cases = [&](const std::vector<timed_case>& all) {
       return tuning::with_relatives(tuning::with_needed_configs(cases_of(all, seen), most_loss));
@@ -360,14 +361,14 @@ int main(int argc, char** argv) {
       on_cpus = calibrated_threads > 0 ? calibrated_on_cpus(calibrated_threads) : built_in_on_cpus();
       if (calibrated_threads == 0 && !as_it_is) {
         for (const auto& [kind, some] : by_cpu(cases_of(cases, seen))) {
-          on_cpus[kind] = known_of(as_kept(plan::file_name(kind), kept_of(kind, tuning::learn_on_cpu(some))));
+          on_cpus[kind] = known_of(as_kept(choice::file_name(kind), kept_of(kind, tuning::learn_on_cpu(some))));
         }
       }
       if (!out.empty()) require_same_configs(on_cpus);
     } else if (as_it_is) {
-      on_gpu = plan::built_in(plan::h200_file);
+      on_gpu = choice::built_in(choice::h200_file);
     } else {
-      on_gpu = as_kept(plan::h200_file, learn_on_gpu(learned_cases(cases), learned_cases(cases_in_place)));
+      on_gpu = as_kept(choice::h200_file, learn_on_gpu(learned_cases(cases), learned_cases(cases_in_place)));
     }
     fmt::print("{} matrices and {} to learn from\n", judged.size(), learned.size());
     const auto tell_of = [&](const char* b, const std::vector<timed_case>& some,

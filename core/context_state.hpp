@@ -12,7 +12,7 @@
 #include "core/gpu.hpp"
 #include "core/team.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 struct cost_table;
 }
 
@@ -28,9 +28,9 @@ struct context_state {
   std::shared_ptr<const gpu::memory_pool> pool;  ///< of a GPU
   /// Set by the first sticky CUDA error; every later run answers error{context_poisoned} without touching the GPU.
   std::atomic<bool> poisoned{false};
-  /// What plans choose by (lib/plan/known_costs.hpp): found once, when the first plan asks.
+  /// What plans choose by (lib/choice/known_costs.hpp): found once, when the first plan asks.
   std::once_flag costs_found;
-  std::shared_ptr<const plan::cost_table> costs;
+  std::shared_ptr<const choice::cost_table> costs;
 
   /// Who works for it on the host.
   team who() const { return where == backend::cpu ? team{threads, own_threads.get()} : default_team(); }

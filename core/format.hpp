@@ -16,6 +16,9 @@ std::string format(fmt::format_string<Args...> message, Args&&... args) {
   return core::vformat(message, fmt::make_format_args(args...));
 }
 
+/// For messages: "38.1 us", "16.03 ms".
+std::string time_text(double seconds);
+
 /// The elements of a range with `separator` between them.
 template <class Range>
 std::string joined(const Range& elements, fmt::string_view separator) {

@@ -102,12 +102,12 @@ CPU_SLICES = "kernels/cpu/isa/slices.hpp"
 CHECKS = "lib/plan/run_checks.cpp"
 PLAN_BODY = "lib/plan/body.cpp"
 PLAN_CPP = "lib/plan/plan.cpp"
-COST_TERMS = "lib/plan/cost_terms.hpp"
+COST_TERMS = "lib/choice/cost_terms.hpp"
 BUILDER = "lib/plan/builder.cpp"
 EXECUTOR = "lib/plan/executor.cpp"
 EXECUTOR_HPP = "lib/plan/executor.hpp"
 WORKSPACE_CPP = "lib/plan/workspace.cpp"
-CHOICE_CPP = "lib/plan/choice.cpp"
+CHOICE_CPP = "lib/choice/choice.cpp"
 GPU_CUDA = "core/gpu_cuda.cpp"
 GPU_ASSESS = "core/gpu_assess.cpp"
 CG_CPP = "lib/solvers/cg.cpp"
@@ -485,9 +485,9 @@ MUTANTS = [
            "is_narrow && cols", CHOICE),
     Mutant("plan-narrow-tiles-for-many-columns", CHOICE_CPP, "(has_small_teams || is_narrow) && cols",
            "has_small_teams && cols", CHOICE),
-    Mutant("plan-pairs-at-odd-places", "lib/plan/column_major.cpp", "p.rows % 2 == 0 ? 0.1",
+    Mutant("plan-pairs-at-odd-places", "lib/choice/column_major.cpp", "p.rows % 2 == 0 ? 0.1",
            "true ? 0.1", CHOICE),
-    Mutant("costs-share-in-place", "lib/plan/kept_costs.cpp", "std::min(1000, 2 * thousandths)", "thousandths",
+    Mutant("costs-share-in-place", "lib/choice/kept_costs.cpp", "std::min(1000, 2 * thousandths)", "thousandths",
            ("kept_costs_test",)),
     Mutant("plan-slowest", CHOICE_CPP, "stable_sort(all, {}, [&]", "stable_sort(all, std::greater{}, [&]", CHOICE),
     Mutant("plan-widest-tile", CHOICE_CPP, "std::clamp<std::int64_t>(p.cols, 8, 128)", "128", CHOICE),
@@ -651,12 +651,12 @@ MUTANTS = [
            "        counted.entries += apart / lanes;", ("coalescing_test",)),
     Mutant("coalescing-reach-of-all", "converters/formats/coalescing.cpp", "(std::ssize(distances) - 1) * 99 / 100",
            "std::ssize(distances) - 1", ("coalescing_test",)),
-    Mutant("neighbours-by-what-is-not-known", "lib/plan/neighbours.hpp", "(p.sectors_per_entry[0] > 0 ? 0 : 1)", "0",
+    Mutant("neighbours-by-what-is-not-known", "lib/choice/neighbours.hpp", "(p.sectors_per_entry[0] > 0 ? 0 : 1)", "0",
            ("neighbours_test",)),
-    Mutant("residual-code-of-one-size", "lib/plan/residual_code.cpp",
+    Mutant("residual-code-of-one-size", "lib/choice/residual_code.cpp",
            "[magnitude_of(last_)]", "[0]",
            ("kept_costs_test",)),
-    Mutant("residual-code-goes-on", "lib/plan/residual_code.cpp", "if (!bytes.at_end())", "if (false)",
+    Mutant("residual-code-goes-on", "lib/choice/residual_code.cpp", "if (!bytes.at_end())", "if (false)",
            ("kept_costs_test",)),
     Mutant("sliced-rows-not-counted", "kernels/forms/block_slices/layout.hpp", "<= 2 * (columns + count)", "<= 2 * columns",
            ("block_slices_test",)),

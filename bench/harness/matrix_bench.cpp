@@ -249,7 +249,8 @@ class matrix_bench {
       }
     } catch (const error& e) {
       if (is_fatal(e)) throw;
-      r.status = r.ours && e.code() != errc::out_of_memory ? entry_status::failed : entry_status::unavailable;
+      const bool cannot = e.code() == errc::out_of_memory || e.code() == errc::unsupported;
+      r.status = r.ours && !cannot ? entry_status::failed : entry_status::unavailable;
       r.message = e.what();
     }
     candidates_.push_back(std::move(entry));

@@ -3,7 +3,7 @@
 
     bench/report/fitted.py [bench/results/nvidia-h200/fit.json]
 
-fit.json is the command line of bench/fit_choice that made lib/plan/costs/nvidia-h200.gz. A matrix is *seen* if the choice
+fit.json is the command line of bench/fit_choice that made lib/choice/costs/nvidia-h200.gz. A matrix is *seen* if the choice
 was fitted to its times, *unseen* if it was timed with the others but left out of the fit (they judge it), and *fresh* if
 the fit has no times of it at all. Standard library only.
 """

@@ -34,11 +34,11 @@ dense_matrix<double> random_signs(std::int64_t n, std::uint64_t seed, std::int64
   return y;
 }
 
-dense_matrix<double> random_points(std::int64_t points, std::int64_t features, double offset) {
+dense_matrix<double> random_points(std::int64_t points, std::int64_t features, double offset, double deviation) {
   std::mt19937_64 bits(1);
   std::normal_distribution<double> noise;
   dense_matrix<double> x(points, features);
-  std::generate_n(x.data(), x.rows() * x.cols(), [&] { return offset + noise(bits); });
+  std::generate_n(x.data(), x.rows() * x.cols(), [&] { return offset + deviation * noise(bits); });
   return x;
 }
 

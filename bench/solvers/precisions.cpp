@@ -45,9 +45,11 @@ struct options {
   std::vector<std::string> parts = all_parts;
   std::vector<std::string> inner = inner_names();  ///< of the variants, beside fp64
   std::int64_t points = 4096, features = 1024, order = 128, max_iterations = 5000, sweep_iterations = 50000;
-  std::int64_t rhs = 1;  ///< of the variants
+  std::int64_t rhs = 1;                ///< of the variants
+  std::vector<double> shares = {0.1};  ///< of reliable() and refine(), in the variants
   int repeats = 1;
   double offset = 0.27;  ///< of every feature: the system's largest eigenvalue is about points * features * offset^2
+  double deviation = 1;  ///< of the noise beside it
   double tolerance = 1e-10;
 
   bool compares(cg_inner precision) const {
@@ -57,13 +59,19 @@ struct options {
 };
 
 struct named_correction {
-  const char* name;
+  std::string name;
   cg_correction correction;
 };
-const named_correction corrections[] = {{"none", {}},
-                                        {"recompute:50", cg_correction::recompute(50)},
-                                        {"reliable:0.1", cg_correction::reliable(0.1)},
-                                        {"refine:0.1", cg_correction::refine(0.1)}};
+
+std::vector<named_correction> corrections_by(const std::vector<double>& shares) {
+  std::vector<named_correction> all{{"none", {}}, {"recompute:50", cg_correction::recompute(50)}};
+  for (const double share : shares) {
+    all.push_back({fmt::format("reliable:{}", share), cg_correction::reliable(share)});
+    all.push_back({fmt::format("refine:{}", share), cg_correction::refine(share)});
+  }
+  return all;
+}
+const std::vector<named_correction> corrections = corrections_by({0.1});
 
 /// Whether a correction means something of its own: refine() in fp64 is that of fp32.
 bool applies(cg_inner precision, const named_correction& how) {
@@ -93,13 +101,13 @@ double worst(const std::vector<double>& residuals) {
 }
 
 /// One solve, for x, as an object of the results; the fastest of the runs.
-json solve(const multiplier& by, const named_correction& correction, cg_options options, const dense_matrix<double>& b,
-           dense_matrix<double>& x, int repeats = 1) {
+json solve(const multiplier& by, const named_correction& correction, cg_options options,
+           const dense_view<const double>& b, const dense_view<double>& x, int repeats = 1) {
   options.correction = correction.correction;
-  cg_result r = solve_cg(by.parts, b.view(), x.view(), options);
+  cg_result r = solve_cg(by.parts, b, x, options);
   double seconds = r.seconds;
   for (int i = 1; i < repeats; ++i) {
-    r = solve_cg(by.parts, b.view(), x.view(), options);
+    r = solve_cg(by.parts, b, x, options);
     seconds = std::min(seconds, r.seconds);
   }
   return {{"precision", bench::name_of(by.precision)},
@@ -138,9 +146,12 @@ class solve_table {
   double of_fp64_ = 1;
 };
 
-/// Every precision, beta and correction.
-json all_variants(const context& ctx, const options& wanted, const dense_matrix<double>& points,
+/// Every precision, beta and correction. Right-hand sides and solutions lie where the context computes.
+json all_variants(bench::place& here, const options& wanted, const dense_matrix<double>& points,
                   const dense_matrix<double>& y) {
+  const context& ctx = here.ctx;
+  const bench::stage_array<double> b(*here.where, y.rows() * y.cols()), a(*here.where, y.rows() * y.cols());
+  here.where->upload(b.data(), y.data(), b.bytes());
   solve_table table(fmt::format("X (X' v) + v, X {} x {}, X and v rounded, {} right-hand side{}; tolerance {:g}",
                                 wanted.points, wanted.features, wanted.rhs, wanted.rhs == 1 ? "" : "s",
                                 wanted.tolerance));
@@ -151,12 +162,11 @@ json all_variants(const context& ctx, const options& wanted, const dense_matrix<
     const multiplier by =
         multiplier_in(precision, exact, [&] { return system.multiplied_in(ctx, precision, wanted.rhs); });
     for (const cg_beta beta : {cg_beta::fletcher_reeves, cg_beta::polak_ribiere}) {
-      for (const named_correction& correction : corrections) {
+      for (const named_correction& correction : corrections_by(wanted.shares)) {
         if (!applies(precision, correction)) continue;
-        dense_matrix<double> a(wanted.points, wanted.rhs);
         table.add(solve(by, correction,
-                        {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations, .beta = beta}, y, a,
-                        wanted.repeats),
+                        {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations, .beta = beta},
+                        {b.data(), y.rows(), y.cols()}, {a.data(), y.rows(), y.cols()}, wanted.repeats),
                   beta == cg_beta::polak_ribiere ? "pr" : "fr");
       }
     }
@@ -193,7 +203,8 @@ json formed(const context& ctx, const options& wanted, const dense_matrix<double
                              correction.correction.by == cg_correction::kind::refine;
       if (!is_wanted || !applies(precision, correction)) continue;
       dense_matrix<double> x(q.rows(), 1);
-      json one = solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations}, y, x);
+      json one = solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations},
+                       y.view(), x.view());
       one["min_ritz_value"] = smallest;
       table.add(std::move(one), "fr");
     }
@@ -229,8 +240,9 @@ json condition_sweep(const context& ctx, const options& wanted) {
         for (const named_correction& correction : corrections) {
           if (!applies(precision, correction)) continue;
           dense_matrix<double> x(wanted.order, 1);
-          all.push_back(
-              solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.sweep_iterations}, b, x));
+          all.push_back(solve(by, correction,
+                              {.tolerance = wanted.tolerance, .max_iterations = wanted.sweep_iterations}, b.view(),
+                              x.view()));
           all.back().update({{"condition", condition}, {"given", given}});
           if (*given == 'x') all.back()["error"] = bench::finite_or_null(relative_error(x, signs));
         }
@@ -269,13 +281,15 @@ int run(const options& wanted) {
   results.document["system"] = {{"points", wanted.points},
                                 {"features", wanted.features},
                                 {"rhs", wanted.rhs},
+                                {"shares", wanted.shares},
                                 {"repeats", wanted.repeats},
                                 {"offset", wanted.offset},
+                                {"deviation", wanted.deviation},
                                 {"order", wanted.order},
                                 {"tolerance", wanted.tolerance},
                                 {"max_iterations", wanted.max_iterations},
                                 {"sweep_iterations", wanted.sweep_iterations}};
-  const auto points = bench::random_points(wanted.points, wanted.features, wanted.offset);
+  const auto points = bench::random_points(wanted.points, wanted.features, wanted.offset, wanted.deviation);
   const auto y = bench::random_signs(wanted.points, 2);
   const auto add = [&](const char* part, const auto& measure) {
     if (!wanted.has(part)) return;
@@ -284,8 +298,7 @@ int run(const options& wanted) {
   };
   add("recurrence", [&] { return bench::recurrence_alone(points, y); });
   add("variants", [&] {
-    return all_variants(here.ctx, wanted, points,
-                        wanted.rhs == 1 ? y : bench::random_signs(wanted.points, 2, wanted.rhs));
+    return all_variants(here, wanted, points, wanted.rhs == 1 ? y : bench::random_signs(wanted.points, 2, wanted.rhs));
   });
   add("formed", [&] { return formed(here.ctx, wanted, points, y); });
   add("conditions", [&] { return condition_sweep(here.ctx, wanted); });
@@ -311,10 +324,15 @@ int main(int argc, char** argv) {
   app.add_option("--rhs", wanted.rhs, "Right-hand sides of the variants")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--shares", wanted.shares, "Of reliable and refine in the variants, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-6, 0.99))
+      ->capture_default_str();
   app.add_option("--repeats", wanted.repeats, "Runs of each variant, of which the fastest counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--offset", wanted.offset, "Of every feature, beside noise of deviation 1")->capture_default_str();
+  app.add_option("--offset", wanted.offset, "Of every feature, beside noise")->capture_default_str();
+  app.add_option("--deviation", wanted.deviation, "Of that noise")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--order", wanted.order, "Of the matrices of a chosen condition")
       ->check(CLI::Range(2, 8192))
       ->capture_default_str();

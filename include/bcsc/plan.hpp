@@ -165,7 +165,8 @@ class spmm_plan {
   /// From CSR or BCSC, on the host or (with a CUDA context) on its device. A's arrays may be freed afterwards. Work
   /// that writes device arrays has to be complete before, or to have been submitted to the (legacy) default stream or
   /// to one that synchronises with it.
-  /// Throws error{invalid_argument | no_such_kernel | invalid_format | wrong_memory_space | out_of_memory | ...}.
+  /// Throws error{invalid_argument | no_such_kernel | unsupported | invalid_format | wrong_memory_space | out_of_memory
+  /// | ...}.
   spmm_plan(const context& ctx, const csr_view<T, std::int32_t>& a, const plan_options& options = {});
   spmm_plan(const context& ctx, const csr_view<T, std::int64_t>& a, const plan_options& options = {});
   spmm_plan(const context& ctx, const bcsc_view<T, std::int32_t>& a, const plan_options& options = {});

@@ -16,8 +16,8 @@ namespace bcsc {
 /// How much may be measured to choose a plan's kernel and the form of A.
 enum class effort {
   predict,  ///< nothing is timed and nothing remembered: spmm_plan's own choice
-  check,    ///< the two to six configs that are predicted to be fastest (CPU: four), in at most three forms of A, are
-            ///< timed on A
+  check,    ///< the two to six configs that are predicted to be fastest, in at most four forms of A (CPU: four, in at
+            ///< most three), are timed on A
   search,   ///< so is everything that is allowed: every config, in every form that one reads, also with reordered rows
 };
 std::string_view to_string(effort kind);

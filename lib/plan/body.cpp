@@ -13,7 +13,7 @@ namespace bcsc::plan {
 namespace {
 
 /// Whether a plan made for config `other` and `cols` columns would store A as `how` does.
-bool would_share(const recipe& how, const registered_kernel& other, std::int64_t cols) {
+bool would_share(const recipe& how, const choice::registered_kernel& other, std::int64_t cols) {
   using form = kernels::operand_form;
   const kernel_info& mine = how.facts.kernel;
   const bool same_height = how.options.expert.m_block > 0 || other.info.m_tile == how.facts.m_block;
@@ -95,7 +95,7 @@ std::unique_ptr<body<T>> share(std::shared_ptr<const recipe> stored_by,
                                std::int64_t cols) {
   plan_options wanted = stored_by->options;
   wanted.expert.kernel = name;
-  for (const registered_kernel* other : allowed(stored_by->described(), wanted)) {
+  for (const choice::registered_kernel* other : choice::allowed(stored_by->described(), wanted)) {
     if (other->info.name != name || !would_share(*stored_by, *other, cols)) continue;
     auto how = std::make_shared<recipe>(*stored_by);
     how->take(*other, cols);
@@ -112,13 +112,13 @@ template <number T>
 std::unique_ptr<body<T>> transpose_of(std::shared_ptr<const recipe> stored_by,
                                       std::shared_ptr<const forms::stored_matrix<T>> a, const std::string* name,
                                       std::int64_t cols) {
-  problem p = stored_by->described();
+  choice::problem p = stored_by->described();
   p.cols = cols;
-  auto kernels = transposing(p, *stored_by->kernel);
+  auto kernels = choice::transposing(p, *stored_by->kernel);
   if (name != nullptr) std::erase_if(kernels, [&](const auto* other) { return other->info.name != *name; });
   if (kernels.empty()) {
     p.deterministic = false;
-    if (name == nullptr && !transposing(p, *stored_by->kernel).empty()) {
+    if (name == nullptr && !choice::transposing(p, *stored_by->kernel).empty()) {
       core::fail(errc::no_such_kernel,
                  "transposed: no kernel on {} that is deterministic; plan_options::transpose stores the transpose",
                  to_string(p.where));
@@ -126,7 +126,7 @@ std::unique_ptr<body<T>> transpose_of(std::shared_ptr<const recipe> stored_by,
     return nullptr;
   }
   auto how = std::make_shared<recipe>(*stored_by);
-  how->take(*choose_transposing(p, kernels), cols);
+  how->take(*choice::choose_transposing(p, kernels), cols);
   how->options.transpose = how->options.transpose == op::none ? op::transpose : op::none;
   how->facts.reason = core::format("reads the matrix that another plan stores for {}", stored_by->facts.kernel.name);
   std::swap(how->facts.rows, how->facts.cols);

@@ -66,7 +66,7 @@ class builder {
     require_device_source();
     if (!in_order_on_device(given)) return convert_on_host<I>(download(given));
     // The transpose, and indices of another width than given, are made on the host.
-    const bool plain = stays_on_device<I>() && index_bits_for(given.rows, given.cols, given.nnz()) == 32;
+    const bool plain = stays_on_device<I>() && choice::index_bits_for(given.rows, given.cols, given.nnz()) == 32;
     const core::gpu::device_guard guard(how_.device());
     if (!plain) return convert_on_host<I>(download(given));
     require_rows(given.rows);
@@ -93,13 +93,13 @@ class builder {
   /// Settles kernel and m_block by what `analyse(heights)` finds.
   template <class Analyse>
   void decide(std::int64_t rows, std::int64_t inner, std::int64_t nnz, Analyse analyse) {
-    const problem p = how_.described(rows, inner, nnz);
-    if (considers_dense(p, how_.options) && !p.no_dense_library.empty()) {
+    const choice::problem p = how_.described(rows, inner, nnz);
+    if (choice::considers_dense(p, how_.options) && !p.no_dense_library.empty()) {
       how_.ctx.state().say(core::format("plan: no dense product is considered: {}", p.no_dense_library));
     }
-    const auto possible = candidates(p, how_.options);
-    open_->statistics = analyse(heights(possible, how_.options));
-    const decision d = choose(p, how_.options, possible, how_.statistics);
+    const auto possible = choice::candidates(p, how_.options);
+    open_->statistics = analyse(choice::heights(possible, how_.options));
+    const choice::decision d = choice::choose(p, how_.options, possible, how_.statistics);
     open_->kernel = d.kernel;
     plan_facts& facts = open_->facts;
     facts.kernel = d.kernel->info;

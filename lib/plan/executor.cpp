@@ -10,7 +10,7 @@
 #include "core/team.hpp"
 #include "kernels/cpu/pack.hpp"
 #include "kernels/cuda/pack.hpp"
-#include "lib/plan/column_major.hpp"
+#include "lib/choice/column_major.hpp"
 #include "lib/plan/run_checks.hpp"
 
 namespace bcsc::plan {
@@ -145,9 +145,9 @@ void executor<T>::multiply_in_slabs(const stored& a, factor alpha, const dense_v
   const std::int64_t count = run.batch.count;
   const std::int64_t b_stride = reads_b && count > 1 ? run.batch.b_stride : 0;
   const std::int64_t c_stride = count > 1 ? run.batch.c_stride : 0;
-  problem as_run = how_.described();
+  choice::problem as_run = how_.described();
   as_run.cols = c.cols;
-  const bool turns = layout_.turns() && c.order == layout::col_major && turns_c(as_run, how_.facts.kernel);
+  const bool turns = layout_.turns() && c.order == layout::col_major && choice::turns_c(as_run, how_.facts.kernel);
   const bool reads_c = beta.pointer() != nullptr || beta.value() != 0;
 
   const workspace_lease workspace(workspace_, layout_.bytes(), how_.on_gpu(), run);

@@ -78,7 +78,7 @@ std::string explain_rows(const recipe& how) {
 /// The width of A's indices, where CSR needs 64 bits.
 std::string explain_indices(const recipe& how) {
   const plan_facts& facts = how.facts;
-  if (index_bits_for(facts.rows, facts.cols, facts.nnz) == 32) return {};
+  if (choice::index_bits_for(facts.rows, facts.cols, facts.nnz) == 32) return {};
   const bool streamed = how.kernel->form == kernels::operand_form::row_stream;
   return core::format("\nindices: {} bits{}", facts.kernel.index_bits,
                       streamed ? ", since a row stream counts pairs of non-zeros" : "");
@@ -97,15 +97,10 @@ std::string explain_roofline(const recipe& how, const roofline_model& model) {
   if (bandwidth <= 0) return {};
   const double seconds = model.bytes / bandwidth;
   return core::format("\nroofline: {} at least from memory at its peak of {:.2f} TB/s: at most {:.0f} GFLOP/s",
-                      time_text(seconds), bandwidth * 1e-12, model.flops / seconds * 1e-9);
+                      core::time_text(seconds), bandwidth * 1e-12, model.flops / seconds * 1e-9);
 }
 
 }  // namespace
-
-std::string time_text(double seconds) {
-  if (seconds >= 1) return core::format("{:.2f} s", seconds);
-  return seconds >= 1e-3 ? core::format("{:.2f} ms", seconds * 1e3) : core::format("{:.1f} us", seconds * 1e6);
-}
 
 std::string explain(const recipe& how, bool turns_c) {
   const plan_facts& facts = how.facts;

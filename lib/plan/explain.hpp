@@ -9,7 +9,4 @@ namespace bcsc::plan {
 /// What a plan does, in words; several lines. `turns_c`: a column-major C is turned at the end.
 std::string explain(const recipe& how, bool turns_c);
 
-/// For messages: "38.1 us", "16.03 ms".
-std::string time_text(double seconds);
-
 }  // namespace bcsc::plan

@@ -6,7 +6,7 @@
 #include "core/fail.hpp"
 #include "kernels/cuda/dense_library.hpp"
 #include "kernels/forms/bricks/bricks.hpp"
-#include "lib/plan/known_costs.hpp"
+#include "lib/choice/known_costs.hpp"
 
 namespace bcsc::plan {
 
@@ -26,31 +26,31 @@ recipe::recipe(const context& where, const plan_options& wanted, value_type of)
 }
 
 std::int64_t recipe::longest_row() const {
-  const std::int64_t longest = with_statistics({}, statistics).longest_row;
+  const std::int64_t longest = choice::with_statistics({}, statistics).longest_row;
   return longest > 0 ? longest : facts.nnz;
 }
 
-problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
+choice::problem recipe::described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
   static const core::cpu_caches caches = core::find_cpu_caches();
-  problem p{.where = ctx.kind(),
-            .type = type,
-            .rows = rows,
-            .inner = inner,
-            .nnz = nnz,
-            .cols = options.cols,
-            .index_bits = index_bits_for(rows, inner, nnz),
-            .deterministic = options.deterministic,
-            .b_is_col_major = options.b_layout == layout::col_major,
-            .max_shared_bytes = ctx.device().shared_bytes_per_block,
-            .compute_capability = 10 * ctx.device().compute_major + ctx.device().compute_minor,
-            .num_multiprocessors = ctx.device().num_multiprocessors,
-            .caches = caches,
-            .sectors_per_entry = access.sectors_per_entry,
-            .sectors_per_row = access.sectors_per_row,
-            .grid = grid,
-            .costs = &costs_on(ctx)};
+  choice::problem p{.where = ctx.kind(),
+                    .type = type,
+                    .rows = rows,
+                    .inner = inner,
+                    .nnz = nnz,
+                    .cols = options.cols,
+                    .index_bits = choice::index_bits_for(rows, inner, nnz),
+                    .deterministic = options.deterministic,
+                    .b_is_col_major = options.b_layout == layout::col_major,
+                    .max_shared_bytes = ctx.device().shared_bytes_per_block,
+                    .compute_capability = 10 * ctx.device().compute_major + ctx.device().compute_minor,
+                    .num_multiprocessors = ctx.device().num_multiprocessors,
+                    .caches = caches,
+                    .sectors_per_entry = access.sectors_per_entry,
+                    .sectors_per_row = access.sectors_per_row,
+                    .grid = grid,
+                    .costs = &choice::costs_on(ctx)};
 #if BCSC_WITH_CUDA
-  if (considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
+  if (choice::considers_dense(p, options)) p.no_dense_library = kernels::cuda::ready_dense_library(device());
 #endif
   return p;
 }
@@ -76,25 +76,25 @@ bool recipe::gains_by_equal_rows(const kernel_info& config, std::int64_t cols) c
 bool recipe::may_gain_by_bricks(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const {
   constexpr std::int64_t min_bytes = std::int64_t{4} << 20;  // of B: below, launching the kernel is
   const auto size = static_cast<std::int64_t>(size_of(type));
-  const std::int64_t min_cols = cols_of_brick_tile(type);  // below, reading A is what takes the time
+  const std::int64_t min_cols = choice::cols_of_brick_tile(type);  // below, reading A is what takes the time
   return on_gpu() && leaves_rows_to_plan() && options.b_layout == layout::row_major &&
-         nnz <= max_length_in_layers(type, options.cols) * rows && options.cols >= min_cols &&
+         nnz <= choice::max_length_in_layers(type, options.cols) * rows && options.cols >= min_cols &&
          inner >= core::ceil_div(min_bytes / size, options.cols);
 }
 
 bool recipe::gains_by_bricks() const {
   if (kernel->form == kernels::operand_form::bricks) return leaves_rows_to_plan();
-  return kernel->form == kernels::operand_form::row_stream && facts.nnz <= max_length_in_bricks * facts.rows &&
+  return kernel->form == kernels::operand_form::row_stream && facts.nnz <= choice::max_length_in_bricks * facts.rows &&
          may_gain_by_bricks(facts.rows, facts.cols, facts.nnz);
 }
 
 void recipe::settle_reading() {
   in_place = {};
   if (options.expert.reading != col_major_b::as_predicted) return;
-  in_place = plan::reads_in_place(described(), *kernel, statistics);
+  in_place = choice::reads_in_place(described(), *kernel, statistics);
 }
 
-void recipe::take(const registered_kernel& other, std::int64_t cols) {
+void recipe::take(const choice::registered_kernel& other, std::int64_t cols) {
   kernel = &other;
   options.cols = cols;
   facts.kernel = other.info;

@@ -9,7 +9,7 @@
 #include "converters/formats/coalescing.hpp"
 #include "converters/formats/grid.hpp"
 #include "core/context_state.hpp"
-#include "lib/plan/choice.hpp"
+#include "lib/choice/choice.hpp"
 
 namespace bcsc::plan {
 
@@ -27,10 +27,10 @@ struct recipe {
   plan_options options;
   value_type type;
   plan_facts facts;
-  const registered_kernel* kernel = nullptr;  // of a table, which outlives all plans
-  columns_in_place in_place;                  // of a column-major B
-  std::vector<block_statistics> statistics;   // that the kernel was chosen by
-  converters::column_access access;           // likewise; only with a column-major B on a GPU
+  const choice::registered_kernel* kernel = nullptr;  // of a table, which outlives all plans
+  choice::columns_in_place in_place;                  // of a column-major B
+  std::vector<block_statistics> statistics;           // that the kernel was chosen by
+  converters::column_access access;                   // likewise; only with a column-major B on a GPU
 
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
@@ -45,15 +45,15 @@ struct recipe {
 
   /// How many thread blocks of a kernel its GPU holds at once.
   std::int64_t thread_blocks(const kernel_info& kernel) const {
-    return places_for(kernel, ctx.device().num_multiprocessors, ctx.device().shared_bytes_per_block);
+    return choice::places_for(kernel, ctx.device().num_multiprocessors, ctx.device().shared_bytes_per_block);
   }
   /// The nodes of a brick in which `kernel`, which reads bricks, would have A for `cols` columns.
   converters::brick_shape bricks_for(const kernel_info& kernel, std::int64_t cols) const;
   int device() const { return ctx.device().device; }
   bool on_gpu() const { return ctx.kind() == backend::cuda; }
   /// The product that the choice is made for.
-  problem described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
-  problem described() const { return described(facts.rows, facts.cols, facts.nnz); }
+  choice::problem described(std::int64_t rows, std::int64_t inner, std::int64_t nnz) const;
+  choice::problem described() const { return described(facts.rows, facts.cols, facts.nnz); }
 
   /// No row of op(A) has more entries: those of the longest, or all if the choice did not need to know.
   std::int64_t longest_row() const;
@@ -85,7 +85,7 @@ struct recipe {
   /// For which N a column-major B is read where it lies, if the options leave it open.
   void settle_reading();
   /// The same matrix multiplied by another config of the same form.
-  void take(const registered_kernel& other, std::int64_t cols);
+  void take(const choice::registered_kernel& other, std::int64_t cols);
 };
 
 }  // namespace bcsc::plan

@@ -5,7 +5,7 @@
 #include "core/checked.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
-#include "lib/plan/column_major.hpp"
+#include "lib/choice/column_major.hpp"
 
 namespace bcsc::plan {
 
@@ -27,7 +27,7 @@ workspace_layout<T>::workspace_layout(const recipe& how, const forms::partial_su
   const auto bound_or = [&](std::int64_t ours) {
     return options.max_workspace_bytes > 0 ? options.max_workspace_bytes : ours;
   };
-  turns_ = turnable && !how.reads_in_place(options.cols) && turns_c(how.described(), how.facts.kernel);
+  turns_ = turnable && !how.reads_in_place(options.cols) && choice::turns_c(how.described(), how.facts.kernel);
   if (turns_) turns_ = bytes_for(std::min(n_tile_, padded(options.cols))) <= bound_or(max_to_turn);
   if (bytes_for(1) == 0) return;
   const std::int64_t bound = bound_or(turns_ ? max_to_turn : max_to_pack);

@@ -5,7 +5,7 @@
 #include "bcsc/version.hpp"
 #include "core/context_state.hpp"
 #include "core/format.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/registry.hpp"
 #include "lib/tune/store.hpp"
 #include "lib/tune/use_cache.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 std::uint64_t tables_version() {
   static const std::uint64_t version = [] {
     std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const plan::registered_kernel& kernel : plan::registry()) {
+    for (const choice::registered_kernel& kernel : choice::registry()) {
       for (const char c : kernel.info.name + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
     }
     return hash;

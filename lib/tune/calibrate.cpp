@@ -14,7 +14,7 @@
 #include "core/context_state.hpp"
 #include "core/cpu_caches.hpp"
 #include "core/fail.hpp"
-#include "lib/plan/known_costs.hpp"
+#include "lib/choice/known_costs.hpp"
 #include "lib/tune/operands.hpp"
 #include "lib/tune/stopwatch.hpp"
 #include "lib/tune/use_cache.hpp"
@@ -144,9 +144,9 @@ class calibration {
 
 /// A GPU without costs of its own has an H200's scaled by these.
 void keep_for_choice(const context& ctx, const std::string& cache, const machine_constants& found) {
-  plan::kept_costs kept = plan::read_costs(ctx, cache).value_or(plan::kept_costs{});
+  choice::kept_costs kept = choice::read_costs(ctx, cache).value_or(choice::kept_costs{});
   kept.constants = found;
-  plan::keep_costs(ctx, cache, kept);
+  choice::keep_costs(ctx, cache, kept);
 }
 
 }  // namespace

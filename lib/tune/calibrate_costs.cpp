@@ -14,9 +14,9 @@
 #include "bcsc/convert.hpp"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
+#include "lib/choice/known_costs.hpp"
+#include "lib/choice/registry.hpp"
 #include "lib/plan/access.hpp"
-#include "lib/plan/known_costs.hpp"
-#include "lib/plan/registry.hpp"
 #include "lib/tune/fit_costs.hpp"
 #include "lib/tune/operands.hpp"
 #include "lib/tune/stopwatch.hpp"
@@ -95,14 +95,14 @@ class cost_calibration {
   template <number T>
   struct stored_plans {
     std::list<spmm_plan<T>> all;
-    std::vector<const plan::registered_kernel*> kernels;
+    std::vector<const choice::registered_kernel*> kernels;
   };
 
   /// Made for N = n, on which the order of rows and the length of pieces depend.
   template <number T>
   stored_plans<T> make(const csr_matrix<T>& a, std::int64_t n) const {
     stored_plans<T> made;
-    for (const plan::registered_kernel& kernel : plan::registry()) {
+    for (const choice::registered_kernel& kernel : choice::registry()) {
       const kernel_info& info = kernel.info;
       const bool runs = runs_on(info, ctx_) && info.type == value_type_of<T> && info.index_bits == 32;
       const bool has_costs = info.where == backend::cpu ? bool{kernel.family} : bool{kernel.measured};
@@ -124,7 +124,7 @@ class cost_calibration {
 
   /// Slices are for one column.
   static bool suits(const kernel_info& kernel, std::int64_t n) {
-    return kernel.where == backend::cpu ? !plan::takes_a_detour(kernel, n, kernel.m_tile)
+    return kernel.where == backend::cpu ? !choice::takes_a_detour(kernel, n, kernel.m_tile)
                                         : n == 1 || kernel.algorithm != "sliced";
   }
 
@@ -133,7 +133,7 @@ class cost_calibration {
     if (is_spent()) return;
     const csr_matrix<T> a = cast<T, std::int32_t>(given);
     std::set<std::int64_t> all_heights{1, shared_height};
-    for (const plan::registered_kernel& kernel : plan::registry()) {
+    for (const choice::registered_kernel& kernel : choice::registry()) {
       if (kernel.info.where == ctx_.kind()) all_heights.insert(kernel.info.m_tile);
     }
     const std::vector<std::int64_t> heights(all_heights.begin(), all_heights.end());
@@ -162,14 +162,14 @@ class cost_calibration {
       operands.reserve(plan.workspace_bytes());
       contestants.push_back({"", [&](cuda_stream stream) { operands.run(plan, stream); }});
     }
-    const plan::problem p = plan::with_statistics(
+    const choice::problem p = choice::with_statistics(
         plan::recipe(ctx_, wanted, value_type_of<T>).described(a.rows(), a.cols(), a.nnz()), statistics);
     timed_case timed{.matrix = std::string(now_),
                      .cols = n,
                      .type = value_type_of<T>,
                      .isa = core::best_cpu_isa(),
                      .threads = ctx_.threads(),
-                     .shape = plan::shape_of(p),
+                     .shape = choice::shape_of(p),
                      .timings = {}};
     const auto watch = tuning::stopwatches_of(ctx_)(contestants);
     const std::vector<double> seconds = least_seconds(*watch, contestants.size());
@@ -227,27 +227,27 @@ calibrated_costs calibrate_costs(const context& ctx, const matrix_source& genera
   }
   core::require_healthy(ctx.state());
   // What was kept before is no start: a bad calibration would outlive the next.
-  plan::kept_costs constants;
-  constants.constants = plan::read_costs(ctx, options.cache).value_or(plan::kept_costs{}).constants;
-  const auto before = plan::costs_from(ctx.kind(), ctx.device(), constants, ctx.threads());
+  choice::kept_costs constants;
+  constants.constants = choice::read_costs(ctx, options.cache).value_or(choice::kept_costs{}).constants;
+  const auto before = choice::costs_from(ctx.kind(), ctx.device(), constants, ctx.threads());
   cost_calibration calibration(ctx, options);
   const std::vector<timed_case>& cases = core::guarded(
       ctx.state(), "a calibration", [&]() -> const std::vector<timed_case>& { return calibration.run(generate); });
-  plan::kept_costs kept = tuning::correct(*before, cases);
+  choice::kept_costs kept = tuning::correct(*before, cases);
   kept.date = today();
   kept.constants = constants.constants;
   calibrated_costs made{.date = kept.date, .file = {}, .num_products = std::ssize(cases)};
   tuning::use_cache(ctx, [&] {
-    plan::keep_costs(ctx, options.cache, kept);
-    made.file = plan::costs_file(ctx, options.cache);
+    choice::keep_costs(ctx, options.cache, kept);
+    made.file = choice::costs_file(ctx, options.cache);
   });
   return made;
 }
 
 std::optional<calibrated_costs> known_costs(const context& ctx, const std::string& cache) {
-  const auto kept = plan::read_costs(ctx, cache);
+  const auto kept = choice::read_costs(ctx, cache);
   if (!kept || !kept->has_costs()) return std::nullopt;
-  return calibrated_costs{kept->date, plan::costs_file(ctx, cache), std::ssize(kept->cases)};
+  return calibrated_costs{kept->date, choice::costs_file(ctx, cache), std::ssize(kept->cases)};
 }
 
 }  // namespace bcsc

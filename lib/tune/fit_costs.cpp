@@ -23,7 +23,7 @@ const timing* find_timing(const timed_case& c, const IsIt& is_it) {
 
 /// What is fitted: weighted terms and times.
 struct linear_system {
-  std::vector<plan::cost_terms> terms;
+  std::vector<choice::cost_terms> terms;
   std::vector<double> times;
 };
 
@@ -45,7 +45,7 @@ std::map<config_key, linear_system> systems_of(std::span<const timed_case> cases
     for (const timing& t : c.timings) {
       double least_us = t.us;
       if (const auto known = before.find(cost_key(c.type, *t.config, c.cols)); known != before.end()) {
-        least_us = std::min(least_us, plan::us_by_terms(0, known->second, t.terms));
+        least_us = std::min(least_us, choice::us_by_terms(0, known->second, t.terms));
       }
       const double behind = least_us / c.fastest;
       const double weight = (behind < 1.3 ? 1.0 : behind < 2 ? 0.6 : 0.25) / t.us;
@@ -62,14 +62,14 @@ std::map<config_key, linear_system> systems_of(std::span<const timed_case> cases
 
 /// A cost that is wrong altogether weighs as much as `belief` products that are. What cost nothing stays so: free to
 /// take part, it would take over what others are kept from.
-void believe(linear_system& system, const plan::cost_terms& before) {
+void believe(linear_system& system, const choice::cost_terms& before) {
   constexpr double belief = 50;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] <= 0) {
-      for (plan::cost_terms& row : system.terms) row[i] = 0;
+      for (choice::cost_terms& row : system.terms) row[i] = 0;
       continue;
     }
-    plan::cost_terms row{};
+    choice::cost_terms row{};
     row[i] = std::sqrt(belief) / before[i];
     system.terms.push_back(row);
     system.times.push_back(std::sqrt(belief));
@@ -80,15 +80,15 @@ void believe(linear_system& system, const plan::cost_terms& before) {
 struct believed_cost {
   config_key key;
   double min_us;
-  plan::cost_terms us;
+  choice::cost_terms us;
 
-  double us_for(const plan::cost_terms& terms) const { return plan::us_by_terms(min_us, us, terms); }
+  double us_for(const choice::cost_terms& terms) const { return choice::us_by_terms(min_us, us, terms); }
 };
 
-std::vector<believed_cost> costs_in(const plan::cost_table& table) {
+std::vector<believed_cost> costs_in(const choice::cost_table& table) {
   std::vector<believed_cost> all;
-  for (const plan::measured_config& c : table.configs) all.push_back({{c.type, std::string(c.name)}, c.min_us, c.us});
-  for (const plan::cpu_family& f : table.families) all.push_back({key_of(f), f.min_us, f.us});
+  for (const choice::measured_config& c : table.configs) all.push_back({{c.type, std::string(c.name)}, c.min_us, c.us});
+  for (const choice::cpu_family& f : table.families) all.push_back({key_of(f), f.min_us, f.us});
   return all;
 }
 
@@ -120,14 +120,14 @@ void share_times_of_equals(timed_case& c) {
   }
 }
 
-plan::cost_terms solve(const std::vector<plan::cost_terms>& a, const std::vector<double>& y) {
-  constexpr std::size_t n = plan::num_cost_terms;
-  plan::cost_terms scale{}, x{};
+choice::cost_terms solve(const std::vector<choice::cost_terms>& a, const std::vector<double>& y) {
+  constexpr std::size_t n = choice::num_cost_terms;
+  choice::cost_terms scale{}, x{};
   for (const auto& row : a) {
     for (std::size_t j = 0; j < n; ++j) scale[j] = std::max(scale[j], std::abs(row[j]));
   }
-  std::array<plan::cost_terms, n> g{};
-  plan::cost_terms h{};
+  std::array<choice::cost_terms, n> g{};
+  choice::cost_terms h{};
   for (std::size_t i = 0; i < a.size(); ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       if (scale[j] == 0) continue;
@@ -156,12 +156,12 @@ config_key cost_key(value_type type, const kernel_info& config, std::int64_t col
   const std::string family = config.algorithm == "rows" && cols == 1 ? "vector" : config.algorithm;
   return {value_type::fp32, core::format("{}-m{}", family, config.m_tile)};
 }
-config_key key_of(const plan::cpu_family& family) {
+config_key key_of(const choice::cpu_family& family) {
   return {value_type::fp32, core::format("{}-m{}", family.algorithm, family.m_tile)};
 }
 
 costs_by_config fit(std::span<const timed_case> cases) {
-  constexpr std::size_t fewest = 2 * plan::num_cost_terms;
+  constexpr std::size_t fewest = 2 * choice::num_cost_terms;
   constexpr int num_passes = 3;
   costs_by_config costs;
   for (int pass = 0; pass < num_passes; ++pass) {
@@ -175,8 +175,10 @@ costs_by_config fit(std::span<const timed_case> cases) {
 const timing* timing_of(const timed_case& c, std::string_view config) {
   return find_timing(c, [&](const timing& t) { return t.config->name == config; });
 }
-const timing* timing_of(const timed_case& c, const plan::measured_config& config) { return timing_of(c, config.name); }
-const timing* timing_of(const timed_case& c, const plan::cpu_config& config) {
+const timing* timing_of(const timed_case& c, const choice::measured_config& config) {
+  return timing_of(c, config.name);
+}
+const timing* timing_of(const timed_case& c, const choice::cpu_config& config) {
   return find_timing(c, [&](const timing& t) {
     return t.config->algorithm == config.algorithm && t.config->m_tile == config.m_tile &&
            t.config->n_tile == config.n_tile;
@@ -189,29 +191,29 @@ fitted learn(std::span<const timed_case> cases) {
     known.configs.push_back({config.first, config.second, 0, us});
   }
   for (const timed_case& c : cases) {
-    for (plan::measured_config& config : known.configs) {
+    for (choice::measured_config& config : known.configs) {
       const timing* const timed = config.type == c.type ? timing_of(c, config) : nullptr;
       if (timed == nullptr) continue;
       config.min_us = config.min_us > 0 ? std::min(config.min_us, timed->us) : timed->us;
     }
   }
   // fp16 and bf16 are fitted as one, but each has kernels of its own.
-  std::erase_if(known.configs, [](const plan::measured_config& config) { return config.min_us == 0; });
+  std::erase_if(known.configs, [](const choice::measured_config& config) { return config.min_us == 0; });
   for (const timed_case& c : cases) {
-    std::string residuals = residuals_in<plan::measured_config>(
-        c, known.configs, [&](const plan::measured_config& config) { return timing_of(c, config); },
-        [](const plan::measured_config& config, const timing& t) {
-          return plan::us_by_terms(config.min_us, config.us, t.terms);
+    std::string residuals = residuals_in<choice::measured_config>(
+        c, known.configs, [&](const choice::measured_config& config) { return timing_of(c, config); },
+        [](const choice::measured_config& config, const timing& t) {
+          return choice::us_by_terms(config.min_us, config.us, t.terms);
         });
-    known.cases.push_back({c.type, plan::features_of(c.shape), std::move(residuals)});
+    known.cases.push_back({c.type, choice::features_of(c.shape), std::move(residuals)});
   }
   return known;
 }
 
 double fitted_on_cpu::us_of(value_type type, const kernel_info& config, std::int64_t cols,
-                            const plan::cost_terms& terms) const {
+                            const choice::cost_terms& terms) const {
   const auto family = families.find(cost_key(type, config, cols));
-  return family == families.end() ? unknown_us : plan::us_by_terms(family->second.min_us, family->second.us, terms);
+  return family == families.end() ? unknown_us : choice::us_by_terms(family->second.min_us, family->second.us, terms);
 }
 
 fitted_on_cpu learn_on_cpu(std::span<const timed_case> cases) {
@@ -230,15 +232,15 @@ fitted_on_cpu learn_on_cpu(std::span<const timed_case> cases) {
     known.configs.push_back({type, std::string(algorithm), m_tile, n_tile});
   }
   for (const timed_case& c : cases) {
-    std::string residuals = residuals_in<plan::cpu_config>(
-        c, known.configs, [&](const plan::cpu_config& config) { return timing_of(c, config); },
-        [&](const plan::cpu_config&, const timing& t) { return known.us_of(c.type, *t.config, c.cols, t.terms); });
-    known.cases.push_back({c.type, plan::features_of(c.shape), std::move(residuals)});
+    std::string residuals = residuals_in<choice::cpu_config>(
+        c, known.configs, [&](const choice::cpu_config& config) { return timing_of(c, config); },
+        [&](const choice::cpu_config&, const timing& t) { return known.us_of(c.type, *t.config, c.cols, t.terms); });
+    known.cases.push_back({c.type, choice::features_of(c.shape), std::move(residuals)});
   }
   return known;
 }
 
-plan::kept_costs correct(const plan::cost_table& before, std::span<const timed_case> cases) {
+choice::kept_costs correct(const choice::cost_table& before, std::span<const timed_case> cases) {
   std::vector<believed_cost> costs = costs_in(before);
   std::map<config_key, std::size_t> places;
   for (std::size_t i = 0; i < costs.size(); ++i) places.emplace(costs[i].key, i);
@@ -247,7 +249,7 @@ plan::kept_costs correct(const plan::cost_table& before, std::span<const timed_c
     return place == places.end() ? nullptr : &costs[place->second];
   };
 
-  plan::kept_costs kept;
+  choice::kept_costs kept;
   std::vector<double> ratios;
   for (const timed_case& c : cases) {
     for (const timing& t : c.timings) {
@@ -292,7 +294,7 @@ plan::kept_costs correct(const plan::cost_table& before, std::span<const timed_c
   };
   for (const timed_case& c : cases) {
     kept.cases.push_back(
-        {c.type, plan::features_of(c.shape),
+        {c.type, choice::features_of(c.shape),
          before.cpu_configs.empty() ? residuals(c, before.configs) : residuals(c, before.cpu_configs)});
   }
   return kept;

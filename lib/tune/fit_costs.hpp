@@ -12,24 +12,24 @@
 
 #include "bcsc/registry.hpp"
 #include "core/context_state.hpp"
-#include "lib/plan/cost_table.hpp"
-#include "lib/plan/cost_terms.hpp"
-#include "lib/plan/kept_costs.hpp"
-#include "lib/plan/neighbours.hpp"
+#include "lib/choice/cost_table.hpp"
+#include "lib/choice/cost_terms.hpp"
+#include "lib/choice/kept_costs.hpp"
+#include "lib/choice/neighbours.hpp"
 
-/// Fits what configs cost (lib/plan/cost_terms.hpp) to times that were taken of them: for bench/fit_choice, whose costs
-/// are built in, and for the calibration of a machine.
+/// Fits what configs cost (lib/choice/cost_terms.hpp) to times that were taken of them: for bench/fit_choice, whose
+/// costs are built in, and for the calibration of a machine.
 ///
 /// For each config the costs, none negative, with the least sum of squares of relative errors. A case counts less the
 /// further the config is behind the fastest, both as measured and as predicted: by how much a config loses that would
 /// not be chosen does not matter.
-/// How far the costs are off in each of the cases fitted to is kept too (lib/plan/neighbours.hpp).
+/// How far the costs are off in each of the cases fitted to is kept too (lib/choice/neighbours.hpp).
 namespace bcsc::tuning {
 
 /// Of one config.
 struct timing {
   const kernel_info* config;
-  plan::cost_terms terms;
+  choice::cost_terms terms;
   double us;
 };
 
@@ -40,7 +40,7 @@ struct timed_case {
   value_type type;
   core::cpu_isa isa;  ///< of a CPU
   int threads;        ///< of a CPU
-  plan::product_shape shape;
+  choice::product_shape shape;
   std::vector<timing> timings;
   double fastest = 0;                                      ///< us
   double rival = std::numeric_limits<double>::infinity();  ///< us of another library; infinite: none was timed
@@ -54,14 +54,14 @@ const timing& fastest_config(const timed_case& c);
 void share_times_of_equals(timed_case& c);
 
 /// argmin |A x - y|, x >= 0, by coordinate descent on the normal equations: few unknowns, convex.
-plan::cost_terms solve(const std::vector<plan::cost_terms>& a, const std::vector<double>& y);
+choice::cost_terms solve(const std::vector<choice::cost_terms>& a, const std::vector<double>& y);
 
 /// What shares costs: a GPU's config by its name, a CPU's configs by family and height.
 using config_key = std::pair<value_type, std::string>;
 config_key cost_key(value_type type, const kernel_info& config, std::int64_t cols);
-config_key key_of(const plan::cpu_family& family);
+config_key key_of(const choice::cpu_family& family);
 
-using costs_by_config = std::map<config_key, plan::cost_terms>;
+using costs_by_config = std::map<config_key, choice::cost_terms>;
 
 /// Of what has been timed often enough.
 costs_by_config fit(std::span<const timed_case> cases);
@@ -70,8 +70,8 @@ constexpr double unknown_us = std::numeric_limits<double>::infinity();
 
 /// A GPU's costs: each with the least time seen, and how far they are off in the cases that they are fitted to.
 struct fitted {
-  std::vector<plan::measured_config> configs;  ///< by type, then by name
-  std::vector<plan::measured_case> cases;
+  std::vector<choice::measured_config> configs;  ///< by type, then by name
+  std::vector<choice::measured_case> cases;
 };
 fitted learn(std::span<const timed_case> cases);
 
@@ -79,23 +79,23 @@ fitted learn(std::span<const timed_case> cases);
 struct fitted_on_cpu {
   struct family_costs {
     double min_us = unknown_us;  ///< none of its configs ever took less
-    plan::cost_terms us{};
+    choice::cost_terms us{};
   };
   std::map<config_key, family_costs> families;
-  std::vector<plan::cpu_config> configs;  ///< by type, algorithm, height and width
-  std::vector<plan::measured_case> cases;
+  std::vector<choice::cpu_config> configs;  ///< by type, algorithm, height and width
+  std::vector<choice::measured_case> cases;
 
   /// Infinite where it has no costs.
-  double us_of(value_type type, const kernel_info& config, std::int64_t cols, const plan::cost_terms& terms) const;
+  double us_of(value_type type, const kernel_info& config, std::int64_t cols, const choice::cost_terms& terms) const;
 };
 fitted_on_cpu learn_on_cpu(std::span<const timed_case> cases);
 
 /// What a table of costs, `before`, becomes on a machine where `cases` were timed. Too few for a fit of its own: all
 /// costs are scaled by the median of what products take longer, each is moved from there as far as its products say so
 /// against a belief in what it was, and residuals are kept beside those of the table.
-plan::kept_costs correct(const plan::cost_table& before, std::span<const timed_case> cases);
+choice::kept_costs correct(const choice::cost_table& before, std::span<const timed_case> cases);
 
-/// How far `us_of` is off for each of `configs` of the case's type, as plan::measured_case has it; `timed_as` says
+/// How far `us_of` is off for each of `configs` of the case's type, as choice::measured_case has it; `timed_as` says
 /// which timing is a config's, or null.
 template <class Config>
 std::string residuals_in(const timed_case& c, std::span<const Config> configs,
@@ -105,14 +105,14 @@ std::string residuals_in(const timed_case& c, std::span<const Config> configs,
   for (const Config& config : configs) {
     if (config.type != c.type) continue;
     const timing* const timed = timed_as(config);
-    residuals += timed == nullptr ? plan::no_residual : plan::residual_of(timed->us / us_of(config, *timed));
+    residuals += timed == nullptr ? choice::no_residual : choice::residual_of(timed->us / us_of(config, *timed));
   }
   return residuals;
 }
 
 /// The timing of `c` that is of `config`, here by its name, or null.
 const timing* timing_of(const timed_case& c, std::string_view config);
-const timing* timing_of(const timed_case& c, const plan::measured_config& config);
-const timing* timing_of(const timed_case& c, const plan::cpu_config& config);
+const timing* timing_of(const timed_case& c, const choice::measured_config& config);
+const timing* timing_of(const timed_case& c, const choice::cpu_config& config);
 
 }  // namespace bcsc::tuning

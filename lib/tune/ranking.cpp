@@ -7,18 +7,18 @@
 
 namespace bcsc::tuning {
 
-using plan::time_text;
+using core::time_text;
 
 ranking ranked(const plan::recipe& how, bool all) {
-  const plan::problem p = how.described();
+  const choice::problem p = how.described();
   ranking made;
-  for (const plan::prediction& one :
-       plan::predictions(p, how.options, plan::candidates(p, how.options), how.statistics)) {
+  for (const choice::prediction& one :
+       choice::predictions(p, how.options, choice::candidates(p, how.options), how.statistics)) {
     const bool is_new = made.predicted.emplace(one.kernel->info.name, one.seconds).second;
     if (is_new) made.names.push_back(one.kernel->info.name);
   }
   if (!all) return made;
-  for (const plan::registered_kernel* kernel : plan::allowed(p, how.options)) {
+  for (const choice::registered_kernel* kernel : choice::allowed(p, how.options)) {
     const std::string& name = kernel->info.name;
     // Wider indices than A needs are allowed by name alone.
     if (kernel->info.index_bits <= p.index_bits && !made.predicted.contains(name)) made.names.push_back(name);

@@ -64,11 +64,12 @@ class trials {
   using entries = std::list<entry>;
   using place = typename entries::iterator;
 
-  static constexpr std::size_t max_forms_checked = 3;
   static constexpr std::size_t num_finalists = 4;
 
   /// A CPU's products are disturbed more often: fewer of them are timed more often.
   std::size_t max_checked() const { return ctx_.kind() == backend::cpu ? 4 : 6; }
+  /// A CPU makes a form more slowly.
+  std::size_t max_forms_checked() const { return ctx_.kind() == backend::cpu ? 3 : 4; }
 
   /// The best predicted, in few forms. The last is of another algorithm if one is in sight: a prediction that errs
   /// tends to err for all configs of an algorithm.
@@ -87,15 +88,15 @@ class trials {
     const double least = ranking_.seconds_of(predicted_name_);
     for (const std::string& name : ranking_.names) {
       if (entries_.size() == max_checked() - 1) break;
-      enter(name, max_forms_checked - 1);
+      enter(name, max_forms_checked() - 1);
     }
     for (const std::string& name : ranking_.names) {
       if (entries_.size() == max_checked() || ranking_.seconds_of(name) > in_sight * least) break;
-      if (is_of_another_algorithm(name)) enter(name, max_forms_checked);
+      if (is_of_another_algorithm(name)) enter(name, max_forms_checked());
     }
     for (const std::string& name : ranking_.names) {
       if (entries_.size() == max_checked()) break;
-      if (!holds(name)) enter(name, max_forms_checked);
+      if (!holds(name)) enter(name, max_forms_checked());
     }
     if (entries_.size() > 1) compete(all(), budget(1));
   }

@@ -55,8 +55,8 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
 
   const bool transposed = options.plan.transpose == op::transpose;
   const std::int64_t rows = transposed ? a.cols : a.rows, inner = transposed ? a.rows : a.cols;
-  const plan::problem product = plan::recipe(ctx, options.plan, value_type_of<T>).described(rows, inner, a.nnz());
-  std::vector<const plan::registered_kernel*> candidates = plan::allowed(product, options.plan);
+  const choice::problem product = plan::recipe(ctx, options.plan, value_type_of<T>).described(rows, inner, a.nnz());
+  std::vector<const choice::registered_kernel*> candidates = choice::allowed(product, options.plan);
   // Wider indices than A needs are allowed by name alone.
   std::erase_if(candidates, [&](const auto* k) { return k->info.index_bits != product.index_bits; });
   if (candidates.empty()) {
@@ -76,7 +76,7 @@ std::vector<tune_timing> tune(const context& ctx, const csr_view<T, std::int32_t
   const auto make_stopwatch = tuning::stopwatches_of(ctx);
   plans_by_name<T> plans(ctx, a, options.plan);
   std::vector<tune_timing> timings;
-  for (const plan::registered_kernel* kernel : candidates) {
+  for (const choice::registered_kernel* kernel : candidates) {
     const std::string& name = kernel->info.name;
     const spmm_plan<T> plan = plans.of(name);
     operands.reserve(plan.workspace_bytes());

@@ -69,8 +69,8 @@ product_sizes sizes_of(const auto& a, const plan_options& options) {
 template <number T>
 bool may_take(const context& ctx, const cached_choice& choice, const product_sizes& sizes,
               const plan_options& options) {
-  const plan::problem p = plan::recipe(ctx, options, value_type_of<T>).described(sizes.rows, sizes.inner, sizes.nnz);
-  return std::ranges::any_of(plan::allowed(p, options),
+  const choice::problem p = plan::recipe(ctx, options, value_type_of<T>).described(sizes.rows, sizes.inner, sizes.nnz);
+  return std::ranges::any_of(choice::allowed(p, options),
                              [&](const auto* kernel) { return kernel->info.name == choice.kernel; });
 }
 
@@ -99,7 +99,7 @@ std::optional<spmm_plan<T>> remembered(const context& ctx, const plan::source<T>
   plan_facts facts = plan->facts();
   facts.reason =
       core::format("remembered: found fastest on this pattern by {}, {}",
-                   choice->effort == effort::search ? "a search" : "a check", plan::time_text(choice->seconds));
+                   choice->effort == effort::search ? "a search" : "a check", core::time_text(choice->seconds));
   ctx.state().say(core::format("tuning: {} for N = {}: {}", choice->kernel, options.plan.cols, facts.reason));
   return plan::access<T>::restated(*plan, std::move(facts));
 }

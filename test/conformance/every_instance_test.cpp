@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "bcsc/plan.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/registry.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/nonfinite.hpp"
@@ -39,7 +39,7 @@ void touch(const context& ctx, const kernel_info& kernel) {
 
 /// A column-major B that is read where it lies by every kernel that can.
 template <class T>
-void touch_in_place(const context& ctx, const plan::registered_kernel& kernel) {
+void touch_in_place(const context& ctx, const choice::registered_kernel& kernel) {
   constexpr std::int64_t rows = 9001, cols = 300, n = 5;
   const sparse_case a = make_case("tall", rows, cols, scatter(rows, cols, 4000, 3), values::small_integers, 5);
   const auto b = random_table<T>(cols, n, values::small_integers, 7);
@@ -89,8 +89,8 @@ TEST_P(every_instance, runs) {
 TEST_P(every_instance, reads_b_where_it_lies_if_it_can) {
   const auto ctx = context_of(GetParam().where);
   BCSC_SKIP_WITHOUT_GPU(ctx);
-  const auto& all = plan::registry();
-  const auto kernel = std::ranges::find_if(all, [](const plan::registered_kernel& k) {
+  const auto& all = choice::registry();
+  const auto kernel = std::ranges::find_if(all, [](const choice::registered_kernel& k) {
     return k.info.name == GetParam().name && k.info.where == GetParam().where && k.info.type == GetParam().type;
   });
   ASSERT_NE(kernel, all.end());

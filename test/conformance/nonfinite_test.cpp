@@ -6,7 +6,7 @@
 #include <set>
 
 #include "bcsc/plan.hpp"
-#include "lib/plan/choice.hpp"
+#include "lib/choice/choice.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/kernel_instances.hpp"
 #include "test/support/nonfinite.hpp"
@@ -135,17 +135,17 @@ TEST(kernels_that_plans_choose_by_themselves, multiply_stored_entries_only) {
     for (const value_type type : {value_type::fp32, value_type::fp64, value_type::fp16, value_type::bf16}) {
       for (const int index_bits : {32, 64}) {
         for (const std::int64_t m_block : {0, 1, 16, 32}) {
-          const plan::problem p{.where = where,
-                                .type = type,
-                                .rows = 1000,
-                                .inner = 1000,
-                                .nnz = 5000,
-                                .cols = 32,
-                                .index_bits = index_bits,
-                                .max_shared_bytes = 1 << 20,
-                                .compute_capability = 90};
+          const choice::problem p{.where = where,
+                                  .type = type,
+                                  .rows = 1000,
+                                  .inner = 1000,
+                                  .nnz = 5000,
+                                  .cols = 32,
+                                  .index_bits = index_bits,
+                                  .max_shared_bytes = 1 << 20,
+                                  .compute_capability = 90};
           for (const auto* kernel :
-               plan::allowed(p, {.cols = 32, .compute = compute_class::tf32, .expert = {.m_block = m_block}})) {
+               choice::allowed(p, {.cols = 32, .compute = compute_class::tf32, .expert = {.m_block = m_block}})) {
             EXPECT_TRUE(kernel->info.stored_entries_only) << kernel->info.name;
           }
         }

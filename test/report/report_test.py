@@ -395,14 +395,14 @@ class Fitted(unittest.TestCase):
         fit = fitted.Fit()
         self.assertFalse(fit.seen & fit.unseen)
         lines = []
-        with gzip.open(ROOT / "lib" / "plan" / "costs" / "nvidia-h200.gz") as file:
+        with gzip.open(ROOT / "lib" / "choice" / "costs" / "nvidia-h200.gz") as file:
             for line in file:
                 lines.append(line.decode("ascii").split())
                 if lines[-1][0].startswith("residuals"):
                     file.read(int(lines[-1][2]) + 1)  # their code, and the end of its line
         made_by = next(words[1:] for words in lines if words[0] == "from")
         self.assertEqual([pathlib.Path(file).name for file in made_by[3:]], fit.files)
-        # With the weights of N and of non-zeros of lib/plan/neighbours.hpp.
+        # With the weights of N and of non-zeros of lib/choice/neighbours.hpp.
         for in_place, key, of_n, of_nnz in [(False, "case", 2, 0.6), (True, "case-in-place", 1, 0.5)]:
             known = {}
             at = []

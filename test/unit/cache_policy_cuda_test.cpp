@@ -10,7 +10,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/forms/stored_matrix.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/registry.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/uneven_rows.hpp"
@@ -51,7 +51,7 @@ class cache_policy_cuda : public ::testing::Test {
 
   /// Small integers: exact in every order.
   template <number T>
-  void expect_right(const plan::registered_kernel& k, const sparse_case& a) {
+  void expect_right(const choice::registered_kernel& k, const sparse_case& a) {
     constexpr std::int64_t n = 8;
     const auto csr = csr_of<T>(a);
     const forms::storing how{.form = k.form,
@@ -95,7 +95,7 @@ TEST_F(cache_policy_cuda, products_are_right_by_either) {
   });
   const std::set<std::string> keeping{"mma", "rowwise", "sliced"};
   std::set<std::string> algorithms;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     if (k.info.where != backend::cuda || k.launch == nullptr) continue;
     if (!keeping.contains(k.info.algorithm)) continue;
     algorithms.insert(k.info.algorithm);

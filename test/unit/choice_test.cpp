@@ -1,5 +1,5 @@
 // Registry, choice and tuner.
-#include "lib/plan/choice.hpp"
+#include "lib/choice/choice.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 #include "bcsc/plan.hpp"
 #include "bcsc/tune.hpp"
 #include "kernels/forms/compact/locality.hpp"
-#include "lib/plan/built_in_costs.hpp"
-#include "lib/plan/column_major.hpp"
+#include "lib/choice/built_in_costs.hpp"
+#include "lib/choice/column_major.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/tuned_kernels.hpp"
@@ -29,7 +29,7 @@ namespace bcsc {
 namespace {
 
 /// Whether a plan for so many columns considers the kernel: block slices are for one.
-bool takes(const plan::registered_kernel& kernel, std::int64_t cols) {
+bool takes(const choice::registered_kernel& kernel, std::int64_t cols) {
   return cols == 1 || kernel.form != kernels::operand_form::block_slices;
 }
 
@@ -157,11 +157,11 @@ TEST(locality, rows_ordered_by_length_are_not_shared_with_what_would_not_order_t
   EXPECT_TRUE(shares(generate::from_specification<float>("stencil5:80,80"), 1, 8)) << "rows are equal as they are";
 }
 
-plan::problem cpu_problem() {
+choice::problem cpu_problem() {
   return {.where = backend::cpu, .type = value_type::fp32, .rows = 100, .inner = 100, .nnz = 500, .cols = 32};
 }
 
-plan::problem small_problem_on_gpu(int compute_capability) {
+choice::problem small_problem_on_gpu(int compute_capability) {
   return {.where = backend::cuda,
           .type = value_type::fp32,
           .rows = 100,
@@ -175,7 +175,7 @@ plan::problem small_problem_on_gpu(int compute_capability) {
 }
 
 TEST(choice, columns_between_two_powers_of_two_are_read_alike) {
-  plan::columns_in_place columns;
+  choice::columns_in_place columns;
   columns.add(2);
   columns.add(7);
   for (const std::int64_t n : {0, 1, 3, 4, 9, 64, 65, 1 << 20}) EXPECT_FALSE(columns.contains(n)) << n;
@@ -192,7 +192,7 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
   if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   const std::int64_t heights[] = {1, 2, 3, 4, 8, 16, 32, 64, 128};
   struct known_matrix {
-    plan::problem p;
+    choice::problem p;
     std::vector<block_statistics> statistics;
   };
   const auto known = [&](const char* specification, value_type type) {
@@ -209,18 +209,18 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
                         analyse_blocks(a.view(), std::span(heights))};
   };
   const auto is_read_in_place = [](const known_matrix& m, std::int64_t cols) {
-    plan::problem p = m.p;
+    choice::problem p = m.p;
     p.cols = cols;
-    std::vector<const plan::registered_kernel*> configs;
-    for (const plan::registered_kernel& k : plan::registry()) {
+    std::vector<const choice::registered_kernel*> configs;
+    for (const choice::registered_kernel& k : choice::registry()) {
       const bool in_place = k.measured_in_place && k.info.algorithm == "sliced";
       const bool takes_it = (k.measured && takes(k, cols)) || in_place;
       if (k.info.type == p.type && takes_it && !k.info.rounds_values) configs.push_back(&k);
     }
-    const plan::registered_kernel* chosen = plan::choose(p, {}, configs, m.statistics).kernel;
-    return plan::reads_in_place(p, *chosen, m.statistics).contains(cols);
+    const choice::registered_kernel* chosen = choice::choose(p, {}, configs, m.statistics).kernel;
+    return choice::reads_in_place(p, *chosen, m.statistics).contains(cols);
   };
-  const auto none = [](const plan::columns_in_place& some) {
+  const auto none = [](const choice::columns_in_place& some) {
     for (std::int64_t n = 0; n < 100; ++n) {
       if (some.contains(n)) return false;
     }
@@ -241,38 +241,38 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
     const known_matrix almost_empty = known("hypersparse:60000,60000,15000,seed=1", type);
     EXPECT_TRUE(is_read_in_place(almost_empty, 128) || !has_slices) << "scattered, but less than packing would move";
     std::size_t able = 0;
-    for (const plan::registered_kernel& k : plan::registry()) {
+    for (const choice::registered_kernel& k : choice::registry()) {
       if (k.info.type != type) continue;
       SCOPED_TRACE(k.info.name);
       EXPECT_TRUE(!k.measured_in_place || k.info.strided_cols > 0);
       able += k.measured_in_place ? 1 : 0;
       known_matrix other = small;
       other.p.b_is_col_major = false;
-      EXPECT_TRUE(none(plan::reads_in_place(other.p, k, other.statistics))) << "it is row-major as it lies";
-      EXPECT_TRUE(none(plan::reads_in_place(small.p, k, {}))) << "nothing is known of the matrix";
+      EXPECT_TRUE(none(choice::reads_in_place(other.p, k, other.statistics))) << "it is row-major as it lies";
+      EXPECT_TRUE(none(choice::reads_in_place(small.p, k, {}))) << "nothing is known of the matrix";
     }
     EXPECT_GT(able, 5u);
 
     // What is asked for is what is predicted.
-    plan::problem p = small.p;
-    std::vector<const plan::registered_kernel*> configs;
-    for (const plan::registered_kernel& k : plan::registry()) {
+    choice::problem p = small.p;
+    std::vector<const choice::registered_kernel*> configs;
+    for (const choice::registered_kernel& k : choice::registry()) {
       if (k.info.type == type && k.measured_in_place && !k.info.rounds_values) configs.push_back(&k);
     }
     const auto reason = [&](col_major_b reading) {
-      return plan::choose(p, {.expert = {.reading = reading}}, configs, small.statistics).reason;
+      return choice::choose(p, {.expert = {.reading = reading}}, configs, small.statistics).reason;
     };
     EXPECT_EQ(reason(col_major_b::as_predicted), reason(col_major_b::in_place));
-    plan::problem unknown = p;  // how near its columns are: then no time of slices is predicted, nor told
+    choice::problem unknown = p;  // how near its columns are: then no time of slices is predicted, nor told
     unknown.sectors_per_entry = {};
-    std::vector<const plan::registered_kernel*> slices = configs;
+    std::vector<const choice::registered_kernel*> slices = configs;
     std::erase_if(slices, [](const auto* k) { return k->info.algorithm != "sliced"; });
     if (slices.size() > 1) {
-      EXPECT_EQ(plan::choose(unknown, {}, slices, small.statistics).reason.find("predicted time"), std::string::npos);
+      EXPECT_EQ(choice::choose(unknown, {}, slices, small.statistics).reason.find("predicted time"), std::string::npos);
       known_matrix scattered = known("uniform:30000,30000,0.999,seed=1", type);
       const auto predicts = [&](std::int64_t cols) {
         scattered.p.cols = cols;
-        return plan::choose(scattered.p, {}, slices, scattered.statistics).reason.find("predicted time") !=
+        return choice::choose(scattered.p, {}, slices, scattered.statistics).reason.find("predicted time") !=
                std::string::npos;
       };
       EXPECT_FALSE(predicts(16)) << "a sector for each of many values";
@@ -283,22 +283,22 @@ TEST(choice, reads_few_columns_of_b_where_they_lie) {
 }
 
 TEST(choice, turns_a_column_major_c_whose_sectors_would_be_written_in_parts) {
-  const plan::problem in_order{.where = backend::cuda,
-                               .rows = 100000,
-                               .inner = 10,
-                               .nnz = 1000,
-                               .cols = 128,
-                               .b_is_col_major = true,
-                               .sectors_per_row = 0.125};
+  const choice::problem in_order{.where = backend::cuda,
+                                 .rows = 100000,
+                                 .inner = 10,
+                                 .nnz = 1000,
+                                 .cols = 128,
+                                 .b_is_col_major = true,
+                                 .sectors_per_row = 0.125};
   const kernel_info one_row_a_warp{.algorithm = "rowwise", .threads = 128, .teams = 4};
   const kernel_info eight_rows_a_warp{.algorithm = "rowwise", .threads = 128, .teams = 32};
   const auto turns = [&](const kernel_info& kernel, auto change) {
-    plan::problem p = in_order;
+    choice::problem p = in_order;
     change(p);
-    return plan::turns_c(p, kernel);
+    return choice::turns_c(p, kernel);
   };
-  const auto as_it_is = [](plan::problem&) {};
-  const auto scattered = [](plan::problem& p) { p.sectors_per_row = 0.5; };
+  const auto as_it_is = [](choice::problem&) {};
+  const auto scattered = [](choice::problem& p) { p.sectors_per_row = 0.5; };
   EXPECT_TRUE(turns(one_row_a_warp, as_it_is));
   EXPECT_FALSE(turns(eight_rows_a_warp, as_it_is)) << "they fill sectors";
   EXPECT_FALSE(turns(eight_rows_a_warp, [](auto& p) { p.cols = 512; }));
@@ -323,9 +323,9 @@ TEST(choice, turns_a_column_major_c_whose_sectors_would_be_written_in_parts) {
 TEST(choice, passes_over_tiles_for_few_columns) {
   const auto wide = [&](std::int64_t cols, bool b_is_col_major) {
     std::set<std::string> algorithms;
-    for (const plan::registered_kernel& k : plan::registry()) {
+    for (const choice::registered_kernel& k : choice::registry()) {
       const std::string& algorithm = k.info.algorithm;
-      if (algorithm != "rowwise" && plan::is_passed_over(k, cols, b_is_col_major)) algorithms.insert(algorithm);
+      if (algorithm != "rowwise" && choice::is_passed_over(k, cols, b_is_col_major)) algorithms.insert(algorithm);
     }
     return algorithms;
   };
@@ -341,8 +341,8 @@ TEST(choice, passes_over_small_teams_for_many_columns) {
   if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small: no such configs";
   const auto narrow = [&](std::int64_t cols, bool b_is_col_major) {
     std::set<std::string> names;
-    for (const plan::registered_kernel& k : plan::registry()) {
-      const bool passed_over = plan::is_passed_over(k, cols, b_is_col_major);
+    for (const choice::registered_kernel& k : choice::registry()) {
+      const bool passed_over = choice::is_passed_over(k, cols, b_is_col_major);
       if (k.info.algorithm == "rowwise" && k.info.type == value_type::fp64 && passed_over) names.insert(k.info.name);
     }
     return names;
@@ -357,22 +357,23 @@ TEST(choice, passes_over_small_teams_for_many_columns) {
 }
 
 TEST(choice, passes_over_teams_of_two_threads_beyond_four_tiles) {
-  const auto row_wise = std::ranges::find(plan::registry(), "rowwise", [](const auto& k) { return k.info.algorithm; });
-  ASSERT_NE(row_wise, plan::registry().end());
-  plan::registered_kernel kernel = *row_wise;
+  const auto row_wise =
+      std::ranges::find(choice::registry(), "rowwise", [](const auto& k) { return k.info.algorithm; });
+  ASSERT_NE(row_wise, choice::registry().end());
+  choice::registered_kernel kernel = *row_wise;
   kernel.info.n_tile = 8;
   kernel.info.threads = 128, kernel.info.teams = 64;
-  EXPECT_FALSE(plan::is_passed_over(kernel, 32, false));
-  EXPECT_TRUE(plan::is_passed_over(kernel, 33, false));
+  EXPECT_FALSE(choice::is_passed_over(kernel, 32, false));
+  EXPECT_TRUE(choice::is_passed_over(kernel, 33, false));
   kernel.info.teams = 32;
-  EXPECT_FALSE(plan::is_passed_over(kernel, 33, false)) << "four threads";
+  EXPECT_FALSE(choice::is_passed_over(kernel, 33, false)) << "four threads";
 }
 
 TEST(choice, passes_over_narrow_mma_tiles_for_many_columns) {
   const auto narrowest = [&](std::int64_t cols, bool b_is_col_major) {
     std::set<int> widths;
-    for (const plan::registered_kernel& k : plan::registry()) {
-      if (k.info.algorithm == "mma" && plan::is_passed_over(k, cols, b_is_col_major)) widths.insert(k.info.n_tile);
+    for (const choice::registered_kernel& k : choice::registry()) {
+      if (k.info.algorithm == "mma" && choice::is_passed_over(k, cols, b_is_col_major)) widths.insert(k.info.n_tile);
     }
     return widths;
   };
@@ -384,31 +385,31 @@ TEST(choice, passes_over_narrow_mma_tiles_for_many_columns) {
 }
 
 TEST(choice, considers_what_is_passed_over_by_name_alone) {
-  const auto is_built = [](const plan::registered_kernel& k) {
+  const auto is_built = [](const choice::registered_kernel& k) {
     return k.info.where == backend::cuda && k.launch != nullptr;
   };
-  if (std::ranges::none_of(plan::registry(), is_built)) GTEST_SKIP() << "built without CUDA";
-  plan::problem p = small_problem_on_gpu(90);
+  if (std::ranges::none_of(choice::registry(), is_built)) GTEST_SKIP() << "built without CUDA";
+  choice::problem p = small_problem_on_gpu(90);
   for (const auto& [cols, passed_over] : {std::pair(1, "mma"), std::pair(33, "rowwise-l1-i1-g1-u4-w4-d4")}) {
     p.cols = cols;
-    for (const auto* candidate : plan::candidates(p, {})) {
-      EXPECT_FALSE(plan::is_passed_over(*candidate, p.cols, p.b_is_col_major)) << candidate->info.name;
+    for (const auto* candidate : choice::candidates(p, {})) {
+      EXPECT_FALSE(choice::is_passed_over(*candidate, p.cols, p.b_is_col_major)) << candidate->info.name;
     }
-    EXPECT_FALSE(plan::candidates(p, {.expert = {.kernel = passed_over}}).empty()) << passed_over;
+    EXPECT_FALSE(choice::candidates(p, {.expert = {.kernel = passed_over}}).empty()) << passed_over;
   }
 }
 
 TEST(choice, wide_problems_get_wide_kernels) {
-  plan::problem p = cpu_problem();
+  choice::problem p = cpu_problem();
   p.index_bits = 64;
-  for (const auto* k : plan::candidates(p, {})) EXPECT_EQ(k->info.index_bits, 64);
+  for (const auto* k : choice::candidates(p, {})) EXPECT_EQ(k->info.index_bits, 64);
   p.index_bits = 32;
-  for (const auto* k : plan::candidates(p, {})) EXPECT_EQ(k->info.index_bits, 32);
+  for (const auto* k : choice::candidates(p, {})) EXPECT_EQ(k->info.index_bits, 32);
 }
 
 TEST(choice, an_unknown_kernel_is_an_error_that_names_what_there_is) {
   try {
-    plan::candidates(cpu_problem(), {.expert = {.kernel = "tilde"}});
+    choice::candidates(cpu_problem(), {.expert = {.kernel = "tilde"}});
     FAIL();
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::no_such_kernel);
@@ -419,7 +420,7 @@ TEST(choice, an_unknown_kernel_is_an_error_that_names_what_there_is) {
 
 TEST(choice, every_kernel_can_be_asked_for_by_name) {
   for (const kernel_info& k : kernel_table(backend::cpu, value_type::fp32)) {
-    const auto found = plan::candidates(cpu_problem(), {.expert = {.kernel = k.name}});
+    const auto found = choice::candidates(cpu_problem(), {.expert = {.kernel = k.name}});
     ASSERT_EQ(found.size(), 1u) << k.name;
     EXPECT_EQ(found[0]->info.name, k.name);
   }
@@ -427,15 +428,15 @@ TEST(choice, every_kernel_can_be_asked_for_by_name) {
 
 /// The algorithms of the GPU that have a config which holds p, in this build or not.
 std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner, std::int64_t nnz) {
-  const plan::problem p{.where = backend::cuda,
-                        .rows = rows,
-                        .inner = inner,
-                        .nnz = nnz,
-                        .cols = 8,
-                        .index_bits = plan::index_bits_for(rows, inner, nnz)};
+  const choice::problem p{.where = backend::cuda,
+                          .rows = rows,
+                          .inner = inner,
+                          .nnz = nnz,
+                          .cols = 8,
+                          .index_bits = choice::index_bits_for(rows, inner, nnz)};
   std::set<std::string> names;
-  for (const plan::registered_kernel& k : plan::registry()) {
-    if (k.info.where == backend::cuda && plan::holds(k, p)) {
+  for (const choice::registered_kernel& k : choice::registry()) {
+    if (k.info.where == backend::cuda && choice::holds(k, p)) {
       names.insert(k.info.algorithm + (k.info.index_bits == 64 ? "-i64" : ""));
     }
   }
@@ -463,79 +464,79 @@ TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
 }
 
 TEST(choice, takes_streams_of_rows_where_csr_has_64_bit_indices) {
-  plan::problem p{.where = backend::cuda,
-                  .type = value_type::fp32,
-                  .rows = 1 << 21,
-                  .inner = 16384,
-                  .nnz = (std::int64_t{1} << 31) + 10,
-                  .cols = 8,
-                  .index_bits = 64,
-                  .max_shared_bytes = 1 << 20,
-                  .compute_capability = 90,
-                  .num_multiprocessors = 132};
+  choice::problem p{.where = backend::cuda,
+                    .type = value_type::fp32,
+                    .rows = 1 << 21,
+                    .inner = 16384,
+                    .nnz = (std::int64_t{1} << 31) + 10,
+                    .cols = 8,
+                    .index_bits = 64,
+                    .max_shared_bytes = 1 << 20,
+                    .compute_capability = 90,
+                    .num_multiprocessors = 132};
   for (const char* asked_for : {"", "rowwise", "naive"}) {
-    for (const auto* k : plan::allowed(p, {.expert = {.kernel = asked_for}})) {
+    for (const auto* k : choice::allowed(p, {.expert = {.kernel = asked_for}})) {
       EXPECT_TRUE(k->info.algorithm == "rowwise" || k->info.name.ends_with("-i64")) << k->info.name;
     }
   }
-  const bool built = std::ranges::any_of(plan::registry(), [](const plan::registered_kernel& k) {
+  const bool built = std::ranges::any_of(choice::registry(), [](const choice::registered_kernel& k) {
     return k.info.algorithm == "rowwise" && k.launch != nullptr;
   });
-  EXPECT_EQ(!plan::allowed(p, {.expert = {.kernel = "rowwise"}}).empty(), built);
+  EXPECT_EQ(!choice::allowed(p, {.expert = {.kernel = "rowwise"}}).empty(), built);
   // The costs of that many non-zeros are as finite as those of fewer, and greater.
   const block_statistics s{
       .m_block = 1, .num_row_blocks = p.rows, .nnzc = p.nnz, .reuse = 1, .max_block_nnz = 16384, .skew = 16};
-  plan::problem half_of_it = p;
+  choice::problem half_of_it = p;
   half_of_it.nnz /= 2;
   block_statistics half_s = s;
   half_s.nnzc /= 2;
   int judged = 0;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     if (k.info.algorithm != "rowwise" || k.info.type != p.type || !k.measured) continue;
-    const double seconds = plan::predict(p, k, s);
+    const double seconds = choice::predict(p, k, s);
     ++judged;
     EXPECT_TRUE(std::isfinite(seconds)) << k.info.name;
-    EXPECT_GT(seconds, plan::predict(half_of_it, k, half_s)) << k.info.name;
+    EXPECT_GT(seconds, choice::predict(half_of_it, k, half_s)) << k.info.name;
   }
   EXPECT_TRUE(judged > 0 || test::has_few_configs) << "only kernel_space=small has no costs";
   // For smaller sizes no index is wider than it needs to be, unless asked for by name.
   p.nnz = 1000000;
   p.index_bits = 32;
-  for (const auto* k : plan::allowed(p, {})) EXPECT_EQ(k->info.index_bits, 32) << k->info.name;
+  for (const auto* k : choice::allowed(p, {})) EXPECT_EQ(k->info.index_bits, 32) << k->info.name;
 }
 
 TEST(choice, tf32_is_taken_only_where_it_is_allowed) {
-  const plan::problem p = small_problem_on_gpu(90);
+  const choice::problem p = small_problem_on_gpu(90);
   const auto count = [](const auto& kernels) {
     return std::ranges::count_if(kernels, [](const auto* k) { return k->info.rounds_values; });
   };
   std::ptrdiff_t built = 0;
-  for (const auto& k : plan::registry()) built += k.info.rounds_values && k.launch != nullptr ? 1 : 0;
-  EXPECT_EQ(count(plan::allowed(p, {})), 0);
-  EXPECT_EQ(count(plan::allowed(p, {.compute = compute_class::tf32})), built);
+  for (const auto& k : choice::registry()) built += k.info.rounds_values && k.launch != nullptr ? 1 : 0;
+  EXPECT_EQ(count(choice::allowed(p, {})), 0);
+  EXPECT_EQ(count(choice::allowed(p, {.compute = compute_class::tf32})), built);
 }
 
 /// The config that is chosen among all of `type`, in this build or not, on a GPU of this compute capability.
-const plan::registered_kernel* chosen_config(value_type type, const csr_matrix<float>& a, std::int64_t cols,
-                                             int compute_capability = 90) {
-  const plan::problem p{.where = backend::cuda,
-                        .type = type,
-                        .rows = a.rows(),
-                        .inner = a.cols(),
-                        .nnz = a.nnz(),
-                        .cols = cols,
-                        .max_shared_bytes = 1 << 20,
-                        .compute_capability = compute_capability,
-                        .num_multiprocessors = 132};
-  std::vector<const plan::registered_kernel*> configs;
-  for (const auto& k : plan::registry()) {
+const choice::registered_kernel* chosen_config(value_type type, const csr_matrix<float>& a, std::int64_t cols,
+                                               int compute_capability = 90) {
+  const choice::problem p{.where = backend::cuda,
+                          .type = type,
+                          .rows = a.rows(),
+                          .inner = a.cols(),
+                          .nnz = a.nnz(),
+                          .cols = cols,
+                          .max_shared_bytes = 1 << 20,
+                          .compute_capability = compute_capability,
+                          .num_multiprocessors = 132};
+  std::vector<const choice::registered_kernel*> configs;
+  for (const auto& k : choice::registry()) {
     const bool here = k.info.where == backend::cuda && k.info.type == type &&
                       (k.info.compute_capability == 0 || k.info.compute_capability == compute_capability);
     if (here && k.measured && !k.info.rounds_values && takes(k, cols)) configs.push_back(&k);
   }
   if (configs.empty()) return nullptr;
-  const auto heights = plan::heights(configs, {});
-  return plan::choose(p, {}, configs, analyse_blocks(a.view(), std::span(heights))).kernel;
+  const auto heights = choice::heights(configs, {});
+  return choice::choose(p, {}, configs, analyse_blocks(a.view(), std::span(heights))).kernel;
 }
 
 TEST(choice, among_configs_of_any_type_goes_by_their_costs) {
@@ -577,9 +578,9 @@ TEST(choice, takes_warpgroups_for_networks_where_there_are_any) {
 }
 
 TEST(choice, says_which_gpu_a_kernel_needs) {
-  const plan::problem p = small_problem_on_gpu(80);
+  const choice::problem p = small_problem_on_gpu(80);
   try {
-    plan::candidates(p, {.expert = {.kernel = "wgmma"}});
+    choice::candidates(p, {.expert = {.kernel = "wgmma"}});
     FAIL() << "there are no warpgroups on an A100";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), errc::no_such_kernel);
@@ -620,35 +621,35 @@ TEST(choice, takes_tiles_of_nodes_on_plain_cores_and_bands_on_tensor_cores) {
 TEST(cost_terms, tell_what_the_last_wave_of_thread_blocks_leaves_empty) {
   // 2 x 1024 thread blocks of 4 teams, 132 x 6 at once: 2.59 waves, of which 3 are paid.
   const kernel_info wide{.resident_blocks = 6, .teams = 4, .depth = 4};
-  EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4096, 2), 3.0 * 792 / 2048 - 1);
+  EXPECT_DOUBLE_EQ(choice::idle_share(wide, 132, 4096, 2), 3.0 * 792 / 2048 - 1);
   // 4 x 1024 of them, 132 x 8 at once: 3.88 waves.
   const kernel_info narrow{.resident_blocks = 8, .teams = 4, .depth = 4};
-  EXPECT_DOUBLE_EQ(plan::idle_share(narrow, 132, 4096, 4), 4.0 * 1056 / 4096 - 1);
+  EXPECT_DOUBLE_EQ(choice::idle_share(narrow, 132, 4096, 4), 4.0 * 1056 / 4096 - 1);
   // Teams that take three pieces one after the other; whole waves; all at once; a kernel that does not say.
-  EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4 * 792 * 12, 1), 0);
-  EXPECT_DOUBLE_EQ(plan::idle_share(wide, 132, 4 * 792 * 12 + 12, 1), 5.0 * 792 / (4 * 792 + 1) - 1);
-  EXPECT_EQ(plan::idle_share(wide, 132, 4 * 792 * 2, 1), 0);
-  EXPECT_EQ(plan::idle_share(wide, 132, 792, 1), 0);
-  EXPECT_EQ(plan::idle_share(wide, 132, 0, 1), 0);
-  EXPECT_EQ(plan::idle_share(kernel_info{}, 132, 4096, 2), 0);
-  EXPECT_EQ(plan::idle_share(wide, 0, 4096, 2), 0);
+  EXPECT_DOUBLE_EQ(choice::idle_share(wide, 132, 4 * 792 * 12, 1), 0);
+  EXPECT_DOUBLE_EQ(choice::idle_share(wide, 132, 4 * 792 * 12 + 12, 1), 5.0 * 792 / (4 * 792 + 1) - 1);
+  EXPECT_EQ(choice::idle_share(wide, 132, 4 * 792 * 2, 1), 0);
+  EXPECT_EQ(choice::idle_share(wide, 132, 792, 1), 0);
+  EXPECT_EQ(choice::idle_share(wide, 132, 0, 1), 0);
+  EXPECT_EQ(choice::idle_share(kernel_info{}, 132, 4096, 2), 0);
+  EXPECT_EQ(choice::idle_share(wide, 0, 4096, 2), 0);
 }
 
 TEST(cost_terms, of_a_config_that_tells_how_it_takes_pieces_hold_what_is_left_empty) {
-  const auto idle = static_cast<std::size_t>(plan::cost_term::idle);
+  const auto idle = static_cast<std::size_t>(choice::cost_term::idle);
   const std::set<std::string> telling{"rowwise", "sliced", "mma", "fma"};
   int with_idle = 0;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     const bool tells = k.info.resident_blocks > 0 && k.info.teams > 0;
     EXPECT_EQ(tells, telling.contains(k.info.algorithm)) << k.info.name;
     EXPECT_EQ(k.info.teams > 0, k.info.depth > 0) << k.info.name;
     if (k.info.where != backend::cuda) continue;
     // 40000 rows of three entries and 100 columns: many thread blocks, none of a heavy row.
-    const plan::product_shape p{.rows = 40000, .inner = 40000, .nnz = 120000, .cols = 100, .multiprocessors = 132};
+    const choice::product_shape p{.rows = 40000, .inner = 40000, .nnz = 120000, .cols = 100, .multiprocessors = 132};
     const block_statistics s{
         .m_block = k.info.m_tile, .num_row_blocks = 40000, .nnzc = 120000, .max_block_nnz = 3, .skew = 1};
-    const double share = plan::idle_share(k.info, 132, p.rows, (p.cols + k.info.n_tile - 1) / k.info.n_tile);
-    EXPECT_DOUBLE_EQ(plan::cost_terms_of(p, k.info, k.info.n_tile, s)[idle], share * 120000 * 100 * 4e-6)
+    const double share = choice::idle_share(k.info, 132, p.rows, (p.cols + k.info.n_tile - 1) / k.info.n_tile);
+    EXPECT_DOUBLE_EQ(choice::cost_terms_of(p, k.info, k.info.n_tile, s)[idle], share * 120000 * 100 * 4e-6)
         << k.info.name;
     with_idle += share > 0;
   }
@@ -656,8 +657,8 @@ TEST(cost_terms, of_a_config_that_tells_how_it_takes_pieces_hold_what_is_left_em
 }
 
 /// The config of block slices with so many rows and lanes of a row block, in fp32.
-const plan::registered_kernel* sliced_config(int rows, int lanes) {
-  for (const plan::registered_kernel& k : plan::registry()) {
+const choice::registered_kernel* sliced_config(int rows, int lanes) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     const bool wanted = k.info.algorithm == "sliced" && k.info.type == value_type::fp32;
     if (wanted && k.info.m_tile == rows && k.info.columns_at_once == lanes) return &k;
   }
@@ -668,16 +669,16 @@ TEST(cost_terms, of_block_slices_hold_the_longest_lane) {
   const auto* k = sliced_config(1, 8);
   ASSERT_NE(k, nullptr);
   const auto chain_of = [&](std::int64_t longest) {
-    const plan::product_shape p{.rows = 1000, .inner = 100000, .nnz = 30000, .cols = 1};
+    const choice::product_shape p{.rows = 1000, .inner = 100000, .nnz = 30000, .cols = 1};
     const block_statistics s{.m_block = 1,
                              .num_row_blocks = 1000,
                              .nnzc = 30000,
                              .max_block_nnz = longest,
                              .skew = static_cast<double>(longest) / 30,
                              .max_block_nnzc = longest};
-    const plan::cost_terms terms = plan::cost_terms_of(p, k->info, 1, s);
-    EXPECT_EQ(terms[static_cast<std::size_t>(plan::cost_term::split)], 0);
-    return terms[static_cast<std::size_t>(plan::cost_term::chain)];
+    const choice::cost_terms terms = choice::cost_terms_of(p, k->info, 1, s);
+    EXPECT_EQ(terms[static_cast<std::size_t>(choice::cost_term::split)], 0);
+    return terms[static_cast<std::size_t>(choice::cost_term::chain)];
   };
   EXPECT_DOUBLE_EQ(chain_of(120), 15);  // 8 lanes
   // More than four times the mean: a slice by itself, as is then all that shares one at most.
@@ -686,20 +687,20 @@ TEST(cost_terms, of_block_slices_hold_the_longest_lane) {
 }
 
 TEST(cost_terms, of_tensor_cores_hold_the_pieces_that_a_thread_adds_in_turn) {
-  const auto k = std::ranges::find_if(plan::registry(), [](const plan::registered_kernel& one) {
+  const auto k = std::ranges::find_if(choice::registry(), [](const choice::registered_kernel& one) {
     return one.info.algorithm == "mma" && one.info.type == value_type::fp32 && one.info.m_tile == 16;
   });
-  if (k == plan::registry().end()) GTEST_SKIP() << "built without these configs";
+  if (k == choice::registry().end()) GTEST_SKIP() << "built without these configs";
   struct expected {
     double chain, split;
   };
   const auto terms_of = [&](std::int64_t most_columns) {
-    const plan::product_shape p{.rows = 16000, .inner = 100000, .nnz = 200000, .cols = 32};
+    const choice::product_shape p{.rows = 16000, .inner = 100000, .nnz = 200000, .cols = 32};
     const block_statistics s{
         .m_block = 16, .num_row_blocks = 1000, .nnzc = 100000, .max_block_nnz = 5000, .max_block_nnzc = most_columns};
-    const plan::cost_terms terms = plan::cost_terms_of(p, k->info, 32, s);
-    return expected{terms[static_cast<std::size_t>(plan::cost_term::chain)],
-                    terms[static_cast<std::size_t>(plan::cost_term::split)]};
+    const choice::cost_terms terms = choice::cost_terms_of(p, k->info, 32, s);
+    return expected{terms[static_cast<std::size_t>(choice::cost_term::chain)],
+                    terms[static_cast<std::size_t>(choice::cost_term::split)]};
   };
   // A piece is up to 16 groups of 8 columns; row blocks of up to twice as many are whole.
   EXPECT_DOUBLE_EQ(terms_of(9).chain, 2);
@@ -711,20 +712,21 @@ TEST(cost_terms, of_tensor_cores_hold_the_pieces_that_a_thread_adds_in_turn) {
   EXPECT_DOUBLE_EQ(terms_of(4096).split, 3);
 }
 
-bool considers(const plan::problem& p, const plan_options& options, std::string_view algorithm) {
-  return std::ranges::any_of(plan::allowed(p, options), [&](const auto* k) { return k->info.algorithm == algorithm; });
+bool considers(const choice::problem& p, const plan_options& options, std::string_view algorithm) {
+  return std::ranges::any_of(choice::allowed(p, options),
+                             [&](const auto* k) { return k->info.algorithm == algorithm; });
 }
 
 TEST(choice, considers_block_slices_for_one_column_or_a_column_major_b_unless_they_are_named) {
-  plan::problem p{.where = backend::cuda,
-                  .type = value_type::fp32,
-                  .rows = 1000,
-                  .inner = 1000,
-                  .nnz = 5000,
-                  .cols = 1,
-                  .max_shared_bytes = 1 << 20,
-                  .compute_capability = 90,
-                  .num_multiprocessors = 132};
+  choice::problem p{.where = backend::cuda,
+                    .type = value_type::fp32,
+                    .rows = 1000,
+                    .inner = 1000,
+                    .nnz = 5000,
+                    .cols = 1,
+                    .max_shared_bytes = 1 << 20,
+                    .compute_capability = 90,
+                    .num_multiprocessors = 132};
   const auto has_slices = [&](const plan_options& options) { return considers(p, options, "sliced"); };
   const bool built = sliced_config(1, 8)->launch != nullptr;
   EXPECT_EQ(has_slices({}), built);
@@ -733,7 +735,7 @@ TEST(choice, considers_block_slices_for_one_column_or_a_column_major_b_unless_th
   EXPECT_FALSE(has_slices({}));
   EXPECT_EQ(has_slices({.expert = {.kernel = "sliced"}}), built);
   p.b_is_col_major = true;
-  const bool measured = std::ranges::any_of(plan::registry(), [](const plan::registered_kernel& k) {
+  const bool measured = std::ranges::any_of(choice::registry(), [](const choice::registered_kernel& k) {
     return k.info.algorithm == "sliced" && k.info.type == value_type::fp32 && k.launch != nullptr &&
            k.measured_in_place;
   });
@@ -750,7 +752,7 @@ TEST(choice, considers_block_slices_for_one_column_or_a_column_major_b_unless_th
 
 TEST(choice, on_a_cpu_considers_slices_for_one_column_alone_unless_they_are_named) {
   for (const std::int64_t cols : {1, 2, 8}) {
-    const plan::problem p{
+    const choice::problem p{
         .where = backend::cpu, .type = value_type::fp64, .rows = 5000, .inner = 5000, .nnz = 2000, .cols = cols};
     EXPECT_EQ(considers(p, {}, "slices"), cols == 1) << cols;
     EXPECT_TRUE(considers(p, {.expert = {.kernel = "slices"}}, "slices")) << cols;
@@ -759,61 +761,61 @@ TEST(choice, on_a_cpu_considers_slices_for_one_column_alone_unless_they_are_name
 
 TEST(choice, takes_the_block_slices_with_the_fewest_bytes_by_name) {
   if (test::has_few_configs) GTEST_SKIP() << "built with kernel_space=small";
-  std::vector<plan::registered_kernel> without_costs;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  std::vector<choice::registered_kernel> without_costs;
+  for (const choice::registered_kernel& k : choice::registry()) {
     if (k.info.algorithm != "sliced" || k.info.type != value_type::fp16) continue;
     without_costs.push_back(k);
     without_costs.back().measured.reset();
   }
-  std::vector<const plan::registered_kernel*> configs;
-  for (const plan::registered_kernel& k : without_costs) configs.push_back(&k);
-  const plan::problem p{
+  std::vector<const choice::registered_kernel*> configs;
+  for (const choice::registered_kernel& k : without_costs) configs.push_back(&k);
+  const choice::problem p{
       .where = backend::cuda, .type = value_type::fp16, .rows = 3000000, .inner = 3000000, .nnz = 240000000, .cols = 1};
-  const auto chosen = [&](std::int64_t nnzc_of_3, const plan::problem& of) {
+  const auto chosen = [&](std::int64_t nnzc_of_3, const choice::problem& of) {
     const auto s = [&](std::int64_t height, std::int64_t nnzc) {
       return block_statistics{.m_block = height, .num_row_blocks = of.rows / height, .nnzc = nnzc, .skew = 1};
     };
     const std::vector<block_statistics> statistics{s(1, of.nnz), s(2, of.nnz * 3 / 4), s(3, nnzc_of_3),
                                                    s(4, of.nnz * 3 / 4)};
-    return plan::choose(of, {}, configs, statistics).kernel->info;
+    return choice::choose(of, {}, configs, statistics).kernel->info;
   };
   EXPECT_EQ(chosen(p.nnz / 3, p).m_tile, 3);  // 10 bytes for three
   EXPECT_EQ(chosen(p.nnz, p).m_tile, 1);
   EXPECT_EQ(chosen(p.nnz, p).columns_at_once, 1);
-  plan::problem small = p;
+  choice::problem small = p;
   small.rows = small.inner = 3000, small.nnz = 240000;
   EXPECT_EQ(chosen(small.nnz, small).columns_at_once, 4);
 }
 
 TEST(cpu_cost_terms, a_cache_fetches_what_it_cannot_keep) {
   // A band of 33 entries per row: blocks of h rows read h + 32 rows of B.
-  plan::product_shape band{.rows = 10000, .inner = 10000, .nnz = 330000, .cols = 64};
+  choice::product_shape band{.rows = 10000, .inner = 10000, .nnz = 330000, .cols = 64};
   for (const std::int64_t height : {1, 2, 4, 8, 16, 32, 64}) {
     band.read_by_height.push_back({height, (height + 32) * band.rows / height});
   }
   const double row_bytes = 256;
-  EXPECT_EQ(plan::fetched_rows(band, row_bytes, 20 * row_bytes), 330000);           // not even a row's
-  EXPECT_EQ(plan::fetched_rows(band, row_bytes, 50 * row_bytes), 30000);            // those of 16 rows
-  EXPECT_NEAR(plan::fetched_rows(band, row_bytes, 1000 * row_bytes), 10000, 1500);  // nearly each once
-  EXPECT_EQ(plan::fetched_rows(band, row_bytes, 10000 * row_bytes), 0);             // all of B
+  EXPECT_EQ(choice::fetched_rows(band, row_bytes, 20 * row_bytes), 330000);           // not even a row's
+  EXPECT_EQ(choice::fetched_rows(band, row_bytes, 50 * row_bytes), 30000);            // those of 16 rows
+  EXPECT_NEAR(choice::fetched_rows(band, row_bytes, 1000 * row_bytes), 10000, 1500);  // nearly each once
+  EXPECT_EQ(choice::fetched_rows(band, row_bytes, 10000 * row_bytes), 0);             // all of B
   // For a matrix whose rows have nothing in common a cache saves nothing until it holds all.
-  plan::product_shape scattered{.rows = 10000, .inner = 10000000, .nnz = 330000, .cols = 64};
+  choice::product_shape scattered{.rows = 10000, .inner = 10000000, .nnz = 330000, .cols = 64};
   for (const std::int64_t height : {1, 2, 4, 8}) scattered.read_by_height.push_back({height, 330000});
   for (const double rows : {10, 1000, 100000}) {
-    EXPECT_EQ(plan::fetched_rows(scattered, row_bytes, rows * row_bytes), 330000);
+    EXPECT_EQ(choice::fetched_rows(scattered, row_bytes, rows * row_bytes), 330000);
   }
   // Nothing to read; no statistics.
-  EXPECT_EQ(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 0, .cols = 1}, 4, 100), 0);
-  EXPECT_EQ(plan::fetched_rows({.rows = 0, .inner = 0, .nnz = 0, .cols = 1}, 4, 100), 0);
-  EXPECT_LE(plan::fetched_rows({.rows = 5, .inner = 5, .nnz = 20, .cols = 1}, 4, 1), 20);
+  EXPECT_EQ(choice::fetched_rows({.rows = 5, .inner = 5, .nnz = 0, .cols = 1}, 4, 100), 0);
+  EXPECT_EQ(choice::fetched_rows({.rows = 0, .inner = 0, .nnz = 0, .cols = 1}, 4, 100), 0);
+  EXPECT_LE(choice::fetched_rows({.rows = 5, .inner = 5, .nnz = 20, .cols = 1}, 4, 1), 20);
 }
 
 TEST(cpu_cost_terms, passes_that_meet_within_a_line_cost_more) {
   const auto products = [](std::int64_t cols, int n_tile) {
-    const plan::product_shape p{.rows = 1000, .inner = 1000, .nnz = 5000, .cols = cols};
+    const choice::product_shape p{.rows = 1000, .inner = 1000, .nnz = 5000, .cols = cols};
     const kernel_info rows{.m_tile = 1, .n_tile = n_tile};
     const block_statistics s{.m_block = 1, .num_row_blocks = 1000, .nnzc = 5000};
-    return plan::cpu_cost_terms_of(p, rows, s)[static_cast<std::size_t>(plan::cpu_cost_term::products)];
+    return choice::cpu_cost_terms_of(p, rows, s)[static_cast<std::size_t>(choice::cpu_cost_term::products)];
   };
   EXPECT_GT(products(100, 64), products(100, 128));
   EXPECT_GT(products(100, 32), products(100, 64));
@@ -823,16 +825,16 @@ TEST(cpu_cost_terms, passes_that_meet_within_a_line_cost_more) {
 
 /// What a plan takes on a CPU with the caches of the machine that its choice was measured on.
 std::string chosen_on_cpu(value_type type, const csr_matrix<float>& a, std::int64_t cols) {
-  const plan::problem p{.where = backend::cpu,
-                        .type = type,
-                        .rows = a.rows(),
-                        .inner = a.cols(),
-                        .nnz = a.nnz(),
-                        .cols = cols,
-                        .caches = {.l1 = 32 << 10, .l2 = 512 << 10, .l3 = 32 << 20}};
-  const auto kernels = plan::candidates(p, {});
-  const auto heights = plan::heights(kernels, {});
-  return plan::choose(p, {}, kernels, analyse_blocks(a.view(), std::span(heights))).kernel->info.name;
+  const choice::problem p{.where = backend::cpu,
+                          .type = type,
+                          .rows = a.rows(),
+                          .inner = a.cols(),
+                          .nnz = a.nnz(),
+                          .cols = cols,
+                          .caches = {.l1 = 32 << 10, .l2 = 512 << 10, .l3 = 32 << 20}};
+  const auto kernels = choice::candidates(p, {});
+  const auto heights = choice::heights(kernels, {});
+  return choice::choose(p, {}, kernels, analyse_blocks(a.view(), std::span(heights))).kernel->info.name;
 }
 
 TEST(choice, takes_any_number_of_columns) {
@@ -842,34 +844,34 @@ TEST(choice, takes_any_number_of_columns) {
 }
 
 TEST(choice, every_cpu_config_has_measured_costs) {
-  for (const plan::registered_kernel& k : plan::registry()) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     EXPECT_EQ(k.family.has_value(), k.info.where == backend::cpu) << to_string(k.info.type) << ' ' << k.info.name;
     EXPECT_EQ(k.family_of_vector.has_value(), k.info.where == backend::cpu) << k.info.name;
   }
 }
 
 TEST(choice, every_case_measured_on_a_cpu_has_a_residual_of_each_config) {
-  for (const plan::cpu_kind& kind : plan::measured_cpus()) {
-    const plan::kept_costs& of = plan::built_in(plan::file_name(kind));
+  for (const choice::cpu_kind& kind : choice::measured_cpus()) {
+    const choice::kept_costs& of = choice::built_in(choice::file_name(kind));
     EXPECT_GT(of.families.size(), 0u);
     EXPECT_GT(of.cases.size(), 0u);
-    for (const plan::measured_case& c : of.cases) {
-      ASSERT_EQ(std::ssize(c.residuals), std::ranges::count(of.cpu_configs, c.type, &plan::cpu_config::type));
+    for (const choice::measured_case& c : of.cases) {
+      ASSERT_EQ(std::ssize(c.residuals), std::ranges::count(of.cpu_configs, c.type, &choice::cpu_config::type));
     }
   }
 }
 
 TEST(choice, on_a_cpu_tiles_that_hold_all_columns_are_one) {
-  const plan::cpu_config timed[] = {{value_type::fp32, "rows", 1, 32},
-                                    {value_type::fp64, "rows", 1, 32},
-                                    {value_type::fp32, "rows", 1, 128},
-                                    {value_type::fp32, "rows", 1, 512},
-                                    {value_type::fp32, "blocks", 4, 512}};
+  const choice::cpu_config timed[] = {{value_type::fp32, "rows", 1, 32},
+                                      {value_type::fp64, "rows", 1, 32},
+                                      {value_type::fp32, "rows", 1, 128},
+                                      {value_type::fp32, "rows", 1, 512},
+                                      {value_type::fp32, "blocks", 4, 512}};
   const auto place = [&](const char* algorithm, int m_tile, int n_tile, std::int64_t cols) {
     kernel_info kernel{.m_tile = m_tile, .n_tile = n_tile};
     kernel.algorithm = algorithm;
     kernel.type = value_type::fp32;
-    return plan::place_of(kernel, cols, timed);
+    return choice::place_of(kernel, cols, timed);
   };
   EXPECT_EQ(place("rows", 1, 128, 100), 1u);
   EXPECT_EQ(place("rows", 1, 512, 100), 1u) << "holds them all, as 128 does";
@@ -897,62 +899,62 @@ TEST(choice, on_a_cpu_knows_where_rows_of_b_come_from) {
 }
 
 TEST(neighbours, every_known_case_tells_of_every_measured_config_of_its_type) {
-  const auto expect_whole = [](std::span<const plan::measured_case> cases,
-                               std::span<const plan::measured_config> configs) {
+  const auto expect_whole = [](std::span<const choice::measured_case> cases,
+                               std::span<const choice::measured_config> configs) {
     ASSERT_FALSE(cases.empty());
-    for (const plan::measured_case& c : cases) {
+    for (const choice::measured_case& c : cases) {
       EXPECT_EQ(c.residuals.size(),
-                static_cast<std::size_t>(std::ranges::count(configs, c.type, &plan::measured_config::type)));
+                static_cast<std::size_t>(std::ranges::count(configs, c.type, &choice::measured_config::type)));
     }
   };
-  const plan::cost_table& of_h200 = plan::built_in_costs(backend::cuda);
+  const choice::cost_table& of_h200 = choice::built_in_costs(backend::cuda);
   expect_whole(of_h200.cases, of_h200.configs);
   expect_whole(of_h200.cases_in_place, of_h200.configs_in_place);
 }
 
 TEST(choice, a_forced_height_is_kept) {
-  const auto possible = plan::candidates(cpu_problem(), {.expert = {.m_block = 13}});
-  const auto heights = plan::heights(possible, {.expert = {.m_block = 13}});
+  const auto possible = choice::candidates(cpu_problem(), {.expert = {.m_block = 13}});
+  const auto heights = choice::heights(possible, {.expert = {.m_block = 13}});
   ASSERT_EQ(heights, std::vector<std::int64_t>{13});
   const std::vector<block_statistics> s{{.m_block = 13, .num_row_blocks = 8, .nnzc = 300, .reuse = 1.7, .skew = 1}};
-  EXPECT_EQ(plan::choose(cpu_problem(), {.expert = {.m_block = 13}}, possible, s).m_block, 13);
+  EXPECT_EQ(choice::choose(cpu_problem(), {.expert = {.m_block = 13}}, possible, s).m_block, 13);
 }
 
 TEST(choice, predictions_are_positive_and_grow_with_n) {
   const block_statistics s{
       .m_block = 16, .num_row_blocks = 1000, .nnzc = 50000, .reuse = 4, .max_block_nnz = 300, .skew = 1.5};
-  for (const plan::registered_kernel& kernel : plan::registry()) {
+  for (const choice::registered_kernel& kernel : choice::registry()) {
     const kernel_info& k = kernel.info;
-    plan::problem p{.where = k.where,
-                    .type = k.type,
-                    .rows = 16000,
-                    .inner = 16000,
-                    .nnz = 200000,
-                    .cols = 8,
-                    .num_multiprocessors = 132};
-    const double small = plan::predict(p, kernel, s);
+    choice::problem p{.where = k.where,
+                      .type = k.type,
+                      .rows = 16000,
+                      .inner = 16000,
+                      .nnz = 200000,
+                      .cols = 8,
+                      .num_multiprocessors = 132};
+    const double small = choice::predict(p, kernel, s);
     if (k.where == backend::cuda && k.algorithm != "gemm" && !kernel.measured) {
       EXPECT_EQ(small, 0) << k.name << " has no costs";
       continue;
     }
     p.cols = 4096;
     EXPECT_GT(small, 0) << k.name;
-    EXPECT_GT(plan::predict(p, kernel, s), small) << k.name;
+    EXPECT_GT(choice::predict(p, kernel, s), small) << k.name;
   }
 }
 
 /// What is taken among the configs of `algorithm`, in this build or not; all of compact BCSC where it is empty.
 std::string chosen_without_costs(const std::string& algorithm, std::int64_t cols, std::int64_t m_block,
                                  int index_bits = 32) {
-  const plan::problem p{.where = backend::cuda,
-                        .type = value_type::fp32,
-                        .rows = 1000,
-                        .inner = 1000,
-                        .nnz = 5000,
-                        .cols = cols,
-                        .num_multiprocessors = 132};
-  std::vector<const plan::registered_kernel*> configs;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  const choice::problem p{.where = backend::cuda,
+                          .type = value_type::fp32,
+                          .rows = 1000,
+                          .inner = 1000,
+                          .nnz = 5000,
+                          .cols = cols,
+                          .num_multiprocessors = 132};
+  std::vector<const choice::registered_kernel*> configs;
+  for (const choice::registered_kernel& k : choice::registry()) {
     const bool named = algorithm.empty() ? k.info.any_m_block : k.info.algorithm == algorithm;
     if (k.info.where == p.where && k.info.type == p.type && k.info.index_bits == index_bits && named) {
       configs.push_back(&k);
@@ -960,10 +962,10 @@ std::string chosen_without_costs(const std::string& algorithm, std::int64_t cols
   }
   const plan_options options{.expert = {.kernel = algorithm, .m_block = m_block}};
   std::vector<block_statistics> statistics;
-  for (const std::int64_t height : plan::heights(configs, options)) {
+  for (const std::int64_t height : choice::heights(configs, options)) {
     statistics.push_back({.m_block = height, .num_row_blocks = 1000 / height, .nnzc = 4000, .reuse = 1.25, .skew = 1});
   }
-  const plan::decision taken = plan::choose(p, options, configs, statistics);
+  const choice::decision taken = choice::choose(p, options, configs, statistics);
   EXPECT_NE(taken.reason.find("no measured costs"), std::string::npos) << taken.reason;
   return taken.kernel->info.name + " at " + std::to_string(taken.m_block);
 }
@@ -983,24 +985,24 @@ TEST(choice, without_costs_takes_the_tile_that_fits) {
 }
 
 /// What a plan on an H200 takes for a stencil, if it takes A's rows for those of `grid`.
-plan::prediction best_for_grid(const char* specification, const converters::grid& grid, value_type type,
-                               std::int64_t cols, const std::string& kernel = {}) {
+choice::prediction best_for_grid(const char* specification, const converters::grid& grid, value_type type,
+                                 std::int64_t cols, const std::string& kernel = {}) {
   const auto a = generate::from_specification<float>(specification);
-  const plan::problem p{.where = backend::cuda,
-                        .type = type,
-                        .rows = a.rows(),
-                        .inner = a.cols(),
-                        .nnz = a.nnz(),
-                        .cols = cols,
-                        .max_shared_bytes = 227 * 1024,
-                        .compute_capability = 90,
-                        .num_multiprocessors = 132,
-                        .grid = grid};
+  const choice::problem p{.where = backend::cuda,
+                          .type = type,
+                          .rows = a.rows(),
+                          .inner = a.cols(),
+                          .nnz = a.nnz(),
+                          .cols = cols,
+                          .max_shared_bytes = 227 * 1024,
+                          .compute_capability = 90,
+                          .num_multiprocessors = 132,
+                          .grid = grid};
   const plan_options options{.expert = {.kernel = kernel}};
-  auto kernels = plan::candidates(p, options);
-  const auto heights = plan::heights(kernels, options);
+  auto kernels = choice::candidates(p, options);
+  const auto heights = choice::heights(kernels, options);
   const auto statistics = analyse_blocks(a.view(), std::span(heights));
-  plan::prediction best = plan::predictions(p, options, kernels, statistics).front();
+  choice::prediction best = choice::predictions(p, options, kernels, statistics).front();
   best.at = nullptr;  // they end here
   return best;
 }
@@ -1039,21 +1041,21 @@ TEST(choice, takes_bricks_for_grids_alone) {
 }
 
 TEST(choice, configs_without_costs_come_last) {
-  const plan::registered_kernel *with = nullptr, *without = nullptr;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  const choice::registered_kernel *with = nullptr, *without = nullptr;
+  for (const choice::registered_kernel& k : choice::registry()) {
     if (k.info.type != value_type::fp32 || k.info.rounds_values) continue;
     if (k.measured && with == nullptr) with = &k;
     if (k.info.algorithm == "naive" && k.info.index_bits == 32 && without == nullptr) without = &k;
   }
   if (with == nullptr) GTEST_SKIP() << "built with kernel_space=small: no config has been measured";
   ASSERT_NE(without, nullptr);
-  const plan::problem p{.where = backend::cuda, .rows = 1000, .inner = 1000, .nnz = 5000, .cols = 8};
-  const std::vector<const plan::registered_kernel*> both{without, with};
+  const choice::problem p{.where = backend::cuda, .rows = 1000, .inner = 1000, .nnz = 5000, .cols = 8};
+  const std::vector<const choice::registered_kernel*> both{without, with};
   std::vector<block_statistics> statistics;
-  for (const std::int64_t height : plan::heights(both, {})) {
+  for (const std::int64_t height : choice::heights(both, {})) {
     statistics.push_back({.m_block = height, .num_row_blocks = 1000 / height, .nnzc = 4000, .reuse = 1.25, .skew = 1});
   }
-  const std::vector<plan::prediction> found = plan::predictions(p, {}, both, statistics);
+  const std::vector<choice::prediction> found = choice::predictions(p, {}, both, statistics);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].kernel, with);
   EXPECT_GT(found[0].seconds, 0);
@@ -1103,7 +1105,7 @@ TEST_F(tuner, times_only_what_can_read_b_as_asked) {
             .repetitions = 1,
             .cache_file = "off"});
   std::set<std::string> able, timed;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     if (k.info.where != backend::cuda || k.info.type != value_type::fp32) continue;
     const bool slices = k.info.algorithm == "sliced" && k.info.built && k.measured_in_place;
     if (slices || (k.info.strided_cols > 0 && test::is_tuned(k.info, 8))) able.insert(k.info.name);

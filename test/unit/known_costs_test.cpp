@@ -1,5 +1,5 @@
 // Costs of the machine at hand: the file that keeps them, and an H200's for other GPUs.
-#include "lib/plan/known_costs.hpp"
+#include "lib/choice/known_costs.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 #include "bcsc/tuning_cache.hpp"
 #include "bcsc/version.hpp"
 #include "core/gzip.hpp"
-#include "lib/plan/built_in_costs.hpp"
-#include "lib/plan/choice.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/built_in_costs.hpp"
+#include "lib/choice/choice.hpp"
+#include "lib/choice/registry.hpp"
 #include "test/support/code_of.hpp"
 #include "test/support/in_child.hpp"
 
@@ -28,17 +28,17 @@ namespace {
 namespace fs = std::filesystem;
 using test::code_of;
 
-plan::kept_costs some_costs(std::size_t num_cases = 3) {
-  plan::kept_costs kept;
+choice::kept_costs some_costs(std::size_t num_cases = 3) {
+  choice::kept_costs kept;
   kept.date = "2026-11-25";
   kept.constants = {.launch_seconds = 2.5e-6, .cache_bandwidth = 3e12, .memory_bandwidth = 2e12};
   kept.scale = 1.5;
-  const plan::cost_table& built_in = plan::built_in_costs(backend::cpu);
-  for (const plan::cpu_family& f : built_in.families) {
+  const choice::cost_table& built_in = choice::built_in_costs(backend::cpu);
+  for (const choice::cpu_family& f : built_in.families) {
     kept.families.push_back({f.algorithm, f.m_tile, 1.25, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0.5}});
   }
   kept.cpu_configs.assign(built_in.cpu_configs.begin(), built_in.cpu_configs.end());
-  const auto num = std::ranges::count(built_in.cpu_configs, value_type::fp64, &plan::cpu_config::type);
+  const auto num = std::ranges::count(built_in.cpu_configs, value_type::fp64, &choice::cpu_config::type);
   for (std::size_t i = 0; i < num_cases; ++i) {
     const auto at = static_cast<float>(i);
     kept.cases.push_back(
@@ -48,23 +48,23 @@ plan::kept_costs some_costs(std::size_t num_cases = 3) {
 }
 
 TEST(built_in_costs, by_few_threads_and_by_many_stand_in_the_same_places) {
-  const plan::cost_table& few = plan::built_in_costs(backend::cpu, 2);
+  const choice::cost_table& few = choice::built_in_costs(backend::cpu, 2);
   for (const int threads : {1, 3, 5, 6, 16, 1000}) {
-    const plan::cost_table& costs = plan::built_in_costs(backend::cpu, threads);
+    const choice::cost_table& costs = choice::built_in_costs(backend::cpu, threads);
     ASSERT_EQ(costs.families.size(), few.families.size());
     for (std::size_t i = 0; i < few.families.size(); ++i) {
       EXPECT_EQ(costs.families[i].algorithm, few.families[i].algorithm) << threads;
       EXPECT_EQ(costs.families[i].m_tile, few.families[i].m_tile) << threads;
     }
-    const auto names = [](const plan::cost_table& of) {
+    const auto names = [](const choice::cost_table& of) {
       std::string all;
-      for (const plan::cpu_config& c : of.cpu_configs) {
+      for (const choice::cpu_config& c : of.cpu_configs) {
         all += fmt::format("{} {} {} {}\n", to_string(c.type), c.algorithm, c.m_tile, c.n_tile);
       }
       return all;
     };
     EXPECT_EQ(names(costs), names(few)) << threads;
-    EXPECT_EQ(&costs == &few, threads < 6 || &plan::built_in_costs(backend::cpu, 16) == &few) << threads;
+    EXPECT_EQ(&costs == &few, threads < 6 || &choice::built_in_costs(backend::cpu, 16) == &few) << threads;
   }
 }
 
@@ -77,7 +77,7 @@ class costs_file : public testing::Test {
   ~costs_file() override { fs::remove_all(folder_); }
 
   std::string cache() const { return (folder_ / "cache.txt").string(); }
-  fs::path file() const { return plan::costs_file(ctx_, cache()); }
+  fs::path file() const { return choice::costs_file(ctx_, cache()); }
   std::string content() const {
     std::ifstream in(file(), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -87,7 +87,7 @@ class costs_file : public testing::Test {
   void write_text(const std::string& text) const { write(core::gzipped(text)); }
   void expect_ignored(const std::string& why) {
     log_.clear();
-    EXPECT_FALSE(plan::read_costs(ctx_, cache())) << why;
+    EXPECT_FALSE(choice::read_costs(ctx_, cache())) << why;
     EXPECT_NE(log_.find("is ignored"), std::string::npos) << why;
     EXPECT_NE(log_.find(why), std::string::npos) << log_;
     EXPECT_FALSE(known_costs(ctx_, cache()));
@@ -99,28 +99,28 @@ class costs_file : public testing::Test {
 };
 
 TEST_F(costs_file, gives_back_what_was_kept) {
-  EXPECT_FALSE(plan::read_costs(ctx_, cache()));
+  EXPECT_FALSE(choice::read_costs(ctx_, cache()));
   EXPECT_EQ(log_, "") << "there is nothing wrong with having none";
-  const plan::kept_costs kept = some_costs();
-  plan::keep_costs(ctx_, cache(), kept);
-  const auto found = plan::read_costs(ctx_, cache());
+  const choice::kept_costs kept = some_costs();
+  choice::keep_costs(ctx_, cache(), kept);
+  const auto found = choice::read_costs(ctx_, cache());
   ASSERT_TRUE(found);
-  plan::kept_costs expected = kept;
+  choice::kept_costs expected = kept;
   expected.machine = machine_name(ctx_);
   expected.library = version;
-  EXPECT_EQ(plan::text_of(*found), plan::text_of(expected));
+  EXPECT_EQ(choice::text_of(*found), choice::text_of(expected));
   EXPECT_EQ(known_costs(ctx_, cache())->date, "2026-11-25");
   EXPECT_FALSE(known_costs(context::cpu(1), cache())) << "another number of threads is another machine";
-  EXPECT_EQ(plan::costs_file(ctx_, "off"), "");
+  EXPECT_EQ(choice::costs_file(ctx_, "off"), "");
   EXPECT_EQ(log_, "");
 }
 
 TEST_F(costs_file, is_ignored_where_it_is_damaged) {
-  plan::keep_costs(ctx_, cache(), some_costs());
+  choice::keep_costs(ctx_, cache(), some_costs());
   const std::string whole = content();
   for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 37) {
     write(whole.substr(0, size));
-    ASSERT_FALSE(plan::read_costs(ctx_, cache())) << size;
+    ASSERT_FALSE(choice::read_costs(ctx_, cache())) << size;
   }
   std::string changed = whole;
   changed[whole.size() / 2] ^= 1;
@@ -130,12 +130,12 @@ TEST_F(costs_file, is_ignored_where_it_is_damaged) {
   expect_ignored("damaged");
   write("something else\n");
   expect_ignored("damaged");
-  write(std::string(plan::max_kept_bytes + 1, 'x'));
+  write(std::string(choice::max_kept_bytes + 1, 'x'));
   expect_ignored("too large");
 }
 
 TEST_F(costs_file, is_ignored_where_it_is_older_or_of_elsewhere) {
-  plan::keep_costs(ctx_, cache(), some_costs());
+  choice::keep_costs(ctx_, cache(), some_costs());
   const std::string good = text();
   const auto replaced = [&](const std::string& what, const std::string& by) {
     std::string changed = good;
@@ -154,18 +154,18 @@ TEST_F(costs_file, is_ignored_where_it_is_older_or_of_elsewhere) {
   write_text(good + "colour green\n");
   expect_ignored("\"colour\" is not known");
   write_text(good);
-  EXPECT_TRUE(plan::read_costs(ctx_, cache()));
+  EXPECT_TRUE(choice::read_costs(ctx_, cache()));
 }
 
 TEST_F(costs_file, that_cannot_be_written_is_an_error_and_leaves_the_old_one) {
-  EXPECT_EQ(code_of([&] { plan::keep_costs(ctx_, "/dev/null/cache.txt", some_costs()); }), errc::io_error);
-  plan::keep_costs(ctx_, cache(), some_costs());
+  EXPECT_EQ(code_of([&] { choice::keep_costs(ctx_, "/dev/null/cache.txt", some_costs()); }), errc::io_error);
+  choice::keep_costs(ctx_, cache(), some_costs());
   const std::string before = content();
   EXPECT_TRUE(test::holds_in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit small{100, 100};
     return setrlimit(RLIMIT_FSIZE, &small) == 0 &&
-           code_of([&] { plan::keep_costs(ctx_, cache(), some_costs(9)); }) == errc::io_error;
+           code_of([&] { choice::keep_costs(ctx_, cache(), some_costs(9)); }) == errc::io_error;
   })) << "a full disk";
   EXPECT_EQ(content(), before);
 }
@@ -175,7 +175,7 @@ TEST_F(costs_file, is_what_plans_of_later_contexts_choose_by) {
   const auto a = generate::banded<float>(300, 3, 1);
   const context before = context::cpu(2);
   EXPECT_NE(spmm_plan<float>(before, a.view()).explain().find("by the costs of CPUs with"), std::string::npos);
-  plan::keep_costs(ctx_, cache(), some_costs());
+  choice::keep_costs(ctx_, cache(), some_costs());
   EXPECT_NE(spmm_plan<float>(before, a.view()).explain().find("by the costs of CPUs with"), std::string::npos)
       << "found once for each context";
   const context after = context::cpu(2);
@@ -213,60 +213,66 @@ TEST_F(costs_file, comes_from_a_calibration_of_whatever_length) {
 device_info gpu_like(const char* name, double share) {
   device_info gpu{.device = 0, .name = name};
   gpu.num_multiprocessors = static_cast<int>(132 * share);
-  gpu.peak_bandwidth = plan::h200_constants.peak_bandwidth * share;
+  gpu.peak_bandwidth = choice::h200_constants.peak_bandwidth * share;
   return gpu;
 }
 
 TEST(transfer, of_equal_constants_changes_no_bit) {
-  const auto own = plan::costs_from(backend::cuda, gpu_like("NVIDIA H200", 1), std::nullopt);
+  const auto own = choice::costs_from(backend::cuda, gpu_like("NVIDIA H200", 1), std::nullopt);
   EXPECT_EQ(own->origin, "an H200's costs");
-  const auto twin = plan::costs_from(backend::cuda, gpu_like("NVIDIA Other", 1), std::nullopt);
+  const auto twin = choice::costs_from(backend::cuda, gpu_like("NVIDIA Other", 1), std::nullopt);
   EXPECT_EQ(twin->origin, "an H200's costs, scaled by this GPU's constants");
   for (const auto& table : {own, twin}) {
-    const auto built_in = plan::built_in_costs(backend::cuda).configs;
+    const auto built_in = choice::built_in_costs(backend::cuda).configs;
     ASSERT_EQ(table->configs.size(), built_in.size());
     for (std::size_t i = 0; i < table->configs.size(); ++i) {
       EXPECT_EQ(table->configs[i].us, built_in[i].us);
       EXPECT_EQ(table->configs[i].min_us, built_in[i].min_us);
     }
-    EXPECT_EQ(table->cases.data(), plan::built_in_costs(backend::cuda).cases.data());
+    EXPECT_EQ(table->cases.data(), choice::built_in_costs(backend::cuda).cases.data());
   }
 }
 
+TEST(transfer, is_to_a_part_of_an_h200_as_well) {
+  const auto half = choice::costs_from(backend::cuda, gpu_like("NVIDIA H200", 0.5), std::nullopt);
+  EXPECT_EQ(half->origin, "an H200's costs, scaled by this GPU's constants");
+  EXPECT_DOUBLE_EQ(half->scales.multiprocessors, 2);
+}
+
 TEST(transfer, scales_each_term_by_what_it_is_made_of) {
-  plan::gpu_constants whole = plan::h200_constants;
+  choice::gpu_constants whole = choice::h200_constants;
   whole.launch_seconds = 2e-6;
-  plan::gpu_constants half = whole;
+  choice::gpu_constants half = whole;
   half.launch_seconds *= 3;
   half.cache_bandwidth /= 2;
   half.memory_bandwidth /= 4;
   half.multiprocessors /= 2;
-  const plan::gpu_scales by = plan::scales_from(half, whole);
+  const choice::gpu_scales by = choice::scales_from(half, whole);
   EXPECT_DOUBLE_EQ(by.launch, 3);
   EXPECT_DOUBLE_EQ(by.cache, 2);
   EXPECT_DOUBLE_EQ(by.memory, 4);
   EXPECT_DOUBLE_EQ(by.multiprocessors, 2);
   // What was not measured comes from the device's properties.
-  const plan::gpu_scales guessed = plan::scales_from({.peak_bandwidth = 1.6e12, .multiprocessors = 66});
+  const choice::gpu_scales guessed = choice::scales_from({.peak_bandwidth = 1.6e12, .multiprocessors = 66});
   EXPECT_DOUBLE_EQ(guessed.launch, 1);
   EXPECT_DOUBLE_EQ(guessed.cache, 2);
   EXPECT_DOUBLE_EQ(guessed.memory, 3);
-  const plan::gpu_scales unknown = plan::scales_from({});
+  const choice::gpu_scales unknown = choice::scales_from({});
   EXPECT_EQ(unknown.launch * unknown.cache * unknown.memory * unknown.multiprocessors, 1);
 }
 
 TEST(transfer, predicts_twice_the_time_of_large_products_on_half_a_gpu) {
-  const auto half = plan::costs_from(backend::cuda, gpu_like("NVIDIA Half", 0.5), std::nullopt);
-  plan::problem p{.where = backend::cuda, .rows = 1'000'000, .inner = 1'000'000, .nnz = 20'000'000, .cols = 128};
-  plan::problem on_half = p;
+  const auto half = choice::costs_from(backend::cuda, gpu_like("NVIDIA Half", 0.5), std::nullopt);
+  choice::problem p{.where = backend::cuda, .rows = 1'000'000, .inner = 1'000'000, .nnz = 20'000'000, .cols = 128};
+  choice::problem on_half = p;
   on_half.costs = half.get();
   // Of chains and starts there is little in a large product.
   const block_statistics s{
       .m_block = 1, .num_row_blocks = 1'000'000, .nnzc = 20'000'000, .reuse = 1, .max_block_nnz = 20, .skew = 1};
   int seen = 0;
-  for (const plan::registered_kernel& kernel : plan::registry()) {
+  for (const choice::registered_kernel& kernel : choice::registry()) {
     if (!kernel.measured || kernel.info.type != value_type::fp32 || kernel.info.algorithm != "rowwise") continue;
-    const double ratio = plan::predict(on_half, kernel, s) / plan::predict(p, kernel, s);
+    const double ratio = choice::predict(on_half, kernel, s) / choice::predict(p, kernel, s);
     EXPECT_GT(ratio, 1.8) << kernel.info.name;
     EXPECT_LE(ratio, 2.001) << kernel.info.name;
     ++seen;
@@ -276,12 +282,12 @@ TEST(transfer, predicts_twice_the_time_of_large_products_on_half_a_gpu) {
 
 TEST(transfer, believes_constants_that_were_measured) {
   const device_info gpu = gpu_like("NVIDIA Other", 1);
-  plan::kept_costs kept;
-  kept.constants = {2e-6, plan::h200_constants.cache_bandwidth / 5, plan::h200_constants.memory_bandwidth};
-  const auto scaled = plan::costs_from(backend::cuda, gpu, kept);
-  const auto gathered = static_cast<std::size_t>(plan::cost_term::gathered),
-             chain = static_cast<std::size_t>(plan::cost_term::chain);
-  const plan::measured_config& first = plan::built_in_costs(backend::cuda).configs[0];
+  choice::kept_costs kept;
+  kept.constants = {2e-6, choice::h200_constants.cache_bandwidth / 5, choice::h200_constants.memory_bandwidth};
+  const auto scaled = choice::costs_from(backend::cuda, gpu, kept);
+  const auto gathered = static_cast<std::size_t>(choice::cost_term::gathered),
+             chain = static_cast<std::size_t>(choice::cost_term::chain);
+  const choice::measured_config& first = choice::built_in_costs(backend::cuda).configs[0];
   EXPECT_DOUBLE_EQ(scaled->configs[0].us[gathered], 5 * first.us[gathered]);
   EXPECT_EQ(scaled->configs[0].us[chain], first.us[chain]);
   EXPECT_DOUBLE_EQ(scaled->scales.cache, 5);
@@ -289,7 +295,7 @@ TEST(transfer, believes_constants_that_were_measured) {
   kept.date = "2026-11-25";
   kept.scale = 2;
   kept.configs.push_back({first.type, first.name, 7, {1, 2, 3}});
-  const auto own = plan::costs_from(backend::cuda, gpu, kept);
+  const auto own = choice::costs_from(backend::cuda, gpu, kept);
   EXPECT_EQ(own->origin, "costs of this machine, calibrated on 2026-11-25");
   EXPECT_EQ(own->configs[0].us[1], 2);
   EXPECT_EQ(own->configs[1].us, scaled->configs[1].us) << "what was not measured stays as transferred";

@@ -1,5 +1,5 @@
 // What the measured products nearest to one say of a prediction: its correction, and its doubt.
-#include "lib/plan/neighbours.hpp"
+#include "lib/choice/neighbours.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "bcsc/generate.hpp"
 #include "bcsc/plan.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 namespace {
 
 const product_shape& here() {
@@ -176,4 +176,4 @@ TEST(doubt, is_told_where_a_plan_explains_its_choice) {
 }
 
 }  // namespace
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

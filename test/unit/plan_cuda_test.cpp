@@ -12,7 +12,7 @@
 #include "bcsc/convert.hpp"
 #include "bcsc/plan.hpp"
 #include "kernels/forms/stored_matrix.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/registry.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/operands.hpp"
 
@@ -561,7 +561,7 @@ TEST_F(plan_cuda, a_stream_of_rows_may_be_cut_on_the_host) {
     for (std::int64_t j = 0; j < 24; ++j) upside_down.value(i, j) = in_order.value(a_.rows - 1 - i, j);
   }
   std::size_t num_rows_of_the_table = 0;
-  for (const plan::registered_kernel& k : plan::registry()) {
+  for (const choice::registered_kernel& k : choice::registry()) {
     if (k.info.algorithm != "rowwise" || k.info.type != value_type::fp32 || k.launch == nullptr) continue;
     ++num_rows_of_the_table;
     for (const bool reversed : {false, true}) {

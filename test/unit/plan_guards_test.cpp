@@ -10,8 +10,8 @@
 #include "bcsc/analysis.hpp"
 #include "bcsc/error.hpp"
 #include "bcsc/plan.hpp"
+#include "lib/choice/choice.hpp"
 #include "lib/plan/access.hpp"
-#include "lib/plan/choice.hpp"
 #include "lib/plan/run_checks.hpp"
 
 namespace bcsc {
@@ -156,21 +156,21 @@ TEST(plan_guards, new_values_come_whole_and_in_time) {
 
 TEST(plan_guards, the_choice_has_the_least_predicted_time) {
   for (const std::int64_t cols : {1, 8, 32, 128, 512}) {
-    const plan::problem p{
+    const choice::problem p{
         .where = backend::cpu, .type = value_type::fp32, .rows = 4000, .inner = 4000, .nnz = 100000, .cols = cols};
-    const auto kernels = plan::candidates(p, {});
+    const auto kernels = choice::candidates(p, {});
     std::vector<block_statistics> statistics;
-    for (const std::int64_t height : plan::heights(kernels, {})) {
+    for (const std::int64_t height : choice::heights(kernels, {})) {
       statistics.push_back({height, (4000 + height - 1) / height, 100000 / std::min<std::int64_t>(height, 10),
                             static_cast<double>(std::min<std::int64_t>(height, 10)), 100 * height, 1.5});
     }
-    const plan::decision chosen = plan::choose(p, {}, kernels, statistics);
-    const plan::problem known = plan::with_experience(plan::with_statistics(p, statistics));
+    const choice::decision chosen = choice::choose(p, {}, kernels, statistics);
+    const choice::problem known = choice::with_experience(choice::with_statistics(p, statistics));
     double least = -1, taken = -1;
     for (const auto* kernel : kernels) {
       for (const block_statistics& s : statistics) {
         if (s.m_block != kernel->info.m_tile) continue;
-        const double seconds = plan::predict(known, *kernel, s);
+        const double seconds = choice::predict(known, *kernel, s);
         if (least < 0 || seconds < least) least = seconds;
         if (kernel == chosen.kernel && s.m_block == chosen.m_block) taken = seconds;
       }

@@ -1,4 +1,4 @@
-#include "lib/plan/known_costs.hpp"
+#include "lib/choice/known_costs.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,9 +15,9 @@
 #include "core/new_file.hpp"
 #include "core/this_machine.hpp"
 #include "core/whole_file.hpp"
-#include "lib/plan/built_in_costs.hpp"
+#include "lib/choice/built_in_costs.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -50,6 +50,11 @@ void require_ours(const context& ctx, const kept_costs& kept) {
   if (kept.has_costs() && !has_configs_of(kept, built_in_costs(ctx.kind()))) {
     core::fail(errc::invalid_format, "of other configs than the library has");
   }
+}
+
+/// A whole H200: of a part of one (MPS, MIG) only the name is the same.
+bool is_what_was_measured(const device_info& gpu) {
+  return gpu.name.find("H200") != gpu.name.npos && gpu.num_multiprocessors == h200_constants.multiprocessors;
 }
 
 void scale(std::vector<measured_config>& configs, const gpu_scales& by) {
@@ -148,7 +153,7 @@ std::shared_ptr<const cost_table> costs_from(backend where, const device_info& g
   if (where == backend::cuda) {
     own->configs.assign(own->table.configs.begin(), own->table.configs.end());
     own->configs_in_place.assign(own->table.configs_in_place.begin(), own->table.configs_in_place.end());
-    if (gpu.name.find("H200") == gpu.name.npos) {
+    if (!is_what_was_measured(gpu)) {
       gpu_constants here{.peak_bandwidth = gpu.peak_bandwidth, .multiprocessors = gpu.num_multiprocessors};
       if (kept) {
         here.launch_seconds = kept->constants.launch_seconds;
@@ -177,4 +182,4 @@ const cost_table& costs_on(const context& ctx) {
   return *state.costs;
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "lib/plan/choice.hpp"
+#include "lib/choice/choice.hpp"
 
 /// What column-major operands cost kernels that read B and write C row-major, on a GPU.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 /// Of `rows` rows of B or C.
 double megabytes(const problem& p, std::int64_t rows);
@@ -17,4 +17,4 @@ bool turns_c(const problem& p, const kernel_info& kernel);
 /// Making B row-major, and turning C or writing it as it lies; in seconds, 0 where B is row-major.
 double packing_seconds(const problem& p, const kernel_info& kernel);
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

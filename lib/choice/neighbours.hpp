@@ -13,11 +13,11 @@
 
 #include "bcsc/registry.hpp"
 #include "bcsc/types.hpp"
-#include "lib/plan/cost_terms.hpp"
+#include "lib/choice/cost_terms.hpp"
 
 /// From measurements to a prediction: a linear model of a config's time, corrected by its residuals for the measured
 /// products with the nearest features. One definition for the plan and the fit.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 /// A config that has been timed.
 struct measured_config {
@@ -176,4 +176,4 @@ class neighbours {
   std::size_t count_ = 0;
 };
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

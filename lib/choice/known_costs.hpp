@@ -6,11 +6,11 @@
 #include <string>
 
 #include "bcsc/context.hpp"
-#include "lib/plan/cost_table.hpp"
-#include "lib/plan/kept_costs.hpp"
+#include "lib/choice/cost_table.hpp"
+#include "lib/choice/kept_costs.hpp"
 
 /// The costs of the machine at hand: a file beside the tuning cache keeps what was calibrated.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 /// What costs of an H200 are scaled to another GPU by. 0: not known.
 struct gpu_constants {
@@ -39,4 +39,4 @@ std::shared_ptr<const cost_table> costs_from(backend where, const device_info& g
 /// The same, found once for a context and its copies.
 const cost_table& costs_on(const context& ctx);
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -7,7 +7,7 @@
 #include "bcsc/registry.hpp"
 #include "kernels/forms/product_args.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 /// Where the measured costs of a config stand in a cost_table.
 struct measurement {
@@ -40,4 +40,4 @@ constexpr bool suits(const kernel_info& kernel, int compute_capability) {
 /// ways (row blocks of any height, pieces of rows) included.
 bool reads_what_is_stored_for(const registered_kernel& other, const registered_kernel& kernel);
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -19,13 +19,13 @@ def main() -> None:
         literal = "".join(f"\\{byte:03o}" for byte in content)
         entries.append(f'    {{"{source.name.removesuffix(".gz")}", {{"{literal}", {len(content)}}}}},\n')
     target.write_text(
-        '#include "lib/plan/built_in_costs.hpp"\n\n'
-        "namespace bcsc::plan {\n"
+        '#include "lib/choice/built_in_costs.hpp"\n\n'
+        "namespace bcsc::choice {\n"
         "namespace {\n\n"
         "constexpr built_in_file files[] = {\n" + "".join(entries) + "};\n\n"
         "}  // namespace\n\n"
         "std::span<const built_in_file> built_in_files() { return files; }\n\n"
-        "}  // namespace bcsc::plan\n", encoding="ascii")
+        "}  // namespace bcsc::choice\n", encoding="ascii")
 
 
 if __name__ == "__main__":

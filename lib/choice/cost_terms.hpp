@@ -19,8 +19,8 @@
 #include "kernels/forms/row_stream/row_stream.hpp"
 
 /// What the time of a product is made of. A config has a cost for each term, in us, fitted to measurements
-/// (bench/fit_choice, lib/plan/costs); its time is their sum. One definition for the plan and the fit.
-namespace bcsc::plan {
+/// (bench/fit_choice, lib/choice/costs); its time is their sum. One definition for the plan and the fit.
+namespace bcsc::choice {
 
 /// Rows of B that row blocks of `height` rows of A read, each by itself: BCSC's non-empty columns.
 struct rows_read {
@@ -312,4 +312,4 @@ inline cost_terms cost_terms_of(const product_shape& p, const kernel_info& kerne
   return kernel.where == backend::cpu ? cpu_cost_terms_of(p, kernel, s) : gpu_cost_terms_of(p, kernel, tile_cols, s);
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

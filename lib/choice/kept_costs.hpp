@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bcsc/calibrate.hpp"
-#include "lib/plan/neighbours.hpp"
+#include "lib/choice/neighbours.hpp"
 
 /// What was measured of a machine, and the file that keeps it: for the costs that are built in, and for those that a
 /// calibration finds.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 struct kept_costs {
   std::string machine;  ///< whose they are
@@ -39,4 +39,4 @@ std::string file_of(const kept_costs& all, std::size_t max_bytes = max_kept_byte
 /// The reverse. Throws error{corrupt_compression | invalid_format}.
 kept_costs read_file(std::string_view file);
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -1,4 +1,4 @@
-#include "lib/plan/built_in_costs.hpp"
+#include "lib/choice/built_in_costs.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include "core/fail.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -73,4 +73,4 @@ const cost_table& built_in_costs(backend where, int threads) {
   return read(file_name(std::ranges::min(measured_cpus(), {}, distance))).table;
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

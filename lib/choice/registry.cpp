@@ -1,4 +1,4 @@
-#include "lib/plan/registry.hpp"
+#include "lib/choice/registry.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,9 +13,9 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda_tables.h"
-#include "lib/plan/built_in_costs.hpp"
+#include "lib/choice/built_in_costs.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -161,24 +161,24 @@ const std::vector<registered_kernel>& transposing_registry() {
   return list;
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice
 
 namespace bcsc {
 
 const std::vector<kernel_info>& kernel_table() {
-  static const std::vector<kernel_info> list = plan::infos_of(plan::registry());
+  static const std::vector<kernel_info> list = choice::infos_of(choice::registry());
   return list;
 }
 
 const std::vector<kernel_info>& transposing_kernel_table() {
-  static const std::vector<kernel_info> list = plan::infos_of(plan::transposing_registry());
+  static const std::vector<kernel_info> list = choice::infos_of(choice::transposing_registry());
   return list;
 }
 
 bool runs_on(const kernel_info& kernel, const device_info& gpu) {
   const int capability = 10 * gpu.compute_major + gpu.compute_minor;
   return kernel.built && kernel.where == backend::cuda && kernel.shared_bytes <= gpu.shared_bytes_per_block &&
-         plan::suits(kernel, capability);
+         choice::suits(kernel, capability);
 }
 
 bool runs_on(const kernel_info& kernel, const context& where) {

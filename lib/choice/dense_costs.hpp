@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "bcsc/registry.hpp"
-#include "lib/plan/gpu_scales.hpp"
+#include "lib/choice/gpu_scales.hpp"
 
 /// What a product with A's zeros takes on a GPU. It depends on sizes alone, so a few measured constants take the place
 /// of the terms and neighbours of sparse products.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 /// Of one config of `gemm`: us.
 struct dense_costs {
@@ -46,4 +46,4 @@ inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t 
   return 1e-6 * (mb > l2_mb ? std::max(us, once + us_a_mb_from_memory * scales.memory * mb) : us);
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

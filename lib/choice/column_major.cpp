@@ -1,11 +1,11 @@
-#include "lib/plan/column_major.hpp"
+#include "lib/choice/column_major.hpp"
 
 #include <algorithm>
 
 #include "converters/formats/coalescing.hpp"
 #include "kernels/forms/row_stream/row_stream.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -75,4 +75,4 @@ double packing_seconds(const problem& p, const kernel_info& kernel) {
   return turning_seconds(p, p.inner) + c_seconds;
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -3,11 +3,11 @@
 #include <span>
 #include <string>
 
-#include "lib/plan/dense_costs.hpp"
-#include "lib/plan/neighbours.hpp"
+#include "lib/choice/dense_costs.hpp"
+#include "lib/choice/neighbours.hpp"
 
 /// What the choice knows of a machine; built in, scaled to another GPU, or calibrated.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 struct cost_table {
   std::string origin;  ///< whose costs they are, for explain()
@@ -20,4 +20,4 @@ struct cost_table {
   gpu_scales scales = {};
 };
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

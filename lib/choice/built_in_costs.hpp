@@ -8,11 +8,11 @@
 
 #include "bcsc/types.hpp"
 #include "core/context_state.hpp"
-#include "lib/plan/cost_table.hpp"
-#include "lib/plan/kept_costs.hpp"
+#include "lib/choice/cost_table.hpp"
+#include "lib/choice/kept_costs.hpp"
 
-/// The costs that the library comes with: lib/plan/costs/ holds a file for each machine that was measured.
-namespace bcsc::plan {
+/// The costs that the library comes with: lib/choice/costs/ holds a file for each machine that was measured.
+namespace bcsc::choice {
 
 /// As embed_costs.py makes it of a file.
 struct built_in_file {
@@ -40,4 +40,4 @@ inline constexpr std::string_view h200_file = "nvidia-h200";
 /// An H200's, or those of CPUs like this one by about so many threads.
 const cost_table& built_in_costs(backend where, int threads = 1);
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

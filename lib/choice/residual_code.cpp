@@ -1,4 +1,4 @@
-#include "lib/plan/residual_code.hpp"
+#include "lib/choice/residual_code.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "lib/plan/neighbours.hpp"
+#include "lib/choice/neighbours.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::string decode_residuals(std::string_view code, std::size_t width, std::size
   return residuals;
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -1,4 +1,4 @@
-#include "lib/plan/kept_costs.hpp"
+#include "lib/choice/kept_costs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,9 @@
 
 #include "core/fail.hpp"
 #include "core/gzip.hpp"
-#include "lib/plan/residual_code.hpp"
+#include "lib/choice/residual_code.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -319,4 +319,4 @@ kept_costs read_file(std::string_view file) {
   return parse_costs(core::gunzipped(file, max_text_bytes));
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

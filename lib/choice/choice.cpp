@@ -1,4 +1,4 @@
-#include "lib/plan/choice.hpp"
+#include "lib/choice/choice.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,18 +10,18 @@
 
 #include "core/checked.hpp"
 #include "core/fail.hpp"
+#include "core/format.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
 #include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/fma_tiles/layout.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
-#include "lib/plan/built_in_costs.hpp"
-#include "lib/plan/column_major.hpp"
-#include "lib/plan/cost_terms.hpp"
-#include "lib/plan/dense_costs.hpp"
-#include "lib/plan/explain.hpp"
+#include "lib/choice/built_in_costs.hpp"
+#include "lib/choice/column_major.hpp"
+#include "lib/choice/cost_terms.hpp"
+#include "lib/choice/dense_costs.hpp"
 
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 namespace {
 
@@ -316,6 +316,11 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k) && !(shares && has_share(p, *k)); });
   prefer_others([&](const registered_kernel* k) { return is_passed_over(*k, p.cols, p.b_is_col_major); });
   if (!chosen.empty()) return chosen;
+  if (p.where == backend::cuda && names_dense(options.expert.kernel) && !forms::dense_holds(p.rows, p.inner)) {
+    core::fail(errc::unsupported,
+               "plan_options::expert.kernel = \"{}\": {} x {} values are too many for A with its zeros",
+               options.expert.kernel, p.rows, p.inner);
+  }
   if (names_dense(options.expert.kernel) && !p.no_dense_library.empty()) {
     core::fail(errc::no_such_kernel, "plan_options::expert.kernel = \"{}\": needs cuBLASLt: {}", options.expert.kernel,
                p.no_dense_library);
@@ -339,11 +344,12 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
 }
 
 bool considers_dense(const problem& p, const plan_options& options) {
-  constexpr std::int64_t min_cols = 16, max_bytes = std::int64_t{1} << 30, vector_bytes = 16;
+  constexpr std::int64_t min_cols = 16, vector_bytes = 16, index_bytes = 4;
   if (p.where != backend::cuda || p.index_bits != 32 || !forms::dense_holds(p.rows, p.inner)) return false;
   if (!options.expert.kernel.empty()) return names_dense(options.expert.kernel);
   // Lines of B and C that begin anywhere take a library up to eight times as long.
   const auto value_bytes = static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t max_bytes = std::max(std::int64_t{1} << 30, p.nnz * (value_bytes + index_bytes));
   const auto is_aligned = [&](std::int64_t line) { return line * value_bytes % vector_bytes == 0; };
   const bool aligned = p.b_is_col_major ? is_aligned(p.inner) && is_aligned(p.rows) : is_aligned(p.cols);
   return aligned && p.cols >= min_cols && p.nnz > 0 && p.rows * p.inner <= max_bytes / value_bytes &&
@@ -449,7 +455,7 @@ decision choose(const problem& p, const plan_options& options, const std::vector
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0 && std::isfinite(seconds)) {
     const std::string_view share = has_costs(p, *kernel) ? "" : "a share of a row-wise config's by ";
-    best.reason = core::format("least predicted time of {}: {}{}, by {}{} ({})", those, time_text(seconds),
+    best.reason = core::format("least predicted time of {}: {}{}, by {}{} ({})", those, core::time_text(seconds),
                                doubt_text(doubt), share, costs_of(p).origin, measure);
   } else {
     best.reason = core::format("best fitting tile of {}, which have no measured costs ({})", those, measure);
@@ -457,4 +463,4 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   return best;
 }
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice

@@ -12,13 +12,13 @@
 #include "bcsc/context.hpp"
 #include "bcsc/plan.hpp"
 #include "converters/formats/grid.hpp"
-#include "lib/plan/cost_table.hpp"
-#include "lib/plan/cost_terms.hpp"
-#include "lib/plan/neighbours.hpp"
-#include "lib/plan/registry.hpp"
+#include "lib/choice/cost_table.hpp"
+#include "lib/choice/cost_terms.hpp"
+#include "lib/choice/neighbours.hpp"
+#include "lib/choice/registry.hpp"
 
 /// Which kernel, and which m_block, for a matrix: pure functions of its statistics.
-namespace bcsc::plan {
+namespace bcsc::choice {
 
 /// What the choice is made from.
 struct problem {
@@ -112,7 +112,7 @@ bool is_passed_over(const registered_kernel& kernel, std::int64_t cols, bool b_i
 
 /// Those that a plan chooses among; unless the options name a kernel, only configs with measured costs, if there are
 /// any, and none that is_passed_over(), if there are others. Throws error{no_such_kernel} that says what there is, if
-/// none is left.
+/// none is left, error{unsupported} if A is too large for the form of the kernel named.
 std::vector<const registered_kernel*> candidates(const problem& p, const plan_options& options);
 
 /// The kernels of transposing_registry() that compute `p` with A' in place of A, from A as stored for `kernel`; `p` is
@@ -123,8 +123,8 @@ std::vector<const registered_kernel*> transposing(const problem& p, const regist
 const registered_kernel* choose_transposing(const problem& p, const std::vector<const registered_kernel*>& kernels);
 
 /// Whether a product with A's zeros is worth considering: `kernel` names it, or the matrix is nearly dense, takes no
-/// more than 1 GiB with its zeros, and B and C are likely to be aligned. Only then is the library for dense products
-/// looked for.
+/// more than 1 GiB with its zeros, or than CSR does, and B and C are likely to be aligned. Only then is the library for
+/// dense products looked for.
 bool considers_dense(const problem& p, const plan_options& options);
 
 /// The heights at which the matrix has to be analysed to decide among `kernels`.
@@ -170,4 +170,4 @@ problem with_experience(problem p);
 /// uncorrected.
 double predict(const problem& p, const registered_kernel& kernel, const block_statistics& s);
 
-}  // namespace bcsc::plan
+}  // namespace bcsc::choice
