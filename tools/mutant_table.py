@@ -660,6 +660,8 @@ MUTANTS = [
            ("kept_costs_test",)),
     Mutant("costs-of-a-whole-for-a-part", "lib/choice/known_costs.cpp",
            " && gpu.num_multiprocessors == h200_constants.multiprocessors", "", ("known_costs_test",)),
+    Mutant("costs-gathered-by-l2-alone", "lib/choice/known_costs.cpp", "std::max(by.cache, by.multiprocessors)", "by.cache",
+           ("known_costs_test",)),
     Mutant("dense-of-any-size", CHOICE_CPP, "&& !forms::dense_holds(p.rows, p.inner)", "&& false",
            ("dense_choice_test",)),
     Mutant("dense-within-a-gibibyte", CHOICE_CPP, "p.nnz * (value_bytes + index_bytes)", "std::int64_t{0}",

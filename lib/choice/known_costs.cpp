@@ -63,7 +63,9 @@ void scale(std::vector<measured_config>& configs, const gpu_scales& by) {
     for (const cost_term term : terms) factors[static_cast<std::size_t>(term)] = factor;
   };
   set(by.launch, {cost_term::once, cost_term::split});
-  set(by.cache, {cost_term::gathered, cost_term::shared, cost_term::padded, cost_term::idle});
+  // Half the multiprocessors gather half as fast, even where L2's bandwidth is three quarters (docs/history, 136).
+  const double gathering = std::max(by.cache, by.multiprocessors);
+  set(gathering, {cost_term::gathered, cost_term::shared, cost_term::padded, cost_term::idle});
   set(by.memory, {cost_term::far, cost_term::dense});
   set(by.multiprocessors, {cost_term::begun, cost_term::steps, cost_term::idle_steps});
   set(1, {cost_term::chain});

@@ -239,6 +239,23 @@ TEST(transfer, is_to_a_part_of_an_h200_as_well) {
   EXPECT_DOUBLE_EQ(half->scales.multiprocessors, 2);
 }
 
+TEST(transfer, gathers_as_slowly_as_l2_or_the_multiprocessors_say) {
+  constexpr auto gathered = static_cast<std::size_t>(choice::cost_term::gathered);
+  const auto whole = choice::built_in_costs(backend::cuda).configs;
+  const auto longer = [&](double share_of_multiprocessors, double share_of_cache) {
+    choice::kept_costs kept;
+    kept.constants = {.launch_seconds = choice::h200_constants.launch_seconds,
+                      .cache_bandwidth = choice::h200_constants.cache_bandwidth * share_of_cache,
+                      .memory_bandwidth = choice::h200_constants.memory_bandwidth};
+    const auto own = choice::costs_from(backend::cuda, gpu_like("NVIDIA Part", share_of_multiprocessors), kept);
+    const auto one = std::ranges::find_if(whole, [](const auto& config) { return config.us[gathered] > 0; });
+    return own->configs[static_cast<std::size_t>(one - whole.begin())].us[gathered] / one->us[gathered];
+  };
+  EXPECT_DOUBLE_EQ(longer(0.25, 0.5), 4);
+  EXPECT_DOUBLE_EQ(longer(0.5, 0.25), 4);
+  EXPECT_DOUBLE_EQ(longer(1, 0.5), 2);
+}
+
 TEST(transfer, scales_each_term_by_what_it_is_made_of) {
   choice::gpu_constants whole = choice::h200_constants;
   whole.launch_seconds = 2e-6;
