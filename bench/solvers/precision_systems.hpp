@@ -18,7 +18,7 @@ namespace bcsc::bench {
 dense_matrix<double> random_signs(std::int64_t n, std::uint64_t seed, std::int64_t k = 1);
 
 /// Points of a least-squares support vector machine: each feature `offset` and noise of `deviation`.
-dense_matrix<double> random_points(std::int64_t points, std::int64_t features, double offset, double deviation = 1);
+dense_matrix<double> random_points(std::int64_t points, std::int64_t features, double offset, double deviation);
 
 /// Q = X X' + I, its matrix (C = 1), by two products and never formed.
 class support_vectors {

@@ -30,7 +30,7 @@ struct recipe {
   const choice::registered_kernel* kernel = nullptr;  // of a table, which outlives all plans
   choice::columns_in_place in_place;                  // of a column-major B
   std::vector<block_statistics> statistics;           // that the kernel was chosen by
-  converters::column_access access;                   // likewise; only with a column-major B on a GPU
+  converters::column_access access;                   // likewise, if looks_at_columns()
 
   std::vector<std::int64_t> order;       // order[stored row] = row of op(A); empty: the same
   std::vector<std::int64_t> boundaries;  // of the row blocks; empty: uniform
