@@ -75,17 +75,18 @@ class memory_pool {
   mutable std::vector<idle_stream> idle_streams_;
 };
 
-/// While it lives, this thread allocates from `pool` (unless that is null), and may release memory that the default
-/// stream still uses: all work in this scope is on that stream.
+/// While it lives, this thread allocates from `pool` (unless that is null), and may release memory that `stream` still
+/// uses: all work in this scope is on that stream.
 class pool_guard {
  public:
-  explicit pool_guard(std::shared_ptr<const memory_pool> pool);
+  explicit pool_guard(std::shared_ptr<const memory_pool> pool, cuda_stream stream = nullptr);
   ~pool_guard();
   pool_guard(const pool_guard&) = delete;
   pool_guard& operator=(const pool_guard&) = delete;
 
  private:
   std::shared_ptr<const memory_pool> former_;
+  cuda_stream former_stream_ = nullptr;
 };
 
 /// Suspends the pool_guards around it for this thread: a release waits for every stream.
@@ -142,9 +143,9 @@ struct allocation {
 
 /// All of these throw error{out_of_memory | cuda_error}; `stream` null is the default stream.
 allocation allocate(std::size_t bytes);
-/// Outside a pool_guard, waits for the whole device first, so that work on any stream may still be using the memory.
-/// Where it cannot wait (during a capture, after a sticky error) the memory is leaked: better that than two users of
-/// the same memory.
+/// Outside a pool_guard of its pool, waits for the whole device first, so that work on any stream may still be using
+/// the memory. Where it cannot wait (during a capture, after a sticky error) the memory is leaked: better that than two
+/// users of the same memory.
 void release(const allocation& memory) noexcept;
 /// Bytes that can be allocated on the current device: the free ones and those that the current pool keeps.
 std::int64_t free_bytes();

@@ -19,6 +19,7 @@ std::atomic<std::int64_t> allocations{0};
 /// The maximum of released memory that a pool keeps; the rest goes back to the driver.
 constexpr std::uint64_t max_kept_bytes = std::uint64_t{1} << 30;
 thread_local std::shared_ptr<const memory_pool> current_pool;
+thread_local cuda_stream pool_stream = nullptr;  ///< on which memory is taken from it and given back
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -139,12 +140,16 @@ memory_pool::~memory_pool() {
   (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
 }
 
-pool_guard::pool_guard(std::shared_ptr<const memory_pool> pool) : former_(current_pool) {
-  if (pool != nullptr && pool->handle() != nullptr) current_pool = std::move(pool);
+pool_guard::pool_guard(std::shared_ptr<const memory_pool> pool, cuda_stream stream)
+    : former_(current_pool), former_stream_(pool_stream) {
+  if (pool == nullptr || pool->handle() == nullptr) return;
+  current_pool = std::move(pool);
+  pool_stream = stream;
 }
 pool_guard::~pool_guard() {
   if (former_ == nullptr && current_pool != nullptr) current_pool->trim();
   current_pool = std::move(former_);
+  pool_stream = former_stream_;
 }
 
 outside_pools::outside_pools() noexcept : former_(std::move(current_pool)) { current_pool = nullptr; }
@@ -235,7 +240,7 @@ allocation allocate(std::size_t bytes) {
   const bool pooled = pool != nullptr && bytes <= current_pool->device_bytes();
   if (pooled) memory.pool = current_pool;
   const cudaError_t status =
-      pooled ? cudaMallocFromPoolAsync(&memory.pointer, bytes, pool, nullptr) : cudaMalloc(&memory.pointer, bytes);
+      pooled ? cudaMallocFromPoolAsync(&memory.pointer, bytes, pool, pool_stream) : cudaMalloc(&memory.pointer, bytes);
   if (status == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     fail(errc::out_of_memory, "the GPU has no {} left: {} are free", bytes_text(static_cast<std::int64_t>(bytes)),
@@ -251,8 +256,9 @@ void release(const allocation& memory) noexcept {
   if (memory.pool == nullptr) {
     status = cudaFree(memory.pointer);  // waits by itself
   } else {
-    if (current_pool == nullptr) status = cudaDeviceSynchronize();
-    if (status == cudaSuccess) status = cudaFreeAsync(memory.pointer, nullptr);
+    const bool in_order = current_pool == memory.pool;
+    if (!in_order) status = cudaDeviceSynchronize();
+    if (status == cudaSuccess) status = cudaFreeAsync(memory.pointer, in_order ? pool_stream : nullptr);
   }
   if (status != cudaSuccess && !is_sticky(status)) (void)cudaGetLastError();
 }

@@ -22,7 +22,7 @@ device_guard::~device_guard() = default;
 memory_pool::memory_pool(int device) : device_(device) { no_cuda(); }
 memory_pool::~memory_pool() = default;
 void memory_pool::trim() const noexcept {}
-pool_guard::pool_guard(std::shared_ptr<const memory_pool>) {}
+pool_guard::pool_guard(std::shared_ptr<const memory_pool>, cuda_stream) {}
 pool_guard::~pool_guard() = default;
 outside_pools::outside_pools() noexcept = default;
 outside_pools::~outside_pools() = default;

@@ -413,7 +413,7 @@ MUTANTS = [
     Mutant("plan-update-under-a-run", EXECUTOR_HPP,
            "    const std::shared_lock reading(updating_);\n    use(*a_);", "    use(*a_);",
            ("plan_guards_test",)),
-    Mutant("plan-update-frees-at-once", GPU_CUDA, "if (current_pool == nullptr) status = cudaDeviceSynchronize();", "",
+    Mutant("plan-update-frees-at-once", GPU_CUDA, "if (!in_order) status = cudaDeviceSynchronize();", "",
            UPDATE_CUDA),
     Mutant("plan-moved-from", PLAN_CPP,
            "if (body_ == nullptr) {\n    core::fail(errc::invalid_argument, \"spmm_plan",

@@ -20,6 +20,9 @@
 #include "bench/solvers/precision_systems.hpp"
 #include "bench/solvers/recurrence_alone.hpp"
 #include "bench/solvers/rounded_products.hpp"
+#if BCSC_BENCH_WITH_CUSPARSE
+#include "bench/solvers/formed_anew.hpp"
+#endif
 
 /// Conjugate gradients whose products are rounded, at the system of a least-squares support vector machine,
 /// (X X' + I / C) a = y, and at dense matrices of a chosen condition: which precision and correction gets where, and in
@@ -29,7 +32,7 @@ namespace {
 using namespace bcsc;
 using bench::json;
 
-const std::vector<std::string> all_parts = {"recurrence", "variants", "formed", "conditions"};
+const std::vector<std::string> all_parts = {"recurrence", "variants", "formed", "anew", "conditions"};
 
 constexpr cg_inner precisions[] = {cg_inner::as_given, cg_inner::fp32, cg_inner::tf32x3, cg_inner::tf32,
                                    cg_inner::bf16};
@@ -126,16 +129,17 @@ json solve(const multiplier& by, const named_correction& correction, cg_options 
 class solve_table {
  public:
   explicit solve_table(const std::string& title) {
-    fmt::print("\n{}\n{:<9} {:<3} {:<13} {:>6} {:>6} {:>9} {:>9} {:>10} {:>10}  outcome\n", title, "inner", "",
-               "correction", "steps", "/ fp64", "products", "seconds", "recurrence", "true");
+    fmt::print("\n{}\n{:<9} {:<3} {:<13} {:>6} {:>6} {:>9} {:>8} {:>9} {:>10} {:>10}  outcome\n", title, "inner", "",
+               "correction", "steps", "/ fp64", "products", "replaced", "ms", "recurrence", "true");
   }
   void add(json one, const char* beta) {
     const auto text = [&](const char* name) { return one[name].get<std::string>(); };
     const auto number = [&](const char* name) { return one[name].is_null() ? std::nan("") : one[name].get<double>(); };
     if (rows_.empty()) of_fp64_ = std::max(1.0, number("iterations"));
-    fmt::print("{:<9} {:<3} {:<13} {:>6.0f} {:>6.2f} {:>9.0f} {:>9.3f} {:>10.1e} {:>10.1e}  {}\n", text("precision"),
-               beta, text("correction"), number("iterations"), number("iterations") / of_fp64_, number("products"),
-               number("seconds"), number("recurrence_residual"), number("true_residual"), text("reason"));
+    fmt::print("{:<9} {:<3} {:<13} {:>6.0f} {:>6.2f} {:>9.0f} {:>8.0f} {:>9.2f} {:>10.1e} {:>10.1e}  {}\n",
+               text("precision"), beta, text("correction"), number("iterations"), number("iterations") / of_fp64_,
+               number("products"), number("replacements"), 1e3 * number("seconds"), number("recurrence_residual"),
+               number("true_residual"), text("reason"));
     one["beta"] = beta;
     rows_.push_back(std::move(one));
   }
@@ -212,6 +216,37 @@ json formed(const context& ctx, const options& wanted, const dense_matrix<double
   }
   return std::move(table).rows();
 }
+
+#if BCSC_BENCH_WITH_CUSPARSE
+/// Every entry of Q formed in each product, which is where less precision saves most: tensor cores do nearly all the
+/// work. By refine() alone.
+json anew(bench::place& here, const options& wanted, const dense_matrix<double>& points,
+          const dense_matrix<double>& y) {
+  const bench::stage_array<double> b(*here.where, y.rows() * y.cols()), a(*here.where, y.rows() * y.cols());
+  here.where->upload(b.data(), y.data(), b.bytes());
+  solve_table table(
+      fmt::format("X X' + I, X {} x {}, formed anew in each product, {} right-hand side{}; tolerance {:g}",
+                  wanted.points, wanted.features, wanted.rhs, wanted.rhs == 1 ? "" : "s", wanted.tolerance));
+  const auto exact = bench::formed_anew<double>(here.ctx, *here.where, points, cg_inner::as_given);
+  for (const cg_inner precision : precisions) {
+    if (precision == cg_inner::tf32x3 || !wanted.compares(precision)) continue;
+    const multiplier by = multiplier_in(precision, exact, [&]() -> bench::rounded_product {
+      return {bench::formed_anew<float>(here.ctx, *here.where, points, precision),
+              fmt::format("Q formed in {}, v in fp32", bench::name_of(precision))};
+    });
+    for (const named_correction& correction : corrections_by(wanted.shares)) {
+      const bool is_wanted = precision == cg_inner::as_given ? correction.correction.by == cg_correction::kind::none
+                                                             : correction.correction.by == cg_correction::kind::refine;
+      if (!is_wanted) continue;
+      table.add(solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations},
+                      {b.data(), y.rows(), y.cols()}, {a.data(), y.rows(), y.cols()}, wanted.repeats),
+                "fr");
+    }
+    fmt::print("          {}\n", by.how);
+  }
+  return std::move(table).rows();
+}
+#endif
 
 double relative_error(const dense_matrix<double>& x, const dense_matrix<double>& known) {
   double error = 0, norm = 0;
@@ -290,17 +325,21 @@ int run(const options& wanted) {
                                 {"max_iterations", wanted.max_iterations},
                                 {"sweep_iterations", wanted.sweep_iterations}};
   const auto points = bench::random_points(wanted.points, wanted.features, wanted.offset, wanted.deviation);
-  const auto y = bench::random_signs(wanted.points, 2);
+  const auto y = bench::random_signs(wanted.points, 2), several = bench::random_signs(wanted.points, 2, wanted.rhs);
   const auto add = [&](const char* part, const auto& measure) {
     if (!wanted.has(part)) return;
     results.document[part] = measure();
     if (!wanted.out.empty()) results.write();
   };
   add("recurrence", [&] { return bench::recurrence_alone(points, y); });
-  add("variants", [&] {
-    return all_variants(here, wanted, points, wanted.rhs == 1 ? y : bench::random_signs(wanted.points, 2, wanted.rhs));
-  });
+  add("variants", [&] { return all_variants(here, wanted, points, several); });
   add("formed", [&] { return formed(here.ctx, wanted, points, y); });
+#if BCSC_BENCH_WITH_CUSPARSE
+  if (here.ctx.kind() == backend::cuda) add("anew", [&] { return anew(here, wanted, points, several); });
+#endif
+  if (wanted.has("anew") && !results.document.contains("anew")) {
+    results.leave_out("Q formed anew: it is cuBLAS that does so, on a GPU");
+  }
   add("conditions", [&] { return condition_sweep(here.ctx, wanted); });
   return bench::exit_done;
 }

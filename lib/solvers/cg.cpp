@@ -157,11 +157,14 @@ template <value T>
 cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, const dense_view<const T>& b,
                    const dense_view<T>& x, const cg_options& options) {
   const context& ctx = given.a.where();
+  std::optional<core::gpu::pool_guard> pool, pool_on_stream;
   std::optional<core::gpu::side_stream> own_stream;
   cuda_stream stream = nullptr;
   if (ctx.kind() == backend::cuda) {
+    pool.emplace(ctx.state().pool);
     if (options.stream == nullptr) own_stream.emplace();
     stream = own_stream ? own_stream->get() : options.stream;
+    pool_on_stream.emplace(ctx.state().pool, stream);
   }
   std::optional<linear_operator<T>> rounded;
   if constexpr (std::is_same_v<T, float>) {

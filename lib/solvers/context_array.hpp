@@ -54,13 +54,13 @@ class context_array {
     }
   }
 
-  /// Copies the front to the host, after all work before it on the stream; done on return.
-  void download(std::span<T> to, cuda_stream stream = nullptr) const {
+  /// Copies the values from `first` on to the host, after all work before it on the stream; done on return.
+  void download(std::span<T> to, cuda_stream stream = nullptr, std::size_t first = 0) const {
     if (to.empty()) return;
     if (on_device_) {
-      core::gpu::copy_to_host(to.data(), data(), to.size_bytes(), stream);
+      core::gpu::copy_to_host(to.data(), data() + first, to.size_bytes(), stream);
     } else {
-      std::copy_n(data(), to.size(), to.begin());
+      std::copy_n(data() + first, to.size(), to.begin());
     }
   }
 

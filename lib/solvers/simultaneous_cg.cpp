@@ -15,6 +15,8 @@ namespace vector = kernels::vector;
 namespace {
 
 constexpr std::int64_t longest_window = 64, first_window = 4, graph_length = 8;
+/// Bytes of a report that one copy fetches sooner than two fetch half of them.
+constexpr std::size_t little = 32768;
 
 std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
   if (options.check_every > 0) return std::min<std::int64_t>(options.check_every, 1024);
@@ -48,27 +50,43 @@ constexpr double no_curvature = 64.0 * static_cast<double>(std::numeric_limits<T
 iteration_report::iteration_report(const context& ctx, std::int64_t log_rows, std::int64_t k)
     : log_rows_(log_rows),
       k_(k),
-      here_(sizeof(double) * core::at((log_rows + 1) * k) + sizeof(std::int32_t) * core::at(3 * k)),
+      here_(log_begin() + core::at(log_rows) * row_bytes()),
       there_(ctx, std::ssize(here_)) {}
 
+std::size_t iteration_report::log_begin() const {
+  // k r.r and 3 k ints, up to where a double may begin.
+  return (row_bytes() + 3 * sizeof(std::int32_t) * core::at(k_) + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+}
+
 void iteration_report::place(vector::column_scalars& scalars) const {
-  auto* const doubles = reinterpret_cast<double*>(there_.data());
-  scalars.log = doubles;
+  std::byte* const begin = there_.data();
+  scalars.log = reinterpret_cast<double*>(begin + log_begin());
   scalars.log_rows = static_cast<std::int32_t>(log_rows_);
   scalars.log_cols = static_cast<std::int32_t>(k_);
-  scalars.rr = doubles + log_rows_ * k_;
+  scalars.rr = reinterpret_cast<double*>(begin);
   auto* const ints = reinterpret_cast<std::int32_t*>(scalars.rr + k_);
   scalars.state = reinterpret_cast<vector::column_state*>(ints);
   scalars.taken = ints + k_;
   scalars.logged = ints + 2 * k_;
 }
 
-std::span<double> iteration_report::doubles() const {
-  return {reinterpret_cast<double*>(here_.data()), core::at((log_rows_ + 1) * k_)};
+void iteration_report::read_with_log(std::int64_t first, std::int64_t rows, cuda_stream stream) {
+  if (here_.size() <= little) return there_.download(here_, stream);
+  read(stream);
+  const std::int64_t begin = first % log_rows_, before_end = std::min(rows, log_rows_ - begin);
+  for (const auto [row, count] : {std::pair(begin, before_end), std::pair(std::int64_t{0}, rows - before_end)}) {
+    const std::size_t at = log_begin() + core::at(row) * row_bytes();
+    there_.download(std::span(here_).subspan(at, core::at(count) * row_bytes()), stream, at);
+  }
+}
+
+std::span<const double> iteration_report::log_row(std::int64_t i) const {
+  const std::byte* const row = here_.data() + log_begin() + core::at(i % log_rows_) * row_bytes();
+  return {reinterpret_cast<const double*>(row), core::at(k_)};
 }
 
 std::span<std::int32_t> iteration_report::ints(std::int64_t which) {
-  auto* const first = reinterpret_cast<std::int32_t*>(doubles().data() + doubles().size());
+  auto* const first = reinterpret_cast<std::int32_t*>(rr().data() + k_);
   return {first + which * k_, core::at(k_)};
 }
 
@@ -418,9 +436,8 @@ std::int64_t simultaneous_cg<T>::next_window() const {
 
 template <value T>
 bool simultaneous_cg<T>::look(std::int64_t window) {
-  const std::int64_t log_rows = std::ssize(report_.log()) / shape_.k;
   const std::int64_t before = report_.logged()[0];
-  report_.read(env_.stream);
+  report_.read_with_log(before, window, env_.stream);
   std::int32_t longest = 0;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     longest = std::max(longest, report_.taken()[j] - taken_[j]);
@@ -429,10 +446,9 @@ bool simultaneous_cg<T>::look(std::int64_t window) {
   }
   bool goes_on = true;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(longest, window); ++i) {
-    const auto row = report_.log().subspan(core::at((before + i) % log_rows * shape_.k), core::at(shape_.k));
     ++result_.iterations;
     ++since_replacement_;
-    result_.history.push_back(largest_residual(row));
+    result_.history.push_back(largest_residual(report_.log_row(before + i)));
     if (goes_on && options_.progress) goes_on = options_.progress(result_.iterations, result_.history.back());
   }
   return goes_on;

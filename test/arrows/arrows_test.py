@@ -28,7 +28,7 @@ ROOMS = {
     "harness": ("bench/harness", OPERANDS),
     "baselines": ("bench/baselines", OPERANDS | {"harness"}),
     "page": ("bench/page", GROUND | {"harness"}),
-    "bench_solvers": ("bench/solvers", GROUND | {"harness"}),
+    "bench_solvers": ("bench/solvers", GROUND | {"harness", "baselines"}),
     # device_convert times single conversions, fit_choice fits what the plan chooses by.
     "bench": ("bench", OPERANDS | {"harness", "baselines", "converters", "forms", "choice", "plan", "tune"}),
     "tools": ("tools", OPERANDS | {"harness", "baselines", "page"}),
