@@ -14,7 +14,7 @@ namespace bcsc {
 /// (2 + r) |A||B| more where the values of A and B are rounded by r before they are multiplied. u is fp32's for fp16
 /// and bf16, too, whose entries are rounded once when they are written, which adds half a unit in the last place.
 struct error_bound {
-  int more_terms = 3;   ///< 16 where tensor cores sum; up to 133 by staged and wgmma, 116 by gemm in fp16 parts
+  int more_terms = 3;   ///< 16 where tensor cores sum; up to 133 by staged and wgmma, 116 by gemm in three fp16 parts
   double rounding = 0;  ///< r
 };
 

@@ -28,8 +28,9 @@
 /// - Bytes, s a value: the library's; C read once if beta is 0 and written where it is replaced; otherwise the sums
 ///   written and read once, C once, twice if beta is not 0.
 /// - fp16 and bf16: sums in fp32, rounded once, when C is written.
-/// - fp32 by halves: one product three times as long, of A's stored fp16 parts and B's, which gemm_halves.cuh makes
-///   first. Sums go by the workspace; one that lossy values may have spoilt is multiplied once more, too.
+/// - fp32 by halves: one product, three times as long unless high parts stand alone, of A's stored fp16 parts and B's,
+///   which gemm_halves.cuh makes first. Sums go by the workspace; one that lossy values may have spoilt is multiplied
+///   once more, too.
 /// - Preconditions: those of product_args and dense_operand; no batch; the library is ready on the device.
 ///   Deterministic, as is the library for the same operands at the same alignment.
 namespace bcsc::kernels::cuda {
@@ -202,17 +203,18 @@ int launch_halves(const dense_args<float>& args, bool multiplies, CUstream_st* s
   if (!multiplies) return look_at<Threads, false, float, float>(args, args.a.sums, args.n, false, stream);
   if (const int status = start_halves_of_b(args, stream); status != cudaSuccess) return status;
   const halves_of_a& a = args.a.halves;
-  const halves_workspace there(args.a.rows, a.ld, args.n);
+  const halves_workspace there(args.a.rows, a.count, a.ld, args.n);
+  const std::int64_t inner = a.count * a.ld;
   const bool b_by_rows = args.b_col_stride == 1, c_by_rows = args.c_col_stride == 1;
   const std::int64_t sums_ld = c_by_rows ? there.padded() : args.a.rows;
   const dense_product product{value_type::fp16,
                               value_type::fp32,
                               false,
                               args.a.rows,
-                              3 * a.ld,
+                              inner,
                               b_by_rows && c_by_rows ? there.padded() : args.n,
-                              {a.parts, 3 * a.ld, true},
-                              {there.parts(args.a.sums), b_by_rows ? there.padded() : 3 * a.ld, b_by_rows},
+                              {a.parts, inner, true},
+                              {there.parts(args.a.sums), b_by_rows ? there.padded() : inner, b_by_rows},
                               args.a.sums,
                               sums_ld,
                               c_by_rows,
@@ -236,10 +238,10 @@ struct implementation<tables::gemm> {
     if (args.batch.count != 1) return cudaErrorInvalidValue;
     const bool on_host = args.alpha_at == nullptr && args.beta_at == nullptr;
     const bool multiplies = args.a.nnz > 0 && !(args.alpha_at == nullptr && args.alpha == S{0});
-    const bool in_place = multiplies && on_host && args.beta == S{0} && !config.halves;
+    const bool in_place = multiplies && on_host && args.beta == S{0} && config.halves == 0;
     const bool by_rows = args.c_col_stride == 1;
     const std::int64_t sums_ld = by_rows ? args.n : args.a.rows;
-    if constexpr (config.halves) return launch_halves<threads>(args, multiplies, env.stream);
+    if constexpr (config.halves > 0) return launch_halves<threads>(args, multiplies, env.stream);
     // The distance to a second line may be anything where there is none; the library asks for no less than a line.
     const std::int64_t c_ld = std::max(by_rows ? args.c_row_stride : args.c_col_stride, sums_ld);
 

@@ -12,19 +12,20 @@
 #include "kernels/forms/dense/operand.hpp"
 
 /// B in fp16 parts (kernels/forms/dense/halves.cuh says what they are), made before each product: one kernel finds each
-/// column's largest magnitude, in chunks of rows, the next writes the parts, high ones twice, below each other and as B
-/// lies. And what becomes of the sums.
+/// column's largest magnitude, in chunks of rows, the next writes the parts, high ones twice where there are low ones,
+/// below each other and as B lies. And what becomes of the sums.
 ///
 /// - Ownership: a thread block has a chunk of rows, of one group of columns after another: of a row-major B its warps
 ///   take the rows in turn and its lanes `Vector` neighbouring columns each; of a column-major B a warp has a column,
 ///   its lanes neighbouring rows.
 /// - Loads: both kernels read B, the second mostly from L2, four vectors a thread at once. The second starts its first
 ///   four before it reads what the first kernel has left.
-/// - Bytes: 8 of B and 6 of its parts a value.
+/// - Bytes: 8 of B and 6 (2: high ones alone) of its parts a value.
 /// - Deterministic: maxima, and counts of integers.
 namespace bcsc::kernels::cuda {
 
 struct halves_of_b {
+  int count;  ///< as of halves_of_a
   const float* b;
   std::int64_t rows, cols, row_stride, col_stride;
   std::int64_t ld;      ///< rows with the padding
@@ -64,6 +65,7 @@ class halves_tile {
     const std::int64_t end = (blockIdx.y + 1) * job.chunk_rows;
     end_ = end < job.ld ? end : job.ld;
   }
+  __device__ int count() const { return job_.count; }
   /// Whether there is such a column, of the padding perhaps.
   __device__ bool exists() const { return first_column < (ByRows ? job_.padded : job_.cols); }
   /// Row of the i-th vector, of the padding perhaps; none behind has_row().
@@ -89,7 +91,7 @@ class halves_tile {
   /// The place of part `part` of the i-th vector.
   __device__ half* place(int part, int i) const {
     return ByRows ? job_.parts + (part * job_.ld + row(i)) * job_.padded + first_column
-                  : job_.parts + (first_column * 3 + part) * job_.ld + row(i);
+                  : job_.parts + (first_column * job_.count + part) * job_.ld + row(i);
   }
 
  private:
@@ -174,12 +176,13 @@ __device__ void split_vector(const halves_tile<ByRows, Vector>& own, int i, cons
 #pragma unroll
   for (int v = 0; v < Vector; ++v) {
     const int c = own.column_of(v);
-    const split_half part = split_into_halves<narrow_pair<half>>(value[v] * scale[c].to);
+    const split_half part = split_into_halves<narrow_pair<half>>(value[v] * scale[c].to, own.count());
     high[v] = part.high;
     low[v] = part.low;
     num_lossy[c] += part.loses;
   }
   write_halves<Vector>(own.place(0, i), high);
+  if (own.count() == 1) return;
   write_halves<Vector>(own.place(1, i), low);
   write_halves<Vector>(own.place(2, i), high);
 }
@@ -226,12 +229,13 @@ __global__ void __launch_bounds__(32 * halves_warps)
 /// Starts both kernels.
 inline int start_halves_of_b(const dense_args<float>& args, CUstream_st* stream) {
   const std::int64_t ld = args.a.halves.ld;
-  const halves_workspace there(args.a.rows, ld, args.n);
+  const halves_workspace there(args.a.rows, args.a.halves.count, ld, args.n);
   const bool by_rows = args.b_col_stride == 1;
   // Of a chunk: what a warp reads at once of a column, or four rows for each warp.
   const std::int64_t whole = by_rows ? 4 * halves_warps : 32 * 4;
   const std::int64_t chunk_rows = ceil_div(ceil_div(ld, halves_workspace::max_chunks), whole) * whole;
-  const halves_of_b job{args.b,
+  const halves_of_b job{args.a.halves.count,
+                        args.b,
                         args.a.cols,
                         args.n,
                         by_rows ? args.ldb : 1,
@@ -270,17 +274,17 @@ inline int start_halves_of_b(const dense_args<float>& args, CUstream_st* stream)
 
 /// What becomes of the sums of a product of halves. A line is a row of A if C is row-major, else a column of B.
 struct halves_of_sums {
-  /// One of both, and what a lossy value there has lost at most: 2^-36, times what it may have met, in sums that hold
-  /// 2^11 times the product.
+  /// One of both, and what a lossy value there has lost at most, times what it may have met, as sums hold it.
   struct side {
     const float* back = nullptr;
     const std::int32_t* num_lossy = nullptr;
     float loss = 0;
   };
   side line, along;
+  float share = 0;  ///< of itself that a good sum has lost at most
 
-  /// Takes off the powers of two of `Vector` neighbours, and says which sums are good enough: they have lost no more
-  /// than terms_of_lossy_halves. Nothing is lost in a column of zeros, whose power is 0.
+  /// Takes off the powers of two of `Vector` neighbours, and says which sums are good enough. Nothing is lost in a
+  /// column of zeros, whose power is 0.
   template <int Vector>
   __device__ void finish(float (&sum)[Vector], bool (&is_good)[Vector], std::int64_t at_line,
                          std::int64_t first) const {
@@ -292,10 +296,10 @@ struct halves_of_sums {
     const float lost_in_line = static_cast<float>(line.num_lossy[at_line]) * line.loss;
 #pragma unroll
     for (int v = 0; v < Vector; ++v) {
-      constexpr float of_sum = terms_of_lossy_halves * 0x1p-24f, least = 0x1p-126f, most = 0x1p127f;
+      constexpr float least = 0x1p-126f, most = 0x1p127f;
       const float by = back_of_line * back[v];
       const float lost = lost_in_line + static_cast<float>(num_lossy[v]) * along.loss;
-      is_good[v] = lost <= of_sum * fabsf(sum[v]) || back_of_line == 0 || back[v] == 0;
+      is_good[v] = lost <= share * fabsf(sum[v]) || back_of_line == 0 || back[v] == 0;
       // Where the product of both powers is none of fp32, the sum's may be.
       sum[v] = by >= least && by <= most ? sum[v] * by : static_cast<float>(double{sum[v]} * back_of_line * back[v]);
     }
@@ -304,11 +308,15 @@ struct halves_of_sums {
 
 /// `there`: of B.
 inline halves_of_sums halves_of_sums_of(const dense_args<float>& args, const halves_workspace& there) {
-  constexpr float lost = low_half_scale * 0x1p-36f;
-  constexpr float most_in_a = 1 << (top_of_halves_in_a + 1), most_in_b = 1 << (top_of_halves_in_b + 1);
+  const int count = args.a.halves.count;
+  const float lost = sums_of_halves(count) * (count == 1 ? 0x1p-25f : 0x1p-36f);
+  const auto most_in_a = static_cast<float>(1 << (top_of_halves_in_a(count) + 1));
+  constexpr float most_in_b = 1 << (top_of_halves_in_b + 1);
   const halves_of_sums::side rows{args.a.halves.back, args.a.halves.num_lossy, lost * most_in_b};
   const halves_of_sums::side columns{there.back(args.a.sums), there.num_lossy(args.a.sums), lost * most_in_a};
-  return args.c_col_stride == 1 ? halves_of_sums{rows, columns} : halves_of_sums{columns, rows};
+  // Rounding to nearest leaves TF32's bound room for a quarter of it.
+  const float share = count == 1 ? 0x1p-12f : terms_of_lossy_halves * 0x1p-24f;
+  return args.c_col_stride == 1 ? halves_of_sums{rows, columns, share} : halves_of_sums{columns, rows, share};
 }
 
 }  // namespace bcsc::kernels::cuda

@@ -21,11 +21,14 @@ enum class operand_form {
   bricks,        ///< neighbouring rows with a list of the rows of B that they share (kernels/forms/bricks/operand.hpp)
   staged_tiles,  ///< as mma_tiles, in pieces for thread blocks rather than for warps
   dense,         ///< with its zeros (kernels/forms/dense/operand.hpp)
+  dense_half,    ///< the same, and each value rounded to fp16 besides
   dense_halves,  ///< the same, and each value in fp16 parts besides
 };
 
 /// Whether it holds A's zeros, too.
-constexpr bool is_dense(operand_form form) { return form == operand_form::dense || form == operand_form::dense_halves; }
+constexpr bool is_dense(operand_form form) {
+  return form == operand_form::dense || form == operand_form::dense_half || form == operand_form::dense_halves;
+}
 
 /// Several products of one A, started at once: strides in elements from one member's operand to the next's.
 struct batch_strides {

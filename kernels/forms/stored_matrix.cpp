@@ -85,6 +85,7 @@ void stored_matrix<T>::take(const csr_view<T, I>& csr, const storing& how) {
       form_ = make_mma_tiles(csr, how);
       return;
     case kernels::operand_form::dense:
+    case kernels::operand_form::dense_half:
     case kernels::operand_form::dense_halves:
       form_ = make_dense(csr, how);
       return;

@@ -34,12 +34,15 @@ std::string explain_form(const recipe& how) {
     case kernels::operand_form::staged_tiles:
       return core::format("MMA tiles of 8 x 8, made from BCSC of {}", blocks);
     case kernels::operand_form::dense:
+    case kernels::operand_form::dense_half:
     case kernels::operand_form::dense_halves:
       return core::format(
           "dense, with its zeros ({:.0f} % of the values){}",
           100 * (1 - static_cast<double>(facts.nnz) /
                          std::max(1.0, static_cast<double>(facts.rows) * static_cast<double>(facts.cols))),
-          how.kernel->form == kernels::operand_form::dense ? "" : ", and each value in two parts of fp16");
+          how.kernel->form == kernels::operand_form::dense        ? ""
+          : how.kernel->form == kernels::operand_form::dense_half ? ", and each value rounded to fp16, scaled by rows"
+                                                                  : ", and each value in two parts of fp16");
     case kernels::operand_form::compact:
       break;
   }

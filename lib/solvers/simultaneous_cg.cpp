@@ -74,7 +74,7 @@ void iteration_report::read_with_log(std::int64_t first, std::int64_t rows, cuda
   if (here_.size() <= little) return there_.download(here_, stream);
   read(stream);
   const std::int64_t begin = first % log_rows_, before_end = std::min(rows, log_rows_ - begin);
-  for (const auto [row, count] : {std::pair(begin, before_end), std::pair(std::int64_t{0}, rows - before_end)}) {
+  for (const auto& [row, count] : {std::pair(begin, before_end), std::pair(std::int64_t{0}, rows - before_end)}) {
     const std::size_t at = log_begin() + core::at(row) * row_bytes();
     there_.download(std::span(here_).subspan(at, core::at(count) * row_bytes()), stream, at);
   }

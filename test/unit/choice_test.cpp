@@ -54,7 +54,8 @@ TEST(registry, allows_more_error_only_where_tensor_cores_sum) {
   for (const kernel_info& k : kernel_table()) {
     const bool is_narrow = k.type == value_type::fp16 || k.type == value_type::bf16;
     const bool is_split = k.name.starts_with("mma-3xtf32") || k.name.starts_with("staged-3xtf32");
-    const bool sums_there = is_split || (is_narrow && (k.algorithm == "mma" || k.algorithm == "gemm"));
+    const bool sums_there =
+        is_split || k.name == "gemm-1xf16" || (is_narrow && (k.algorithm == "mma" || k.algorithm == "gemm"));
     // What is summed from zero there: a stage of columns, and the column that a product begins with.
     const int by_stage = 2 * (k.columns_at_once + 1) + (k.name.starts_with("wgmma-3xtf32") ? 16 : 3);
     EXPECT_EQ(k.bound.more_terms, k.algorithm == "wgmma"                 ? by_stage
@@ -64,7 +65,7 @@ TEST(registry, allows_more_error_only_where_tensor_cores_sum) {
                                                                          : 3)
         << k.name;
     const bool is_rounding = k.name.starts_with("mma-tf32") || k.name.starts_with("staged-tf32") ||
-                             k.name.starts_with("wgmma-tf32") || k.name == "gemm-tf32";
+                             k.name.starts_with("wgmma-tf32") || k.name == "gemm-tf32" || k.name == "gemm-1xf16";
     EXPECT_EQ(k.rounds_values, is_rounding) << k.name;
     EXPECT_EQ(k.bound.rounding, k.rounds_values ? 0x1p-10 : 0) << k.name;
   }

@@ -96,6 +96,8 @@ TEST(dense_choice, predicts_when_zeros_are_worth_multiplying) {
   EXPECT_NEAR(dense_us("gemm-3xf16", 4096, 512), 85, 15);
   EXPECT_NEAR(dense_us("gemm-3xf16", 2048, 128), 17, 4);
   EXPECT_NEAR(dense_us("gemm-tf32", 2048, 512), 22, 6);
+  EXPECT_NEAR(dense_us("gemm-1xf16", 2048, 512), 20, 4);
+  EXPECT_NEAR(dense_us("gemm-1xf16", 4096, 128), 19, 4);
   EXPECT_NEAR(dense_us("gemm-f64", 4096, 128), 89, 18);
 }
 

@@ -42,7 +42,7 @@ struct dense_word_body {
 inline constexpr int threads_to_split = 256;
 
 /// A warp for each row: what its largest magnitude is, then the parts of its values, padding included. Bytes: each
-/// value twice, 6 written for it.
+/// value twice, 2 written for each part.
 inline __global__ void __launch_bounds__(threads_to_split) split_rows_kernel(const __grid_constant__ halves_job job) {
   using namespace kernels;
   using Half = half_by_arithmetic;
@@ -55,23 +55,25 @@ inline __global__ void __launch_bounds__(threads_to_split) split_rows_kernel(con
     for (int distance = 16; distance > 0; distance /= 2) {
       largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
     }
-    const half_scale scale = half_scale_of(largest, top_of_halves_in_a);
-    half* const low = job.parts + row * 3 * job.halves_ld;
-    half* const high = low + job.halves_ld;
+    const half_scale scale = half_scale_of(largest, top_of_halves_in_a(job.count));
+    const bool is_split = job.count != 1;
+    half* const low = job.parts + row * job.count * job.halves_ld;
+    half* const high = low + (is_split ? job.halves_ld : 0);
     half* const raised = high + job.halves_ld;
     std::int32_t num_lossy = 0;
     for (std::int64_t c = lane; c < job.halves_ld; c += 32) {
-      const split_half part = split_into_halves<Half>(c < job.cols ? values[c] * scale.to : 0.0f);
-      low[c].bits = part.low;
+      const split_half part = split_into_halves<Half>(c < job.cols ? values[c] * scale.to : 0.0f, job.count);
       high[c].bits = part.high;
-      raised[c].bits = static_cast<std::uint16_t>(Half::narrow(Half::widen(part.high).x * low_half_scale, 0));
       num_lossy += part.loses;
+      if (!is_split) continue;
+      low[c].bits = part.low;
+      raised[c].bits = static_cast<std::uint16_t>(Half::narrow(Half::widen(part.high).x * low_half_scale, 0));
     }
     for (int distance = 16; distance > 0; distance /= 2) {
       num_lossy += __shfl_xor_sync(0xffffffffu, num_lossy, distance);
     }
     if (lane != 0) continue;
-    job.back[row] = scale.back * (1 / low_half_scale);
+    job.back[row] = scale.back * (1 / sums_of_halves(job.count));
     job.num_lossy[row] = num_lossy;
   }
 }

@@ -11,13 +11,18 @@
 /// a low part, which is what that leaves, times 2^11. So 22 bits are kept, as of two TF32 numbers; but of fp16's five
 /// bits of exponent, so the values of a line (a row of A, a column of B) are brought into its range first, by a power
 /// of two. What is then still too small keeps fewer bits, 2^-36 being lost of it at most: lines count such values, and
-/// sums that these might spoil are multiplied once more.
+/// sums that these might spoil are multiplied once more. The high part alone has as many bits as TF32, and loses 2^-25
+/// of what is too small.
 namespace bcsc::kernels {
 
-/// Of 2^top <= |x| < 2^(top + 1) for the largest value of a line. A row of A gets less, since its high part, times
-/// 2^11, meets the high part of B.
-inline constexpr int top_of_halves_in_a = 3, top_of_halves_in_b = 14;
 inline constexpr float low_half_scale = 0x1p11f;
+
+/// Of 2^top <= |x| < 2^(top + 1) for the largest value of a line. A row of A in three parts gets less, since its high
+/// part, times 2^11, meets the high part of B.
+inline constexpr int top_of_halves_in_b = 14;
+__host__ __device__ constexpr int top_of_halves_in_a(int count) { return count == 1 ? 14 : 3; }
+/// Of sums, over those of the scaled values.
+__host__ __device__ constexpr float sums_of_halves(int count) { return count == 1 ? 1 : low_half_scale; }
 
 /// A power of two and its inverse, both of them normal numbers.
 struct half_scale {
@@ -35,7 +40,8 @@ __device__ inline half_scale half_scale_of(std::uint32_t largest, int top) {
 
 __device__ inline std::uint32_t magnitude_bits(float x) { return __float_as_uint(x) & 0x7fffffffu; }
 
-/// A value in the range, as its bits: both parts, and whether more is lost of it than terms_of_halves.
+/// A value in the range, as its bits: both parts, and whether more is lost of it than terms_of_halves, or than rounding
+/// where the high part stands alone.
 struct split_half {
   std::uint16_t high, low;
   bool loses;
@@ -58,6 +64,14 @@ __device__ split_half split_into_halves(float x) {
   const float lost = left - Half::widen(low).x * (1 / low_half_scale);
   return {static_cast<std::uint16_t>(high), static_cast<std::uint16_t>(low),
           fabsf(lost) > terms_of_halves * 0x1p-24f * fabsf(x)};
+}
+
+/// The same for as many parts as are kept: a high one alone has 0 beside it.
+template <class Half>
+__device__ split_half split_into_halves(float x, int count) {
+  if (count != 1) return split_into_halves<Half>(x);
+  const unsigned high = Half::narrow(x, 0);
+  return {static_cast<std::uint16_t>(high), 0, fabsf(x - Half::widen(high).x) > 0x1p-11f * fabsf(x)};
 }
 
 }  // namespace bcsc::kernels

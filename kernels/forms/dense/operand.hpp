@@ -15,11 +15,13 @@ inline constexpr std::int64_t dense_mask_bits = 32;
 inline constexpr int terms_of_halves = 16, terms_of_lossy_halves = 64;
 
 /// A in fp16 parts (kernels/forms/dense/halves.cuh), three times as wide as it is: its low parts, its high parts, and
-/// these times 2^11. Times B's high, low and high parts they add up to A * B times 2^11 and the scales of both.
+/// these times 2^11. Times B's high, low and high parts they add up to A * B times 2^11 and the scales of both. Or its
+/// high parts alone, times B's.
 struct halves_of_a {
-  const half* parts = nullptr;              ///< [rows][3 * ld]; null: of no use
+  int count = 3;                            ///< parts of a value, as often as they are kept: 3 or 1
+  const half* parts = nullptr;              ///< [rows][count * ld]; null: of no use
   std::int64_t ld = 0;                      ///< columns with the padding: a multiple of 16 bytes
-  const float* back = nullptr;              ///< [rows] what sums are multiplied by, 2^-11 included
+  const float* back = nullptr;              ///< [rows] what sums are multiplied by, 2^-11 of three parts included
   const std::int32_t* num_lossy = nullptr;  ///< [rows] values that lose bits
 };
 
@@ -42,29 +44,29 @@ struct dense_operand {
 };
 
 /// What a product of halves keeps in its workspace, one after the other, each aligned to 32 bytes: sums as C lies,
-/// lines padded; B's three parts as B lies; of each column what its largest magnitude is, in chunks of rows, what sums
+/// lines padded; B's parts as B lies; of each column what its largest magnitude is, in chunks of rows, what sums
 /// are multiplied by, and how many of its values lose bits.
 class halves_workspace {
  public:
   static constexpr std::int64_t max_chunks = 32, grain = 8;
 
-  constexpr halves_workspace(std::int64_t rows, std::int64_t ld, std::int64_t n)
-      : rows_(rows), ld_(ld), padded_((n + grain - 1) / grain * grain) {}
+  /// `count`: as of halves_of_a.
+  constexpr halves_workspace(std::int64_t rows, int count, std::int64_t ld, std::int64_t n)
+      : begin_(rows), end_(rows + count * ld / 2), padded_((n + grain - 1) / grain * grain) {}
 
   /// In rows of padded() values of four bytes.
-  static constexpr std::int64_t num_rows(std::int64_t rows, std::int64_t ld) {
-    return rows + 3 * ld / 2 + max_chunks + 2;
-  }
+  constexpr std::int64_t num_rows() const { return end_ + max_chunks + 2; }
   constexpr std::int64_t padded() const { return padded_; }  ///< n
-  half* parts(float* first) const { return reinterpret_cast<half*>(first + rows_ * padded_); }
+  half* parts(float* first) const { return reinterpret_cast<half*>(first + begin_ * padded_); }
   std::uint32_t* largest(float* first) const { return reinterpret_cast<std::uint32_t*>(row(first, 0)); }
   float* back(float* first) const { return row(first, max_chunks); }
   std::int32_t* num_lossy(float* first) const { return reinterpret_cast<std::int32_t*>(row(first, max_chunks + 1)); }
 
  private:
-  float* row(float* first, std::int64_t i) const { return first + (rows_ + 3 * ld_ / 2 + i) * padded_; }
+  float* row(float* first, std::int64_t i) const { return first + (end_ + i) * padded_; }
 
-  std::int64_t rows_, ld_, padded_;
+  std::int64_t begin_, end_;  ///< of the parts, in rows
+  std::int64_t padded_;
 };
 
 template <class T>

@@ -24,12 +24,14 @@ std::int64_t padded(std::int64_t cols) {
 }
 
 /// A's fp16 parts, beside its values: these are multiplied where a sum is not good enough.
-void add_halves(stored_dense<float>& a, int device) {
+void add_halves(stored_dense<float>& a, int count, int device) {
+  a.halves_count = count;
   a.halves_ld = padded<half>(a.cols);
-  a.halves = core::device_buffer<half>(device, a.rows * 3 * a.halves_ld);
+  a.halves = core::device_buffer<half>(device, a.rows * count * a.halves_ld);
   a.back = core::device_buffer<float>(device, a.rows);
   a.num_lossy = core::device_buffer<std::int32_t>(device, a.rows);
-  steps::split_dense({.rows = a.rows,
+  steps::split_dense({.count = count,
+                      .rows = a.rows,
                       .cols = a.cols,
                       .ld = a.ld,
                       .halves_ld = a.halves_ld,
@@ -78,7 +80,8 @@ stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how) {
                        .mask = made.mask.data()},
                       static_cast<int>(sizeof(T)));
     if constexpr (std::is_same_v<T, float>) {
-      if (how.form == kernels::operand_form::dense_halves) add_halves(made, device);
+      if (how.form == kernels::operand_form::dense_half) add_halves(made, 1, device);
+      if (how.form == kernels::operand_form::dense_halves) add_halves(made, 3, device);
     }
     core::gpu::synchronize();
     return made;
@@ -96,13 +99,13 @@ template <class T>
 partial_sums stored_dense<T>::partials() const {
   using kernels::halves_workspace;
   if (halves_ld == 0) return {.rows = rows, .spare_bytes = spare_bytes};
-  return {halves_workspace::num_rows(rows, halves_ld), halves_workspace::grain, spare_bytes};
+  return {halves_workspace(rows, halves_count, halves_ld, 0).num_rows(), halves_workspace::grain, spare_bytes};
 }
 
 template <class T>
 int stored_dense<T>::start(kernels::launch_fn launch, const dense_side<T>& product,
                            const kernels::launch_env& env) const {
-  const kernels::halves_of_a parts{halves.data(), halves_ld, back.data(), num_lossy.data()};
+  const kernels::halves_of_a parts{halves_count, halves.data(), halves_ld, back.data(), num_lossy.data()};
   const kernels::dense_operand<T> a{
       rows, cols, nnz, ld, values.data(), row_words, mask.data(), product.partials, product.spare, product.spare_bytes,
       parts};
