@@ -76,7 +76,8 @@ class memory_pool {
 };
 
 /// While it lives, this thread allocates from `pool` (unless that is null), and may release memory that `stream` still
-/// uses: all work in this scope is on that stream.
+/// uses: all work in this scope is on that stream, and what is allocated there is for it alone until it has been waited
+/// for.
 class pool_guard {
  public:
   explicit pool_guard(std::shared_ptr<const memory_pool> pool, cuda_stream stream = nullptr);

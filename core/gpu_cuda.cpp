@@ -136,8 +136,12 @@ memory_pool::~memory_pool() {
     (void)cudaStreamDestroy(idle.stream);
   }
   if (handle_ == nullptr) return;
-  (void)cudaStreamSynchronize(nullptr);  // waits for the releases still pending on the stream
+  int former = device_;
+  (void)cudaGetDevice(&former);
+  (void)cudaSetDevice(device_);
+  (void)cudaDeviceSynchronize();  // waits for the releases still pending on any stream
   (void)cudaMemPoolDestroy(static_cast<cudaMemPool_t>(handle_));
+  (void)cudaSetDevice(former);
 }
 
 pool_guard::pool_guard(std::shared_ptr<const memory_pool> pool, cuda_stream stream)

@@ -15,7 +15,7 @@ namespace {
 
 using nvidia::check;
 
-/// Of Q that is formed at a time, in fp64; in fp32 it has as many rows.
+/// Of the block of Q that is formed at a time, counted in fp64; in fp32 it has as many rows.
 constexpr std::int64_t block_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t workspace_bytes = std::int64_t{32} << 20;  // what cuBLAS recommends for Hopper
 
@@ -64,7 +64,7 @@ class rows_formed_anew {
       core::fail(errc::unsupported, "formed_anew: alpha and beta lie on the device");
     }
     check(cublasSetStream(library_.dense, static_cast<cudaStream_t>(options.stream)), "cublasSetStream");
-    // A stream takes cuBLAS's own workspace with it, which could not be captured.
+    // cublasSetStream() resets the workspace to cuBLAS's own, which cannot be captured.
     check(cublasSetWorkspace(library_.dense, workspace_.data(), workspace_bytes), "cublasSetWorkspace");
     for (std::int64_t first = 0; first < points_; first += block_rows_) {
       const std::int64_t rows = std::min(block_rows_, points_ - first);

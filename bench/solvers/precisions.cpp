@@ -25,8 +25,9 @@
 #endif
 
 /// Conjugate gradients whose products are rounded, at the system of a least-squares support vector machine,
-/// (X X' + I / C) a = y, and at dense matrices of a chosen condition: which precision and correction gets where, and in
-/// how many iterations. Every residual in fp64 is computed by the solver from x with A as given.
+/// (X X' + I / C) a = y, by two products, formed, or formed anew in each product, and at dense matrices of a chosen
+/// condition: which precision and correction gets where, and in how many iterations. Every residual in fp64 is computed
+/// by the solver from x with A as given.
 namespace {
 
 using namespace bcsc;
@@ -46,10 +47,10 @@ std::vector<std::string> inner_names() {
 struct options {
   std::string device = "cuda", out;
   std::vector<std::string> parts = all_parts;
-  std::vector<std::string> inner = inner_names();  ///< of the variants, beside fp64
+  std::vector<std::string> inner = inner_names();  ///< of `variants` and `anew`, beside fp64
   std::int64_t points = 4096, features = 1024, order = 128, max_iterations = 5000, sweep_iterations = 50000;
-  std::int64_t rhs = 1;                ///< of the variants
-  std::vector<double> shares = {0.1};  ///< of reliable() and refine(), in the variants
+  std::int64_t rhs = 1;                ///< of these
+  std::vector<double> shares = {0.1};  ///< of reliable() and refine(), in these
   int repeats = 1;
   double offset = 0.27;  ///< of every feature: the system's largest eigenvalue is about points * features * offset^2
   double deviation = 1;  ///< of the noise beside it
@@ -354,20 +355,20 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(all_parts))
       ->capture_default_str();
-  app.add_option("--inner", wanted.inner, "Precisions of the variants, separated by commas, beside fp64")
+  app.add_option("--inner", wanted.inner, "Precisions of the parts variants and anew, separated by commas, beside fp64")
       ->delimiter(',')
       ->check(CLI::IsMember(inner_names()))
       ->capture_default_str();
   app.add_option("--points", wanted.points, "Rows of X")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--features", wanted.features, "Columns of X")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--rhs", wanted.rhs, "Right-hand sides of the variants")
+  app.add_option("--rhs", wanted.rhs, "Right-hand sides of the parts variants and anew")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--shares", wanted.shares, "Of reliable and refine in the variants, separated by commas")
+  app.add_option("--shares", wanted.shares, "Of reliable and refine in these, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(1e-6, 0.99))
       ->capture_default_str();
-  app.add_option("--repeats", wanted.repeats, "Runs of each variant, of which the fastest counts")
+  app.add_option("--repeats", wanted.repeats, "Runs of each solve there, of which the fastest counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--offset", wanted.offset, "Of every feature, beside noise")->capture_default_str();

@@ -118,7 +118,7 @@ rounded_product multiplied_in(const context& ctx, const csr_matrix<double>& a, c
   const kernel_info& kernel = plan.facts().kernel;
   std::string how =
       fmt::format("A {}, v in fp32, multiplied {} ({})", precision == cg_inner::bf16 ? "rounded to bf16" : "in fp32",
-                  kernel.rounds_values ? "in TF32"
+                  kernel.rounds_values ? "with TF32's 11 bits"
                   : in_tf32            ? "by three TF32 products"
                                        : "in fp32",
                   kernel.name);

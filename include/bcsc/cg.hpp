@@ -30,7 +30,7 @@ std::string_view to_string(cg_method method) noexcept;
 enum class cg_inner : std::uint8_t {
   as_given,
   fp32,    ///< A and the vectors of a product rounded to fp32
-  tf32,    ///< and to TF32 where the kernel multiplies on tensor cores
+  tf32,    ///< and to the 11 bits of TF32 where the kernel multiplies on tensor cores
   tf32x3,  ///< on tensor cores by three products of TF32 parts, within fp32's error bound
   bf16,    ///< A's values rounded to bf16 (and kept as fp32), vectors to fp32
 };

@@ -35,7 +35,7 @@ std::string_view to_string(row_blocks kind);
 /// How exact the products of A's and B's values have to be.
 enum class compute_class {
   full,  ///< within the error bound of their type, by whatever method
-  tf32,  ///< fp32 values may be rounded to TF32 (11 bits) before they are multiplied; sums are fp32
+  tf32,  ///< fp32 values may be rounded to the 11 bits of TF32 before they are multiplied; sums are fp32
 };
 std::string_view to_string(compute_class kind);
 

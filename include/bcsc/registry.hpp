@@ -45,7 +45,7 @@ struct kernel_info {
   bool any_m_block = true;        ///< false: A is stored for m_block = m_tile alone
   bool transposable = false;      ///< spmm_plan::transposed() multiplies from A as a plan stores it for this one
   bool batches = false;           ///< multiplies a whole batch in one launch; others are started once per member
-  bool rounds_values = false;     ///< to TF32 before they are multiplied: only for compute_class::tf32, or by name
+  bool rounds_values = false;     ///< to TF32's 11 bits before they are multiplied: for compute_class::tf32, or by name
   /// Only stored entries of A take part: a NaN or infinity of B reaches the rows that have an entry in its column, and
   /// no others. A kernel for which this is false is used only when asked for by name.
   bool stored_entries_only = true;

@@ -176,7 +176,7 @@ __device__ void split_vector(const halves_tile<ByRows, Vector>& own, int i, cons
 #pragma unroll
   for (int v = 0; v < Vector; ++v) {
     const int c = own.column_of(v);
-    const split_half part = split_into_halves<narrow_pair<half>>(value[v] * scale[c].to, own.count());
+    const split_half part = split_scaled<narrow_pair<half>>(value[v], scale[c].to, own.count());
     high[v] = part.high;
     low[v] = part.low;
     num_lossy[c] += part.loses;
@@ -274,14 +274,15 @@ inline int start_halves_of_b(const dense_args<float>& args, CUstream_st* stream)
 
 /// What becomes of the sums of a product of halves. A line is a row of A if C is row-major, else a column of B.
 struct halves_of_sums {
-  /// One of both, and what a lossy value there has lost at most, times what it may have met, as sums hold it.
+  /// One of both. `loss`: what one lossy value there costs a sum at most, at the scale of sums: what it has lost times
+  /// the largest value that it can meet.
   struct side {
     const float* back = nullptr;
     const std::int32_t* num_lossy = nullptr;
     float loss = 0;
   };
   side line, along;
-  float share = 0;  ///< of itself that a good sum has lost at most
+  float share = 0;  ///< the largest share of itself that a good sum may have lost
 
   /// Takes off the powers of two of `Vector` neighbours, and says which sums are good enough. Nothing is lost in a
   /// column of zeros, whose power is 0.
@@ -314,7 +315,7 @@ inline halves_of_sums halves_of_sums_of(const dense_args<float>& args, const hal
   constexpr float most_in_b = 1 << (top_of_halves_in_b + 1);
   const halves_of_sums::side rows{args.a.halves.back, args.a.halves.num_lossy, lost * most_in_b};
   const halves_of_sums::side columns{there.back(args.a.sums), there.num_lossy(args.a.sums), lost * most_in_a};
-  // Rounding to nearest leaves TF32's bound room for a quarter of it.
+  // Rounding to nearest takes 2^-10 of TF32's 2^-9 |A||B|; this is a quarter of the rest.
   const float share = count == 1 ? 0x1p-12f : terms_of_lossy_halves * 0x1p-24f;
   return args.c_col_stride == 1 ? halves_of_sums{rows, columns, share} : halves_of_sums{columns, rows, share};
 }

@@ -25,10 +25,13 @@ enum class operand_form {
   dense_halves,  ///< the same, and each value in fp16 parts besides
 };
 
-/// Whether it holds A's zeros, too.
-constexpr bool is_dense(operand_form form) {
-  return form == operand_form::dense || form == operand_form::dense_half || form == operand_form::dense_halves;
+/// fp16 numbers that it stores for each value of fp32 (kernels/forms/dense/operand.hpp).
+constexpr int halves_in(operand_form form) {
+  return form == operand_form::dense_halves ? 3 : form == operand_form::dense_half ? 1 : 0;
 }
+
+/// Whether it holds A's zeros, too.
+constexpr bool is_dense(operand_form form) { return form == operand_form::dense || halves_in(form) > 0; }
 
 /// Several products of one A, started at once: strides in elements from one member's operand to the next's.
 struct batch_strides {

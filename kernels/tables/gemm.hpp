@@ -14,7 +14,7 @@ namespace bcsc::kernels::tables {
 struct gemm_config {
   value_type type;
   accuracy keeps = accuracy::full;
-  int halves = 0;  ///< of fp32: fp16 numbers that stand for a value, kernels::halves_of_a::count; 0: none
+  int halves = 0;  ///< fp16 numbers that A stores for a value of fp32: as of halves_in(form())
 
   constexpr operand_form form() const {
     return halves == 0 ? operand_form::dense : halves == 1 ? operand_form::dense_half : operand_form::dense_halves;
@@ -29,7 +29,7 @@ struct gemm_config {
   constexpr int index_width() const { return 32; }
   constexpr std::int64_t shared_bytes() const { return 0; }
   /// Of the error bound (kernel_info::bound): as for mma, where the tensor cores add up. Halves lose of both factors,
-  /// and the product of their low parts, 2^-22 at most.
+  /// and the product of their low parts, 2^-22 at most; what high parts alone lose is in the bound of TF32.
   constexpr int more_terms() const {
     constexpr int of_sums = 16, of_low_parts = 4;
     if (halves == 1) return of_sums;

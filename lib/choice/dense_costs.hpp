@@ -43,7 +43,8 @@ inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t 
   const double once = costs->once * scales.launch;
   const double us =
       once + costs->gflop * scales.multiprocessors * gflop + costs->mb * scales.memory * mb + 1e-3 * costs->inner * k;
-  // What L2 does not hold comes from memory, at some 4 TB/s: more of 16-bit values than was measured.
+  // What L2 does not hold comes from memory, at some 4 TB/s: more of 16-bit values than was measured, and of an A that
+  // counts for less than its bytes less.
   constexpr double l2_mb = 50, us_a_mb_from_memory = 0.25;
   return 1e-6 * (mb > l2_mb ? std::max(us, once + us_a_mb_from_memory * scales.memory * mb) : us);
 }

@@ -157,14 +157,16 @@ template <value T>
 cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, const dense_view<const T>& b,
                    const dense_view<T>& x, const cg_options& options) {
   const context& ctx = given.a.where();
-  std::optional<core::gpu::pool_guard> pool, pool_on_stream;
   std::optional<core::gpu::side_stream> own_stream;
+  std::optional<core::gpu::pool_guard> pool;  // the solver's arrays, in the order of its stream
   cuda_stream stream = nullptr;
   if (ctx.kind() == backend::cuda) {
-    pool.emplace(ctx.state().pool);
-    if (options.stream == nullptr) own_stream.emplace();
+    if (options.stream == nullptr) {
+      const core::gpu::pool_guard keeps_streams(ctx.state().pool);
+      own_stream.emplace();
+    }
     stream = own_stream ? own_stream->get() : options.stream;
-    pool_on_stream.emplace(ctx.state().pool, stream);
+    pool.emplace(ctx.state().pool, stream);
   }
   std::optional<linear_operator<T>> rounded;
   if constexpr (std::is_same_v<T, float>) {
@@ -180,6 +182,8 @@ cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, con
   const memory_space b_space = solvers::locate(ctx, b, "B"), x_space = solvers::locate(ctx, x, "X");
   const kernels::vector::shape shape{b.rows, b.cols};
   const auto run = [&](auto solver) {
+    // What operators and the caller's functions allocate is not for this stream alone.
+    const core::gpu::outside_pools of_others;
     solver.start(b, b_space, x, x_space);
     if (!jacobi.objection) solver.iterate();
     return solver.finish(x, x_space, jacobi.objection);

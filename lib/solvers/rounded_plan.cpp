@@ -45,7 +45,7 @@ std::string describe_rounding(const spmm_plan<float>& plan, cg_inner wanted) {
   const bool is_split = !kernel.rounds_values && kernel.algorithm == "mma";
   return core::format("A {}, vectors in fp32, multiplied {} ({})",
                       wanted == cg_inner::bf16 ? "rounded to bf16" : "in fp32",
-                      kernel.rounds_values ? "in TF32"
+                      kernel.rounds_values ? "with TF32's 11 bits"
                       : is_split           ? "by three TF32 products"
                                            : "in fp32",
                       kernel.name);

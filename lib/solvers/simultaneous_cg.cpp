@@ -15,7 +15,7 @@ namespace vector = kernels::vector;
 namespace {
 
 constexpr std::int64_t longest_window = 64, first_window = 4, graph_length = 8;
-/// Bytes of a report that one copy fetches sooner than two fetch half of them.
+/// Reports of up to so many bytes are fetched whole: one copy beats several.
 constexpr std::size_t little = 32768;
 
 std::int64_t log_rows_for(const context& ctx, const cg_options& options) {

@@ -216,9 +216,9 @@ void check_far_values(std::size_t config) {
   const arithmetic by = arithmetic_of(config);
   test_random random(77 + config);
   std::size_t k = 0;
-  for (const std::int64_t span : {0, 4, 14, 22, 30, 60}) {
-    for (const auto& [up_a, up_b] :
-         {std::pair(0, 0), std::pair(-100, 20), std::pair(60, -140), std::pair(-60, 64), std::pair(-70, -64)}) {
+  for (const std::int64_t span : {0, 4, 14, 22, 30, 60, 85}) {
+    for (const auto& [up_a, up_b] : {std::pair(0, 0), std::pair(-100, 20), std::pair(60, -140), std::pair(-60, 64),
+                                     std::pair(-70, -64), std::pair(-20, -40)}) {
       if (up_a + span > 120 || up_b + span > 120 || up_a + up_b + 2 * span > 115) continue;
       const dense_setting s = setting_of(++k);
       sparse_case a = make_case("spread", 37, 150, scatter(37, 150, k % 2 == 0 ? 60 : 1500, k), values::real, 3);
@@ -246,6 +246,24 @@ TEST(gemm_configs, keep_their_bound_in_fp32_however_far_values_lie_apart) {
     ++checked;
   }
   EXPECT_EQ(checked, 3u);
+}
+
+// A row, and a column, in which nothing else loses bits; what is large there meets zeros.
+TEST(gemm_configs, keep_what_a_power_of_two_makes_zero) {
+  const double large = 0x1p120, tiny = 0x1p-100;
+  const sparse_case a{.name = "far", .rows = 2, .cols = 2, .entries = {{0, 0, large}, {0, 1, tiny}, {1, 1, 1}}};
+  dense_table<float> b(2, 2);
+  b(0, 0) = 0, b(0, 1) = static_cast<float>(large);
+  b(1, 0) = 1, b(1, 1) = static_cast<float>(tiny);
+  dense_setting s;
+  s.n = 2;
+  std::tie(s.alpha, s.beta) = std::pair(1.0, 0.0);
+  for (std::size_t k = 0; k < gemm::configs.size(); ++k) {
+    if (gemm::configs[k].type != value_type::fp32) continue;
+    const dense_table<float> c = run<float>(k, a, b, dense_table<float>(2, 2), s);
+    EXPECT_EQ(c(0, 0), static_cast<float>(tiny)) << gemm::configs[k].label();
+    EXPECT_EQ(c(1, 1), static_cast<float>(tiny)) << gemm::configs[k].label();
+  }
 }
 
 TEST_P(every_config, keeps_what_is_not_finite_in_a_in_its_row) {

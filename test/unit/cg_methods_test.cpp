@@ -202,6 +202,24 @@ TEST_P(cg_places_test, how_often_the_host_looks_changes_no_bit) {
   });
 }
 
+// A report of more than one copy, windows of 50 iterations in a log of 64.
+TEST_P(cg_places_test, reads_a_wide_log_as_the_ring_that_it_is) {
+  run([](const context& ctx) {
+    const sparse_case a = tridiagonal(300, 2.0005);
+    const auto b = right_hand_sides<double>(a, 80);
+    cg_options options;
+    options.tolerance = 1e-9;
+    options.correction = cg_correction::recompute(50);
+    options.check_every = 1;
+    const auto wanted = solve_operators(ctx, a, b, options);
+    EXPECT_GT(wanted.result.iterations, 128);
+    options.check_every = 64;
+    const auto got = solve_operators(ctx, a, b, options);
+    EXPECT_EQ(got.x.at, wanted.x.at);
+    EXPECT_EQ(got.result.history, wanted.result.history);
+  });
+}
+
 /// One column spans the space that CG has, so it takes as many iterations; Jacobi's diagonal is far from 1.
 TEST_P(cg_places_test, a_block_of_one_with_jacobi_is_cg) {
   run([](const context& ctx) {

@@ -20,6 +20,9 @@ constexpr std::int64_t points = 3000, features = 3;  // two blocks of rows
 
 std::int64_t some_integer(std::int64_t i) { return (i * 7919 + i / 13) % 7 - 3; }
 
+/// Few, since Q is as large as 28 and sums are to be exact in fp32, and of 13 bits.
+std::int64_t rare_and_long(std::int64_t i) { return i % 577 == 0 ? (i % 2 == 0 ? 4097 : -4097) : 0; }
+
 /// Integers from -3 to 3, and `beside` more.
 dense_matrix<double> near_integers(double beside) {
   dense_matrix<double> x(points, features);
@@ -31,9 +34,10 @@ template <class T>
 struct block {
   std::int64_t cols, ld;
   std::vector<T> values;
-  block(std::int64_t k, std::int64_t distance, std::int64_t seed) : cols(k), ld(distance), values(points * distance) {
+  block(std::int64_t k, std::int64_t distance, const auto& value_of)
+      : cols(k), ld(distance), values(points * distance) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<T>(some_integer(static_cast<std::int64_t>(i) + seed));
+      values[i] = static_cast<T>(value_of(static_cast<std::int64_t>(i)));
     }
   }
   double operator()(std::int64_t i, std::int64_t j) const { return values[static_cast<std::size_t>(i * ld + j)]; }
@@ -53,8 +57,8 @@ class formed_anew_test : public ::testing::Test {
   /// 2 Q V - Y, Q formed in `precision` of `given`, is that of `expected`.
   template <class T>
   void expect_product(const dense_matrix<double>& given, const dense_matrix<double>& expected, cg_inner precision,
-                      std::int64_t cols, std::int64_t ld) {
-    const block<T> v(cols, ld, 1), y(cols, ld, 2);
+                      std::int64_t cols, std::int64_t ld, std::int64_t (*v_of)(std::int64_t) = some_integer) {
+    const block<T> v(cols, ld, v_of), y(cols, ld, [](std::int64_t i) { return some_integer(i + 2); });
     const stage_array<T> v_there(*where_, v.values), y_there(*where_, y.values);
     const auto product = formed_anew<T>(*ctx_, *where_, given, precision);
     product.apply(T{2}, {v_there.data(), points, cols, ld}, T{-1}, {y_there.data(), points, cols, ld},
@@ -104,6 +108,7 @@ TEST_F(formed_anew_test, rounds_x_alone) {
   for (const cg_inner precision : {cg_inner::tf32, cg_inner::bf16}) {
     SCOPED_TRACE(to_string(precision));
     expect_product<float>(given, rounded, precision, 2, 2);
+    expect_product<float>(given, rounded, precision, 2, 2, rare_and_long);
   }
 }
 

@@ -56,18 +56,17 @@ inline __global__ void __launch_bounds__(threads_to_split) split_rows_kernel(con
       largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
     }
     const half_scale scale = half_scale_of(largest, top_of_halves_in_a(job.count));
-    const bool is_split = job.count != 1;
-    half* const low = job.parts + row * job.count * job.halves_ld;
-    half* const high = low + (is_split ? job.halves_ld : 0);
-    half* const raised = high + job.halves_ld;
+    half* const parts = job.parts + row * job.count * job.halves_ld;
+    half* const high = parts + (job.count > 1 ? job.halves_ld : 0);
     std::int32_t num_lossy = 0;
     for (std::int64_t c = lane; c < job.halves_ld; c += 32) {
-      const split_half part = split_into_halves<Half>(c < job.cols ? values[c] * scale.to : 0.0f, job.count);
+      const split_half part = split_scaled<Half>(c < job.cols ? values[c] : 0.0f, scale.to, job.count);
       high[c].bits = part.high;
       num_lossy += part.loses;
-      if (!is_split) continue;
-      low[c].bits = part.low;
-      raised[c].bits = static_cast<std::uint16_t>(Half::narrow(Half::widen(part.high).x * low_half_scale, 0));
+      if (job.count == 1) continue;
+      parts[c].bits = part.low;
+      high[job.halves_ld + c].bits =
+          static_cast<std::uint16_t>(Half::narrow(Half::widen(part.high).x * low_half_scale, 0));
     }
     for (int distance = 16; distance > 0; distance /= 2) {
       num_lossy += __shfl_xor_sync(0xffffffffu, num_lossy, distance);

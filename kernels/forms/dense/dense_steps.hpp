@@ -23,7 +23,7 @@ void fill_dense(const dense_job& job, int value_bytes);
 
 /// A dense matrix and what kernels::halves_of_a holds of it; device pointers.
 struct halves_job {
-  int count = 3;  ///< parts of a value: 3 or 1
+  int count = 0;  ///< fp16 numbers stored for a value: 3 or 1
   std::int64_t rows = 0, cols = 0, ld = 0, halves_ld = 0;
   const float* values = nullptr;  ///< [rows][ld]
   half* parts = nullptr;          ///< [rows][count * halves_ld]

@@ -66,12 +66,20 @@ __device__ split_half split_into_halves(float x) {
           fabsf(lost) > terms_of_halves * 0x1p-24f * fabsf(x)};
 }
 
-/// The same for as many parts as are kept: a high one alone has 0 beside it.
+/// The same for the high part alone, which has 0 beside it.
 template <class Half>
-__device__ split_half split_into_halves(float x, int count) {
-  if (count != 1) return split_into_halves<Half>(x);
+__device__ split_half round_to_half(float x) {
   const unsigned high = Half::narrow(x, 0);
   return {static_cast<std::uint16_t>(high), 0, fabsf(x - Half::widen(high).x) > 0x1p-11f * fabsf(x)};
+}
+
+/// A value of a line and its power of two. What that power makes 0 is lost as well.
+template <class Half>
+__device__ split_half split_scaled(float x, float to, int count) {
+  const float scaled = x * to;
+  split_half part = count == 1 ? round_to_half<Half>(scaled) : split_into_halves<Half>(scaled);
+  part.loses = part.loses || (scaled == 0 && x != 0);
+  return part;
 }
 
 }  // namespace bcsc::kernels

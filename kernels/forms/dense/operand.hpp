@@ -18,7 +18,7 @@ inline constexpr int terms_of_halves = 16, terms_of_lossy_halves = 64;
 /// these times 2^11. Times B's high, low and high parts they add up to A * B times 2^11 and the scales of both. Or its
 /// high parts alone, times B's.
 struct halves_of_a {
-  int count = 3;                            ///< parts of a value, as often as they are kept: 3 or 1
+  int count = 0;                            ///< fp16 numbers stored for a value: 3, 1, or 0 where there are none
   const half* parts = nullptr;              ///< [rows][count * ld]; null: of no use
   std::int64_t ld = 0;                      ///< columns with the padding: a multiple of 16 bytes
   const float* back = nullptr;              ///< [rows] what sums are multiplied by, 2^-11 of three parts included

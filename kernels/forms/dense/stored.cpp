@@ -80,8 +80,7 @@ stored_dense<T> make_dense(const csr_view<T, I>& csr, const storing& how) {
                        .mask = made.mask.data()},
                       static_cast<int>(sizeof(T)));
     if constexpr (std::is_same_v<T, float>) {
-      if (how.form == kernels::operand_form::dense_half) add_halves(made, 1, device);
-      if (how.form == kernels::operand_form::dense_halves) add_halves(made, 3, device);
+      if (const int count = kernels::halves_in(how.form); count > 0) add_halves(made, count, device);
     }
     core::gpu::synchronize();
     return made;
@@ -98,7 +97,7 @@ stored_facts stored_dense<T>::facts() const {
 template <class T>
 partial_sums stored_dense<T>::partials() const {
   using kernels::halves_workspace;
-  if (halves_ld == 0) return {.rows = rows, .spare_bytes = spare_bytes};
+  if (halves_count == 0) return {.rows = rows, .spare_bytes = spare_bytes};
   return {halves_workspace(rows, halves_count, halves_ld, 0).num_rows(), halves_workspace::grain, spare_bytes};
 }
 

@@ -18,7 +18,7 @@ struct stored_dense {
   core::device_buffer<T> values;
   core::device_buffer<std::uint32_t> mask;
   // As kernels::halves_of_a, or empty.
-  int halves_count = 3;
+  int halves_count = 0;
   std::int64_t halves_ld = 0;
   core::device_buffer<half> halves;
   core::device_buffer<float> back;
