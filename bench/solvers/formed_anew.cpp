@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "bcsc/elements.hpp"
 #include "bench/baselines/cuda_libraries.hpp"
 #include "bench/solvers/rounded_products.hpp"
 
@@ -18,13 +17,6 @@ using nvidia::check;
 /// Of the block of Q that is formed at a time, counted in fp64; in fp32 it has as many rows.
 constexpr std::int64_t block_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t workspace_bytes = std::int64_t{32} << 20;  // what cuBLAS recommends for Hopper
-
-template <value T>
-T rounded(double x, cg_inner precision) {
-  if (precision == cg_inner::tf32) return to_tf32(static_cast<float>(x));
-  if (precision == cg_inner::bf16) return static_cast<float>(bfloat16(x));
-  return static_cast<T>(x);
-}
 
 cublasComputeType_t summed_in(cg_inner precision) {
   switch (precision) {
@@ -54,7 +46,7 @@ class rows_formed_anew {
         workspace_(where, workspace_bytes) {
     std::vector<T> x(static_cast<std::size_t>(points_ * features_));
     std::transform(points.data(), points.data() + x_.size(), x.begin(),
-                   [precision](double v) { return rounded<T>(v, precision); });
+                   [precision](double v) { return static_cast<T>(rounded(v, precision)); });
     where.upload(x_.data(), x.data(), x_.bytes());
   }
 
@@ -75,10 +67,11 @@ class rows_formed_anew {
 
  private:
   static constexpr auto by_type(auto* in_fp32, auto* in_fp64) {
-    if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_same_v<T, float>) {
       return in_fp32;
-    else
+    } else {
       return in_fp64;
+    }
   }
   /// q = X[first..first + rows] X'
   void form(std::int64_t first, std::int64_t rows) const {

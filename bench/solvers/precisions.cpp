@@ -99,6 +99,21 @@ multiplier multiplier_in(cg_inner precision, const linear_operator<double>& exac
   return made;
 }
 
+/// Right-hand sides and solutions where the context computes.
+class placed_sides {
+ public:
+  placed_sides(bench::stage& where, const dense_matrix<double>& given)
+      : rows_(given.rows()), cols_(given.cols()), b_(where, rows_ * cols_), x_(where, rows_ * cols_) {
+    where.upload(b_.data(), given.data(), b_.bytes());
+  }
+  dense_view<const double> b() const { return {b_.data(), rows_, cols_}; }
+  dense_view<double> x() const { return {x_.data(), rows_, cols_}; }
+
+ private:
+  std::int64_t rows_, cols_;
+  bench::stage_array<double> b_, x_;
+};
+
 /// The largest, of which NaN is the worst.
 double worst(const std::vector<double>& residuals) {
   return *std::ranges::max_element(residuals, {}, [](double r) { return std::isnan(r) ? HUGE_VAL : r; });
@@ -151,12 +166,11 @@ class solve_table {
   double of_fp64_ = 1;
 };
 
-/// Every precision, beta and correction. Right-hand sides and solutions lie where the context computes.
+/// Every precision, beta and correction.
 json all_variants(bench::place& here, const options& wanted, const dense_matrix<double>& points,
                   const dense_matrix<double>& y) {
   const context& ctx = here.ctx;
-  const bench::stage_array<double> b(*here.where, y.rows() * y.cols()), a(*here.where, y.rows() * y.cols());
-  here.where->upload(b.data(), y.data(), b.bytes());
+  const placed_sides sides(*here.where, y);
   solve_table table(fmt::format("X (X' v) + v, X {} x {}, X and v rounded, {} right-hand side{}; tolerance {:g}",
                                 wanted.points, wanted.features, wanted.rhs, wanted.rhs == 1 ? "" : "s",
                                 wanted.tolerance));
@@ -171,7 +185,7 @@ json all_variants(bench::place& here, const options& wanted, const dense_matrix<
         if (!applies(precision, correction)) continue;
         table.add(solve(by, correction,
                         {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations, .beta = beta},
-                        {b.data(), y.rows(), y.cols()}, {a.data(), y.rows(), y.cols()}, wanted.repeats),
+                        sides.b(), sides.x(), wanted.repeats),
                   beta == cg_beta::polak_ribiere ? "pr" : "fr");
       }
     }
@@ -223,8 +237,7 @@ json formed(const context& ctx, const options& wanted, const dense_matrix<double
 /// work. By refine() alone.
 json anew(bench::place& here, const options& wanted, const dense_matrix<double>& points,
           const dense_matrix<double>& y) {
-  const bench::stage_array<double> b(*here.where, y.rows() * y.cols()), a(*here.where, y.rows() * y.cols());
-  here.where->upload(b.data(), y.data(), b.bytes());
+  const placed_sides sides(*here.where, y);
   solve_table table(
       fmt::format("X X' + I, X {} x {}, formed anew in each product, {} right-hand side{}; tolerance {:g}",
                   wanted.points, wanted.features, wanted.rhs, wanted.rhs == 1 ? "" : "s", wanted.tolerance));
@@ -240,7 +253,7 @@ json anew(bench::place& here, const options& wanted, const dense_matrix<double>&
                                                              : correction.correction.by == cg_correction::kind::refine;
       if (!is_wanted) continue;
       table.add(solve(by, correction, {.tolerance = wanted.tolerance, .max_iterations = wanted.max_iterations},
-                      {b.data(), y.rows(), y.cols()}, {a.data(), y.rows(), y.cols()}, wanted.repeats),
+                      sides.b(), sides.x(), wanted.repeats),
                 "fr");
     }
     fmt::print("          {}\n", by.how);

@@ -74,24 +74,25 @@ float to_tf32(float x) {
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & 0xffffe000u);
 }
 
+double rounded(double x, cg_inner precision) {
+  switch (precision) {
+    case cg_inner::as_given:
+      return x;
+    case cg_inner::fp32:
+    case cg_inner::tf32x3:
+      return static_cast<float>(x);
+    case cg_inner::tf32:
+      return to_tf32(static_cast<float>(x));
+    case cg_inner::bf16:
+      return static_cast<float>(bfloat16(x));
+  }
+  return x;
+}
+
 csr_matrix<double> rounded_values(const csr_matrix<double>& a, cg_inner precision) {
-  const auto narrow = [precision](double x) -> double {
-    switch (precision) {
-      case cg_inner::as_given:
-        return x;
-      case cg_inner::fp32:
-      case cg_inner::tf32x3:
-        return static_cast<float>(x);
-      case cg_inner::tf32:
-        return to_tf32(static_cast<float>(x));
-      case cg_inner::bf16:
-        return static_cast<float>(bfloat16(x));
-    }
-    return x;
-  };
   const auto v = a.view();
   std::vector<double> values(v.values.size());
-  std::ranges::transform(v.values, values.begin(), narrow);
+  std::ranges::transform(v.values, values.begin(), [precision](double x) { return rounded(x, precision); });
   return {
       v.rows, v.cols, {v.row_ptr.begin(), v.row_ptr.end()}, {v.col_ind.begin(), v.col_ind.end()}, std::move(values)};
 }

@@ -13,7 +13,10 @@ namespace bcsc::bench {
 /// The value of 10 bits of mantissa nearest to `x`, ties away from zero, as cvt.rna.tf32 rounds it.
 float to_tf32(float x);
 
-/// Each value as a product in `precision` takes it; unlike tf32, tf32x3 loses nothing that fp32 holds.
+/// A value as a product in `precision` takes it; unlike tf32, tf32x3 loses nothing that fp32 holds.
+double rounded(double x, cg_inner precision);
+
+/// Each value so rounded.
 csr_matrix<double> rounded_values(const csr_matrix<double>& a, cg_inner precision);
 
 struct rounded_product {

@@ -238,10 +238,10 @@ struct implementation<tables::gemm> {
     if (args.batch.count != 1) return cudaErrorInvalidValue;
     const bool on_host = args.alpha_at == nullptr && args.beta_at == nullptr;
     const bool multiplies = args.a.nnz > 0 && !(args.alpha_at == nullptr && args.alpha == S{0});
-    const bool in_place = multiplies && on_host && args.beta == S{0} && config.halves == 0;
+    const bool in_place = multiplies && on_host && args.beta == S{0} && config.halves() == 0;
     const bool by_rows = args.c_col_stride == 1;
     const std::int64_t sums_ld = by_rows ? args.n : args.a.rows;
-    if constexpr (config.halves > 0) return launch_halves<threads>(args, multiplies, env.stream);
+    if constexpr (config.halves() > 0) return launch_halves<threads>(args, multiplies, env.stream);
     // The distance to a second line may be anything where there is none; the library asks for no less than a line.
     const std::int64_t c_ld = std::max(by_rows ? args.c_row_stride : args.c_col_stride, sums_ld);
 

@@ -14,11 +14,10 @@ namespace bcsc::kernels::tables {
 struct gemm_config {
   value_type type;
   accuracy keeps = accuracy::full;
-  int halves = 0;  ///< fp16 numbers that A stores for a value of fp32: as of halves_in(form())
+  operand_form stored = operand_form::dense;
 
-  constexpr operand_form form() const {
-    return halves == 0 ? operand_form::dense : halves == 1 ? operand_form::dense_half : operand_form::dense_halves;
-  }
+  constexpr operand_form form() const { return stored; }
+  constexpr int halves() const { return halves_in(stored); }
   constexpr int tile_rows() const { return 1; }  ///< A's rows are stored one by one
   constexpr int tile_cols() const { return 64; }
   constexpr int strided_cols() const { return tile_cols(); }  ///< any number: the library reads either layout
@@ -32,13 +31,13 @@ struct gemm_config {
   /// and the product of their low parts, 2^-22 at most; what high parts alone lose is in the bound of TF32.
   constexpr int more_terms() const {
     constexpr int of_sums = 16, of_low_parts = 4;
-    if (halves == 1) return of_sums;
-    if (halves > 1) return of_sums + 2 * terms_of_halves + of_low_parts + terms_of_lossy_halves;
+    if (halves() == 1) return of_sums;
+    if (halves() > 1) return of_sums + 2 * terms_of_halves + of_low_parts + terms_of_lossy_halves;
     return is_narrow(type) ? of_sums : 3;
   }
   std::string label() const {
-    return std::string("gemm-") + (halves == 1                ? "1xf16"
-                                   : halves > 1               ? "3xf16"
+    return std::string("gemm-") + (halves() == 1              ? "1xf16"
+                                   : halves() > 1             ? "3xf16"
                                    : keeps == accuracy::tf32  ? "tf32"
                                    : type == value_type::fp32 ? "f32"
                                    : type == value_type::fp64 ? "f64"
@@ -47,7 +46,8 @@ struct gemm_config {
   }
   constexpr bool valid() const {
     const int of_accuracy = keeps == accuracy::tf32 ? 1 : 3;
-    return type == value_type::fp32 ? halves == 0 || halves == of_accuracy : keeps == accuracy::full && halves == 0;
+    return type == value_type::fp32 ? halves() == 0 || halves() == of_accuracy
+                                    : keeps == accuracy::full && halves() == 0;
   }
 };
 
@@ -56,9 +56,9 @@ struct gemm : algorithm {
   static constexpr operand_form form = operand_form::dense;  ///< of configs that do not split (gemm_config::form())
   static constexpr bool deterministic = true;
   static constexpr std::array<gemm_config, 7> configs{{{value_type::fp32},
-                                                       {value_type::fp32, accuracy::full, 3},
+                                                       {value_type::fp32, accuracy::full, operand_form::dense_halves},
                                                        {value_type::fp32, accuracy::tf32},
-                                                       {value_type::fp32, accuracy::tf32, 1},
+                                                       {value_type::fp32, accuracy::tf32, operand_form::dense_half},
                                                        {value_type::fp64},
                                                        {value_type::fp16},
                                                        {value_type::bf16}}};

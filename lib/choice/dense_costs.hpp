@@ -17,7 +17,7 @@ namespace bcsc::choice {
 struct dense_costs {
   std::string_view kernel;
   std::int64_t columns;  ///< N counts in whole multiples of these
-  double a_bytes;        ///< that a value of A counts as in mb; one of B or C counts as many as it has
+  double a_bytes;        ///< of a value of A, as `mb` counts them; of B and C it counts what a value has
   double once;           ///< starting, and the look at the sums
   double gflop;          ///< a billion operations, zeros and all
   double mb;             ///< a million bytes of A, B and C
@@ -43,8 +43,8 @@ inline double dense_seconds(std::int64_t rows, std::int64_t inner, std::int64_t 
   const double once = costs->once * scales.launch;
   const double us =
       once + costs->gflop * scales.multiprocessors * gflop + costs->mb * scales.memory * mb + 1e-3 * costs->inner * k;
-  // What L2 does not hold comes from memory, at some 4 TB/s: more of 16-bit values than was measured, and of an A that
-  // counts for less than its bytes less.
+  // What L2 does not hold comes from memory, at some 4 TB/s. That is more than was measured of 16-bit values, and less
+  // where A counts for less than its bytes.
   constexpr double l2_mb = 50, us_a_mb_from_memory = 0.25;
   return 1e-6 * (mb > l2_mb ? std::max(us, once + us_a_mb_from_memory * scales.memory * mb) : us);
 }

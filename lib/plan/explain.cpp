@@ -16,6 +16,7 @@ std::string explain_form(const recipe& how) {
   const plan_facts& facts = how.facts;
   const std::string blocks = core::format("m_block {}, {} non-empty columns, nnz/nnzc {:.2f}", facts.m_block,
                                           core::count_text(facts.nnzc), facts.reuse);
+  const int halves = kernels::halves_in(how.kernel->form);
   switch (how.kernel->form) {
     case kernels::operand_form::row_slices:
       return "row slices (BCSC of m_block 1; rows side by side, and the diagonals that they have in common)";
@@ -40,9 +41,9 @@ std::string explain_form(const recipe& how) {
           "dense, with its zeros ({:.0f} % of the values){}",
           100 * (1 - static_cast<double>(facts.nnz) /
                          std::max(1.0, static_cast<double>(facts.rows) * static_cast<double>(facts.cols))),
-          how.kernel->form == kernels::operand_form::dense        ? ""
-          : how.kernel->form == kernels::operand_form::dense_half ? ", and each value rounded to fp16, scaled by rows"
-                                                                  : ", and each value in two parts of fp16");
+          halves == 0   ? ""
+          : halves == 1 ? ", and each value rounded to fp16, scaled by rows"
+                        : ", and each value in two parts of fp16");
     case kernels::operand_form::compact:
       break;
   }

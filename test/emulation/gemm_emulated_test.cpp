@@ -134,7 +134,7 @@ dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T
   halves_form h;
   std::int64_t num_sums = a.rows * s.n;
   if constexpr (std::is_same_v<T, float>) {
-    if (const int count = gemm::configs[config].halves; count > 0) {
+    if (const int count = gemm::configs[config].halves(); count > 0) {
       h = halves_of(f, a.rows, a.cols, count);
       there.may_read(h.parts), there.may_read(h.back), there.may_read(h.num_lossy);
       const kernels::halves_workspace room(a.rows, count, h.ld, s.n);
@@ -154,7 +154,7 @@ dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T
                                          sums.data(),
                                          nullptr,
                                          0,
-                                         {gemm::configs[config].halves, h.parts.empty() ? nullptr : h.parts.data(),
+                                         {gemm::configs[config].halves(), h.parts.empty() ? nullptr : h.parts.data(),
                                           h.ld, h.back.data(), h.num_lossy.data()}};
   return there.run(launchers[config], stored);
 }
@@ -162,7 +162,7 @@ dense_table<T> run(std::size_t config, const sparse_case& a, const dense_table<T
 /// The emulated library multiplies what it is given; of fp32 only fp16 parts are rounded.
 arithmetic arithmetic_of(std::size_t config) {
   const auto& c = gemm::configs[config];
-  return {c.more_terms(), c.halves == 1 ? 0x1p-10 : 0};
+  return {c.more_terms(), c.halves() == 1 ? 0x1p-10 : 0};
 }
 
 class every_config : public ::testing::TestWithParam<std::size_t> {
@@ -240,7 +240,7 @@ TEST(gemm_configs, keep_their_bound_in_fp32_however_far_values_lie_apart) {
   std::size_t checked = 0;
   for (std::size_t k = 0; k < gemm::configs.size(); ++k) {
     const auto& config = gemm::configs[k];
-    if (config.type != value_type::fp32 || (config.keeps == accuracy::tf32 && config.halves == 0)) continue;
+    if (config.type != value_type::fp32 || (config.keeps == accuracy::tf32 && config.halves() == 0)) continue;
     SCOPED_TRACE(config.label());
     check_far_values(k);
     ++checked;
