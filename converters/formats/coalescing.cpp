@@ -86,17 +86,22 @@ std::int64_t sectors_of_lengths(const row_sample<I>& rows, std::int64_t first) {
   return std::ssize(found);
 }
 
-/// How far the entries of `rows`, which begin at row `first` of A, are from the diagonal.
+/// How far the entries of `rows`, which begin at row `first` of A, are from the diagonal. Returns the farthest among
+/// them, of each row the first and the last.
 template <index I>
-void add_distances(const csr_view<pattern, I>& a, const row_sample<I>& rows, std::int64_t first,
-                   std::vector<std::int64_t>& all) {
+std::int64_t add_distances(const csr_view<pattern, I>& a, const row_sample<I>& rows, std::int64_t first,
+                           std::vector<std::int64_t>& all) {
   const double slope = static_cast<double>(a.cols) / static_cast<double>(a.rows);
+  std::int64_t farthest = 0;
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
     const auto on_diagonal = static_cast<std::int64_t>(static_cast<double>(first + i) * slope);
     const std::int64_t begin = rows.ptr[at(i)], end = rows.ptr[at(i + 1)];
     const std::int64_t apart = std::max<std::int64_t>(1, core::ceil_div(end - begin, enough_entries / warp));
-    for (std::int64_t e = begin; e < end; e += apart) all.push_back(std::abs(rows.cols[at(e)] - on_diagonal));
+    const auto distance = [&](std::int64_t e) { return std::abs(rows.cols[at(e)] - on_diagonal); };
+    for (std::int64_t e = begin; e < end; e += apart) all.push_back(distance(e));
+    if (begin < end) farthest = std::max({farthest, distance(begin), distance(end - 1)});
   }
+  return farthest;
 }
 
 }  // namespace
@@ -107,7 +112,7 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
   const std::int64_t samples = a.rows >= num_samples * sampled_rows ? num_samples : 1;
   std::array<counted_sectors, std::tuple_size_v<sectors_by_lanes>> counted{};
   std::vector<std::int64_t> distances;
-  std::int64_t num_rows = 0, row_sectors = 0;
+  std::int64_t num_rows = 0, row_sectors = 0, farthest = 0;
   for (std::int64_t k = 0; k < samples && count > 0; ++k) {
     const std::int64_t begin = first_of_sample(a.rows, k, samples, count);
     const auto rows = sample_rows(a, begin, count, max_entries);
@@ -116,7 +121,7 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
       const std::int64_t lanes = std::int64_t{1} << i;
       for (std::int64_t first = 0; first < count; first += warp / lanes) add_warp(*rows, first, lanes, counted[i]);
     }
-    add_distances(a, *rows, begin, distances);
+    farthest = std::max(farthest, add_distances(a, *rows, begin, distances));
     num_rows += count;
     row_sectors += sectors_of_lengths(*rows, begin);
   }
@@ -124,6 +129,7 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
   const auto last = distances.begin() + (std::ssize(distances) - 1) * 99 / 100;
   std::ranges::nth_element(distances, last);
   column_access found{.reach = *last,
+                      .farthest = farthest,
                       .sectors_per_row = static_cast<double>(row_sectors) / static_cast<double>(num_rows)};
   std::ranges::transform(counted, found.sectors_per_entry.begin(), [](const counted_sectors& c) {
     return static_cast<double>(c.sectors) / static_cast<double>(c.entries);

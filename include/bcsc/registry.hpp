@@ -26,7 +26,7 @@ inline constexpr std::int64_t max_dense_values_per_entry = 32;
 struct kernel_info {
   std::string name;  ///< unique for a value type, e.g. "tiled-m32-n64-k16-x16-y8"; spmm_plan takes it
   /// "rows", "blocks", "columns", "slices" (CPU); "naive", "warp", "tiled", "rowwise", "brickwise", "sliced", "fma",
-  /// "mma", "staged", "wgmma", "gemm"
+  /// "mma", "staged", "sliding", "wgmma", "gemm"
   std::string algorithm;
   backend where = backend::cpu;
   value_type type = value_type::fp32;

@@ -18,29 +18,26 @@ namespace bcsc::kernels::cuda {
 
 class alignas(8) stage_barrier {
  public:
-  /// By one thread; a __syncthreads() shows it to the others. A phase ends when all threads of so many warps have
-  /// arrived.
+  /// By one thread; a __syncthreads() shows it to the others. A phase ends when so many warps have arrived.
   __device__ void begin(unsigned warps) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place()), "r"(32 * warps) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place()), "r"(warps) : "memory");
   }
 
+  /// Called by all lanes of a warp, of which one arrives: 32 would take turns.
   __device__ void arrive() {
+    __syncwarp();
+    if (threadIdx.x % 32 != 0) return;
     asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(place()) : "memory");
   }
 
   /// Until phase number `phase` has ended; none is waited for that is older than the last. Before the first, phase -1
   /// counts as ended.
   __device__ void wait(int phase) {
-    const unsigned parity = static_cast<unsigned>(phase) & 1u;
-    unsigned ended = 0;
-    while (ended == 0) {
-      asm volatile("{\n.reg .pred ended;\n" BCSC_HAS_ENDED
-                   " ended, [%1], %2;\n"
-                   "selp.u32 %0, 1, 0, ended;\n}"
-                   : "=r"(ended)
-                   : "r"(place()), "r"(parity)
-                   : "memory");
-    }
+    asm volatile("{\n.reg .pred ended;\nAGAIN:\n" BCSC_HAS_ENDED
+                 " ended, [%0], %1;\n"
+                 "@!ended bra AGAIN;\n}" ::"r"(place()),
+                 "r"(static_cast<unsigned>(phase) & 1u)
+                 : "memory");
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "kernels/cuda/mma/place.cuh"
 #include "kernels/cuda/mma/stored_entries.cuh"
 #include "kernels/cuda/stage_barrier.cuh"
+#include "kernels/cuda/stage_counter.cuh"
 #include "kernels/cuda/staged/start.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/wgmma/multiply.cuh"

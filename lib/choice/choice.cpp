@@ -12,7 +12,6 @@
 #include "core/fail.hpp"
 #include "core/format.hpp"
 #include "kernels/forms/block_slices/layout.hpp"
-#include "kernels/forms/bricks/bricks.hpp"
 #include "kernels/forms/dense/stored.hpp"
 #include "kernels/forms/fma_tiles/layout.hpp"
 #include "kernels/forms/row_stream/layout.hpp"
@@ -20,6 +19,7 @@
 #include "lib/choice/column_major.hpp"
 #include "lib/choice/cost_terms.hpp"
 #include "lib/choice/dense_costs.hpp"
+#include "lib/choice/shares.hpp"
 
 namespace bcsc::choice {
 
@@ -50,23 +50,6 @@ bool has_row_major_costs(const registered_kernel& kernel) {
 bool has_costs(const problem& p, const registered_kernel& kernel) {
   const bool in_place = p.b_is_col_major && p.cols > 1 && kernel.measured_in_place;
   return in_place || has_row_major_costs(kernel);
-}
-
-/// Whether a config on bricks, which have no costs of their own, is predicted to take a share of what row-wise configs
-/// do (docs/history, 110). It does not where there are too few bricks for the GPU, where rows of B are not
-/// whole vectors and would be copied value by value, nor in fp32 where the last tile of columns is mostly empty.
-bool has_share(const problem& p, const registered_kernel& kernel) {
-  if (kernel.form != kernels::operand_form::bricks || !p.grid.exists()) return false;
-  constexpr std::int64_t max_cols = std::int64_t{1} << 24;  // so that products with any grid fit
-  const std::int64_t cols = std::min(p.cols, max_cols), tiles = core::ceil_div(cols, std::int64_t{kernel.info.n_tile});
-  const std::int64_t places = places_for(kernel.info, p.num_multiprocessors, p.max_shared_bytes);
-  const std::int64_t bricks = forms::num_bricks(p.grid, forms::brick_for(p.grid, places, tiles));
-  const bool fills_gpu = 4 * bricks * tiles >= 3 * places;
-  const bool fills_tiles = 5 * cols >= 4 * tiles * kernel.info.n_tile;
-  const bool is_short = p.nnz <= max_length_in_layers(p.type, cols) * p.rows;
-  constexpr std::int64_t vector_bytes = 16;
-  const bool is_aligned = cols * static_cast<std::int64_t>(size_of(p.type)) % vector_bytes == 0;
-  return is_short && is_aligned && fills_gpu && (fills_tiles || p.type == value_type::fp64);
 }
 
 constexpr estimate never{std::numeric_limits<double>::infinity(), 0};
@@ -165,16 +148,6 @@ double misfit_of_slices(const problem& p, const prediction& one) {
   return std::log2(bytes) + weight * std::fabs(std::log2(kernel.columns_at_once / lanes));
 }
 
-/// The share, from stencils on an H200. For more columns row-wise kernels find A's entries in L1 for several of B's
-/// tiles; layers of longer rows, 27 points, have fewer rows to share what they copy.
-double share_of_bricks(const problem& p, const kernel_info& kernel) {
-  constexpr std::int64_t few = 32, long_row = 10;
-  if (p.nnz > long_row * p.rows) return p.type == value_type::fp64 ? 0.84 : 0.96;
-  const bool is_full = p.cols % kernel.n_tile == 0;
-  if (p.type == value_type::fp64) return p.cols <= few && is_full ? 0.73 : 0.79;
-  return p.cols <= few ? 0.81 : 0.93;
-}
-
 /// The smallest rank wins: the shortest time; without costs a row stream, then of tiles what takes several columns at
 /// once, then what fits best, with more threads on a tie.
 auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
@@ -184,22 +157,6 @@ auto rank_of(const problem& p, const prediction& one, std::int64_t m_block) {
   const bool slices = one.kernel->form == kernels::operand_form::block_slices;
   return rank(true, 0, one.kernel->form != kernels::operand_form::row_stream, !slices && kernel.columns_at_once == 1,
               slices ? misfit_of_slices(p, one) : misfit(p, kernel, m_block), -kernel.threads);
-}
-
-/// Predicts what has_share(), if row-wise configs are among `all`.
-void predict_bricks(const problem& p, std::vector<prediction>& all) {
-  const prediction* best = nullptr;
-  for (const prediction& one : all) {
-    const bool counts = one.kernel->form == kernels::operand_form::row_stream && one.seconds > 0;
-    if (counts && (best == nullptr || one.seconds < best->seconds)) best = &one;
-  }
-  if (best == nullptr) return;
-  const auto [kernel, at, seconds, doubt] = *best;
-  for (prediction& one : all) {
-    if (!has_share(p, *one.kernel)) continue;
-    one.seconds = share_of_bricks(p, one.kernel->info) * seconds;
-    one.doubt = doubt;
-  }
 }
 
 /// Whether tiles on the tensor cores have so few zeros that the plain cores are not worth a prediction: of the bands
@@ -310,10 +267,12 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   const auto prefer_others = [&](const auto& unwanted) {
     if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, unwanted)) std::erase_if(chosen, unwanted);
   };
-  const bool shares = std::ranges::any_of(chosen, [&](const registered_kernel* k) {
-    return k->form == kernels::operand_form::row_stream && has_costs(p, *k);
-  });
-  prefer_others([&](const registered_kernel* k) { return !has_costs(p, *k) && !(shares && has_share(p, *k)); });
+  const auto can_be_predicted = [&](const registered_kernel* k) {
+    return has_costs(p, *k) || (has_share(p, *k) && std::ranges::any_of(chosen, [&](const registered_kernel* other) {
+                                  return has_costs(p, *other) && takes_share_of(*k, *other);
+                                }));
+  };
+  prefer_others([&](const registered_kernel* k) { return !can_be_predicted(k); });
   prefer_others([&](const registered_kernel* k) { return is_passed_over(*k, p.cols, p.b_is_col_major); });
   if (!chosen.empty()) return chosen;
   if (p.where == backend::cuda && names_dense(options.expert.kernel) && !forms::dense_holds(p.rows, p.inner)) {
@@ -436,7 +395,7 @@ std::vector<prediction> predictions(const problem& given, const plan_options& op
       all.push_back({k, &s, seconds, doubt});
     }
   }
-  predict_bricks(p, all);
+  predict_shares(p, all);
   std::ranges::stable_sort(all, {}, [&](const prediction& one) { return rank_of(p, one, options.expert.m_block); });
   return all;
 }

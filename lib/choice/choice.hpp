@@ -4,6 +4,7 @@
 #include <bit>
 #include <bitset>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,9 +36,10 @@ struct problem {
   core::cpu_caches caches = {};
   std::int64_t shared_nnzc = 0, longest_row = 0;  ///< product_shape's; found in the statistics, as are the neighbours
   std::vector<rows_read> read_by_height = {};
-  sectors_by_lanes sectors_per_entry = {};  ///< pattern_statistics's; 0: not known
-  double sectors_per_row = 0;               ///< converters::column_access's; 0: not known
-  converters::grid grid = {};               ///< whose rows A's are; none where nothing was looked for
+  sectors_by_lanes sectors_per_entry = {};                           ///< pattern_statistics's; 0: not known
+  double sectors_per_row = 0;                                        ///< converters::column_access's; 0: not known
+  std::int64_t farthest = std::numeric_limits<std::int64_t>::max();  ///< likewise
+  converters::grid grid = {};  ///< whose rows A's are; none where nothing was looked for
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.
   std::string no_dense_library = "not looked for";

@@ -47,6 +47,7 @@ choice::problem recipe::described(std::int64_t rows, std::int64_t inner, std::in
                     .caches = caches,
                     .sectors_per_entry = access.sectors_per_entry,
                     .sectors_per_row = access.sectors_per_row,
+                    .farthest = access.farthest,
                     .grid = grid,
                     .costs = &choice::costs_on(ctx)};
 #if BCSC_WITH_CUDA

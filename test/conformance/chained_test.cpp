@@ -97,6 +97,12 @@ std::vector<chain> small_chains() {
                  col_major_b::as_predicted, factors::kept, 3});
   all.push_back({"staged_fp16_heavy", "staged", value_type::fp16, small_heavy, 16, layout::row_major, layout::row_major,
                  col_major_b::as_predicted, factors::plain, 1, 2});
+  all.push_back({"sliding_fp64", "sliding", value_type::fp64, small, 33, layout::row_major, col,
+                 col_major_b::as_predicted, factors::kept});
+  all.push_back({"sliding_fp64_packed_batch", "sliding", value_type::fp64, small, 16, col, col, col_major_b::packed,
+                 factors::on_device, 2});
+  all.push_back({"sliding_fp64_heavy", "sliding", value_type::fp64, small_heavy, 20, layout::row_major,
+                 layout::row_major, col_major_b::as_predicted, factors::plain, 1, 2});
   all.push_back({"wgmma_fp32", "wgmma", value_type::fp32, small, 33, layout::row_major, col, col_major_b::as_predicted,
                  factors::kept});
   all.push_back({"wgmma_fp16_batch", "wgmma", value_type::fp16, small, 72, layout::row_major, layout::row_major,

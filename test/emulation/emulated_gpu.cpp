@@ -268,6 +268,7 @@ class shared_watch {
       w.seen[lane] = joined;
       ++w.seen[lane][lane];
     });
+    if (!turns_.empty()) join_turns(warp * warp_lanes, lanes);
   }
 
   /// Which turn of each thread a barrier's waiters have seen.
@@ -345,6 +346,16 @@ class shared_watch {
     for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
   }
 
+  /// What one lane hands on from here holds what the others did until now.
+  void join_turns(std::size_t first_thread, unsigned lanes) {
+    turns all;
+    for_each_lane(lanes, [&](unsigned lane) { join(all, turns_[first_thread + lane]); });
+    for_each_lane(lanes, [&](unsigned lane) {
+      turns_[first_thread + lane] = all;
+      ++turns_[first_thread + lane][first_thread + lane];
+    });
+  }
+
   warp_clocks& of_this_epoch(std::size_t warp) {
     warp_clocks& w = clocks_[warp];
     if (w.epoch != epoch_) {
@@ -378,9 +389,16 @@ class shared_watch {
 
 /// A barrier in shared memory.
 struct shared_barrier {
+  struct bulk_copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
   unsigned arrivals = 0, missing = 0;  ///< of a phase
   std::uint64_t ended = 0;             ///< phases
   shared_watch::turns offered, handed_on;
+  std::size_t expected_bytes = 0, started_bytes = 0;  ///< of bulk copies, in this phase
+  std::vector<bulk_copy> copies;
 };
 
 /// The last write to a word of global memory.
@@ -547,7 +565,8 @@ class machine {
 
   void begin_barrier(const void* at, unsigned arrivals) {
     block().watch.begin_turns();
-    block().barriers[at] = {.arrivals = arrivals, .missing = arrivals, .ended = 0, .offered = {}, .handed_on = {}};
+    shared_barrier& b = block().barriers[at] = {};
+    b.arrivals = b.missing = arrivals;
   }
   shared_barrier& barrier(const void* at) {
     const auto found = block().barriers.find(at);
@@ -558,7 +577,31 @@ class machine {
   void arrive_at_barrier(const void* at) {
     shared_barrier& b = barrier(at);
     block().watch.offer(index_in_cluster(*current_), b.offered);
-    if (--b.missing > 0) return;
+    if (b.missing == 0) {
+      record(place_name(current_->place) + " arrives at a barrier whose bytes are still awaited");
+      give_up();
+    }
+    --b.missing;
+    end_phase(b);
+  }
+  void expect_bytes(const void* at, std::size_t bytes) { barrier(at).expected_bytes += bytes; }
+  /// Noted as written by the running thread now: whoever waits for the phase comes after.
+  void start_bulk_copy(const shared_barrier::bulk_copy& copy, const void* at) {
+    shared_barrier& b = barrier(at);
+    b.copies.push_back(copy);
+    b.started_bytes += copy.bytes;
+    block().watch.offer(index_in_cluster(*current_), b.offered);
+    end_phase(b);
+  }
+  /// If all have arrived and all bytes are on their way; these land now.
+  void end_phase(shared_barrier& b) {
+    if (b.missing > 0 || b.started_bytes != b.expected_bytes) return;
+    for (const auto& copy : b.copies) {
+      note(copy.from, copy.bytes, access::read, nullptr);
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+    b.copies.clear();
+    b.expected_bytes = b.started_bytes = 0;
     b.missing = b.arrivals;
     b.handed_on = b.offered;
     ++b.ended;
@@ -1108,6 +1151,7 @@ void note_change() { gpu().note_change(); }
 void begin_barrier(const void* at, unsigned arrivals) { gpu().begin_barrier(at, arrivals); }
 void arrive_at_barrier(const void* at) { gpu().arrive_at_barrier(at); }
 bool barrier_has_ended(const void* at, unsigned parity) { return gpu().barrier_has_ended(at, parity); }
+void expect_bytes(const void* at, std::size_t bytes) { gpu().expect_bytes(at, bytes); }
 
 void wait_for_change(source_line where) {
   const outside_kernel here;
@@ -1163,6 +1207,17 @@ void start_copy(void* to_shared, const void* from, int bytes, int present, sourc
   gpu().note(to, static_cast<std::size_t>(bytes), access::write, nullptr);
   std::memset(to, 0xff, static_cast<std::size_t>(bytes));
   me.copies.push_back({to, from, bytes, present, me.groups});
+}
+
+void start_bulk_copy(void* to_shared, const void* from, std::size_t bytes, const void* barrier, source_line where) {
+  const outside_kernel here;
+  const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+  if (!aligned(to_shared) || !aligned(from)) break_rule("a bulk copy from or to an address that is not aligned", where);
+  if (bytes == 0 || bytes % 16 != 0) break_rule("a bulk copy of a number of bytes that is no multiple of 16", where);
+  gpu().check_early(from, bytes, access::read);
+  gpu().note(to_shared, bytes, access::write, nullptr);
+  std::memset(to_shared, 0xff, bytes);
+  gpu().start_bulk_copy({to_shared, from, bytes}, barrier);
 }
 
 namespace {

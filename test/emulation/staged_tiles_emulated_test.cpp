@@ -190,21 +190,20 @@ TEST_P(every_config, does_not_depend_on_the_order_of_threads) {
 
 // A grid is at most 65535 thread blocks high.
 TEST(configs, cover_more_slabs_than_a_grid_is_high) {
-  const auto columns_of_block = [](std::size_t config) { return algorithm::configs[config].tile_cols(); };
-  std::size_t narrowest = 0;
-  for (std::size_t config = 0; config < algorithm::configs.size(); ++config) {
-    if (algorithm::configs[config].type == value_type::fp32 && columns_of_block(config) < columns_of_block(narrowest)) {
-      narrowest = config;
-    }
-  }
-  setting s;
-  s.n = std::int64_t{65535} * columns_of_block(narrowest) + 5;
-  std::tie(s.alpha, s.beta) = std::pair(0.0, 2.0);  // A and B would take too long
-  s.gpu.watch_memory = false;                       // and so would watching what happens to each element of C
-  const sparse_case a{"1x1", 1, 1, {{0, 0, 1.0}}};
-  const dense_table<float> b(1, s.n);
-  const auto c0 = random_table<float>(1, s.n, values::small_integers, 6);
-  expect_exact<float>(multiply<float>(a, false, 0, b, 2, c0), run<float>(narrowest, a, b, c0, s), "");
+  const auto narrowest = std::ranges::min_element(algorithm::configs, {}, [](const config_type& config) {
+    return std::pair(kernels::tables::is_narrow(config.type), config.tile_cols());
+  });
+  with_value_type(narrowest->type, [&]<class T>() {
+    setting s;
+    s.n = std::int64_t{65535} * narrowest->tile_cols() + 5;
+    std::tie(s.alpha, s.beta) = std::pair(0.0, 2.0);  // A and B would take too long
+    s.gpu.watch_memory = false;                       // and so would watching what happens to each element of C
+    const sparse_case a{"1x1", 1, 1, {{0, 0, 1.0}}};
+    const dense_table<T> b(1, s.n);
+    const auto c0 = random_table<T>(1, s.n, values::small_integers, 6);
+    const auto config = static_cast<std::size_t>(narrowest - algorithm::configs.begin());
+    expect_exact<T>(multiply<T>(a, false, 0, b, 2, c0), run<T>(config, a, b, c0, s), "");
+  });
 }
 
 // Indices of B that lie 2^31 bytes apart: memory that is reserved, and of which only a few pages exist.
@@ -245,10 +244,12 @@ TEST_P(every_config, reads_rows_of_b_that_lie_far_apart) {
 }
 
 TEST(configs, refuse_row_blocks_of_another_height) {
-  kernels::mma_tiles_args<float> args{};
-  args.a.height = 2 * algorithm::configs[0].tile_rows();
-  args.ldb = 1;
-  EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
+  with_value_type(algorithm::configs[0].type, []<class T>() {
+    kernels::mma_tiles_args<T> args{};
+    args.a.height = 2 * algorithm::configs[0].tile_rows();
+    args.ldb = 1;
+    EXPECT_EQ(launchers[0](&args, {{}, nullptr, 1}), cudaErrorInvalidValue);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(table, every_config, ::testing::Range(std::size_t{0}, algorithm::configs.size()),

@@ -330,7 +330,7 @@ TEST(choice, passes_over_tiles_for_few_columns) {
     }
     return algorithms;
   };
-  const std::set<std::string> tiles{"fma", "mma", "staged", "wgmma"}, none;
+  const std::set<std::string> tiles{"fma", "mma", "sliding", "staged", "wgmma"}, none;
   EXPECT_EQ(wide(1, false), tiles);
   EXPECT_EQ(wide(4, false), tiles);
   EXPECT_EQ(wide(5, false), none);
@@ -446,8 +446,8 @@ std::set<std::string> algorithms_that_hold(std::int64_t rows, std::int64_t inner
 
 TEST(choice, streams_of_rows_hold_more_non_zeros_than_32_bits_count) {
   using names = std::set<std::string>;
-  const names all{"brickwise", "fma",   "naive", "naive-i64", "rowwise", "sliced",
-                  "staged",    "tiled", "mma",   "warp",      "wgmma"};
+  const names all{"brickwise", "fma",    "naive", "naive-i64", "rowwise", "sliced",
+                  "sliding",   "staged", "tiled", "mma",       "warp",    "wgmma"};
   const names streamed{"naive-i64", "rowwise"}, wide{"naive-i64"};
   constexpr std::int64_t two_31 = std::int64_t{1} << 31, two_33 = std::int64_t{1} << 33;
   EXPECT_EQ(algorithms_that_hold(1 << 21, 16384, two_31 - 2), all);
@@ -1039,6 +1039,49 @@ TEST(choice, takes_bricks_for_grids_alone) {
   EXPECT_GT(bricks.seconds, rows.seconds / 2);
   // Named, they have nothing that their time could be a share of.
   EXPECT_EQ(best_for_grid("stencil7:64,64,64", deep, value_type::fp64, 16, "brickwise").seconds, 0);
+}
+
+/// What a plan on an H200 takes for a band of which it knows how far entries are from the diagonal.
+std::string algorithm_for_band(const char* specification, std::int64_t farthest, std::int64_t cols,
+                               value_type type = value_type::fp64, bool b_is_col_major = false, int capability = 90) {
+  const auto a = generate::from_specification<float>(specification);
+  const choice::problem p{.where = backend::cuda,
+                          .type = type,
+                          .rows = a.rows(),
+                          .inner = a.cols(),
+                          .nnz = a.nnz(),
+                          .cols = cols,
+                          .b_is_col_major = b_is_col_major,
+                          .max_shared_bytes = 227 * 1024,
+                          .compute_capability = capability,
+                          .num_multiprocessors = 132,
+                          .farthest = farthest};
+  auto kernels = choice::candidates(p, {});
+  const auto heights = choice::heights(kernels, {});
+  const auto statistics = analyse_blocks(a.view(), std::span(heights));
+  return choice::predictions(p, {}, kernels, statistics).front().kernel->info.algorithm;
+}
+
+TEST(choice, lets_the_rows_of_b_slide_on_in_bands_alone) {
+  const auto is_built = [](const kernel_info& k) { return k.algorithm == "sliding" && k.built; };
+  if (test::has_few_configs || std::ranges::none_of(kernel_table(), is_built)) {
+    GTEST_SKIP() << "built without CUDA, or with kernel_space=small: no config has been measured";
+  }
+  const char* band = "banded:25000,40";
+  for (const std::int64_t n : {128, 256, 512, 96, 1000}) EXPECT_EQ(algorithm_for_band(band, 40, n), "sliding") << n;
+  EXPECT_NE(algorithm_for_band(band, 65, 256), "sliding") << "wider than what is kept";
+  EXPECT_NE(algorithm_for_band(band, std::numeric_limits<std::int64_t>::max(), 256), "sliding") << "not known";
+  EXPECT_NE(algorithm_for_band(band, 40, 256, value_type::fp32), "sliding") << "there is none";
+  EXPECT_NE(algorithm_for_band(band, 40, 256, value_type::fp64, true), "sliding") << "B would have to be packed";
+  EXPECT_NE(algorithm_for_band(band, 40, 256, value_type::fp64, false, 80), "sliding") << "not on that GPU";
+  EXPECT_NE(algorithm_for_band(band, 40, 255), "sliding") << "rows of B begin anywhere";
+  EXPECT_NE(algorithm_for_band(band, 40, 32), "sliding") << "mostly empty tiles";
+  EXPECT_NE(algorithm_for_band(band, 40, 160), "sliding") << "the second tile is mostly empty";
+  // Few row blocks: most places on the GPU would have two of them, and a few three.
+  EXPECT_NE(algorithm_for_band("banded:15000,40", 40, 128), "sliding");
+  EXPECT_EQ(algorithm_for_band("banded:15000,40", 40, 512), "sliding");
+  EXPECT_NE(algorithm_for_band(band, 40, 64), "sliding");
+  EXPECT_EQ(algorithm_for_band("banded:40000,40", 40, 64), "sliding");
 }
 
 TEST(choice, configs_without_costs_come_last) {

@@ -106,6 +106,29 @@ TEST(coalescing, tells_how_far_from_the_diagonal_entries_are) {
       << "not known";
 }
 
+TEST(coalescing, tells_how_far_from_the_diagonal_any_entry_is) {
+  const auto farthest_of = [](std::int64_t rows, std::int64_t cols, const auto& row) {
+    return access_of(of(rows, cols, row)).farthest;
+  };
+  EXPECT_EQ(farthest_of(1024, 1024, [](std::int64_t i) { return std::vector{i}; }), 0);
+  // Of long rows, of which only some entries are looked at, the first and the last.
+  const auto long_row = [](std::int64_t i, std::int64_t before, std::int64_t behind) {
+    std::vector<std::int64_t> row;
+    for (std::int64_t j = i - before; j <= i + behind; ++j) {
+      if (j >= 0 && j < 4096) row.push_back(j);
+    }
+    return row;
+  };
+  EXPECT_EQ(farthest_of(4096, 4096, [&](std::int64_t i) { return long_row(i, 70, 61); }), 70);
+  EXPECT_EQ(farthest_of(4096, 4096, [&](std::int64_t i) { return long_row(i, 61, 71); }), 71);
+  // One entry in a hundred is too many.
+  EXPECT_EQ(farthest_of(1024, 1024, [](std::int64_t i) { return std::vector{i % 128 == 1 ? (i + 500) % 1024 : i}; }),
+            524);
+  EXPECT_EQ(farthest_of(0, 5, [](std::int64_t) { return std::vector<std::int64_t>{}; }),
+            std::numeric_limits<std::int64_t>::max())
+      << "not known";
+}
+
 TEST(coalescing, tells_whether_rows_of_like_length_are_side_by_side) {
   const auto of_lengths = [](const std::function<std::int64_t(std::int64_t)>& entries) {
     return access_of(of(1024, 64,
@@ -168,6 +191,7 @@ TEST(coalescing, is_the_same_from_the_device) {
     const auto on_host = converters::access_to_columns(converters::structure_of(a.view()));
     EXPECT_EQ(on_device.sectors_per_entry, on_host.sectors_per_entry) << specification;
     EXPECT_EQ(on_device.reach, on_host.reach) << specification;
+    EXPECT_EQ(on_device.farthest, on_host.farthest) << specification;
     EXPECT_EQ(on_device.sectors_per_row, on_host.sectors_per_row) << specification;
   }
 }

@@ -90,11 +90,38 @@ __device__ mma_destination<scalar_of<T>> place_in_slot(const mma_tiles_args<T>& 
   return {slot + at.first_col, args.n, 1, nullptr, 0, item.num_rows, num_cols, {S{1}, S{0}}};
 }
 
+/// A warp's sums where all of its rows and columns exist, follow each other and are written without being read.
+template <class T, class Shape>
+__device__ void store_whole_tile(const mma_destination<T>& to, const mma_place& at, const typename Shape::sums& sums) {
+  constexpr int vector = Shape::vector;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const scalars<scalar_of<T>> by{to.by.alpha, scalar_of<T>{0}, 0};
+  T* row = to.c + (to.first_row + 8 * at.first_part + 2 * (lane % 4)) * to.row_stride + lane / 4 * vector;
+#pragma unroll
+  for (int part = 0; part < Shape::parts; ++part, row += 8 * at.part_step * to.row_stride) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int p = 0; p < Shape::pieces; ++p) {
+        scalar_of<T> sum[vector];
+#pragma unroll
+        for (int v = 0; v < vector; ++v) sum[v] = sums[part][p][v / 2][v % 2 * 2 + i];
+        store_vector<vector>(row + i * to.row_stride + p * Shape::piece, by, sum);
+      }
+    }
+  }
+}
+
 template <class T, class Shape>
 __device__ void store_sums(const mma_destination<T>& to, const mma_place& at, const typename Shape::sums& sums) {
   constexpr int vector = Shape::vector;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool by_vector = takes_vectors<vector>(to), by_pair = takes_pairs(to);
+  const int end_of_rows = 8 * (at.first_part + at.part_step * (Shape::parts - 1) + 1);
+  if (by_vector && to.row_of == nullptr && to.by.beta == scalar_of<T>{0} && to.num_cols >= Shape::slab &&
+      end_of_rows <= to.num_rows) {
+    return store_whole_tile<T, Shape>(to, at, sums);
+  }
 #pragma unroll
   for (int part = 0; part < Shape::parts; ++part) {
     const int first = 8 * (at.first_part + at.part_step * part) + 2 * (lane % 4);
@@ -134,10 +161,10 @@ __device__ void store_sums(const mma_destination<T>& to, const mma_place& at, co
   }
 }
 
-/// Writes the sums of a warp to where they belong.
+/// Writes the sums of a warp, of `item`, to where they belong.
 template <class T, class Shape>
-__device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at, const typename Shape::sums& sums) {
-  const forms::mma_tiles_item item = args.a.items[at.item];
+__device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at, const forms::mma_tiles_item& item,
+                             const typename Shape::sums& sums) {
   const int num_cols = at.template num_cols<Shape::slab>(args);
   if constexpr (narrow_number<T>) {
     if (item.slot < 0) {
@@ -154,6 +181,12 @@ __device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at,
     }
     store_sums<T, Shape>(to, at, sums);
   }
+}
+
+/// The same where nothing is known of the item yet.
+template <class T, class Shape>
+__device__ void deliver_sums(const mma_tiles_args<T>& args, const mma_place& at, const typename Shape::sums& sums) {
+  deliver_sums<T, Shape>(args, at, args.a.items[at.item], sums);
 }
 
 }  // namespace bcsc::kernels::cuda

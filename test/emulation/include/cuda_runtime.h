@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 
@@ -381,6 +382,44 @@ unsigned __match_any_sync(unsigned mask, T value,
   bcsc::emulation::meet_in_warp(mask, &bcsc::emulation::perform_match<T>, &operand, "__match_any_sync", 0, false,
                                 where);
   return operand.alike;
+}
+namespace bcsc::emulation {
+
+/// A number of each lane, and what becomes of all of them.
+template <class Join>
+BCSC_NOT_WATCHED const char* perform_reduction(void* const* operands, unsigned lanes) {
+  int all = *static_cast<const int*>(operands[std::countr_zero(lanes)]);
+  for (unsigned others = lanes & (lanes - 1); others != 0; others &= others - 1) {
+    all = Join{}(all, *static_cast<const int*>(operands[std::countr_zero(others)]));
+  }
+  for (; lanes != 0; lanes &= lanes - 1) *static_cast<int*>(operands[std::countr_zero(lanes)]) = all;
+  return nullptr;
+}
+struct lesser {
+  int operator()(int a, int b) const { return a < b ? a : b; }
+};
+struct greater {
+  int operator()(int a, int b) const { return a < b ? b : a; }
+};
+template <class Join>
+int reduce_lanes(unsigned mask, int value, const char* name, source_line where) {
+  meet_in_warp(mask, &perform_reduction<Join>, &value, name, 0, false, where);
+  return value;
+}
+
+}  // namespace bcsc::emulation
+
+inline int __reduce_min_sync(unsigned mask, int value,
+                             bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
+  return bcsc::emulation::reduce_lanes<bcsc::emulation::lesser>(mask, value, "__reduce_min_sync", where);
+}
+inline int __reduce_max_sync(unsigned mask, int value,
+                             bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
+  return bcsc::emulation::reduce_lanes<bcsc::emulation::greater>(mask, value, "__reduce_max_sync", where);
+}
+inline int __reduce_add_sync(unsigned mask, int value,
+                             bcsc::emulation::source_line where = bcsc::emulation::source_line::current()) {
+  return bcsc::emulation::reduce_lanes<std::plus<int>>(mask, value, "__reduce_add_sync", where);
 }
 /// CUDA promises no more than the calling lane.
 inline unsigned __activemask() { return 1u << bcsc::emulation::running.lane; }

@@ -146,6 +146,8 @@ void arrive_at_barrier(const void* at);
 /// Whether the last phase that has ended has this parity. Then what was handed on comes before what the running thread
 /// does next. Otherwise wait_for_change().
 bool barrier_has_ended(const void* at, unsigned parity);
+/// The phase ends only when bulk copies of so many bytes have been started as well.
+void expect_bytes(const void* at, std::size_t bytes);
 
 /// An access to memory by the running thread, from the instruction at `code` if that is known. Sources compiled with
 /// -fsanitize=thread report theirs by themselves (access_hooks.cpp). Two accesses to a byte of dynamic shared memory by
@@ -163,5 +165,7 @@ void start_copy(void* to_shared, const void* from, int bytes, int present, sourc
 void finish_copies();
 void commit_copies();
 void finish_copies_but(int newest_groups);
+/// A copy that takes effect when the phase of `barrier` ends.
+void start_bulk_copy(void* to_shared, const void* from, std::size_t bytes, const void* barrier, source_line where);
 
 }  // namespace bcsc::emulation

@@ -9,9 +9,12 @@ namespace bcsc::kernels::cuda {
 
 class alignas(8) stage_barrier {
  public:
-  void begin(unsigned warps) { emulation::begin_barrier(this, 32 * warps); }
+  void begin(unsigned warps) { emulation::begin_barrier(this, warps); }
 
-  void arrive() { emulation::arrive_at_barrier(this); }
+  void arrive() {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) emulation::arrive_at_barrier(this);
+  }
 
   void wait(int phase, emulation::source_line where = emulation::source_line::current()) {
     emulation::give_way();
