@@ -45,6 +45,7 @@ EMULATED_FMA = ("emulated_fma_test",)
 EMULATED_MMA = ("emulated_mma_test",)
 EMULATED_STAGED = ("emulated_staged_test",)
 EMULATED_WGMMA = ("emulated_wgmma_test",)
+EMULATED_SLIDING = ("emulated_sliding_test",)
 EMULATED_SCATTER = ("emulated_scatter_test",)
 EMULATED_GEMM = ("emulated_gemm_test",)
 EMULATED_GPU = ("emulated_gpu_test",)
@@ -135,6 +136,12 @@ TILE = "kernels/cuda/tile.cuh"
 PACK = "kernels/cuda/pack.cu"
 ROWWISE = "kernels/cuda/rowwise.cuh"
 BRICKWISE = "kernels/cuda/brickwise.cuh"
+SLIDING = "kernels/cuda/sliding.cuh"
+SLIDING_PRODUCER = "kernels/cuda/sliding/producer.cuh"
+SLIDING_WINDOW = "kernels/cuda/sliding/window.cuh"
+SLIDING_MULTIPLY = "kernels/cuda/sliding/multiply.cuh"
+MMA_EPILOGUE = "kernels/cuda/mma/epilogue.cuh"
+SHARES = "lib/choice/shares.cpp"
 BRICKWISE_COPIES = "kernels/cuda/brickwise/copies.cuh"
 PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 ROW_EPILOGUE = "kernels/cuda/row_stream/epilogue.cuh"
@@ -600,8 +607,6 @@ MUTANTS = [
     Mutant("wgmma-filled", WGMMA, "        filled[next.stage()].wait(next.phase);\n", "", EMULATED_WGMMA),
     Mutant("wgmma-left", WGMMA, "    left[to_copy.stage()].wait(to_copy.phase - 1);\n", "", EMULATED_WGMMA),
     Mutant("wgmma-wait", WGMMA, "    wait_for_all_but<ahead>();", "    wait_for_all_but<ahead + 1>();", EMULATED_WGMMA),
-    Mutant("wgmma-numbers-too-early", WGMMA, "    __syncwarp();  // so that what its lanes", "    // so that what its lanes",
-           EMULATED_WGMMA),
     Mutant("wgmma-numbers-too-late", WGMMA, "    __syncwarp();  // all lanes have read", "    // all lanes have read",
            EMULATED_WGMMA),
     Mutant("wgmma-past-the-groups", WGMMA_PRODUCER, "present ? 8 : 0", "8", EMULATED_WGMMA),
@@ -704,6 +709,31 @@ MUTANTS = [
            ("row_stream_test",)),
     Mutant("stream-parts-on-device", "kernels/forms/row_stream/row_stream_kernels.cuh",
            "return by.is_heavy(entries) ? 0 : 1;", "return 0;", ("emulated_row_stream_test",)),
+    Mutant("sliding-filled", SLIDING, "      stages.wait_until_filled(next);\n", "", EMULATED_SLIDING),
+    Mutant("sliding-left", SLIDING_PRODUCER,
+           "    stages_.wait_until_left(stage - Shape::stages);\n    unsigned char* const to",
+           "    unsigned char* const to", EMULATED_SLIDING),
+    Mutant("sliding-rows-still-read", SLIDING_WINDOW, "of.after = last_user_below(stage, end_ - Shape::kept);",
+           "of.after = -1;", EMULATED_SLIDING),
+    Mutant("sliding-new-window-early", SLIDING_WINDOW, "end_ = last + 1;\n      of.after = stage - 1;",
+           "end_ = last + 1;", EMULATED_SLIDING),
+    Mutant("sliding-scattered-early", SLIDING_WINDOW, "of.scattered = true;\n      of.after = stage - 1;",
+           "of.scattered = true;", EMULATED_SLIDING),
+    Mutant("sliding-window-too-long", SLIDING_WINDOW,
+           "      if (begin_ < end_ - Shape::kept) begin_ = end_ - Shape::kept;\n", "", EMULATED_SLIDING),
+    Mutant("sliding-unaligned-in-bulk", SLIDING_PRODUCER, "in_bulk_(width * static_cast<int>(sizeof(T)) == 16 && ",
+           "in_bulk_(", EMULATED_SLIDING),
+    Mutant("sliding-tiles-of-other-parts", SLIDING_MULTIPLY, "__popc(own & ((1u << i) - 1))", "i", EMULATED_SLIDING),
+    Mutant("early-sliding", SLIDING, "  wait_for_previous();\n  let_next_begin();\n  item_run",
+           "  let_next_begin();\n  item_run", EMULATED_SLIDING),
+    Mutant("whole-tile-drops-c", MMA_EPILOGUE, "to.by.beta == scalar_of<T>{0} && ", "", EMULATED_SLIDING),
+    Mutant("whole-tile-in-stored-order", MMA_EPILOGUE, "by_vector && to.row_of == nullptr && ", "by_vector && ",
+           EMULATED_SLIDING),
+    Mutant("whole-tile-past-the-rows", MMA_EPILOGUE, " &&\n      end_of_rows <= to.num_rows", "", EMULATED_SLIDING),
+    Mutant("band-as-wide-as-it-is", SHARES, "return p.farthest <= widest && ", "return ", ("choice_test",),
+           in_cuda_tables=True),
+    Mutant("band-of-the-first-entries", "converters/formats/coalescing.cpp", "distance(begin), distance(end - 1)",
+           "distance(begin)", ("coalescing_test",)),
     Mutant("early-brickwise", BRICKWISE, "  wait_for_previous();\n  let_next_begin();\n", "  let_next_begin();\n",
            EMULATED_BRICKWISE),
     Mutant("brickwise-list-too-early", BRICKWISE, "wait_for_all_but<1>();", "wait_for_all_but<2>();", EMULATED_BRICKWISE),

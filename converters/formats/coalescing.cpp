@@ -116,7 +116,10 @@ column_access access_to_columns(const csr_view<pattern, I>& a) {
   for (std::int64_t k = 0; k < samples && count > 0; ++k) {
     const std::int64_t begin = first_of_sample(a.rows, k, samples, count);
     const auto rows = sample_rows(a, begin, count, max_entries);
-    if (!rows) continue;
+    if (!rows) {
+      farthest = column_access{}.farthest;
+      continue;
+    }
     for (std::size_t i = 0; i < counted.size(); ++i) {
       const std::int64_t lanes = std::int64_t{1} << i;
       for (std::int64_t first = 0; first < count; first += warp / lanes) add_warp(*rows, first, lanes, counted[i]);

@@ -21,8 +21,8 @@ struct column_access {
   sectors_by_lanes sectors_per_entry = {};
   /// 99 % of the entries are at most so many columns from the diagonal, which leads from A's first corner to its last.
   std::int64_t reach = std::numeric_limits<std::int64_t>::max();
-  /// And none is farther, if rows have their columns in order: of all rows that are looked at the first and the last
-  /// entry.
+  /// The farthest of the first and the last entry of each row that is looked at: of all entries, where rows have their
+  /// columns in order. Not known where one of the places has rows that are too long.
   std::int64_t farthest = std::numeric_limits<std::int64_t>::max();
   /// Sectors of eight rows of C that equally long rows touch, per row: 1/8 if all are equally long, 1 if no row is as
   /// long as another of its sector. 0: not known.

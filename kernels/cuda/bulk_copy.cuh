@@ -14,7 +14,8 @@ namespace bcsc::kernels::cuda {
 #define BCSC_BULK(...) asm volatile(__VA_ARGS__)
 #endif
 
-/// Arrives for one of `barrier`'s warps' lanes; the phase ends when `bytes` more have been copied as well.
+/// Called by one lane after a __syncwarp(): arrives for its warp. The phase ends when `bytes` more have been copied as
+/// well.
 __device__ inline void arrive_expecting(stage_barrier& barrier, unsigned bytes) {
   BCSC_BULK("{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n}" ::"r"(
                 static_cast<unsigned>(__cvta_generic_to_shared(&barrier))),

@@ -29,12 +29,14 @@
 /// - Loads: a stage holds `depth` groups of columns with their tiles. Rows of B lie beside the stages, in a window that
 ///   slides on (sliding/window.cuh): a stage brings those that none before it has read, and says where all of its rows
 ///   are. Four warps do nothing but copy, as soon as the consumers have left what is overwritten. They use bulk copies,
-///   one for the tiles of a stage and one for each row, or copy value by value where rows are not aligned to 16 bytes.
+///   one for the tiles of a stage and one for each row, or copy value by value where rows of B or of the slab are not
+///   multiples of 16 bytes.
 /// - Banks: rows of B are 16 bytes longer than they have to be.
 /// - Any matrix is multiplied. Where columns of a stage lie too far apart for the window it is as good as empty, and
 ///   each stage waits for the one before.
 /// - Columns past n are zeros from the beginning.
-/// - Bytes, for each slab: tiles as staged; a row of B for each column that a run of row blocks touches.
+/// - Bytes, for each slab: tiles as staged; all rows of B from the first to the last that a run of row blocks reads,
+///   once while the window slides.
 /// - Preconditions: those of product_args and mma_tiles_operand; any ldb; compute capability 9.0. Deterministic: every
 ///   sum has one order.
 namespace bcsc::kernels::cuda {
@@ -111,6 +113,17 @@ __global__ void __launch_bounds__(32 * (WarpsM * WarpsN + tables::sliding_config
   }
 }
 
+/// Into how many runs the items are cut for each of `tiles` tiles of columns on a GPU with so many places: several
+/// waves of shorter runs where one would leave places empty.
+inline std::int64_t runs_for(std::int64_t places, std::int64_t tiles) {
+  constexpr std::int64_t enough = 16;
+  std::int64_t best = 1;
+  for (std::int64_t runs = 2; runs <= std::max(enough, places / tiles); ++runs) {
+    if (ceil_div(tiles * runs, places) * best < ceil_div(tiles * best, places) * runs) best = runs;
+  }
+  return best;
+}
+
 template <>
 struct implementation<tables::sliding> {
   template <int Index>
@@ -121,8 +134,8 @@ struct implementation<tables::sliding> {
     return start_on_slabs(&sliding_kernel<T, config.parts, config.slab, config.warps_m, config.warps_n, config.kept,
                                           config.depth, config.stages, config.min_blocks>,
                           config, spmm, env, [&](std::int64_t slabs) {
-                            const std::int64_t places = std::int64_t{env.num_multiprocessors} * config.min_blocks;
-                            return std::max<std::int64_t>(1, places / (slabs * spmm.batch.count));
+                            return runs_for(std::int64_t{env.num_multiprocessors} * config.min_blocks,
+                                            slabs * spmm.batch.count);
                           });
   }
 };

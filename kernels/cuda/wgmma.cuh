@@ -76,8 +76,7 @@ __device__ void produce(const wgmma_producer<T, Shape>& producer, item_walk<T> w
     commit_copies();
     if (copied - split <= unsigned{ahead}) continue;
     wait_for_all_but<ahead>();
-    __syncwarp();  // so that what its lanes have copied of the next stage can be read
-    hand_on();
+    hand_on();  // where lanes meet: what they have copied of the next stage can be read then
   }
   wait_for_copies();
 #pragma unroll 1

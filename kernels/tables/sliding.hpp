@@ -57,10 +57,10 @@ struct sliding_config {
            number(warps_n) + "-r" + number(kept) + "-k" + number(8 * depth) + "-s" + number(stages);
   }
   constexpr bool valid() const {
-    return type == value_type::fp64 && keeps == accuracy::full && power_of_two_up_to(parts, 16) && warps_m >= 1 &&
-           warps_n >= 1 && consumers() <= 16 && parts % warps_m == 0 && slab % (warps_n * columns_of_piece()) == 0 &&
-           kept % 32 == 0 && kept >= 8 * depth && depth >= 1 && depth <= 4 && stages >= 2 && stages <= 8 &&
-           min_blocks >= 1 && shared_bytes() <= max_shared_bytes;
+    return type == value_type::fp64 && keeps == accuracy::full && parts > 1 && power_of_two_up_to(parts, 16) &&
+           warps_m >= 1 && warps_n >= 1 && consumers() <= 16 && parts % warps_m == 0 &&
+           slab % (warps_n * columns_of_piece()) == 0 && kept >= 8 * depth && depth >= 1 && depth <= 4 && stages >= 2 &&
+           stages <= 8 && min_blocks >= 1 && shared_bytes() <= max_shared_bytes;
   }
 };
 

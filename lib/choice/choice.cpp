@@ -267,8 +267,8 @@ std::vector<const registered_kernel*> candidates(const problem& p, const plan_op
   const auto prefer_others = [&](const auto& unwanted) {
     if (options.expert.kernel.empty() && !std::ranges::all_of(chosen, unwanted)) std::erase_if(chosen, unwanted);
   };
-  const auto can_be_predicted = [&](const registered_kernel* k) {
-    return has_costs(p, *k) || (has_share(p, *k) && std::ranges::any_of(chosen, [&](const registered_kernel* other) {
+  const auto can_be_predicted = [&, others = chosen](const registered_kernel* k) {
+    return has_costs(p, *k) || (has_share(p, *k) && std::ranges::any_of(others, [&](const registered_kernel* other) {
                                   return has_costs(p, *other) && takes_share_of(*k, *other);
                                 }));
   };
@@ -413,7 +413,7 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0 && std::isfinite(seconds)) {
-    const std::string_view share = has_costs(p, *kernel) ? "" : "a share of a row-wise config's by ";
+    const std::string_view share = has_costs(p, *kernel) ? "" : share_text(*kernel);
     best.reason = core::format("least predicted time of {}: {}{}, by {}{} ({})", those, core::time_text(seconds),
                                doubt_text(doubt), share, costs_of(p).origin, measure);
   } else {

@@ -38,7 +38,7 @@ struct problem {
   std::vector<rows_read> read_by_height = {};
   sectors_by_lanes sectors_per_entry = {};                           ///< pattern_statistics's; 0: not known
   double sectors_per_row = 0;                                        ///< converters::column_access's; 0: not known
-  std::int64_t farthest = std::numeric_limits<std::int64_t>::max();  ///< likewise
+  std::int64_t farthest = std::numeric_limits<std::int64_t>::max();  ///< likewise; the maximum: not known
   converters::grid grid = {};  ///< whose rows A's are; none where nothing was looked for
   neighbours near = {}, near_in_place = {};
   /// Why there are no dense products; empty: there are.

@@ -45,17 +45,27 @@ double share_of_bricks(const problem& p, const kernel_info& kernel) {
   return p.cols <= few ? 0.81 : 0.93;
 }
 
+constexpr std::int64_t kept_rows = 128;  // by the window
+
 /// Of a band, whose window of rows slides on as long as it holds what the rows of a row block read on both sides of it,
 /// and of which each place on the GPU gets some row blocks (docs/history, 140).
 bool is_band(const problem& p, const registered_kernel& kernel) {
-  constexpr std::int64_t widest = 64, max_cols = std::int64_t{1} << 24;
+  constexpr std::int64_t widest = kept_rows / 2, max_cols = std::int64_t{1} << 24;
   const std::int64_t cols = std::min(p.cols, max_cols), tiles = tiles_of(kernel, cols);
   const bool is_wide = kernel.info.n_tile >= 128;
   const bool suits_cols = is_wide ? 4 * cols >= 3 * tiles * kernel.info.n_tile : tiles == 1 && cols > 48;
   const std::int64_t places = places_for(kernel.info, p.num_multiprocessors, p.max_shared_bytes);
   const std::int64_t blocks = core::ceil_div(p.rows, std::int64_t{kernel.info.m_tile}) * tiles;
   const bool fills_gpu = 10 * blocks >= (is_wide ? 23 : 35) * places;
-  return p.farthest <= widest && !p.b_is_col_major && suits_cols && fills_gpu && has_aligned_rows(p, cols);
+  const bool is_square = p.inner - p.rows <= p.rows / 8;  // so that rows on top of each other share columns
+  return p.farthest <= widest && is_square && !p.b_is_col_major && suits_cols && fills_gpu && has_aligned_rows(p, cols);
+}
+
+/// Whether row blocks keep the order of their columns (kernels/forms/mma_tiles/stored.cpp), or have so few that the
+/// window holds all of them; otherwise it begins anew several times in each.
+bool slides(const problem& p, const block_statistics& s) {
+  constexpr std::int64_t part_rows = 8;
+  return p.nnz >= s.nnzc * (s.m_block / part_rows) || s.m_block + 2 * p.farthest <= kept_rows;
 }
 
 /// From 19 bands on an H200.
@@ -79,9 +89,14 @@ bool takes_share_of(const registered_kernel& kernel, const registered_kernel& ot
   return kernel.form == operand_form::bricks && other.form == operand_form::row_stream;
 }
 
+const char* share_text(const registered_kernel& kernel) {
+  return is_sliding(kernel) ? "a share of a tensor-core config's by " : "a share of a row-wise config's by ";
+}
+
 void predict_shares(const problem& p, std::vector<prediction>& all) {
   for (prediction& one : all) {
     if (one.seconds > 0 || !has_share(p, *one.kernel)) continue;
+    if (is_sliding(*one.kernel) && !slides(p, *one.at)) continue;
     const prediction* best = nullptr;
     for (const prediction& other : all) {
       const bool counts =

@@ -588,6 +588,16 @@ class machine {
   /// Noted as written by the running thread now: whoever waits for the phase comes after.
   void start_bulk_copy(const shared_barrier::bulk_copy& copy, const void* at) {
     shared_barrier& b = barrier(at);
+    const auto* const to = static_cast<const std::byte*>(copy.to);
+    for (const auto& [_, other] : block().barriers) {
+      for (const auto& under_way : other.copies) {
+        const auto* const there = static_cast<const std::byte*>(under_way.to);
+        if (to < there + under_way.bytes && there < to + copy.bytes) {
+          record(place_name(current_->place) + " starts a bulk copy to where another one is under way");
+          give_up();
+        }
+      }
+    }
     b.copies.push_back(copy);
     b.started_bytes += copy.bytes;
     block().watch.offer(index_in_cluster(*current_), b.offered);

@@ -11,6 +11,7 @@
 #include "core/launch.cuh"
 #include "core/posted.cuh"
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/mma_instructions.cuh"
 #include "kernels/cuda/pack.cu"
@@ -170,6 +171,95 @@ __global__ void wait_for_nobody(bool begins) {
 TEST(emulated_gpu, finds_barriers_in_shared_memory_that_never_end_or_begin) {
   expect_report("deadlock: ", [] { return start(&wait_for_nobody, 1, 32, 64, nullptr, true); });
   expect_report("a barrier that has not begun", [] { return start(&wait_for_nobody, 1, 32, 64, nullptr, false); });
+}
+
+/// Warp 0 has 16 values at a time copied in bulk, for warp 1 to add up.
+template <bool Expected, bool Left, bool Apart>
+__global__ void pass_on_in_bulk(const int* from, int* to, int rounds) {
+  int* const stage = dynamic_shared<int>();
+  auto* const filled = reinterpret_cast<kernels::cuda::stage_barrier*>(stage + 32);
+  auto* const left = filled + 1;
+  if (threadIdx.x == 0) {
+    filled->begin(1);
+    left->begin(1);
+    kernels::cuda::show_to_bulk_copies();
+  }
+  __syncthreads();
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  int sum = 0;
+  for (int round = 0; round < rounds; ++round) {
+    if (threadIdx.x < 32) {
+      if (Left) left->wait(round - 1);
+      __syncwarp();
+      if (lane == 0) kernels::cuda::arrive_expecting(*filled, Expected ? 128 : 192);
+      __syncwarp();
+      for (int half = 0; half < 2 && lane == 0; ++half) {
+        kernels::cuda::copy_bulk(stage + (Apart ? 16 * half : 0), from + 32 * round + 16 * half, 64, *filled);
+      }
+    } else {
+      filled->wait(round);
+      sum += stage[lane];
+      left->arrive();
+    }
+  }
+  if (threadIdx.x >= 32) to[lane] = sum;
+}
+
+TEST(emulated_gpu, copies_in_bulk_for_the_phase_that_expects_it) {
+  constexpr int rounds = 5;
+  std::vector<int> from(32 * rounds), sums(32);
+  std::iota(from.begin(), from.end(), 1);
+  const auto run = [&](auto* kernel) {
+    std::ranges::fill(sums, -1);
+    return start(kernel, 1, 64, 256, nullptr, from.data(), sums.data(), rounds);
+  };
+  in_every_order([&] {
+    EXPECT_EQ(run(&pass_on_in_bulk<true, true, true>), 0) << emulation::report();
+    for (int lane = 0; lane < 32; ++lane) {
+      EXPECT_EQ(sums[static_cast<std::size_t>(lane)], rounds * (lane + 1) + 32 * rounds * (rounds - 1) / 2) << lane;
+    }
+  });
+  expect_report("deadlock: ", [&] { return run(&pass_on_in_bulk<false, true, true>); });
+  expect_report("where another one is under way", [&] { return run(&pass_on_in_bulk<true, true, false>); });
+  EXPECT_FALSE(well_in_every_order([&] { return run(&pass_on_in_bulk<true, false, true>) == 0; })) << "overwritten";
+}
+
+__global__ void copy_by_halves(const int* from) {
+  int* const to = dynamic_shared<int>();
+  auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
+  if (threadIdx.x != 0) return;
+  barrier->begin(1);
+  kernels::cuda::copy_bulk(to, from, 8, *barrier);
+}
+__global__ void copy_from_anywhere(const int* from) {
+  int* const to = dynamic_shared<int>();
+  auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
+  if (threadIdx.x != 0) return;
+  barrier->begin(1);
+  kernels::cuda::copy_bulk(to, from + 1, 16, *barrier);
+}
+
+TEST(emulated_gpu, copies_in_bulk_multiples_of_16_bytes) {
+  alignas(16) const int from[32] = {};
+  expect_report("no multiple of 16", [&] { return start(&copy_by_halves, 1, 32, 256, nullptr, from); });
+  expect_report("not aligned", [&] { return start(&copy_from_anywhere, 1, 32, 256, nullptr, from); });
+}
+
+__global__ void reduce(int* to) {
+  const int lane = static_cast<int>(threadIdx.x), value = (lane * 7 + 3) % 32 - 16;
+  to[3 * lane] = __reduce_min_sync(0xffffffffu, value);
+  to[3 * lane + 1] = __reduce_max_sync(0xffffffffu, value);
+  to[3 * lane + 2] = __reduce_add_sync(0xffffffffu, value);
+}
+
+TEST(emulated_gpu, reduces_over_a_warp) {
+  std::vector<int> to(96);
+  ASSERT_EQ(start(&reduce, 1, 32, 0, nullptr, to.data()), 0) << emulation::report();
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(to[3 * lane], -16);
+    EXPECT_EQ(to[3 * lane + 1], 15);
+    EXPECT_EQ(to[3 * lane + 2], -16);
+  }
 }
 
 TEST(emulated_gpu, runs_every_thread_of_every_block_once) {

@@ -18,6 +18,8 @@ namespace bcsc::test {
 struct tiles_setting : dense_setting {
   bool own_heights = false, permuted = false;
   std::int64_t max_groups = 0;
+  bool by_parts = true;
+  int num_multiprocessors = 1;
 };
 
 inline tiles_setting tiles_setting_of(std::size_t k) {
@@ -29,12 +31,15 @@ inline tiles_setting tiles_setting_of(std::size_t k) {
   s.own_heights = random.below(3) == 0;
   s.permuted = random.below(3) == 0;
   s.max_groups = one_of(random, pieces);
+  s.by_parts = random.below(2) == 0;
+  s.num_multiprocessors = 1 + static_cast<int>(random.below(5));
   return s;
 }
 
 inline std::string words(const tiles_setting& s) {
   return words(static_cast<const dense_setting&>(s)) + (s.own_heights ? ", own heights" : "") +
-         (s.permuted ? ", permuted" : "") + ", max_groups " + std::to_string(s.max_groups);
+         (s.permuted ? ", permuted" : "") + ", max_groups " + std::to_string(s.max_groups) +
+         (s.by_parts ? "" : ", columns in order") + ", multiprocessors " + std::to_string(s.num_multiprocessors);
 }
 
 template <class T>
@@ -56,7 +61,7 @@ std::vector<dense_table<T>> run_tiles(kernels::launch_fn launch, std::int64_t he
   const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, height) : std::vector<std::int64_t>{};
   const auto matrix = to_compact(csr_of<T>(s.permuted ? with_rows(a, row_of) : a),
                                  {.m_block = height, .boundaries = boundaries, .narrow_columns = a.cols % 2 == 0});
-  const auto f = forms::to_mma_tiles(matrix.view(), {s.max_groups});
+  const auto f = forms::to_mma_tiles(matrix.view(), {.max_groups = s.max_groups, .by_parts = s.by_parts});
   there.may_read(f.items), there.may_read(f.groups), there.may_read(f.col_ind), there.may_read(f.tiles),
       there.may_read(f.masks);
   there.may_read(f.sums), there.may_read(row_of);
@@ -66,7 +71,7 @@ std::vector<dense_table<T>> run_tiles(kernels::launch_fn launch, std::int64_t he
                                     std::numeric_limits<scalar_of<T>>::quiet_NaN());
   there.may_write_bytes(partial.data(), partial.size() * sizeof(partial[0]));
   const auto stored = operand_of(f, s.permuted ? row_of.data() : nullptr, partial.data());
-  return there.run_batch(launch, stored, partials);
+  return there.run_batch(launch, stored, partials, s.num_multiprocessors);
 }
 
 }  // namespace bcsc::test

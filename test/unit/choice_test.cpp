@@ -1075,6 +1075,8 @@ TEST(choice, lets_the_rows_of_b_slide_on_in_bands_alone) {
   EXPECT_NE(algorithm_for_band(band, 40, 256, value_type::fp64, true), "sliding") << "B would have to be packed";
   EXPECT_NE(algorithm_for_band(band, 40, 256, value_type::fp64, false, 80), "sliding") << "not on that GPU";
   EXPECT_NE(algorithm_for_band(band, 40, 255), "sliding") << "rows of B begin anywhere";
+  EXPECT_NE(algorithm_for_band("stencil9:60,420", 61, 256), "sliding") << "hardly any of its entries are there";
+  EXPECT_EQ(algorithm_for_band("banded:25000,3", 3, 256), "sliding") << "few entries, and all columns are kept";
   EXPECT_NE(algorithm_for_band(band, 40, 32), "sliding") << "mostly empty tiles";
   EXPECT_NE(algorithm_for_band(band, 40, 160), "sliding") << "the second tile is mostly empty";
   // Few row blocks: most places on the GPU would have two of them, and a few three.

@@ -31,7 +31,7 @@ class item_run {
   }
 
  private:
-  /// Behind the last it is loaded again.
+  /// Past the end: the last item.
   __device__ forms::mma_tiles_item load(std::int64_t number) const {
     const auto* const at = reinterpret_cast<const int4*>(args_.a.items + (number < end_ ? number : end_ - 1));
     const int4 most = __ldg(at);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bcsc/elements.hpp"
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sliding/shape.cuh"
@@ -72,7 +73,7 @@ class rows_producer {
         b_(of_member(args.b, args.batch.b) + first_col) {}
 
   /// Of the stage that begins with `group` of an item whose groups end at `end`. Behind the last column it is taken
-  /// again: no tile meets it, but what lies there has to be a number.
+  /// again: the stage reads nothing beyond it.
   __device__ numbers load(int group, int end) const {
     const int last = (end - group) * forms::mma_tile_columns - 1;
     const int own = lane() < Shape::rows ? lane() : 0;
@@ -90,9 +91,11 @@ class rows_producer {
       const bool own = lane() < Shape::rows && lane() % producers == share_;
       copy(stage, own ? 1 : 0, [&](int) { return int2{col, lane()}; });
     } else {
-      const int first = order.first + producers * lane() + share_, step = 32 * producers;
-      copy(stage, first < order.end ? (order.end - first + step - 1) / step : 0, [&](int i) {
-        return int2{first + i * step, slot_of(first + i * step)};
+      constexpr int step = 32 * producers;
+      const int own = producers * lane() + share_, left = order.end - order.first - own;
+      copy(stage, left > 0 ? (left + step - 1) / step : 0, [&](int i) {
+        const int row = order.first + own + i * step;
+        return int2{row, slot_of(row)};
       });
     }
   }
@@ -100,29 +103,43 @@ class rows_producer {
  private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ int slot_of(int row) { return static_cast<int>(static_cast<unsigned>(row) % Shape::kept); }
+  __device__ const T* row_of_b(int row) const {
+    return b_ + static_cast<unsigned>(row) * static_cast<std::uint64_t>(args_.ldb);
+  }
+  __device__ T* in_slot(int slot) const { return reinterpret_cast<T*>(shared_ + slot * Shape::row_bytes); }
 
   /// Copies this lane's rows of a stage, `count` of them: `row_and_slot(i)` says which.
   template <class RowAndSlot>
   __device__ void copy(int stage, int count, const RowAndSlot& row_and_slot) const {
-    const auto from = [&](int row) { return b_ + static_cast<unsigned>(row) * static_cast<std::uint64_t>(args_.ldb); };
-    const auto to = [&](int slot) { return shared_ + slot * Shape::row_bytes; };
-    const unsigned bytes = static_cast<unsigned>(num_cols_) * static_cast<unsigned>(sizeof(T));
     if (!in_bulk_) {
-      for (int i = 0; i < count; ++i) {
-        const int2 at = row_and_slot(i);
-        for (int n = 0; n < num_cols_; ++n) reinterpret_cast<T*>(to(at.y))[n] = from(at.x)[n];
+      copy_values(count, row_and_slot);
+      return stages_.filled(stage).arrive();
+    }
+    const unsigned bytes = static_cast<unsigned>(num_cols_) * static_cast<unsigned>(sizeof(T));
+    const auto rows = static_cast<unsigned>(__reduce_add_sync(0xffffffffu, count));
+    __syncwarp();
+    if (lane() == 0) arrive_expecting(stages_.filled(stage), bytes * rows);
+    __syncwarp();
+    for (int i = 0; i < count; ++i) {
+      const int2 at = row_and_slot(i);
+      copy_bulk(in_slot(at.y), row_of_b(at.x), bytes, stages_.filled(stage));
+    }
+  }
+
+  /// The same, each row by the whole warp and value by value, and waits for them.
+  template <class RowAndSlot>
+  __device__ void copy_values(int count, const RowAndSlot& row_and_slot) const {
+    const int most = __reduce_max_sync(0xffffffffu, count);
+    for (int i = 0; i < most; ++i) {
+      const int2 own = i < count ? row_and_slot(i) : int2{0, 0};
+      for (unsigned lanes = __ballot_sync(0xffffffffu, i < count); lanes != 0; lanes &= lanes - 1) {
+        const int next = __ffs(static_cast<int>(lanes)) - 1;
+        const T* const from = row_of_b(__shfl_sync(0xffffffffu, own.x, next));
+        T* const to = in_slot(__shfl_sync(0xffffffffu, own.y, next));
+        for (int n = lane(); n < num_cols_; n += 32) copy_async<sizeof(T)>(to + n, from + n, sizeof(T));
       }
     }
-    __syncwarp();
-    const int rows = in_bulk_ ? __reduce_add_sync(0xffffffffu, count) : 0;
-    if (lane() == 0) arrive_expecting(stages_.filled(stage), bytes * static_cast<unsigned>(rows));
-    __syncwarp();
-    if (in_bulk_) {
-      for (int i = 0; i < count; ++i) {
-        const int2 at = row_and_slot(i);
-        copy_bulk(to(at.y), from(at.x), bytes, stages_.filled(stage));
-      }
-    }
+    wait_for_copies();
   }
 
   const mma_tiles_args<T>& args_;

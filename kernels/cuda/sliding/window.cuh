@@ -17,7 +17,8 @@ class row_window {
     bool scattered = false;  ///< they lie too far apart for the window: each has the slot of its number in the stage
   };
 
-  /// Of stage number `stage`, which reads rows from `first` to `last`. All lanes of the warp call it, with the same.
+  /// Of stage number `stage`, which reads rows from `first` to `last`. All lanes of the warp call it with the same
+  /// arguments.
   __device__ order take(int stage, int first, int last) {
     order of;
     if (last - first >= Shape::kept) {
