@@ -671,6 +671,10 @@ class machine {
     --block().live;
     if (current_->is_at_cluster)
       record(place_name(current_->place) + " returns before its cluster's barrier has ended");
+    const auto awaits_bytes = [](const auto& b) { return b.second.started_bytes + b.second.expected_bytes > 0; };
+    if (block().live == 0 && std::ranges::any_of(block().barriers, awaits_bytes)) {
+      record(place_name(current_->place) + " is the last to return, before a bulk copy has been waited for");
+    }
     // Those that waited for this thread may be complete without it.
     complete_barrier();
     complete_cluster();

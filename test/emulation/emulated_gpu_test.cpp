@@ -224,6 +224,14 @@ TEST(emulated_gpu, copies_in_bulk_for_the_phase_that_expects_it) {
   EXPECT_FALSE(well_in_every_order([&] { return run(&pass_on_in_bulk<true, false, true>) == 0; })) << "overwritten";
 }
 
+__global__ void copy_for_nobody(const int* from) {
+  int* const to = dynamic_shared<int>();
+  auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
+  if (threadIdx.x != 0) return;
+  barrier->begin(2);
+  kernels::cuda::arrive_expecting(*barrier, 16);
+  kernels::cuda::copy_bulk(to, from, 16, *barrier);
+}
 __global__ void copy_by_halves(const int* from) {
   int* const to = dynamic_shared<int>();
   auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
@@ -239,8 +247,10 @@ __global__ void copy_from_anywhere(const int* from) {
   kernels::cuda::copy_bulk(to, from + 1, 16, *barrier);
 }
 
-TEST(emulated_gpu, copies_in_bulk_multiples_of_16_bytes) {
+TEST(emulated_gpu, copies_in_bulk_multiples_of_16_bytes_that_are_waited_for) {
   alignas(16) const int from[32] = {};
+  expect_report("before a bulk copy has been waited for",
+                [&] { return start(&copy_for_nobody, 1, 32, 256, nullptr, from); });
   expect_report("no multiple of 16", [&] { return start(&copy_by_halves, 1, 32, 256, nullptr, from); });
   expect_report("not aligned", [&] { return start(&copy_from_anywhere, 1, 32, 256, nullptr, from); });
 }
