@@ -413,7 +413,7 @@ decision choose(const problem& p, const plan_options& options, const std::vector
   if (kernels.size() == 1) {
     best.reason = core::format("asked for by name ({})", measure);
   } else if (seconds > 0 && std::isfinite(seconds)) {
-    const std::string_view share = has_costs(p, *kernel) ? "" : share_text(*kernel);
+    const std::string_view share = share_text(*kernel);
     best.reason = core::format("least predicted time of {}: {}{}, by {}{} ({})", those, core::time_text(seconds),
                                doubt_text(doubt), share, costs_of(p).origin, measure);
   } else {

@@ -1,6 +1,7 @@
 #include "lib/choice/shares.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/checked.hpp"
 #include "kernels/forms/bricks/bricks.hpp"
@@ -69,42 +70,68 @@ bool slides(const problem& p, const block_statistics& s) {
 }
 
 /// From 19 bands on an H200.
-double share_of_band(const problem& p) { return p.cols > 64 ? 0.87 : 0.85; }
+double share_of_band(const problem& p, const kernel_info&) { return p.cols > 64 ? 0.87 : 0.85; }
 
-bool is_sliding(const registered_kernel& kernel) { return kernel.info.algorithm == "sliding"; }
+/// Kernels made for one kind of matrices: for which, of whose time they take a share, and which.
+struct kind {
+  bool (*has)(const registered_kernel& kernel);
+  bool (*suits)(const problem& p, const registered_kernel& kernel);
+  bool (*suits_blocks)(const problem& p, const block_statistics& s);
+  bool (*compares_with)(operand_form other);
+  double (*share)(const problem& p, const kernel_info& kernel);
+  const char* text;
+};
 
-double share_of(const problem& p, const registered_kernel& kernel) {
-  return is_sliding(kernel) ? share_of_band(p) : share_of_bricks(p, kernel.info);
+constexpr kind kinds[] = {
+    {.has = [](const registered_kernel& kernel) { return kernel.form == operand_form::bricks; },
+     .suits = has_bricks,
+     .suits_blocks = [](const problem&, const block_statistics&) { return true; },
+     .compares_with = [](operand_form other) { return other == operand_form::row_stream; },
+     .share = share_of_bricks,
+     .text = "a share of a row-wise config's by "},
+    {.has = [](const registered_kernel& kernel) { return kernel.info.algorithm == "sliding"; },
+     .suits = is_band,
+     .suits_blocks = slides,
+     .compares_with =
+         [](operand_form other) { return other == operand_form::mma_tiles || other == operand_form::staged_tiles; },
+     .share = share_of_band,
+     .text = "a share of a tensor-core config's by "},
+};
+
+/// Null for a kernel that has costs of its own.
+const kind* kind_of(const registered_kernel& kernel) {
+  const auto found = std::ranges::find_if(kinds, [&](const kind& k) { return k.has(kernel); });
+  return found != std::end(kinds) ? found : nullptr;
 }
 
 }  // namespace
 
 bool has_share(const problem& p, const registered_kernel& kernel) {
-  if (is_sliding(kernel)) return is_band(p, kernel);
-  return kernel.form == operand_form::bricks && has_bricks(p, kernel);
+  const kind* const of = kind_of(kernel);
+  return of != nullptr && of->suits(p, kernel);
 }
 
 bool takes_share_of(const registered_kernel& kernel, const registered_kernel& other) {
-  if (is_sliding(kernel)) return other.form == operand_form::mma_tiles || other.form == operand_form::staged_tiles;
-  return kernel.form == operand_form::bricks && other.form == operand_form::row_stream;
+  const kind* const of = kind_of(kernel);
+  return of != nullptr && kind_of(other) == nullptr && of->compares_with(other.form);
 }
 
 const char* share_text(const registered_kernel& kernel) {
-  return is_sliding(kernel) ? "a share of a tensor-core config's by " : "a share of a row-wise config's by ";
+  const kind* const of = kind_of(kernel);
+  return of != nullptr ? of->text : "";
 }
 
 void predict_shares(const problem& p, std::vector<prediction>& all) {
   for (prediction& one : all) {
-    if (one.seconds > 0 || !has_share(p, *one.kernel)) continue;
-    if (is_sliding(*one.kernel) && !slides(p, *one.at)) continue;
+    const kind* const of = kind_of(*one.kernel);
+    if (of == nullptr || !of->suits(p, *one.kernel) || !of->suits_blocks(p, *one.at)) continue;
     const prediction* best = nullptr;
     for (const prediction& other : all) {
-      const bool counts =
-          takes_share_of(*one.kernel, *other.kernel) && other.seconds > 0 && !has_share(p, *other.kernel);
+      const bool counts = takes_share_of(*one.kernel, *other.kernel) && other.seconds > 0;
       if (counts && (best == nullptr || other.seconds < best->seconds)) best = &other;
     }
     if (best == nullptr) continue;
-    one.seconds = share_of(p, *one.kernel) * best->seconds;
+    one.seconds = of->share(p, one.kernel->info) * best->seconds;
     one.doubt = best->doubt;
   }
 }

@@ -14,7 +14,7 @@ bool has_share(const problem& p, const registered_kernel& kernel);
 /// Whether that is a share of the time of kernels like `other`.
 bool takes_share_of(const registered_kernel& kernel, const registered_kernel& other);
 
-/// Of whose time, as the reason for a choice says it.
+/// Of whose time, as the reason for a choice says it; empty for a kernel that has costs of its own.
 const char* share_text(const registered_kernel& kernel);
 
 /// Predicts those of `all` that have a share and whose others are predicted.

@@ -224,35 +224,25 @@ TEST(emulated_gpu, copies_in_bulk_for_the_phase_that_expects_it) {
   EXPECT_FALSE(well_in_every_order([&] { return run(&pass_on_in_bulk<true, false, true>) == 0; })) << "overwritten";
 }
 
-__global__ void copy_for_nobody(const int* from) {
+/// Where nobody waits for the copy.
+__global__ void copy_for_nobody(const int* from, unsigned bytes) {
   int* const to = dynamic_shared<int>();
   auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
   if (threadIdx.x != 0) return;
   barrier->begin(2);
-  kernels::cuda::arrive_expecting(*barrier, 16);
-  kernels::cuda::copy_bulk(to, from, 16, *barrier);
-}
-__global__ void copy_by_halves(const int* from) {
-  int* const to = dynamic_shared<int>();
-  auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
-  if (threadIdx.x != 0) return;
-  barrier->begin(1);
-  kernels::cuda::copy_bulk(to, from, 8, *barrier);
-}
-__global__ void copy_from_anywhere(const int* from) {
-  int* const to = dynamic_shared<int>();
-  auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
-  if (threadIdx.x != 0) return;
-  barrier->begin(1);
-  kernels::cuda::copy_bulk(to, from + 1, 16, *barrier);
+  kernels::cuda::arrive_expecting(*barrier, bytes);
+  kernels::cuda::copy_bulk(to, from, bytes, *barrier);
 }
 
 TEST(emulated_gpu, copies_in_bulk_multiples_of_16_bytes_that_are_waited_for) {
   alignas(16) const int from[32] = {};
-  expect_report("before a bulk copy has been waited for",
-                [&] { return start(&copy_for_nobody, 1, 32, 256, nullptr, from); });
-  expect_report("no multiple of 16", [&] { return start(&copy_by_halves, 1, 32, 256, nullptr, from); });
-  expect_report("not aligned", [&] { return start(&copy_from_anywhere, 1, 32, 256, nullptr, from); });
+  const auto copy = [&](const int* first, unsigned bytes) {
+    return start(&copy_for_nobody, 1, 32, 256, nullptr, first, bytes);
+  };
+  expect_report("before a bulk copy has been waited for", [&] { return copy(from, 16); });
+  expect_report("no multiple of 16", [&] { return copy(from, 8); });
+  expect_report("no multiple of 16", [&] { return copy(from, 0); });
+  expect_report("not aligned", [&] { return copy(from + 1, 16); });
 }
 
 __global__ void reduce(int* to) {

@@ -42,8 +42,8 @@ class sliding_step {
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
   /// A group: the rows of B in `slots`, this lane's two, times the tiles of the warp's parts, zeros where one of them
-  /// has none. All is read before the first product, during which the warp can do nothing else, and no test stands
-  /// between two of them: the compiler would multiply and throw away.
+  /// has none. All of it is read before the first product, since a warp issues nothing while its product runs. And no
+  /// product is tested for: the compiler would predicate it, and a predicated product in fp64 takes as long.
   __device__ void multiply(typename Shape::sums& sums, const int2& slots, int tiles, unsigned own) const {
     T rows[Shape::pieces][2][Shape::vector], values[Shape::parts][2];
 #pragma unroll
