@@ -11,23 +11,17 @@
 // A thread block is a tile of `lanes` columns (all k, up to 256) by 256 / lanes rows, so that its threads lie on
 // neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the
 // rows of its block's chunk, several at a time: what they read is under way before the first of them is written.
-// Sums: each thread its rows, then a tree over the block's rows in shared memory, one partial per chunk and column; a
-// second kernel gives each column a thread block that adds the partials and does the column's scalar step. No atomics,
-// so the order is fixed. Every pass reads and writes each operand once.
+// Sums: each thread its rows, then a tree over the block's rows in shared memory, one partial per chunk and column, a
+// row of them for each chunk; a second kernel gives each four columns, whose partials fill sectors of 32 bytes, a
+// thread block that adds the partials and does the columns' scalar steps. No atomics, so the order is fixed. Every pass
+// reads and writes each operand once.
 
 namespace bcsc::kernels::vector {
 
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int block_threads = pass_threads;
 constexpr std::int64_t max_grid_y = 65535;
-
-/// Chunks of rows, each a thread block's: as many as reductions have room for, but none that is less than its rows.
-std::int64_t num_blocks(shape s) {
-  const std::int64_t lanes = std::min<std::int64_t>(std::max<std::int64_t>(s.k, 1), block_threads);
-  const std::int64_t rows = block_threads / lanes;
-  return std::clamp<std::int64_t>((s.n + rows - 1) / rows, 1, num_chunks(s.n));
-}
 
 /// The grid and block of a pass over a multivector.
 struct tiling {
@@ -37,7 +31,7 @@ struct tiling {
 tiling tile(shape s) {
   const std::int64_t tiles = (s.k + block_threads - 1) / block_threads;
   const std::int64_t lanes = (s.k + tiles - 1) / tiles;
-  return {dim3(static_cast<unsigned>(num_blocks(s)), static_cast<unsigned>(std::min(tiles, max_grid_y))),
+  return {dim3(static_cast<unsigned>(num_gpu_chunks(s)), static_cast<unsigned>(std::min(tiles, max_grid_y))),
           dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(block_threads / lanes))};
 }
 
@@ -81,51 +75,61 @@ __device__ void for_each_tile(shape s, const Visit& visit_tile) {
   }
 }
 
-/// Adds `first` and `second` over the rows of the block's tile and stores them as this chunk's partials of column j,
-/// partials[j * chunks + chunk] and, for `second`, k * chunks behind.
-__device__ void store_partials(shape s, std::int64_t j, double first, double second, double* partials) {
-  __shared__ double sums[2][block_threads];
+/// Adds up over the rows of the block's tile; the threads of row 0 get the sums. All threads take part.
+template <int Count>
+__device__ void add_rows(double (&sum)[Count]) {
+  __shared__ double of_threads[Count][block_threads];
   const unsigned here = threadIdx.y * blockDim.x + threadIdx.x;
-  sums[0][here] = first;
-  sums[1][here] = second;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) of_threads[i][here] = sum[i];
   __syncthreads();
   for (unsigned rows = blockDim.y; rows > 1;) {
     const unsigned half = (rows + 1) / 2;
     if (threadIdx.y < rows - half) {
-      sums[0][here] += sums[0][here + half * blockDim.x];
-      sums[1][here] += sums[1][here + half * blockDim.x];
+#pragma unroll
+      for (int i = 0; i < Count; ++i) of_threads[i][here] += of_threads[i][here + half * blockDim.x];
     }
     rows = half;
     __syncthreads();
   }
-  if (threadIdx.y == 0 && j < s.k) {
-    const std::int64_t chunks = gridDim.x;
-    partials[j * chunks + blockIdx.x] = sums[0][here];
-    partials[(s.k + j) * chunks + blockIdx.x] = sums[1][here];
-  }
-  __syncthreads();  // before the next tile writes `sums`
+#pragma unroll
+  for (int i = 0; i < Count; ++i) sum[i] = of_threads[i][here];
+  __syncthreads();  // before the next tile writes them
 }
 
-/// The column's two sums from their partials, a thread block a column; only thread 0 gets them.
-__device__ void sum_partials(shape s, std::int64_t chunks, std::int64_t j, const double* partials, double& first,
-                             double& second) {
-  __shared__ double sums[2][block_threads];
-  const unsigned here = threadIdx.x;
-  first = second = 0;
-#pragma unroll 4
-  for (std::int64_t c = here; c < chunks; c += block_threads) {
-    first += partials[j * chunks + c];
-    second += partials[(s.k + j) * chunks + c];
-  }
-  sums[0][here] = first;
-  sums[1][here] = second;
-  for (unsigned half = block_threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (here >= half) continue;
-    sums[0][here] = first += sums[0][here + half];
-    sums[1][here] = second += sums[1][here + half];
-  }
+/// Where the `i`-th sum of chunk 0 is stored, of column 0: a row of k for each chunk.
+__device__ std::int64_t partials_of(shape s, std::int64_t chunks, int i) { return i * chunks * s.k; }
+
+/// Stores what the block's tile adds up to as this chunk's partials of column j.
+template <int Count>
+__device__ void store_partials(shape s, std::int64_t j, double (&sum)[Count], double* partials) {
+  add_rows(sum);
+  if (threadIdx.y != 0 || j >= s.k) return;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) partials[partials_of(s, gridDim.x, i) + blockIdx.x * s.k + j] = sum[i];
 }
+
+/// Columns of a thread block of those that add up partials.
+constexpr int columns_of_sums = 4;
+
+/// The sums of this thread's column from their partials; true for the one thread that has them.
+template <int Count>
+__device__ bool sum_partials(shape s, std::int64_t chunks, std::int64_t j, const double* partials,
+                             double (&sum)[Count]) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i) sum[i] = 0;
+  if (j < s.k) {
+#pragma unroll 4
+    for (std::int64_t c = threadIdx.y; c < chunks; c += blockDim.y) {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) sum[i] += partials[partials_of(s, chunks, i) + c * s.k + j];
+    }
+  }
+  add_rows(sum);
+  return threadIdx.y == 0 && j < s.k;
+}
+
+__device__ std::int64_t column_of_sums() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 // --- The passes over the elements -----------------------------------------------------------------------------------
 
@@ -153,13 +157,13 @@ template <class T>
 __global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
-    double sum = 0;
+    double sum[1] = {};
     if (column < s.k) {
       walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
-        sum += static_cast<double>(u[i * s.k + j]) * static_cast<double>(v[i * s.k + j]);
+        sum[0] += static_cast<double>(u[i * s.k + j]) * static_cast<double>(v[i * s.k + j]);
       });
     }
-    store_partials(s, column, sum, 0, partials);
+    store_partials(s, column, sum, partials);
   });
 }
 
@@ -167,9 +171,9 @@ __global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
 __global__ void sum_kernel(shape s, const double* sums, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
-    double sum = 0;
-    if (column < s.k) walk_column(s, column, [&](std::int64_t i, std::int64_t j) { sum += sums[i * s.k + j]; });
-    store_partials(s, column, sum, 0, partials);
+    double sum[1] = {};
+    if (column < s.k) walk_column(s, column, [&](std::int64_t i, std::int64_t j) { sum[0] += sums[i * s.k + j]; });
+    store_partials(s, column, sum, partials);
   });
 }
 
@@ -177,11 +181,12 @@ template <class T>
 __global__ void abs_sum_kernel(shape s, const T* u, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
-    double sum = 0;
+    double sum[1] = {};
     if (column < s.k) {
-      walk_column(s, column, [&](std::int64_t i, std::int64_t j) { sum += fabs(static_cast<double>(u[i * s.k + j])); });
+      walk_column(s, column,
+                  [&](std::int64_t i, std::int64_t j) { sum[0] += fabs(static_cast<double>(u[i * s.k + j])); });
     }
-    store_partials(s, column, sum, 0, partials);
+    store_partials(s, column, sum, partials);
   });
 }
 
@@ -192,7 +197,7 @@ __global__ void residual_kernel(shape s, const T* b, const T* q, const T* invers
     T b, q, weight;
   };
   for_each_tile(s, [&](std::int64_t j) {
-    double rr = 0, rz = 0;
+    double sum[2] = {};  // r.r and r.z
     if (j < s.k) {
       walk_column(
           s,
@@ -204,11 +209,11 @@ __global__ void residual_kernel(shape s, const T* b, const T* q, const T* invers
             const T left = q != nullptr ? static_cast<T>(static_cast<double>(x.b) - static_cast<double>(x.q)) : x.b;
             r[i * s.k + j] = left;
             const double square = static_cast<double>(left) * static_cast<double>(left);
-            rr += square;
-            rz += square * static_cast<double>(x.weight);
+            sum[0] += square;
+            sum[1] += square * static_cast<double>(x.weight);
           });
     }
-    store_partials(s, j, rr, rz, partials);
+    store_partials(s, j, sum, partials);
   });
 }
 
@@ -249,7 +254,7 @@ __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_di
     T x, p, r, q, weight;
   };
   for_each_tile(s, [&](std::int64_t j) {
-    double rr = 0, rz = 0;
+    double sum[2] = {};  // r.r and r.z
     const double alpha = j < s.k ? scalars.alpha[j] : 0.0;
     if (alpha != 0) {  // a resting column's sums are not looked at
       walk_column(
@@ -265,11 +270,11 @@ __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_di
             const T left = static_cast<T>(static_cast<double>(old.r) - alpha * static_cast<double>(old.q));
             r[at] = left;
             const double square = static_cast<double>(left) * static_cast<double>(left);
-            rr += square;
-            rz += square * static_cast<double>(old.weight);
+            sum[0] += square;
+            sum[1] += square * static_cast<double>(old.weight);
           });
     }
-    store_partials(s, j, rr, rz, partials);
+    store_partials(s, j, sum, partials);
   });
 }
 
@@ -277,18 +282,18 @@ template <class T>
 __global__ void turn_kernel(shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {
-    double rz = 0, qz = 0;
+    double sum[2] = {};  // r.z and q.z
     if (column < s.k) {
       walk_column(s, column, [&](std::int64_t i, std::int64_t j) {
         const std::int64_t at = i * s.k + j;
         const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
         const double left = static_cast<double>(r[at]);
         const double turned = z != nullptr ? static_cast<double>(z[at]) : weight * left;
-        rz += left * turned;
-        if (q != nullptr) qz += static_cast<double>(q[at]) * turned;
+        sum[0] += left * turned;
+        if (q != nullptr) sum[1] += static_cast<double>(q[at]) * turned;
       });
     }
-    store_partials(s, column, rz, qz, partials);
+    store_partials(s, column, sum, partials);
   });
 }
 
@@ -305,42 +310,37 @@ __global__ void clear_inactive_kernel(shape s, T* x, column_scalars scalars) {
 
 __global__ void finish_sum(shape s, std::int64_t chunks, const double* partials, double* result) {
   overlap_neighbours();
-  const std::int64_t j = blockIdx.x;
-  double sum, other;
-  sum_partials(s, chunks, j, partials, sum, other);
-  if (threadIdx.x == 0) result[j] = sum;
+  const std::int64_t j = column_of_sums();
+  double sum[1];
+  if (sum_partials(s, chunks, j, partials, sum)) result[j] = sum[0];
 }
 
 __global__ void finish_residual(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = blockIdx.x;
-  double rr, rz;
-  sum_partials(s, chunks, j, partials, rr, rz);
-  if (threadIdx.x == 0) restart_column(scalars, j, rr, rz);
+  const std::int64_t j = column_of_sums();
+  double sum[2];
+  if (sum_partials(s, chunks, j, partials, sum)) restart_column(scalars, j, sum[0], sum[1]);
 }
 
 __global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = blockIdx.x;
-  double pq, other;
-  sum_partials(s, chunks, j, partials, pq, other);
-  if (threadIdx.x == 0) choose_step(scalars, j, pq);
+  const std::int64_t j = column_of_sums();
+  double sum[1];
+  if (sum_partials(s, chunks, j, partials, sum)) choose_step(scalars, j, sum[0]);
 }
 
 __global__ void finish_step(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = blockIdx.x;
-  double rr, rz;
-  sum_partials(s, chunks, j, partials, rr, rz);
-  if (threadIdx.x == 0) judge_step(scalars, j, rr, rz);
+  const std::int64_t j = column_of_sums();
+  double sum[2];
+  if (sum_partials(s, chunks, j, partials, sum)) judge_step(scalars, j, sum[0], sum[1]);
 }
 
 __global__ void finish_turn(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = blockIdx.x;
-  double rz, qz;
-  sum_partials(s, chunks, j, partials, rz, qz);
-  if (threadIdx.x == 0) turn_column(scalars, j, rz, qz);
+  const std::int64_t j = column_of_sums();
+  double sum[2];
+  if (sum_partials(s, chunks, j, partials, sum)) turn_column(scalars, j, sum[0], sum[1]);
 }
 
 // --- The operations -------------------------------------------------------------------------------------------------
@@ -352,15 +352,18 @@ int over_elements(const launch_env& env, void (*pass)(shape, Params...), shape s
   return core::start(core::begins::while_previous_ends, pass, t.grid, t.block, 0, env.stream, s, args...);
 }
 
-/// Starts a pass over the elements and, behind it, the columns' step: a thread block for each column adds its partials.
+/// Starts a pass over the elements and, behind it, the columns' steps, of a few in each thread block.
 template <class... Params, class Result, class... Args>
 int over_elements_then_columns(const launch_env& env, void (*pass)(shape, Params...),
                                void (*finish)(shape, std::int64_t, const double*, Result), shape s,
                                const double* partials, const Result& result, const Args&... args) {
   const int status = over_elements(env, pass, s, args...);
   if (status != cudaSuccess) return status;
-  return core::start(core::begins::while_previous_ends, finish, dim3(static_cast<unsigned>(s.k)), dim3(block_threads),
-                     0, env.stream, s, num_blocks(s), partials, result);
+  const std::int64_t columns = std::min<std::int64_t>(s.k, columns_of_sums);
+  return core::start(core::begins::while_previous_ends, finish,
+                     dim3(static_cast<unsigned>((s.k + columns - 1) / columns)),
+                     dim3(static_cast<unsigned>(columns), static_cast<unsigned>(block_threads / columns)), 0,
+                     env.stream, s, num_gpu_chunks(s), partials, result);
 }
 
 bool empty(shape s) { return s.n == 0 || s.k == 0; }

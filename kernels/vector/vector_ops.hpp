@@ -50,11 +50,23 @@ struct column_scalars {
   bool steps_again = false;  ///< along the p of the last step, with rz = r.p: either way, and not at all is no failure
 };
 
-/// Chunks that the rows are cut into for reductions.
+/// Chunks that the rows are cut into for reductions on a CPU.
 constexpr std::int64_t num_chunks(std::int64_t n) { return std::clamp<std::int64_t>((n + 63) / 64, 1, 1024); }
 
+/// Threads of a thread block of the passes on a GPU: all columns, up to so many, by as many rows as are left.
+constexpr std::int64_t pass_threads = 256;
+constexpr std::int64_t most_short_chunks = 512;
+
+/// Chunks of rows on a GPU, each a thread block's: of four rows a thread if that is 16 or more, and of 64 or more
+/// rather than more than most_short_chunks. Few rows of many columns would leave most of a GPU idle in chunks of 64.
+constexpr std::int64_t num_gpu_chunks(shape s) {
+  const std::int64_t rows = pass_threads / std::clamp<std::int64_t>(s.k, 1, pass_threads);
+  const std::int64_t height = std::max(rows, std::clamp<std::int64_t>(4 * rows, 16, 64));
+  return std::clamp<std::int64_t>((s.n + height - 1) / height, 1, std::max(num_chunks(s.n), most_short_chunks));
+}
+
 /// Doubles of workspace (`partials`) that an operation with a reduction needs.
-constexpr std::int64_t num_partials(shape s) { return 2 * num_chunks(s.n) * s.k; }
+constexpr std::int64_t num_partials(shape s) { return 2 * std::max(num_chunks(s.n), num_gpu_chunks(s)) * s.k; }
 
 /// advance() on a GPU: with more columns it is the separate operations, for whose many elements launches are nothing.
 constexpr std::int64_t max_advance_cols = 16;

@@ -43,14 +43,14 @@ class context_array {
     }
   }
 
-  /// Copies host values to the front; done on return.
-  void upload(std::span<const T> from, cuda_stream stream = nullptr) {
+  /// Copies host values to the places from `first` on; done on return.
+  void upload(std::span<const T> from, cuda_stream stream = nullptr, std::size_t first = 0) {
     if (from.empty()) return;
     if (on_device_) {
-      core::gpu::copy_to_device(data(), from.data(), from.size_bytes(), stream);
+      core::gpu::copy_to_device(data() + first, from.data(), from.size_bytes(), stream);
       core::gpu::synchronize(stream);
     } else {
-      std::copy(from.begin(), from.end(), data());
+      std::copy(from.begin(), from.end(), data() + first);
     }
   }
 

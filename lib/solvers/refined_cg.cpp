@@ -25,8 +25,6 @@ refined_cg::refined_cg(const linear_operator<double>& exact, const cg_parts<floa
       b_(exact.where(), core::checked_product(shape.n, shape.k, "elements of B")),
       x_(exact.where(), b_.size()),
       r_(exact.where(), b_.size()),
-      narrow_r_(exact.where(), b_.size()),
-      narrow_d_(exact.where(), b_.size()),
       correction_solver_(inner, shape, correction_options_),
       partials_(exact.where(), vector::num_partials(shape)),
       sums_(exact.where(), shape.k),
@@ -104,19 +102,20 @@ void refined_cg::scale(const context_array<double>& v, const std::vector<double>
 bool refined_cg::correct() {
   // Residuals of length 1, so that fp32 holds them whatever they have come down to.
   std::vector<double> shrink(columns_.size(), 0.0), grow(columns_.size(), 0.0);
-  std::vector<bool> keep;
+  std::vector<bool> keep, closed;
   double largest = 0, least_left = 1;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     if (result_.iterations > 0) keep.push_back(columns_[j].true_residual <= on_course * columns_[j].recurrence);
-    if (!columns_[j].is_open()) continue;
+    closed.push_back(!columns_[j].is_open());
+    if (closed[j]) continue;
     grow[j] = std::sqrt(columns_[j].rr);
     shrink[j] = 1 / grow[j];
     largest = std::max(largest, columns_[j].true_residual);
     least_left = std::min(least_left, options_.tolerance / columns_[j].true_residual);
   }
   scale(r_, shrink);
-  started(block_operations_of<float>(exact_.where().kind()).convert(env_, nullptr, 1, all(r_), 0, all(narrow_r_)),
-          "convert");
+  const auto& narrow_ops = block_operations_of<float>(exact_.where().kind());
+  started(narrow_ops.convert(env_, nullptr, 1, all(r_), 0, correction_solver_.residual()), "convert");
 
   correction_options_.tolerance = std::max(options_.correction.when, end_share * least_left);
   correction_options_.max_iterations = options_.max_iterations - result_.iterations;
@@ -125,12 +124,11 @@ bool refined_cg::correct() {
       return options_.progress(before + iteration, residual * largest);
     };
   }
-  correction_solver_.start(dense_view<const float>(all(narrow_r_)), memory_space::device, all(narrow_d_),
-                           memory_space::device, std::move(keep));
+  correction_solver_.start_correction(closed, std::move(keep));
   correction_solver_.iterate();
-  const cg_result correction = correction_solver_.finish(all(narrow_d_), memory_space::device, {});
+  const cg_result correction = correction_solver_.outcome();
 
-  started(block_ops_.convert(env_, nullptr, 1, all(narrow_d_), 0, all(r_)), "convert");
+  started(block_ops_.convert(env_, nullptr, 1, correction_solver_.solution(), 0, all(r_)), "convert");
   scale(r_, grow);
   started(block_ops_.axpby(env_, 1, all(r_), 1, all(x_)), "axpby");
   result_.iterations += correction.iterations;

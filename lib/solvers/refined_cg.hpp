@@ -45,7 +45,6 @@ class refined_cg {
   const kernels::launch_env env_;
 
   context_array<double> b_, x_, r_;
-  context_array<float> narrow_r_, narrow_d_;
   simultaneous_cg<float> correction_solver_;
   context_array<double> partials_, sums_;
   context_array<std::byte> workspace_;

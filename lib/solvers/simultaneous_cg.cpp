@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t longest_window = 64, first_window = 4, graph_length = 8;
 /// Reports of up to so many bytes are fetched whole: one copy beats several.
 constexpr std::size_t little = 32768;
+/// Doubles of a column in the block of scalars, and some of them.
+constexpr int num_scalars = 8, min_curvature_at = 3, max_curvature_at = 4, limit_at = 6, sums_at = 7;
 
 std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
   if (options.check_every > 0) return std::min<std::int64_t>(options.check_every, 1024);
@@ -101,16 +103,15 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       shape_(shape),
       ops_(operations_of<T>(parts.ctx().kind())),
       env_(parts.env()),
-      b_(parts.ctx(), core::checked_product(shape.n, shape.k, "elements of B")),
-      x_(parts.ctx(), b_.size()),
-      r_(parts.ctx(), b_.size()),
-      p_(parts.ctx(), b_.size()),
-      q_(parts.ctx(), b_.size()),
-      z_(parts.ctx(), parts.preconditioner != nullptr ? b_.size() : 0),
+      b_(parts.ctx(), parts.trusts_recurrence ? 0 : core::checked_product(shape.n, shape.k, "elements of B")),
+      x_(parts.ctx(), core::checked_product(shape.n, shape.k, "elements of X")),
+      r_(parts.ctx(), x_.size()),
+      p_(parts.ctx(), x_.size()),
+      q_(parts.ctx(), x_.size()),
+      z_(parts.ctx(), parts.preconditioner != nullptr ? x_.size() : 0),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
       partials_(parts.ctx(), vector::num_advance_partials(shape)),
-      scalar_block_(parts.ctx(), shape.k * 7),
-      limits_there_(parts.ctx(), shape.k),
+      scalar_block_(parts.ctx(), shape.k * num_scalars),
       dots_(parts.ctx(), room_for_dots(parts, shape)),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
       report_(parts.ctx(), log_rows_for(parts.ctx(), options), shape.k),
@@ -118,15 +119,15 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       taken_(core::at(shape.k)) {
   const std::int64_t k = shape_.k;
   report_.place(scalars_);
-  double* doubles = scalar_block_.data();
+  double* const doubles = scalar_block_.data();
   scalars_.rz = doubles;
   scalars_.alpha = doubles + k;
   scalars_.beta = doubles + 2 * k;
-  scalars_.min_curvature = doubles + 3 * k;
-  scalars_.max_curvature = doubles + 4 * k;
+  scalars_.min_curvature = doubles + min_curvature_at * k;
+  scalars_.max_curvature = doubles + max_curvature_at * k;
   scalars_.pp = doubles + 5 * k;
-  sums_ = doubles + 6 * k;
-  scalars_.limit = limits_there_.data();
+  scalars_.limit = doubles + limit_at * k;
+  sums_ = doubles + sums_at * k;
   scalars_.polak_ribiere = options.beta == cg_beta::polak_ribiere;
   scalars_.turns_apart = turns_apart(parts, options);
   if (!parts.inverse_diagonal.empty()) {
@@ -136,24 +137,49 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
 }
 
 template <value T>
-void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
-                               memory_space x_space, std::vector<bool> keep) {
+void simultaneous_cg<T>::forget_former_solve(std::vector<bool> keep) {
   columns_.assign(columns_.size(), {});
   std::fill(taken_.begin(), taken_.end(), 0);
   std::ranges::fill(report_.taken(), 0);
   std::ranges::fill(report_.logged(), 0);
   result_ = {};
+  keeps_direction_ = std::move(keep);
+  if (keeps_direction_.empty()) p_.clear(env_.stream);
+  partials_.clear(env_.stream);
+}
+
+template <value T>
+void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
+                               memory_space x_space) {
+  forget_former_solve({});
   load_block(parts_.ctx(), env_, b, b_space, b_);
   if (options_.use_initial_guess) {
     load_block(parts_.ctx(), env_, dense_view<const T>(x), x_space, x_);
   } else {
     x_.clear(env_.stream);
   }
-  keeps_direction_ = std::move(keep);
-  if (keeps_direction_.empty()) p_.clear(env_.stream);
-  partials_.clear(env_.stream);
   measure_right_hand_sides();
   compute_residual(options_.use_initial_guess);
+  begin_iterating();
+}
+
+template <value T>
+void simultaneous_cg<T>::start_correction(const std::vector<bool>& zero, std::vector<bool> keep) {
+  forget_former_solve(std::move(keep));
+  x_.clear(env_.stream);
+  right_hand_sides b{.zero = zero};
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    b.norm.push_back(zero[j] ? 0 : 1);
+    b.limit.push_back(zero[j] ? 0 : options_.tolerance * options_.tolerance);
+    report_.rr()[j] = b.norm[j];
+  }
+  set_right_hand_sides(b);
+  begin_with(r_.data(), nullptr);
+  begin_iterating();
+}
+
+template <value T>
+void simultaneous_cg<T>::begin_iterating() {
   judge_residuals();
   for (column_record& column : columns_) column.recurrence = column.true_residual;
   restart_open_columns(false);
@@ -186,6 +212,11 @@ cg_result simultaneous_cg<T>::finish(const dense_view<T>& x, memory_space x_spac
     judge_residuals();
   }
   store_block(parts_.ctx(), env_, x_, x, x_space);
+  return outcome(objection);
+}
+
+template <value T>
+cg_result simultaneous_cg<T>::outcome(std::optional<cg_stop> objection) {
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     result_.column_reason.push_back(objection ? *objection : reason(j));
     result_.column_iterations.push_back(taken_[j]);
@@ -204,9 +235,9 @@ bool simultaneous_cg<T>::any(column_state wanted) {
 
 template <value T>
 std::vector<double> simultaneous_cg<T>::read_sums() {
-  std::vector<double> all(core::at(scalar_block_.size()));
-  scalar_block_.download(all, env_.stream);
-  return {all.end() - shape_.k, all.end()};
+  std::vector<double> sums(columns_.size());
+  scalar_block_.download(sums, env_.stream, sums_at * sums.size());
+  return sums;
 }
 
 template <value T>
@@ -228,22 +259,26 @@ double simultaneous_cg<T>::largest_residual(std::span<const double> rr) const {
 
 template <value T>
 void simultaneous_cg<T>::measure_right_hand_sides() {
-  std::vector<double> doubles(core::at(scalar_block_.size()), 0.0);
-  std::fill_n(doubles.begin() + 3 * shape_.k, shape_.k, std::numeric_limits<double>::infinity());
-  scalar_block_.upload(doubles, env_.stream);
   started(ops_.abs_sum(env_, shape_, b_.data(), partials_.data(), sums_), "abs_sum");
   const std::vector<double> sizes = read_sums();
   started(ops_.dot(env_, shape_, b_.data(), b_.data(), partials_.data(), sums_), "dot");
-  const right_hand_sides b = measured(sizes, read_sums(), options_.tolerance);
-  for (std::size_t j = 0; j < columns_.size(); ++j) {
-    columns_[j].norm_b = b.norm[j];
-    report_.state()[j] = b.zero[j] ? column_state::resting : column_state::active;
-  }
-  limits_ = b.limit;
-  limits_there_.upload(limits_, env_.stream);
+  set_right_hand_sides(measured(sizes, read_sums(), options_.tolerance));
   report_.write(env_.stream);
   if (options_.use_initial_guess && any(column_state::resting)) {
     started(ops_.clear_inactive(env_, shape_, x_.data(), scalars_), "clear_inactive");
+  }
+}
+
+template <value T>
+void simultaneous_cg<T>::set_right_hand_sides(const right_hand_sides& b) {
+  std::vector<double> doubles(core::at(scalar_block_.size()), 0.0);
+  std::fill_n(doubles.begin() + min_curvature_at * shape_.k, shape_.k, std::numeric_limits<double>::infinity());
+  std::ranges::copy(b.limit, doubles.begin() + limit_at * shape_.k);
+  scalar_block_.upload(doubles, env_.stream);
+  limits_ = b.limit;
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    columns_[j].norm_b = b.norm[j];
+    report_.state()[j] = b.zero[j] ? column_state::resting : column_state::active;
   }
 }
 
@@ -268,10 +303,13 @@ void simultaneous_cg<T>::compute_residual(bool from_product) {
     multiply(parts_.exact, x_, r_);  // q stays that of the last direction
     ++result_.num_products;
   }
-  started(ops_.residual(env_, shape_, b_.data(), from_product ? r_.data() : nullptr, jacobi_, r_.data(),
-                        partials_.data(), scalars_),
-          "residual");
+  begin_with(b_.data(), from_product ? r_.data() : nullptr);
   report_.read(env_.stream);
+}
+
+template <value T>
+void simultaneous_cg<T>::begin_with(const T* b, const T* q) {
+  started(ops_.residual(env_, shape_, b, q, jacobi_, r_.data(), partials_.data(), scalars_), "residual");
   changed_since_check_ = false;
   since_replacement_ = 0;
 }
@@ -317,7 +355,7 @@ void simultaneous_cg<T>::restart_open_columns(bool by_schedule) {
   }
   report_.write(env_.stream);
   if (!any(column_state::active)) return;
-  if (has_targets) limits_there_.upload(targets, env_.stream);
+  if (has_targets) scalar_block_.upload(targets, env_.stream, limit_at * targets.size());
   if (keeps_direction_.empty()) {
     turn(scalars_);
   } else {
@@ -463,7 +501,8 @@ cg_stop simultaneous_cg<T>::reason(std::size_t j) {
   if (!gave_up && cancelled_) return cg_stop::cancelled;
   std::vector<double> doubles(core::at(scalar_block_.size()));
   scalar_block_.download(doubles, env_.stream);
-  const double least = doubles[core::at(3 * shape_.k) + j], largest = doubles[core::at(4 * shape_.k) + j];
+  const double least = doubles[core::at(min_curvature_at * shape_.k) + j];
+  const double largest = doubles[core::at(max_curvature_at * shape_.k) + j];
   // Rounding may keep p.Ap above 0 for ever; then nothing but its size tells that p is in the null space.
   const double limit = gave_up ? no_curvature<T> : no_curvature<T> / 16;
   if (largest > 0 && least <= limit * largest) return cg_stop::inconsistent;

@@ -64,17 +64,21 @@ class simultaneous_cg {
   /// `parts` and `options` outlive this.
   simultaneous_cg(const cg_parts<T>& parts, kernels::vector::shape shape, const cg_options& options);
 
-  /// Takes b and the start vector, and computes the residual it begins with. Called again with what is left of b, it
-  /// goes on along the last direction in the columns that `keep` names (all or none are named).
-  void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space,
-             std::vector<bool> keep = {});
+  /// Takes b and the start vector, and computes the residual it begins with.
+  void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space);
+  /// Begins at x = 0 with right-hand sides that lie where residual() says; a column is zero or has the length 1. Goes
+  /// on along the last direction in the columns that `keep` names (all or none are named). The host waits for nothing.
+  /// For parts that trust the recurrence: b is not kept.
+  void start_correction(const std::vector<bool>& zero, std::vector<bool> keep);
   /// Iterates until every column has come to an end, or the whole solve has.
   void iterate();
   /// Writes x back and reports the outcome; `objection`: why the diagonal rules the solve out.
   cg_result finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection);
+  cg_result outcome(std::optional<cg_stop> objection = {});
 
-  /// x as it is, packed, where the context computes.
-  const T* solution() const { return x_.data(); }
+  // x and r as they are, packed, where the context computes.
+  dense_view<T> solution() const { return {x_.data(), shape_.n, shape_.k}; }
+  dense_view<T> residual() const { return {r_.data(), shape_.n, shape_.k}; }
   const cg_result& so_far() const { return result_; }
   bool cancelled() const { return cancelled_; }
 
@@ -83,6 +87,7 @@ class simultaneous_cg {
 
   void started(int status, const char* what) const { core::check_launch(parts_.ctx().state(), status, what); }
   bool any(column_state wanted);
+  void forget_former_solve(std::vector<bool> keep);
   std::vector<double> read_sums();
   /// sqrt(r.r) / ||b||; a zero b has the residual 0 by definition, for its x is 0.
   double relative(std::size_t j, double rr) const;
@@ -90,6 +95,8 @@ class simultaneous_cg {
   double largest_residual(std::span<const double> rr) const;
   /// ||b_j||, the limits for r.r that follow from it, and x_j = 0 where b_j = 0.
   void measure_right_hand_sides();
+  /// Scalars, limits and states to begin with; the host's.
+  void set_right_hand_sides(const right_hand_sides& b);
 
   // Steps.
   void multiply(const linear_operator<T>& by, const context_array<T>& in, const context_array<T>& out);
@@ -97,6 +104,10 @@ class simultaneous_cg {
   void turn(const kernels::vector::column_scalars& scalars);
   /// r = b - A x, from x itself (`from_product`) or, for x = 0, from b; what the recurrence said is forgotten.
   void compute_residual(bool from_product);
+  /// r = b - q, or b; the columns' scalars begin anew.
+  void begin_with(const T* b, const T* q);
+  /// What follows from the first residual, of which the host knows r.r.
+  void begin_iterating();
   /// Notes the true residuals just computed. A column below the tolerance has converged, whatever came before.
   void judge_residuals();
   /// Restarts the columns whose true residual is still too large, along directions conjugate to the last where
@@ -130,12 +141,12 @@ class simultaneous_cg {
   context_array<T> b_, x_, r_, p_, q_, z_;
   context_array<T> inverse_diagonal_;
   const T* jacobi_ = nullptr;  ///< inverse_diagonal_ if there is one
-  context_array<double> partials_, scalar_block_, limits_there_;
+  context_array<double> partials_, scalar_block_;
   context_array<double> dots_;  ///< room for what products leave of p.q; or empty
   context_array<std::byte> workspace_;
   iteration_report report_;
-  kernels::vector::column_scalars scalars_;  ///< into report_, scalar_block_ and limits_there_
-  double* sums_ = nullptr;                   ///< [k] results of dot and abs_sum, the last of scalar_block_
+  kernels::vector::column_scalars scalars_;  ///< into report_ and scalar_block_
+  double* sums_ = nullptr;                   ///< [k] results of dot and abs_sum, in scalar_block_
   std::optional<core::gpu::graph> graph_;    ///< graph_length_ iterations
   std::int64_t graph_length_ = 0;
 
