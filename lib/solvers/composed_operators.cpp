@@ -55,6 +55,14 @@ linear_operator<T> shifted(const linear_operator<T>& a, double sigma) {
   require_square(a, "shifted");
   const auto apply = [a, sigma](scalar<T> alpha, dense_view<const T> x, scalar<T> beta, dense_view<T> y,
                                 const apply_options& options) {
+    using state = solvers::operator_state<T>;
+    const bool overwrites = beta.pointer() == nullptr && beta.value() == T{0};
+    const bool known = overwrites && alpha.pointer() == nullptr;
+    if (const auto& multiply_and_add = state::of(a).multiply_and_add;
+        known && multiply_and_add && state::lies_alike(x, y)) {
+      const auto gamma = static_cast<T>(static_cast<double>(alpha.value()) * sigma);
+      return multiply_and_add(alpha.value(), x, gamma, x, y, options);
+    }
     a.apply(alpha, x, beta, y, options);
     const auto& ops = solvers::block_operations_of<T>(a.where().kind());
     started(a.where(), ops.axpby(env_of(a.where(), options), factor_of(alpha, sigma), x, 1, y), "a shift");
@@ -94,24 +102,35 @@ linear_operator<T> gram(const linear_operator<T>& a, const linear_operator<T>& a
     core::fail(errc::size_mismatch, "gram: A is {} x {}, its transpose {} x {}", a.rows(), a.cols(),
                a_transposed.rows(), a_transposed.cols());
   }
-  const auto apply = [a, a_transposed](scalar<T> alpha, dense_view<const T> x, scalar<T> beta, dense_view<T> y,
-                                       const apply_options& options) {
+  // Runs by_transpose(A X, what is left of the workspace).
+  const auto multiply = [a](const dense_view<const T>& x, const apply_options& options, const auto& by_transpose) {
     solvers::workspace_cutter workspace(options.workspace);
     const auto between = workspace.block<T>(a.rows(), x.cols);
     const apply_options rest{options.stream, workspace.rest()};
     a.apply(T{1}, x, T{0}, between, rest);
-    a_transposed.apply(alpha, between, beta, y, rest);
+    by_transpose(between, rest);
   };
-  return {a.where(),
-          a.cols(),
-          a.cols(),
-          apply,
-          {a.capturable() && a_transposed.capturable(),
-           [a, a_transposed](std::int64_t k) {
-             return solvers::block_bytes<T>(a.rows(), k) +
-                    std::max(a.workspace_bytes(k), a_transposed.workspace_bytes(k));
-           },
-           core::format("A' A, A = ({})", a.describe())}};
+  const auto apply = [multiply, a_transposed](scalar<T> alpha, dense_view<const T> x, scalar<T> beta, dense_view<T> y,
+                                              const apply_options& options) {
+    multiply(x, options, [&](const dense_view<const T>& between, const apply_options& rest) {
+      a_transposed.apply(alpha, between, beta, y, rest);
+    });
+  };
+  linear_operator<T> made(a.where(), a.cols(), a.cols(), apply,
+                          {a.capturable() && a_transposed.capturable(),
+                           [a, a_transposed](std::int64_t k) {
+                             return solvers::block_bytes<T>(a.rows(), k) +
+                                    std::max(a.workspace_bytes(k), a_transposed.workspace_bytes(k));
+                           },
+                           core::format("A' A, A = ({})", a.describe())});
+  if (!solvers::operator_state<T>::of(a_transposed).multiply_and_add) return made;
+  return solvers::operator_state<T>::with(
+      std::move(made), [multiply, a_transposed](T alpha, dense_view<const T> x, T gamma, dense_view<const T> z,
+                                                dense_view<T> y, const apply_options& options) {
+        multiply(x, options, [&](const dense_view<const T>& between, const apply_options& rest) {
+          solvers::operator_state<T>::of(a_transposed).multiply_and_add(alpha, between, gamma, z, y, rest);
+        });
+      });
 }
 
 template <value T>

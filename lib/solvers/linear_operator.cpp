@@ -62,6 +62,11 @@ std::shared_ptr<operator_state<T>> state_of(const spmm_plan<T>& plan) {
     plan::access<T>::run(plan, T{1}, x, T{0}, y, {.stream = options.stream, .workspace = options.workspace},
                          {.dots = dots});
   };
+  state->multiply_and_add = [&plan](T alpha, dense_view<const T> x, T gamma, dense_view<const T> z, dense_view<T> y,
+                                    const apply_options& options) {
+    plan::access<T>::run(plan, alpha, x, gamma, y, {.stream = options.stream, .workspace = options.workspace},
+                         {.z = z.data});
+  };
   return state;
 }
 
@@ -74,6 +79,7 @@ std::shared_ptr<const operator_state<T>> state_keeping(spmm_plan<T>&& plan) {
   };
   state->apply = keeping(std::move(state->apply));
   state->multiply_with_dots = keeping(std::move(state->multiply_with_dots));
+  state->multiply_and_add = keeping(std::move(state->multiply_and_add));
   return state;
 }
 

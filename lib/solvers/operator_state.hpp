@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "bcsc/linear_operator.hpp"
 #include "core/checked.hpp"
@@ -81,7 +83,23 @@ struct operator_state {
                                                const kernels::dots_with_b& dots)>;
   product_with_dots multiply_with_dots = {};
 
+  /// Y = alpha A X + gamma Z in as many passes as Y = A X takes, where lies_alike(Z, Y). Plans have it, and what ends
+  /// with a plan's product.
+  using product_and_sum = std::function<void(T alpha, dense_view<const T> x, T gamma, dense_view<const T> z,
+                                             dense_view<T> y, const apply_options& options)>;
+  product_and_sum multiply_and_add = {};
+  static bool lies_alike(const dense_view<const T>& z, const dense_view<T>& y) {
+    constexpr std::uintptr_t alignment = 16;
+    const auto from = reinterpret_cast<std::uintptr_t>(z.data), to = reinterpret_cast<std::uintptr_t>(y.data);
+    return z.row_stride() == y.row_stride() && (from - to) % alignment == 0;
+  }
+
   static const operator_state& of(const linear_operator<T>& a) { return *a.state_; }
+  /// `fresh`, which no one else has, with this.
+  static linear_operator<T> with(linear_operator<T> fresh, product_and_sum multiplies_and_adds) {
+    std::const_pointer_cast<operator_state>(fresh.state_)->multiply_and_add = std::move(multiplies_and_adds);
+    return fresh;
+  }
 };
 
 }  // namespace bcsc::solvers

@@ -100,10 +100,11 @@ class composed_operators_test : public testing::TestWithParam<composed_case> {
     const std::int64_t k = GetParam().k;
     const auto x = random_table<T>(m.cols, k, 1), y = random_table<T>(m.rows, k, 2);
     const placement lies{.padding = GetParam().padding};
+    const placement y_lies{.padding = lies.padding > 0 ? lies.padding + 1 : 0};  // not as X does
     for (const auto& [alpha, beta] : std::vector<std::pair<double, double>>{{0.5, -2}, {1, 0}, {-3, 1}}) {
       SCOPED_TRACE("alpha " + std::to_string(alpha) + ", beta " + std::to_string(beta));
       operand<T> x_there(*ctx, x, lies);
-      operand<T> y_there = beta != 0 ? operand<T>(*ctx, y, lies) : operand<T>(*ctx, m.rows, k, lies);  // else NaN
+      operand<T> y_there = beta != 0 ? operand<T>(*ctx, y, y_lies) : operand<T>(*ctx, m.rows, k, y_lies);  // else NaN
       op.apply(static_cast<T>(alpha), x_there.view(), static_cast<T>(beta), y_there.view());
       const auto got = y_there.read();
       exact_table magnitudes = m;
@@ -149,6 +150,14 @@ class composed_operators_test : public testing::TestWithParam<composed_case> {
       const exact_table m = product(table_of<T>(transposed(wide)), c);
       expect_applies<T>(
           m, [&](const context& ctx) { return gram(plan(wide)(ctx), plan(transposed(wide))(ctx)); }, 60);
+    }
+    {
+      SCOPED_TRACE("shifted gram");
+      exact_table m = product(table_of<T>(transposed(wide)), c);
+      for (std::int64_t i = 0; i < m.rows; ++i) m(i, i) += 0.625L;
+      expect_applies<T>(
+          m, [&](const context& ctx) { return shifted(gram(plan(wide)(ctx), plan(transposed(wide))(ctx)), 0.625); },
+          60);
     }
     {
       SCOPED_TRACE("scaled");
