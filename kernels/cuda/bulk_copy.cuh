@@ -14,9 +14,10 @@ namespace bcsc::kernels::cuda {
 #define BCSC_BULK(...) asm volatile(__VA_ARGS__)
 #endif
 
-/// Called by one lane after a __syncwarp(): arrives for its warp. The phase ends when `bytes` more have been copied as
-/// well.
+/// barrier.arrive() for a phase that ends when `bytes` more have been copied as well, as many for every lane's call.
 __device__ inline void arrive_expecting(stage_barrier& barrier, unsigned bytes) {
+  if (threadIdx.x % 32 != 0) return arriving_lanes > 1 ? barrier.arrive() : __syncwarp();
+  __syncwarp();
   BCSC_BULK("{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n}" ::"r"(
                 static_cast<unsigned>(__cvta_generic_to_shared(&barrier))),
             "r"(bytes)

@@ -16,17 +16,25 @@
 /// functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
+/// Of a warp, so many lanes arrive at a barrier. One is enough, and 32 would take turns; but racecheck knows of no lane
+/// that it comes before an arrival unless it arrives itself.
+#ifdef BCSC_EVERY_LANE_ARRIVES
+inline constexpr unsigned arriving_lanes = 32;
+#else
+inline constexpr unsigned arriving_lanes = 1;
+#endif
+
 class alignas(8) stage_barrier {
  public:
   /// By one thread; a __syncthreads() shows it to the others. A phase ends when so many warps have arrived.
   __device__ void begin(unsigned warps) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place()), "r"(warps) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place()), "r"(warps * arriving_lanes) : "memory");
   }
 
-  /// Called by all lanes of a warp, of which one arrives: 32 would take turns.
+  /// Called by all lanes of a warp.
   __device__ void arrive() {
     __syncwarp();
-    if (threadIdx.x % 32 != 0) return;
+    if (threadIdx.x % 32 >= arriving_lanes) return;
     asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(place()) : "memory");
   }
 

@@ -190,8 +190,7 @@ __global__ void pass_on_in_bulk(const int* from, int* to, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     if (threadIdx.x < 32) {
       if (Left) left->wait(round - 1);
-      __syncwarp();
-      if (lane == 0) kernels::cuda::arrive_expecting(*filled, Expected ? 128 : 192);
+      kernels::cuda::arrive_expecting(*filled, Expected ? 128 : 192);
       __syncwarp();
       for (int half = 0; half < 2 && lane == 0; ++half) {
         kernels::cuda::copy_bulk(stage + (Apart ? 16 * half : 0), from + 32 * round + 16 * half, 64, *filled);
@@ -228,10 +227,10 @@ TEST(emulated_gpu, copies_in_bulk_for_the_phase_that_expects_it) {
 __global__ void copy_for_nobody(const int* from, unsigned bytes) {
   int* const to = dynamic_shared<int>();
   auto* const barrier = reinterpret_cast<kernels::cuda::stage_barrier*>(to + 32);
-  if (threadIdx.x != 0) return;
-  barrier->begin(2);
+  if (threadIdx.x == 0) barrier->begin(2);
+  __syncthreads();
   kernels::cuda::arrive_expecting(*barrier, bytes);
-  kernels::cuda::copy_bulk(to, from, bytes, *barrier);
+  if (threadIdx.x == 0) kernels::cuda::copy_bulk(to, from, bytes, *barrier);
 }
 
 TEST(emulated_gpu, copies_in_bulk_multiples_of_16_bytes_that_are_waited_for) {

@@ -38,12 +38,10 @@ class tiles_producer {
     if (lane() < Shape::depth) {
       reinterpret_cast<int2*>(to + Shape::groups_at)[lane()] = {group.y != 0 ? group.x - first_tile : 0, group.y};
     }
-    __syncwarp();
-    if (lane() == 0) {
-      const unsigned bytes = static_cast<unsigned>(num_tiles * Shape::tile_bytes);
-      arrive_expecting(stages_.filled(stage), bytes);
-      copy_bulk(to, args_.a.tiles + std::int64_t{first_tile} * forms::mma_tile_values, bytes, stages_.filled(stage));
-    }
+    const unsigned bytes = static_cast<unsigned>(num_tiles * Shape::tile_bytes);
+    arrive_expecting(stages_.filled(stage), bytes);
+    if (lane() != 0) return;
+    copy_bulk(to, args_.a.tiles + std::int64_t{first_tile} * forms::mma_tile_values, bytes, stages_.filled(stage));
   }
 
  private:
@@ -117,8 +115,7 @@ class rows_producer {
     }
     const unsigned bytes = static_cast<unsigned>(num_cols_) * static_cast<unsigned>(sizeof(T));
     const auto rows = static_cast<unsigned>(__reduce_add_sync(0xffffffffu, count));
-    __syncwarp();
-    if (lane() == 0) arrive_expecting(stages_.filled(stage), bytes * rows);
+    arrive_expecting(stages_.filled(stage), bytes * rows);
     __syncwarp();
     for (int i = 0; i < count; ++i) {
       const int2 at = row_and_slot(i);

@@ -5,11 +5,12 @@
 #include "kernels/cuda/stage_barrier.cuh"
 
 /// Stands in for kernels/cuda/bulk_copy.cuh on the emulated GPU: copies land when the phase ends that expects them;
-/// until then their destination holds NaN. Whether
-/// show_to_bulk_copies() is missing cannot be seen here.
+/// until then their destination holds NaN. Whether show_to_bulk_copies() is missing cannot be seen here.
 namespace bcsc::kernels::cuda {
 
 inline void arrive_expecting(stage_barrier& barrier, unsigned bytes) {
+  __syncwarp();
+  if (threadIdx.x % 32 != 0) return;
   emulation::expect_bytes(&barrier, bytes);
   emulation::arrive_at_barrier(&barrier);
 }
