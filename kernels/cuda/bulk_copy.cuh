@@ -14,14 +14,18 @@ namespace bcsc::kernels::cuda {
 #define BCSC_BULK(...) asm volatile(__VA_ARGS__)
 #endif
 
-/// barrier.arrive() for a phase that ends when `bytes` more have been copied as well, as many for every lane's call.
+/// Called by all lanes of a warp with the same `bytes`: arrives for a phase that ends when they have been copied as
+/// well.
 __device__ inline void arrive_expecting(stage_barrier& barrier, unsigned bytes) {
-  if (threadIdx.x % 32 != 0) return arriving_lanes > 1 ? barrier.arrive() : __syncwarp();
   __syncwarp();
-  BCSC_BULK("{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n}" ::"r"(
-                static_cast<unsigned>(__cvta_generic_to_shared(&barrier))),
-            "r"(bytes)
-            : "memory");
+  if (threadIdx.x % 32 == 0) {
+    BCSC_BULK("{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n}" ::"r"(
+                  static_cast<unsigned>(__cvta_generic_to_shared(&barrier))),
+              "r"(bytes)
+              : "memory");
+  } else if (arriving_lanes > 1) {
+    barrier.arrive_alone();
+  }
 }
 
 /// Starts the copy of `bytes`, a multiple of 16 as both addresses are, for a phase that expects them.

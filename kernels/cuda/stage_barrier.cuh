@@ -16,8 +16,8 @@
 /// functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
-/// Of a warp, so many lanes arrive at a barrier. One is enough, and 32 would take turns; but racecheck knows of no lane
-/// that it comes before an arrival unless it arrives itself.
+/// Lanes of a warp that arrive at a barrier. One is enough, and 32 would take turns; but racecheck orders only a thread
+/// that arrives itself, not those that the __syncwarp() before has joined to it.
 #ifdef BCSC_EVERY_LANE_ARRIVES
 inline constexpr unsigned arriving_lanes = 32;
 #else
@@ -34,7 +34,9 @@ class alignas(8) stage_barrier {
   /// Called by all lanes of a warp.
   __device__ void arrive() {
     __syncwarp();
-    if (threadIdx.x % 32 >= arriving_lanes) return;
+    if (threadIdx.x % 32 < arriving_lanes) arrive_alone();
+  }
+  __device__ void arrive_alone() {
     asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(place()) : "memory");
   }
 

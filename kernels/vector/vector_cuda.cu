@@ -12,9 +12,9 @@
 // neighbouring elements whatever k is. A thread keeps its column, whose scalars stay in registers, and walks down the
 // rows of its block's chunk, several at a time: what they read is under way before the first of them is written.
 // Sums: each thread its rows, then a tree over the block's rows in shared memory, one partial per chunk and column, a
-// row of them for each chunk; a second kernel gives each four columns, whose partials fill sectors of 32 bytes, a
-// thread block that adds the partials and does the columns' scalar steps. No atomics, so the order is fixed. Every pass
-// reads and writes each operand once.
+// row of k for each chunk; a second kernel gives four columns a thread block, which reads 32 neighbouring bytes of each
+// row, adds the partials and does the columns' scalar steps. No atomics, so the order is fixed. Every pass reads and
+// writes each operand once.
 
 namespace bcsc::kernels::vector {
 
@@ -75,10 +75,11 @@ __device__ void for_each_tile(shape s, const Visit& visit_tile) {
   }
 }
 
-/// Adds up over the rows of the block's tile; the threads of row 0 get the sums. All threads take part.
-template <int Count>
+/// Adds up over the rows of a thread block of up to `Threads`; the threads of row 0 get the sums. All threads take
+/// part.
+template <int Threads, int Count>
 __device__ void add_rows(double (&sum)[Count]) {
-  __shared__ double of_threads[Count][block_threads];
+  __shared__ double of_threads[Count][Threads];
   const unsigned here = threadIdx.y * blockDim.x + threadIdx.x;
 #pragma unroll
   for (int i = 0; i < Count; ++i) of_threads[i][here] = sum[i];
@@ -97,39 +98,41 @@ __device__ void add_rows(double (&sum)[Count]) {
   __syncthreads();  // before the next tile writes them
 }
 
-/// Where the `i`-th sum of chunk 0 is stored, of column 0: a row of k for each chunk.
-__device__ std::int64_t partials_of(shape s, std::int64_t chunks, int i) { return i * chunks * s.k; }
+/// Where the row of chunk `chunk` begins among the partials of the i-th sum.
+__device__ std::int64_t row_of_partials(shape s, std::int64_t chunks, int i, std::int64_t chunk) {
+  return (i * chunks + chunk) * s.k;
+}
 
 /// Stores what the block's tile adds up to as this chunk's partials of column j.
 template <int Count>
 __device__ void store_partials(shape s, std::int64_t j, double (&sum)[Count], double* partials) {
-  add_rows(sum);
+  add_rows<block_threads>(sum);
   if (threadIdx.y != 0 || j >= s.k) return;
 #pragma unroll
-  for (int i = 0; i < Count; ++i) partials[partials_of(s, gridDim.x, i) + blockIdx.x * s.k + j] = sum[i];
+  for (int i = 0; i < Count; ++i) partials[row_of_partials(s, gridDim.x, i, blockIdx.x) + j] = sum[i];
 }
 
-/// Columns of a thread block of those that add up partials.
-constexpr int columns_of_sums = 4;
+/// Thread blocks that add up partials: so many columns, if there are as many, by chunks.
+constexpr int summed_columns = 4, summing_threads = 512;
 
-/// The sums of this thread's column from their partials; true for the one thread that has them.
+__device__ std::int64_t summed_column() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+/// The sums of summed_column() from their partials; true for the one thread that has them.
 template <int Count>
-__device__ bool sum_partials(shape s, std::int64_t chunks, std::int64_t j, const double* partials,
-                             double (&sum)[Count]) {
+__device__ bool sum_partials(shape s, std::int64_t chunks, const double* partials, double (&sum)[Count]) {
+  const std::int64_t j = summed_column();
 #pragma unroll
   for (int i = 0; i < Count; ++i) sum[i] = 0;
   if (j < s.k) {
-#pragma unroll 4
-    for (std::int64_t c = threadIdx.y; c < chunks; c += blockDim.y) {
+#pragma unroll 8
+    for (std::int64_t chunk = threadIdx.y; chunk < chunks; chunk += blockDim.y) {
 #pragma unroll
-      for (int i = 0; i < Count; ++i) sum[i] += partials[partials_of(s, chunks, i) + c * s.k + j];
+      for (int i = 0; i < Count; ++i) sum[i] += partials[row_of_partials(s, chunks, i, chunk) + j];
     }
   }
-  add_rows(sum);
+  add_rows<summing_threads>(sum);
   return threadIdx.y == 0 && j < s.k;
 }
-
-__device__ std::int64_t column_of_sums() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 // --- The passes over the elements -----------------------------------------------------------------------------------
 
@@ -310,37 +313,32 @@ __global__ void clear_inactive_kernel(shape s, T* x, column_scalars scalars) {
 
 __global__ void finish_sum(shape s, std::int64_t chunks, const double* partials, double* result) {
   overlap_neighbours();
-  const std::int64_t j = column_of_sums();
   double sum[1];
-  if (sum_partials(s, chunks, j, partials, sum)) result[j] = sum[0];
+  if (sum_partials(s, chunks, partials, sum)) result[summed_column()] = sum[0];
 }
 
 __global__ void finish_residual(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = column_of_sums();
   double sum[2];
-  if (sum_partials(s, chunks, j, partials, sum)) restart_column(scalars, j, sum[0], sum[1]);
+  if (sum_partials(s, chunks, partials, sum)) restart_column(scalars, summed_column(), sum[0], sum[1]);
 }
 
 __global__ void finish_step_length(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = column_of_sums();
   double sum[1];
-  if (sum_partials(s, chunks, j, partials, sum)) choose_step(scalars, j, sum[0]);
+  if (sum_partials(s, chunks, partials, sum)) choose_step(scalars, summed_column(), sum[0]);
 }
 
 __global__ void finish_step(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = column_of_sums();
   double sum[2];
-  if (sum_partials(s, chunks, j, partials, sum)) judge_step(scalars, j, sum[0], sum[1]);
+  if (sum_partials(s, chunks, partials, sum)) judge_step(scalars, summed_column(), sum[0], sum[1]);
 }
 
 __global__ void finish_turn(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
   overlap_neighbours();
-  const std::int64_t j = column_of_sums();
   double sum[2];
-  if (sum_partials(s, chunks, j, partials, sum)) turn_column(scalars, j, sum[0], sum[1]);
+  if (sum_partials(s, chunks, partials, sum)) turn_column(scalars, summed_column(), sum[0], sum[1]);
 }
 
 // --- The operations -------------------------------------------------------------------------------------------------
@@ -359,10 +357,10 @@ int over_elements_then_columns(const launch_env& env, void (*pass)(shape, Params
                                const double* partials, const Result& result, const Args&... args) {
   const int status = over_elements(env, pass, s, args...);
   if (status != cudaSuccess) return status;
-  const std::int64_t columns = std::min<std::int64_t>(s.k, columns_of_sums);
+  const std::int64_t columns = std::min<std::int64_t>(s.k, summed_columns);
   return core::start(core::begins::while_previous_ends, finish,
                      dim3(static_cast<unsigned>((s.k + columns - 1) / columns)),
-                     dim3(static_cast<unsigned>(columns), static_cast<unsigned>(block_threads / columns)), 0,
+                     dim3(static_cast<unsigned>(columns), static_cast<unsigned>(summing_threads / columns)), 0,
                      env.stream, s, num_gpu_chunks(s), partials, result);
 }
 

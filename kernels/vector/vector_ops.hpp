@@ -57,8 +57,9 @@ constexpr std::int64_t num_chunks(std::int64_t n) { return std::clamp<std::int64
 constexpr std::int64_t pass_threads = 256;
 constexpr std::int64_t most_short_chunks = 512;
 
-/// Chunks of rows on a GPU, each a thread block's: of four rows a thread if that is 16 or more, and of 64 or more
-/// rather than more than most_short_chunks. Few rows of many columns would leave most of a GPU idle in chunks of 64.
+/// Chunks of rows on a GPU, each a thread block's. Four rows a thread, between 16 and 64 rows in all; taller where that
+/// would make more than most_short_chunks, or num_chunks(n) if that is more. Never falls as n grows, nor, times k, as k
+/// does: who has room for the partials of a block has room for those of a smaller one.
 constexpr std::int64_t num_gpu_chunks(shape s) {
   const std::int64_t rows = pass_threads / std::clamp<std::int64_t>(s.k, 1, pass_threads);
   const std::int64_t height = std::max(rows, std::clamp<std::int64_t>(4 * rows, 16, 64));
@@ -114,7 +115,7 @@ struct operations {
   /// result[j] = sum over i of |u(i, j)|.
   int (*abs_sum)(const launch_env& env, shape s, const T* u, double* partials, double* result);
 
-  /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay. q may be r.
+  /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay. b or q may be r.
   int (*residual)(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r,
                   double* partials, column_scalars scalars);
   /// p = z + beta_j p in the active columns. With x, first x += alpha_j p in every column, for one may have come

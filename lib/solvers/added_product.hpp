@@ -5,7 +5,8 @@
 
 namespace bcsc::solvers {
 
-/// Y = alpha A X + beta Z, where Z may be X or Y. Row-major packed blocks that begin at multiples of 16 bytes.
+/// Y = alpha A X + beta Z, where Z may be X or Y. Row-major blocks; Z lies as Y does, as far from a multiple of 16
+/// bytes.
 template <value S>
 void multiply(const spmm_plan<S>& a, double alpha, dense_view<const S> x, double beta, dense_view<const S> z,
               const dense_view<S>& y, const run_options& options) {

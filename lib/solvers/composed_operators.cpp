@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -41,6 +42,13 @@ void require_one_context(const context& a, const context& b, const char* what) {
   }
 }
 
+/// Whether T has this very number.
+template <value T>
+bool holds(double number) {
+  return std::fabs(number) <= static_cast<double>(std::numeric_limits<T>::max()) &&
+         static_cast<double>(static_cast<T>(number)) == number;
+}
+
 template <value T>
 void require_square(const linear_operator<T>& a, const char* what) {
   if (a.rows() != a.cols()) {
@@ -56,12 +64,11 @@ linear_operator<T> shifted(const linear_operator<T>& a, double sigma) {
   const auto apply = [a, sigma](scalar<T> alpha, dense_view<const T> x, scalar<T> beta, dense_view<T> y,
                                 const apply_options& options) {
     using state = solvers::operator_state<T>;
+    const auto& multiply_and_add = state::of(a).multiply_and_add;
     const bool overwrites = beta.pointer() == nullptr && beta.value() == T{0};
-    const bool known = overwrites && alpha.pointer() == nullptr;
-    if (const auto& multiply_and_add = state::of(a).multiply_and_add;
-        known && multiply_and_add && state::lies_alike(x, y)) {
-      const auto gamma = static_cast<T>(static_cast<double>(alpha.value()) * sigma);
-      return multiply_and_add(alpha.value(), x, gamma, x, y, options);
+    if (multiply_and_add && overwrites && alpha.pointer() == nullptr && state::lies_alike(x, y)) {
+      const double gamma = static_cast<double>(alpha.value()) * sigma;
+      if (holds<T>(gamma)) return multiply_and_add(alpha.value(), x, static_cast<T>(gamma), x, y, options);
     }
     a.apply(alpha, x, beta, y, options);
     const auto& ops = solvers::block_operations_of<T>(a.where().kind());

@@ -12,6 +12,7 @@
 #include "core/gpu.hpp"
 #include "lib/plan/access.hpp"
 #include "lib/plan/run_checks.hpp"
+#include "lib/solvers/added_product.hpp"
 #include "lib/solvers/operator_state.hpp"
 
 namespace bcsc {
@@ -64,8 +65,7 @@ std::shared_ptr<operator_state<T>> state_of(const spmm_plan<T>& plan) {
   };
   state->multiply_and_add = [&plan](T alpha, dense_view<const T> x, T gamma, dense_view<const T> z, dense_view<T> y,
                                     const apply_options& options) {
-    plan::access<T>::run(plan, alpha, x, gamma, y, {.stream = options.stream, .workspace = options.workspace},
-                         {.z = z.data});
+    multiply<T>(plan, alpha, x, gamma, z, y, {.stream = options.stream, .workspace = options.workspace});
   };
   return state;
 }

@@ -83,8 +83,8 @@ struct operator_state {
                                                const kernels::dots_with_b& dots)>;
   product_with_dots multiply_with_dots = {};
 
-  /// Y = alpha A X + gamma Z in as many passes as Y = A X takes, where lies_alike(Z, Y). Plans have it, and what ends
-  /// with a plan's product.
+  /// Y = alpha A X + gamma Z within the product, where Z shares no element with Y and lies_alike(Z, Y). Plans have it,
+  /// and what ends with a plan's product.
   using product_and_sum = std::function<void(T alpha, dense_view<const T> x, T gamma, dense_view<const T> z,
                                              dense_view<T> y, const apply_options& options)>;
   product_and_sum multiply_and_add = {};
@@ -95,10 +95,10 @@ struct operator_state {
   }
 
   static const operator_state& of(const linear_operator<T>& a) { return *a.state_; }
-  /// `fresh`, which no one else has, with this.
-  static linear_operator<T> with(linear_operator<T> fresh, product_and_sum multiplies_and_adds) {
-    std::const_pointer_cast<operator_state>(fresh.state_)->multiply_and_add = std::move(multiplies_and_adds);
-    return fresh;
+  /// `made` with this, too. It has no copies yet.
+  static linear_operator<T> with(linear_operator<T> made, product_and_sum multiplies_and_adds) {
+    std::const_pointer_cast<operator_state>(made.state_)->multiply_and_add = std::move(multiplies_and_adds);
+    return made;
   }
 };
 

@@ -137,7 +137,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
 }
 
 template <value T>
-void simultaneous_cg<T>::forget_former_solve(std::vector<bool> keep) {
+void simultaneous_cg<T>::begin_solve(std::vector<bool> keep) {
   columns_.assign(columns_.size(), {});
   std::fill(taken_.begin(), taken_.end(), 0);
   std::ranges::fill(report_.taken(), 0);
@@ -145,13 +145,14 @@ void simultaneous_cg<T>::forget_former_solve(std::vector<bool> keep) {
   result_ = {};
   keeps_direction_ = std::move(keep);
   if (keeps_direction_.empty()) p_.clear(env_.stream);
-  partials_.clear(env_.stream);
+  if (shape_.k <= vector::max_advance_cols)
+    partials_.clear(env_.stream);  // advance() wants zeros before its first call
 }
 
 template <value T>
 void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x,
                                memory_space x_space) {
-  forget_former_solve({});
+  begin_solve({});
   load_block(parts_.ctx(), env_, b, b_space, b_);
   if (options_.use_initial_guess) {
     load_block(parts_.ctx(), env_, dense_view<const T>(x), x_space, x_);
@@ -164,14 +165,14 @@ void simultaneous_cg<T>::start(const dense_view<const T>& b, memory_space b_spac
 }
 
 template <value T>
-void simultaneous_cg<T>::start_correction(const std::vector<bool>& zero, std::vector<bool> keep) {
-  forget_former_solve(std::move(keep));
+void simultaneous_cg<T>::start_correction(const std::vector<bool>& closed, std::vector<bool> keep) {
+  begin_solve(std::move(keep));
   x_.clear(env_.stream);
-  right_hand_sides b{.zero = zero};
+  right_hand_sides b{.zero = closed};
   for (std::size_t j = 0; j < columns_.size(); ++j) {
-    b.norm.push_back(zero[j] ? 0 : 1);
-    b.limit.push_back(zero[j] ? 0 : options_.tolerance * options_.tolerance);
-    report_.rr()[j] = b.norm[j];
+    b.norm.push_back(closed[j] ? 0 : 1);
+    b.limit.push_back(closed[j] ? 0 : options_.tolerance * options_.tolerance);
+    report_.rr()[j] = closed[j] ? 0 : 1;
   }
   set_right_hand_sides(b);
   begin_with(r_.data(), nullptr);

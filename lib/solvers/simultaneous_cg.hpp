@@ -66,15 +66,15 @@ class simultaneous_cg {
 
   /// Takes b and the start vector, and computes the residual it begins with.
   void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space);
-  /// Begins at x = 0 with right-hand sides that lie where residual() says; a column is zero or has the length 1. Goes
-  /// on along the last direction in the columns that `keep` names (all or none are named). The host waits for nothing.
-  /// For parts that trust the recurrence: b is not kept.
-  void start_correction(const std::vector<bool>& zero, std::vector<bool> keep);
+  /// In place of start() and finish() for parts that trust the recurrence, which keep no b: begins at x = 0 with
+  /// right-hand sides that lie in residual(), of length 1 but for those of `closed` columns, which are zero. So nothing
+  /// has to be read back. Goes on along the last direction in the columns that `keep` names (all or none are named).
+  void start_correction(const std::vector<bool>& closed, std::vector<bool> keep);
+  cg_result outcome(std::optional<cg_stop> objection = {});  ///< once a solve
   /// Iterates until every column has come to an end, or the whole solve has.
   void iterate();
   /// Writes x back and reports the outcome; `objection`: why the diagonal rules the solve out.
   cg_result finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection);
-  cg_result outcome(std::optional<cg_stop> objection = {});
 
   // x and r as they are, packed, where the context computes.
   dense_view<T> solution() const { return {x_.data(), shape_.n, shape_.k}; }
@@ -87,7 +87,8 @@ class simultaneous_cg {
 
   void started(int status, const char* what) const { core::check_launch(parts_.ctx().state(), status, what); }
   bool any(column_state wanted);
-  void forget_former_solve(std::vector<bool> keep);
+  /// Forgets the solve before, but for the direction where `keep` names columns.
+  void begin_solve(std::vector<bool> keep);
   std::vector<double> read_sums();
   /// sqrt(r.r) / ||b||; a zero b has the residual 0 by definition, for its x is 0.
   double relative(std::size_t j, double rr) const;
@@ -95,7 +96,7 @@ class simultaneous_cg {
   double largest_residual(std::span<const double> rr) const;
   /// ||b_j||, the limits for r.r that follow from it, and x_j = 0 where b_j = 0.
   void measure_right_hand_sides();
-  /// Scalars, limits and states to begin with; the host's.
+  /// Scalars and limits to begin with, and the host's states.
   void set_right_hand_sides(const right_hand_sides& b);
 
   // Steps.

@@ -100,9 +100,15 @@ class composed_operators_test : public testing::TestWithParam<composed_case> {
     const std::int64_t k = GetParam().k;
     const auto x = random_table<T>(m.cols, k, 1), y = random_table<T>(m.rows, k, 2);
     const placement lies{.padding = GetParam().padding};
-    const placement y_lies{.padding = lies.padding > 0 ? lies.padding + 1 : 0};  // not as X does
-    for (const auto& [alpha, beta] : std::vector<std::pair<double, double>>{{0.5, -2}, {1, 0}, {-3, 1}}) {
-      SCOPED_TRACE("alpha " + std::to_string(alpha) + ", beta " + std::to_string(beta));
+    struct run {
+      double alpha, beta;
+      placement y_lies;  // as X does, and in two ways otherwise
+    };
+    const placement longer{.padding = lies.padding + 1}, aside{.padding = lies.padding, .offset = 1};
+    for (const auto& [alpha, beta, y_lies] : std::vector<run>{
+             {0.5, -2, lies}, {1, 0, lies}, {-3, 0, lies}, {-3, 1, lies}, {-3, 0, longer}, {-3, 0, aside}}) {
+      SCOPED_TRACE("alpha " + std::to_string(alpha) + ", beta " + std::to_string(beta) + ", padding " +
+                   std::to_string(y_lies.padding) + ", offset " + std::to_string(y_lies.offset));
       operand<T> x_there(*ctx, x, lies);
       operand<T> y_there = beta != 0 ? operand<T>(*ctx, y, y_lies) : operand<T>(*ctx, m.rows, k, y_lies);  // else NaN
       op.apply(static_cast<T>(alpha), x_there.view(), static_cast<T>(beta), y_there.view());
@@ -218,6 +224,21 @@ INSTANTIATE_TEST_SUITE_P(cases, composed_operators_test, testing::ValuesIn(compo
   return std::string(to_string(info.param.where)) + "_k" + std::to_string(info.param.k) + "_padding" +
          std::to_string(info.param.padding);
 });
+
+TEST(composed_operators, shift_by_what_a_value_cannot_hold) {
+  const auto ctx = context::cpu(1);
+  const sparse_case nothing{"nothing", 4, 4, {}};
+  const linear_operator<float> zero(spmm_plan<float>(ctx, csr_of<float>(nothing), {}));
+  const std::vector<float> x{0, 1e-3f, -1e-3f, 1e-30f};
+  std::vector<float> y(4, 1.0f);
+  const auto apply = [&](double sigma) { shifted(zero, sigma).apply(1.0f, {x.data(), 4, 1}, 0.0f, {y.data(), 4, 1}); };
+  for (const double sigma : {1e39, 0.1, 1e-46}) {
+    apply(sigma);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(y[i], static_cast<float>(sigma * static_cast<double>(x[i]))) << "sigma " << sigma << ", row " << i;
+    }
+  }
+}
 
 TEST(composed_operators, say_what_they_are_made_of) {
   const auto ctx = context::cpu(1);

@@ -41,7 +41,8 @@ std::string name_of(const testing::TestParamInfo<ops_case>& info) {
 
 std::vector<ops_case> cases() {
   const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{
-      {0, 3}, {1, 1}, {5, 3}, {257, 1}, {1000, 2}, {3001, 8}, {700, 33}, {90, 257}, {90, 1000}, {500000, 1}, {70000, 4},
+      {0, 3},    {1, 1},     {5, 3},      {257, 1},    {1000, 2},   {3001, 8},  {700, 33},
+      {90, 257}, {90, 1000}, {9000, 300}, {20000, 64}, {500000, 1}, {70000, 4},
   };
   std::vector<ops_case> all;
   std::vector<std::pair<backend, int>> places{{backend::cuda, 0}};
@@ -194,14 +195,16 @@ void check_residual(const context& ctx, std::int64_t n, std::int64_t k) {
   const auto b = random_values<T>(n * k, 3), q = random_values<T>(n * k, 4);
   const auto inverse = random_positive<T>(n, 5);
   const auto b_there = on.sent(b), q_there = on.sent(q), inverse_there = on.sent(inverse);
+  const std::vector<T> nothing(static_cast<std::size_t>(n * k), std::numeric_limits<T>::quiet_NaN());
   for (bool with_product : {true, false}) {
-    for (bool jacobi : {true, false}) {
-      const auto r_there =
-          on.sent(std::vector<T>(static_cast<std::size_t>(n * k), std::numeric_limits<T>::quiet_NaN()));
+    for (const auto& [jacobi, in_place] : {std::pair(true, false), {false, false}, {true, true}}) {
+      const auto r_there = on.sent(in_place ? with_product ? q : b : nothing);
+      const T* const b_of_run = in_place && !with_product ? r_there.data() : b_there.data();
+      const T* const q_of_run = in_place ? r_there.data() : q_there.data();
       on.set(std::vector<double>(static_cast<std::size_t>(6 * k), nan64),
              std::vector<column_state>(static_cast<std::size_t>(k), column_state::not_finite));
       ASSERT_EQ(
-          on.run.residual(on.env, on.shape, b_there.data(), with_product ? q_there.data() : nullptr,
+          on.run.residual(on.env, on.shape, b_of_run, with_product ? q_of_run : nullptr,
                           jacobi ? inverse_there.data() : nullptr, r_there.data(), on.partials.data(), on.scalars),
           0);
       const auto r = on.got(r_there);
@@ -700,6 +703,16 @@ TEST_P(vector_order_test, fp32) { check_order<float>(500009 / GetParam(), GetPar
 TEST_P(vector_order_test, fp64) { check_order<double>(500009 / GetParam(), GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(columns, vector_order_test, testing::Values(1, 2, 3, 4, 8, 11, 33));
+
+TEST(vector_ops, partials_of_a_smaller_block_fit_where_those_of_a_larger_one_do) {
+  for (const std::int64_t n : {1, 15, 16, 17, 1000, 8191, 8193, 32767, 32769, 65537, 1 << 20}) {
+    for (std::int64_t k = 1; k <= 1200; ++k) {
+      ASSERT_GE(ops::num_partials({n, k + 1}), ops::num_partials({n, k})) << n << " x " << k;
+      ASSERT_GE(ops::num_partials({n + 1, k}), ops::num_partials({n, k})) << n << " x " << k;
+      ASSERT_GE(ops::num_partials({n, k}), 2 * k * ops::num_gpu_chunks({n, k})) << n << " x " << k;
+    }
+  }
+}
 
 }  // namespace
 
