@@ -44,6 +44,7 @@ struct brickwise_grid {
   double brick_of_item;  // 1 / num_tiles
   std::int64_t ld_partials;
   bool vector_c;  // C may be written 16 bytes at a time
+  bool adds_b;    // what beta multiplies is B
   double* dots;   // dots_with_b::sums, a row for each warp of a brick; or null
 };
 
@@ -119,6 +120,29 @@ struct brickwise_dots {
   }
 };
 
+/// What beta multiplies in a row of C. It is read a row ahead, while another row's entries are multiplied: loads behind
+/// the sums would be waited for by every team at the same time.
+template <class T, class Shape, int Lanes, int Pieces>
+struct row_of_addends {
+  T values[Pieces][Shape::vector];
+
+  /// Whole pieces of a row, from its first column in the tile on.
+  __device__ void read(const owned_pieces<T, Shape, Lanes, Pieces>& own, const T* row) {
+#pragma unroll
+    for (int j = 0; j < Pieces; ++j) {
+      if (own.there[j] >= Shape::vector) read_vector<Shape::vector>(values[j], row + own.at[j] * Shape::vector);
+    }
+  }
+  __device__ void store(T* to, int j, const scalars<T>& by, const T (&sums)[Shape::vector]) const {
+    T results[Shape::vector];
+#pragma unroll
+    for (int i = 0; i < Shape::vector; ++i) results[i] = by.alpha * sums[i];
+#pragma unroll
+    for (int i = 0; i < Shape::vector; ++i) results[i] += by.beta * values[j][i];
+    write_vector<Shape::vector>(to, results);
+  }
+};
+
 template <class T, int Lanes, int Pieces, int Slots, int Warps, int MinBlocks, bool Wide, bool Dots>
 __global__ void __launch_bounds__(32 * Warps, MinBlocks)
     brickwise_kernel(const __grid_constant__ bricks_args<T> args, const __grid_constant__ brickwise_grid grid) {
@@ -138,7 +162,10 @@ __global__ void __launch_bounds__(32 * Warps, MinBlocks)
     const int first = __ldg(args.a.first_layer + brick), end = __ldg(args.a.first_layer + brick + 1);
     const owned_pieces<T, shape, Lanes, Pieces> own(args.n - first_col);
     [[maybe_unused]] brickwise_dots<T, shape, Lanes, Pieces> dots;
+    T* const c_of_tile = of_member_here(args.c, args.batch.c) + first_col * args.c_col_stride;
+    const bool adds_ahead = by.beta != T{0} && grid.vector_c && !is_partial;
 
+    const bool adds_b = grid.adds_b && reads;
     brickwise_copies<T, shape, Wide> copies(args, shared, first, end, first_col, reads);
     copies.start_list();
     copies.start_list();
@@ -158,7 +185,20 @@ __global__ void __launch_bounds__(32 * Warps, MinBlocks)
       const auto* const entry_slots = reinterpret_cast<const std::uint16_t*>(at + shape::slots_in_stage);
       const auto* const values = reinterpret_cast<const T*>(at + shape::values_in_stage);
       const int num_rows = layer_in_shared(shared + shape::lists_at + list * shape::list_bytes).num_rows();
+      row_of_addends<T, shape, Lanes, Pieces> addends, next;
+      const auto ask = [&](int r) {
+        if (!adds_ahead || r >= num_rows) return;
+        const forms::brick_row row = rows[r];
+        if (adds_b && row.own_slot != forms::no_slot) {
+          next.read(own, reinterpret_cast<const T*>(shared + row.own_slot * shape::row_bytes));
+        } else {
+          next.read(own, addend_of(c_of_tile + row.row * args.c_row_stride, by.z_offset));
+        }
+      };
+      ask(team);
       for (int r = team; r < num_rows; r += shape::teams) {
+        addends = next;
+        ask(r + shape::teams);
         const forms::brick_row row = rows[r];
         const int entries_end = reads ? rows[r + 1].first_entry : row.first_entry;
         T sums[Pieces][vector] = {};
@@ -185,12 +225,16 @@ __global__ void __launch_bounds__(32 * Warps, MinBlocks)
           }
           continue;
         }
-        T* const c = of_member_here(args.c, args.batch.c) + row.row * args.c_row_stride + first_col * args.c_col_stride;
+        T* const c = c_of_tile + row.row * args.c_row_stride;
 #pragma unroll
         for (int j = 0; j < Pieces; ++j) {
           if (own.there[j] <= 0) continue;
-          store_row<vector>(c + own.at[j] * vector * args.c_col_stride, args.c_col_stride, own.there[j], grid.vector_c,
-                            by, sums[j]);
+          T* const to = c + own.at[j] * vector * args.c_col_stride;
+          if (adds_ahead && own.there[j] >= vector) {
+            addends.store(to, j, by, sums[j]);
+          } else {
+            store_row<vector>(to, args.c_col_stride, own.there[j], grid.vector_c, by, sums[j]);
+          }
         }
         if constexpr (Dots) {
           const bool is_here = row.own_slot != forms::no_slot;
@@ -226,6 +270,8 @@ struct implementation<tables::brickwise> {
         .brick_of_item = 1.0 / static_cast<double>(num_tiles),
         .ld_partials = partials_ld<T>(product.n),
         .vector_c = product.c_col_stride == 1 && are_vectors(product.c, product.c_row_stride, product.batch.c),
+        .adds_b = product.z_offset != 0 && product.c + product.z_offset == product.b &&
+                  product.c_row_stride == product.ldb && product.c_col_stride == 1 && product.batch.count == 1,
         .dots = nullptr};
     const bool wide = static_cast<std::uint64_t>(product.ldb) * sizeof(T) <= UINT32_MAX &&
                       are_vectors(product.b, product.ldb, product.batch.b);

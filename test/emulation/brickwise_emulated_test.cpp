@@ -151,6 +151,28 @@ TEST_P(every_config, leaves_the_dot_products_with_b) {
   EXPECT_TRUE(some);
 }
 
+TEST_P(every_config, adds_a_multiple_of_b) {
+  std::vector<sparse_case> cases = square_cases(values::small_integers);
+  cases.push_back(points_of({9, 7, 6}));
+  std::size_t k = GetParam() * 104729;
+  for (const sparse_case& a : cases) {
+    for (const std::int64_t n : {4, 5, 8, 16, 33}) {
+      for (const auto& [alpha, beta] : {std::pair(2.0, -1.0), {1.0, 3.0}, {0.0, 2.0}}) {
+        with_type([&]<class T>() {
+          setting s = setting_of(++k, n);
+          s.alpha = alpha, s.beta = beta;
+          s.z_apart = s.z_is_b = true;
+          s.for_c = s.for_b;
+          const auto b = random_table<T>(a.cols, n, values::small_integers, k);
+          const dense_table<T> unset(a.rows, n, std::numeric_limits<T>::quiet_NaN());
+          expect_exact<T>(multiply<T>(a, false, alpha, b, beta, b), run<T>(a, s, b, unset), a.name + ", " + words(s));
+        });
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(every_config, gives_the_same_bits_in_every_order) {
   with_type([&]<class T>() {
     check_same_bits_in_every_order<T, setting>(

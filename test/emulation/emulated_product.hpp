@@ -25,6 +25,7 @@ struct dense_setting {
   double alpha = 1, beta = 0;
   bool scalars_in_memory = false;
   bool z_apart = false;        ///< beta multiplies another matrix than C, which holds NaN
+  bool z_is_b = false;         ///< and that is B; C lies as B does
   bool reads_padding = false;  ///< what lies between the rows of B may be read; it is NaN
   batch_placement batch_b = {}, batch_c = {};
   emulation::settings gpu = {};
@@ -62,7 +63,7 @@ inline std::string words(const dense_setting& s) {
          std::to_string(s.for_b.offset) + " ld + " + std::to_string(s.for_b.padding) + ", C " +
          std::string(to_string(s.for_c.order)) + " + " + std::to_string(s.for_c.offset) + " ld + " +
          std::to_string(s.for_c.padding) + ", alpha " + std::to_string(s.alpha) + ", beta " + std::to_string(s.beta) +
-         (s.scalars_in_memory ? " in memory" : "") + (s.z_apart ? ", Z apart" : "") +
+         (s.scalars_in_memory ? " in memory" : "") + (s.z_apart ? ", Z apart" : "") + (s.z_is_b ? ", Z is B" : "") +
          (s.reads_padding ? ", reads padding" : "") + ", order " + std::to_string(static_cast<int>(s.gpu.order)) +
          ", grid up to " + std::to_string(s.gpu.largest_grid) + ", members of B " + words(s.batch_b) + ", of C " +
          words(s.batch_c);
@@ -173,7 +174,7 @@ class emulated_product {
   std::vector<dense_table<T>> run_batch(kernels::launch_fn launch, const Operand& a, std::int64_t partials,
                                         int num_multiprocessors = 1) {
     constexpr auto nan = std::numeric_limits<scalar_of<T>>::quiet_NaN();
-    const dense_view<T> b = b_.view(), c = c_.view(), z = z_.view();
+    const dense_view<T> b = b_.view(), c = c_.view(), z = setting_.z_is_b ? b : z_.view();
     const bool in_memory = setting_.scalars_in_memory;
     const std::int64_t readable_padding = setting_.reads_padding ? setting_.for_b.padding : 0;
     const kernels::product_args<T, Operand> args{a,
@@ -194,7 +195,7 @@ class emulated_product {
                                                  setting_.z_apart ? forms::elements_between(c.data, z.data) : 0};
     memory_.push_back({b.data, b_.bytes() + static_cast<std::size_t>(readable_padding) * sizeof(T)});
     may_write_bytes(c.data, c_.bytes());
-    if (setting_.z_apart) memory_.push_back({z.data, z_.bytes()});
+    if (setting_.z_apart && !setting_.z_is_b) memory_.push_back({z.data, z_.bytes()});
     if (in_memory) memory_.push_back({&alpha_, sizeof alpha_}), memory_.push_back({&beta_, sizeof beta_});
     emulation::current_settings() = setting_.gpu;
     emulation::current_settings().global_memory = memory_;
