@@ -200,6 +200,12 @@ int scale_rows(const launch_env& env, const T* d, factor<T> alpha, const sum_of<
   return add_weighted(env, d, alpha, from, beta, y);
 }
 
+template <class T, class Weight, class From>
+int add_weighted_and_dot(const launch_env& env, const Weight* d, factor<T> alpha, const sum_of<From>& from,
+                         dense_view<T> y, dense_view<const T>, const dots_with_b&) {
+  return add_weighted(env, d, alpha, from, factor<T>(0), y);
+}
+
 template <class T>
 int axpby(const launch_env& env, factor<T> alpha, dense_view<const T> x, factor<T> beta, dense_view<T> y) {
   return scale_rows<T>(env, nullptr, alpha, x, beta, y);
@@ -242,6 +248,8 @@ const block_operations<T>& block_on_cpu() {
       .recombine = &recombine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
+      .scale_rows_and_dot = &add_weighted_and_dot<T, T, T>,
+      .convert_and_dot = &add_weighted_and_dot<T, float, typename block_operations<T>::other>,
       .scale_columns = &scale_columns<T>,
       .convert = &convert<T>,
       .fill_random = &fill_random<T>,

@@ -113,6 +113,36 @@ __global__ void add_weighted_kernel(std::int64_t n, std::int64_t width, row_weig
   });
 }
 
+/// The same with beta = 0, and a row of sums of Y'R for each thread block, whose threads keep their columns.
+template <class T, class From, class Weight, int Wide>
+__global__ void __launch_bounds__(block_size)
+    add_weighted_and_dot_kernel(std::int64_t n, std::int64_t width, row_weights<Weight> weights, factor<T> alpha,
+                                const From* x, std::int64_t ldx, double gamma, const From* w, std::int64_t ldw, T* y,
+                                std::int64_t ldy, const T* r, std::int64_t ldr, double* sums, std::int64_t rows) {
+  overlap_neighbours();
+  const double a = alpha.get();
+  double sum[Wide] = {};
+  for_each_place(n, width, [&](std::int64_t i, std::int64_t j) {
+    const auto from = *reinterpret_cast<const bundle<From, Wide>*>(x + i * ldx + j * Wide);
+    bundle<From, Wide> more{};
+    if (gamma != 0) more = *reinterpret_cast<const bundle<From, Wide>*>(w + i * ldw + j * Wide);
+    const auto with = *reinterpret_cast<const bundle<T, Wide>*>(r + i * ldr + j * Wide);
+    bundle<T, Wide> to;
+#pragma unroll
+    for (int e = 0; e < Wide; ++e) {
+      to.at[e] = weighted(weights.times(a, i, j * Wide + e), from.at[e], gamma, more.at[e], 0.0, T{0});
+      sum[e] += static_cast<double>(to.at[e]) * static_cast<double>(with.at[e]);
+    }
+    *reinterpret_cast<bundle<T, Wide>*>(y + i * ldy + j * Wide) = to;
+  });
+  add_rows<block_size>(sum);
+  if (threadIdx.y != 0) return;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+#pragma unroll
+    for (int e = 0; e < Wide; ++e) sums[(row * width + threadIdx.x) * Wide + e] = row == blockIdx.x ? sum[e] : 0;
+  }
+}
+
 template <class T, int Wide>
 __global__ void scale_columns_kernel(std::int64_t n, std::int64_t width, const double* s, T* x, std::int64_t ld) {
   overlap_neighbours();
@@ -410,6 +440,21 @@ int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, const 
                              w.data, w.ld, beta, y.data, y.ld);
 }
 
+template <class T, class Weight, class From>
+int add_weighted_and_dot(const launch_env& env, const Weight* d, factor<T> alpha, const sum_of<From>& from,
+                         dense_view<T> y, dense_view<const T> r, const dots_with_b& dots) {
+  constexpr int bundled = std::min(wide<T>, wide<From>);
+  const dense_view<const From> x = from.x, w = from.gamma != 0 ? from.w : x;
+  const bool fits = takes_bundles<bundled>(x) && takes_bundles<bundled>(w) && takes_bundles<bundled>(y) &&
+                    takes_bundles<bundled>(r) && y.rows > 0 && y.cols > 0 && alpha.at == nullptr && alpha.value != 0;
+  const row_tiling t = tile_rows(y.rows, y.cols / bundled);
+  double* const sums = fits && t.grid.y == 1 ? dots.take(t.grid.x, y.cols) : nullptr;
+  if (sums == nullptr) return add_weighted(env, d, alpha, from, factor<T>(0), y);
+  return start_pass<bundled>(env, y, add_weighted_and_dot_kernel<T, From, Weight, bundled>,
+                             row_weights<Weight>{d, false}, alpha, x.data, x.ld, from.gamma, w.data, w.ld, y.data, y.ld,
+                             r.data, r.ld, sums, static_cast<std::int64_t>(t.grid.x));
+}
+
 template <class T>
 int scale_rows(const launch_env& env, const T* d, factor<T> alpha, const sum_of<T>& from, factor<T> beta,
                dense_view<T> y) {
@@ -450,6 +495,8 @@ const block_operations<T>& block_on_cuda() {
       .recombine = &recombine<T>,
       .axpby = &axpby<T>,
       .scale_rows = &scale_rows<T>,
+      .scale_rows_and_dot = &add_weighted_and_dot<T, T, T>,
+      .convert_and_dot = &add_weighted_and_dot<T, float, typename block_operations<T>::other>,
       .scale_columns = &scale_columns<T>,
       .convert = &convert<T>,
       .fill_random = &fill_random<T>,

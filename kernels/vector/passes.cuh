@@ -22,4 +22,27 @@ __device__ T weight_of(const T* inverse_diagonal, std::int64_t i) {
   return inverse_diagonal != nullptr ? inverse_diagonal[i] : T{1};
 }
 
+/// Adds up over the rows of a thread block of up to `Threads`; the threads of row 0 get the sums. All threads take
+/// part.
+template <int Threads, int Count>
+__device__ void add_rows(double (&sum)[Count]) {
+  __shared__ double of_threads[Count][Threads];
+  const unsigned here = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) of_threads[i][here] = sum[i];
+  __syncthreads();
+  for (unsigned rows = blockDim.y; rows > 1;) {
+    const unsigned half = (rows + 1) / 2;
+    if (threadIdx.y < rows - half) {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) of_threads[i][here] += of_threads[i][here + half * blockDim.x];
+    }
+    rows = half;
+    __syncthreads();
+  }
+#pragma unroll
+  for (int i = 0; i < Count; ++i) sum[i] = of_threads[i][here];
+  __syncthreads();  // before the next tile writes them
+}
+
 }  // namespace bcsc::kernels::vector

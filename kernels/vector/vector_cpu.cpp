@@ -204,7 +204,7 @@ int step(const launch_env& env, shape s, const T* p, const T* q, const T* invers
 
 template <class T>
 int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
-         double* partials, column_scalars scalars) {
+         double* partials, partial_dots, column_scalars scalars) {
   const T* const along = scalars.polak_ribiere ? q : nullptr;
   reduce(
       env, s, partials,

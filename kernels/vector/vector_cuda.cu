@@ -75,29 +75,6 @@ __device__ void for_each_tile(shape s, const Visit& visit_tile) {
   }
 }
 
-/// Adds up over the rows of a thread block of up to `Threads`; the threads of row 0 get the sums. All threads take
-/// part.
-template <int Threads, int Count>
-__device__ void add_rows(double (&sum)[Count]) {
-  __shared__ double of_threads[Count][Threads];
-  const unsigned here = threadIdx.y * blockDim.x + threadIdx.x;
-#pragma unroll
-  for (int i = 0; i < Count; ++i) of_threads[i][here] = sum[i];
-  __syncthreads();
-  for (unsigned rows = blockDim.y; rows > 1;) {
-    const unsigned half = (rows + 1) / 2;
-    if (threadIdx.y < rows - half) {
-#pragma unroll
-      for (int i = 0; i < Count; ++i) of_threads[i][here] += of_threads[i][here + half * blockDim.x];
-    }
-    rows = half;
-    __syncthreads();
-  }
-#pragma unroll
-  for (int i = 0; i < Count; ++i) sum[i] = of_threads[i][here];
-  __syncthreads();  // before the next tile writes them
-}
-
 /// Where the row of chunk `chunk` begins among the partials of the i-th sum.
 __device__ std::int64_t row_of_partials(shape s, std::int64_t chunks, int i, std::int64_t chunk) {
   return (i * chunks + chunk) * s.k;
@@ -341,6 +318,12 @@ __global__ void finish_turn(shape s, std::int64_t chunks, const double* partials
   if (sum_partials(s, chunks, partials, sum)) turn_column(scalars, summed_column(), sum[0], sum[1]);
 }
 
+__global__ void finish_turn_of_sums(shape s, std::int64_t chunks, const double* partials, column_scalars scalars) {
+  overlap_neighbours();
+  double sum[1];
+  if (sum_partials(s, chunks, partials, sum)) turn_column(scalars, summed_column(), sum[0], 0);
+}
+
 // --- The operations -------------------------------------------------------------------------------------------------
 
 /// Starts a pass over the elements.
@@ -426,8 +409,12 @@ int step(const launch_env& env, shape s, const T* p, const T* q, const T* invers
 
 template <class T>
 int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
-         double* partials, column_scalars scalars) {
+         double* partials, partial_dots rz, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
+  if (rz.rows > 0) {
+    return over_elements_then_columns(env, sum_kernel, finish_turn_of_sums, {rz.rows, s.k}, partials, scalars, rz.sums,
+                                      partials);
+  }
   return over_elements_then_columns(env, turn_kernel<T>, finish_turn, s, partials, scalars, r,
                                     scalars.polak_ribiere ? q : nullptr, z, inverse_diagonal, partials);
 }

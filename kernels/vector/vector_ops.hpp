@@ -86,8 +86,8 @@ constexpr std::int64_t num_advance_blocks(shape s, std::int64_t num_multiprocess
   return std::clamp<std::int64_t>(std::min((s.n + rows - 1) / rows, num_multiprocessors), 1, max_advance_blocks);
 }
 
-/// Of p.q, what the product q = A p has left behind on a GPU: `rows` rows [k], to be added up. None: who needs p.q
-/// multiplies.
+/// Of p.q, what the product q = A p has left behind on a GPU, or of r.z the preconditioner: `rows` rows [k], to be
+/// added up. None: who needs p.q or r.z multiplies.
 struct partial_dots {
   const double* sums = nullptr;
   std::int64_t rows = 0;
@@ -132,9 +132,10 @@ struct operations {
   int (*step)(const launch_env& env, shape s, const T* p, const T* q, const T* inverse_diagonal, T* x, T* r,
               double* partials, column_scalars scalars);
   /// After a step with turns_apart, or a residual: rz = r.z with z as given, else D^-1 r or r, and beta from it. q is
-  /// that of the step, and read for Polak-Ribiere's beta alone. After a residual beta stays 0.
+  /// that of the step, and read for Polak-Ribiere's beta alone. After a residual beta stays 0. `rz`: of as many rows as
+  /// s or fewer, or none; none for Polak-Ribiere's.
   int (*turn)(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
-              double* partials, column_scalars scalars);
+              double* partials, partial_dots rz, column_scalars scalars);
   /// An iteration behind its product q = A p, without turns_apart: step_length(), step() and direction(), with
   /// z = D^-1 r or r. On a GPU one kernel where k is small. `partials` is num_advance_partials() doubles that are zero
   /// before the first of a shape's calls; in between other operations may use it. `pq` as for step_length().

@@ -15,6 +15,7 @@
 #include "lib/plan/run_checks.hpp"
 #include "lib/solvers/amg_cycle.hpp"
 #include "lib/solvers/amg_hierarchy.hpp"
+#include "lib/solvers/operator_state.hpp"
 
 namespace bcsc {
 
@@ -81,12 +82,15 @@ linear_operator<T> cycle_operator(const context& ctx, solvers::amg::hierarchy&& 
   const std::string name =
       core::format("smoothed aggregation in {} levels, {}", built.levels.size(), to_string(value_type_of<S>));
   const auto cycle = std::make_shared<const solvers::amg::v_cycle<T, S>>(ctx, std::move(built), options);
-  return linear_operator<T>(ctx, n, n,
-                            [cycle](scalar<T> alpha, dense_view<const T> r, scalar<T> beta, dense_view<T> z,
-                                    const apply_options& given) { cycle->apply(alpha, r, beta, z, given); },
-                            {.capturable = true,
-                             .workspace_bytes = [cycle](std::int64_t k) { return cycle->workspace_bytes(k); },
-                             .name = name});
+  linear_operator<T> made(ctx, n, n,
+                          [cycle](scalar<T> alpha, dense_view<const T> r, scalar<T> beta, dense_view<T> z,
+                                  const apply_options& given) { cycle->apply(alpha, r, beta, z, given); },
+                          {.capturable = true,
+                           .workspace_bytes = [cycle](std::int64_t k) { return cycle->workspace_bytes(k); },
+                           .name = name});
+  return solvers::operator_state<T>::with_dots(
+      std::move(made), [cycle](dense_view<const T> r, dense_view<T> z, const apply_options& given,
+                               const kernels::dots_with_b& dots) { cycle->apply(T{1}, r, T{0}, z, given, dots); });
 }
 
 }  // namespace

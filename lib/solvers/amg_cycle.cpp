@@ -94,7 +94,7 @@ std::int64_t v_cycle<T, S>::workspace_bytes(std::int64_t k) const {
 
 template <value T, value S>
 void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<T> beta, const dense_view<T>& z,
-                          const apply_options& options) const {
+                          const apply_options& options, const kernels::dots_with_b& dots) const {
   const std::int64_t k = r.cols;
   workspace_cutter cutter(options.workspace);
   run now{{.stream = options.stream}, environment_of(ctx_, options.stream), {}};
@@ -117,11 +117,15 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
       started(ops.scale_rows(now.env, scale_.data(), 1, r, 0, finest.spare), "scale_rows");
     }
     const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
-    started(outer.scale_rows(now.env, scale_.data(), factor, result, as_factor(beta), z), "scale_rows");
+    started(dots.sums != nullptr ? outer.scale_rows_and_dot(now.env, scale_.data(), factor, result, z, r, dots)
+                                 : outer.scale_rows(now.env, scale_.data(), factor, result, as_factor(beta), z),
+            "scale_rows");
   } else {
     started(ops.convert(now.env, scale_.data(), 1, r, 0, finest.spare), "convert");
     const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
-    started(outer.convert(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z), "convert");
+    started(dots.sums != nullptr ? outer.convert_and_dot(now.env, scale_.data(), as_factor(alpha), result, z, r, dots)
+                                 : outer.convert(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z),
+            "convert");
   }
 }
 

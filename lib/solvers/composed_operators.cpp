@@ -131,7 +131,7 @@ linear_operator<T> gram(const linear_operator<T>& a, const linear_operator<T>& a
                            },
                            core::format("A' A, A = ({})", a.describe())});
   if (!solvers::operator_state<T>::of(a_transposed).multiply_and_add) return made;
-  return solvers::operator_state<T>::with(
+  return solvers::operator_state<T>::with_sum(
       std::move(made), [multiply, a_transposed](T alpha, dense_view<const T> x, T gamma, dense_view<const T> z,
                                                 dense_view<T> y, const apply_options& options) {
         multiply(x, options, [&](const dense_view<const T>& between, const apply_options& rest) {

@@ -78,7 +78,7 @@ struct operator_state {
   bool brings_workspace = false;  ///< `apply` has a workspace of its own for when none is given: a plan
   mutable grown_workspace own = {};
 
-  /// Y = A X, and what the product leaves of X'Y. Only plans have it.
+  /// Y = A X, and what the product leaves of X'Y. Plans have it, and multigrid.
   using product_with_dots = std::function<void(dense_view<const T> x, dense_view<T> y, const apply_options& options,
                                                const kernels::dots_with_b& dots)>;
   product_with_dots multiply_with_dots = {};
@@ -95,9 +95,13 @@ struct operator_state {
   }
 
   static const operator_state& of(const linear_operator<T>& a) { return *a.state_; }
-  /// `made` with this, too. It has no copies yet.
-  static linear_operator<T> with(linear_operator<T> made, product_and_sum multiplies_and_adds) {
+  /// `made`, which has no copies yet, with one of these.
+  static linear_operator<T> with_sum(linear_operator<T> made, product_and_sum multiplies_and_adds) {
     std::const_pointer_cast<operator_state>(made.state_)->multiply_and_add = std::move(multiplies_and_adds);
+    return made;
+  }
+  static linear_operator<T> with_dots(linear_operator<T> made, product_with_dots multiplies_with_dots) {
+    std::const_pointer_cast<operator_state>(made.state_)->multiply_with_dots = std::move(multiplies_with_dots);
     return made;
   }
 };

@@ -291,11 +291,33 @@ void simultaneous_cg<T>::multiply(const linear_operator<T>& by, const context_ar
 }
 
 template <value T>
+vector::partial_dots simultaneous_cg<T>::apply_leaving_dots(const linear_operator<T>& by, const context_array<T>& in,
+                                                            const context_array<T>& out) {
+  const auto& multiply_with_dots = operator_state<T>::of(by).multiply_with_dots;
+  if (dots_.size() == 0 || !multiply_with_dots) {
+    multiply(by, in, out);
+    return {};
+  }
+  vector::partial_dots left{dots_.data(), 0};
+  multiply_with_dots({in.data(), shape_.n, shape_.k}, {out.data(), shape_.n, shape_.k},
+                     {env_.stream, {workspace_.data(), core::at(workspace_.size())}},
+                     {dots_.data(), dots_.size(), &left.rows});
+  return left;
+}
+
+template <value T>
 void simultaneous_cg<T>::turn(const vector::column_scalars& scalars) {
   if (!scalars.turns_apart) return;
-  if (parts_.preconditioner != nullptr) multiply(*parts_.preconditioner, r_, z_);
+  vector::partial_dots rz;
+  if (parts_.preconditioner != nullptr) {
+    if (scalars.polak_ribiere) {
+      multiply(*parts_.preconditioner, r_, z_);
+    } else {
+      rz = apply_leaving_dots(*parts_.preconditioner, r_, z_);
+    }
+  }
   const T* const z = parts_.preconditioner != nullptr ? z_.data() : nullptr;
-  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), scalars), "turn");
+  started(ops_.turn(env_, shape_, r_.data(), q_.data(), z, jacobi_, partials_.data(), rz, scalars), "turn");
 }
 
 template <value T>
@@ -407,22 +429,8 @@ void simultaneous_cg<T>::set_direction(bool moves) {
 }
 
 template <value T>
-vector::partial_dots simultaneous_cg<T>::multiply_direction() {
-  if (dots_.size() == 0) {
-    multiply(parts_.inner, p_, q_);
-    return {};
-  }
-  vector::partial_dots left{dots_.data(), 0};
-  operator_state<T>::of(parts_.inner)
-      .multiply_with_dots({p_.data(), shape_.n, shape_.k}, {q_.data(), shape_.n, shape_.k},
-                          {env_.stream, {workspace_.data(), core::at(workspace_.size())}},
-                          {dots_.data(), dots_.size(), &left.rows});
-  return left;
-}
-
-template <value T>
 void simultaneous_cg<T>::submit_iteration() {
-  const vector::partial_dots pq = multiply_direction();
+  const vector::partial_dots pq = apply_leaving_dots(parts_.inner, p_, q_);
   if (!scalars_.turns_apart) {
     started(
         ops_.advance(env_, shape_, q_.data(), jacobi_, x_.data(), r_.data(), p_.data(), partials_.data(), pq, scalars_),

@@ -101,6 +101,9 @@ class simultaneous_cg {
 
   // Steps.
   void multiply(const linear_operator<T>& by, const context_array<T>& in, const context_array<T>& out);
+  /// multiply(), and what that leaves of the dot products of in and out.
+  kernels::vector::partial_dots apply_leaving_dots(const linear_operator<T>& by, const context_array<T>& in,
+                                                   const context_array<T>& out);
   /// Z = M R with the given preconditioner, and the columns' turns; nothing where step() has done it all.
   void turn(const kernels::vector::column_scalars& scalars);
   /// r = b - A x, from x itself (`from_product`) or, for x = 0, from b; what the recurrence said is forgotten.
@@ -122,8 +125,6 @@ class simultaneous_cg {
   void replace_residual(bool by_schedule);
   /// p = z + beta p in every active column. `moves`: x first takes the step that step() left out.
   void set_direction(bool moves = false);
-  /// q = A p, and what that leaves of p.q.
-  kernels::vector::partial_dots multiply_direction();
   /// q = A p, a step along p in every active column, and the next p.
   void submit_iteration();
   void submit_iterations(std::int64_t count);
@@ -143,7 +144,7 @@ class simultaneous_cg {
   context_array<T> inverse_diagonal_;
   const T* jacobi_ = nullptr;  ///< inverse_diagonal_ if there is one
   context_array<double> partials_, scalar_block_;
-  context_array<double> dots_;  ///< room for what products leave of p.q; or empty
+  context_array<double> dots_;  ///< room for what products leave of p.q and r.z; or empty
   context_array<std::byte> workspace_;
   iteration_report report_;
   kernels::vector::column_scalars scalars_;  ///< into report_ and scalar_block_

@@ -69,18 +69,19 @@ struct iteration {
                static_cast<std::int32_t>(k)};
   }
 
-  /// p.q in up to 7 rows that add up to it.
-  std::vector<double> dots_left() const {
+  /// u.v in up to 7 rows that add up to it.
+  std::vector<double> dots_left(const std::vector<T>& u, const std::vector<T>& v) const {
     const auto columns = static_cast<std::size_t>(shape.k),
                rows = std::min<std::size_t>(7, static_cast<std::size_t>(shape.n));
     std::vector<double> left(rows * columns, 0.0);
-    for (std::size_t at = 0; at < p.size(); ++at) {
-      left[at / columns % rows * columns + at % columns] += static_cast<double>(p[at]) * static_cast<double>(q[at]);
+    for (std::size_t at = 0; at < u.size(); ++at) {
+      left[at / columns % rows * columns + at % columns] += static_cast<double>(u[at]) * static_cast<double>(v[at]);
     }
     return left;
   }
 
-  /// Two iterations from a residual; `q` stands for A p. `leaves_dots`: so does p.q, on a GPU.
+  /// Two iterations from a residual; `q` stands for A p. `leaves_dots`: there are parts of p.q and, where it is no
+  /// other sum's, r.z, as on a GPU.
   void go(bool jacobi, bool turns_apart, bool polak_ribiere, bool explicit_z, bool leaves_dots) {
     scalars.turns_apart = turns_apart;
     scalars.polak_ribiere = polak_ribiere;
@@ -94,14 +95,17 @@ struct iteration {
       for (std::size_t at = 0; at < q.size(); ++at) {  // a diagonal A
         q[at] = p[at] * static_cast<T>(1.5 + 0.1 * static_cast<double>(at / static_cast<std::size_t>(shape.k) % 3));
       }
-      const std::vector<double> left = leaves_dots ? dots_left() : std::vector<double>{};
+      const std::vector<double> left = leaves_dots ? dots_left(p, q) : std::vector<double>{};
       const ops::partial_dots pq{left.data(), std::ssize(left) / shape.k};
       started(run.step_length({}, shape, p.data(), q.data(), partials.data(), pq, scalars));
       started(run.step({}, shape, p.data(), q.data(), diagonal, turns_apart ? nullptr : x.data(), r.data(),
                        partials.data(), scalars));
       if (turns_apart) {
         for (std::size_t at = 0; at < z.size(); ++at) z[at] = 2 * r[at];  // M = I / 2: r.z is the norm of something
-        started(run.turn({}, shape, r.data(), q.data(), given_z, diagonal, partials.data(), scalars));
+        const bool leaves_rz = leaves_dots && explicit_z && !polak_ribiere;
+        const std::vector<double> of_rz = leaves_rz ? dots_left(r, z) : std::vector<double>{};
+        const ops::partial_dots rz{of_rz.data(), std::ssize(of_rz) / shape.k};
+        started(run.turn({}, shape, r.data(), q.data(), given_z, diagonal, partials.data(), rz, scalars));
       }
     }
     if (turns_apart) started(run.direction({}, shape, r.data(), diagonal, left_out, p.data(), scalars));

@@ -44,12 +44,14 @@ class block_checks {
                const kernels::launch_env& environment, const block_shape& shape)
       : ctx_(memory), run_(operations), env_(environment), s_(shape) {}
 
-  void all() {
+  /// `on_gpu`: the operations are those of CUDA.
+  void all(bool on_gpu) {
     gram();
     combine();
     recombine();
     axpby();
     scale_rows();
+    scale_rows_and_dot(on_gpu);
     scale_columns();
     convert();
     fill_random();
@@ -261,6 +263,38 @@ class block_checks {
       expect_near(y_there.read(), "scale_rows", [&](std::int64_t i, std::int64_t j) {
         return weighted_sum(-2 * static_cast<long double>(d(i, 0)), x(i, j), gamma, w(i, j), 0.5L, y(i, j));
       });
+    }
+  }
+
+  void scale_rows_and_dot(bool on_gpu) {
+    const auto x = random(s_.n, s_.k, 8), w = random(s_.n, s_.k, 14), r = random(s_.n, s_.k, 20),
+               d = random(s_.n, 1, 10);
+    operand<T> d_there(ctx_, d, {}), x_there(ctx_, x, lies()), w_there(ctx_, w, lies()), r_there(ctx_, r, lies());
+    constexpr std::int64_t most_rows = 4096, wide = 16 / std::int64_t{sizeof(T)};
+    const bool has_room = s_.k != 8, in_vectors = s_.k % wide == 0 && (s_.k + s_.padding) % wide == 0;
+    for (const double gamma : {0.0, 0.7}) {
+      operand<T> y_there(ctx_, unset(s_.n, s_.k), lies());
+      operand<double> sums_there(ctx_, most_rows, s_.k, {});
+      std::int64_t rows = 0;
+      const block_ops::sum_of<T> sum{x_there.view(), gamma, w_there.view()};
+      started(run_.scale_rows_and_dot(env_, d_there.view().data, -2, sum, y_there.view(), r_there.view(),
+                                      {sums_there.view().data, has_room ? most_rows * s_.k : 1, &rows}));
+      const auto y = y_there.read();
+      expect_near(y, "scale_rows_and_dot", [&](std::int64_t i, std::int64_t j) {
+        return weighted_sum(-2 * static_cast<long double>(d(i, 0)), x(i, j), gamma, w(i, j), 0, 0);
+      });
+      EXPECT_EQ(rows > 0, on_gpu && has_room && in_vectors && s_.n > 0 && s_.k > 0);
+      const auto sums = sums_there.read();
+      for (std::int64_t j = 0; j < s_.k && rows > 0; ++j) {
+        long double got = 0, exact = 0, size = 0;
+        for (std::int64_t i = 0; i < rows; ++i) got += sums(i, j);
+        for (std::int64_t i = 0; i < s_.n; ++i) {
+          const long double term = static_cast<long double>(y(i, j)) * r(i, j);
+          exact += term;
+          size += std::fabs(term);
+        }
+        EXPECT_LE(std::fabs(got - exact), static_cast<long double>(s_.n) * u64 * size) << "column " << j;
+      }
     }
   }
 

@@ -98,7 +98,7 @@ class last_direction_test : public testing::TestWithParam<direction_case> {
     ASSERT_EQ(run.step(env, s, p_there.data(), q_there.data(), inverse, x_there.data(), r_there.data(), partials.data(),
                        scalars),
               0);
-    ASSERT_EQ(run.turn(env, s, r_there.data(), q_there.data(), nullptr, inverse, partials.data(), scalars), 0);
+    ASSERT_EQ(run.turn(env, s, r_there.data(), q_there.data(), nullptr, inverse, partials.data(), {}, scalars), 0);
     const std::vector<T> r = got(r_there), new_x = got(x_there);
     ASSERT_EQ(run.direction(env, s, r_there.data(), inverse, nullptr, p_there.data(), scalars), 0);
     const std::vector<T> new_p = got(p_there);

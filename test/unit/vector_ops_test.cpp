@@ -483,7 +483,7 @@ void check_turn(const context& ctx, std::int64_t n, std::int64_t k) {
         }
         on.set(scalars, states);
         ASSERT_EQ(on.run.turn(on.env, on.shape, r_there.data(), q_there.data(), explicit_z ? z_there.data() : nullptr,
-                              jacobi ? inverse_there.data() : nullptr, on.partials.data(), on.scalars),
+                              jacobi ? inverse_there.data() : nullptr, on.partials.data(), {}, on.scalars),
                   0);
         const auto after = on.get();
         for (std::int64_t j = 0; j < k; ++j) {
