@@ -20,9 +20,9 @@
 ///   takes its layers one after the other. A team of `lanes` threads owns every teams-th row of a layer; a lane has
 ///   `pieces` of 16 bytes of it, teams beside each other in turned order, so that what they read lies in different
 ///   banks.
-/// - Loads: all by cp.async, three deep. While a layer is multiplied, the rows of B that the next one is the first to
-///   read are on their way, its entries, and the list of those for the layer behind it. All of it after the wait for
-///   the kernel ahead.
+/// - Loads: by cp.async, three deep. While a layer is multiplied, the rows of B that the next one is the first to
+///   read are on their way, its entries, and the list of those for the layer behind it. What beta multiplies is loaded
+///   a row ahead; where that is B, it lies in shared memory. All of it after the wait for the kernel ahead.
 /// - Barriers: two a layer, so that the next one is asked for before this one is waited for.
 /// - Heavy rows: each of their pieces is a brick, which leaves its sums in the workspace; add_partials_kernel adds them
 ///   in the order of the pieces.
@@ -32,7 +32,7 @@
 ///   in shared memory already, if A has that entry. A thread adds up its columns over all its rows, and then a warp.
 /// - Bytes, for each tile, s bytes a value: (2 + s) an entry, 8 a row and as many for each row of B that a layer
 ///   fetches; of those, through L2, 128 bytes: 1.5 to 1.6 for each row of seven points, 1.1 of five. C once, twice if
-///   beta is not 0.
+///   beta is not 0 and does not multiply B.
 /// - Preconditions: those of product_args and bricks_operand; any ldb. Deterministic: each sum has the order of A's
 ///   entries.
 namespace bcsc::kernels::cuda {
@@ -163,9 +163,9 @@ __global__ void __launch_bounds__(32 * Warps, MinBlocks)
     const owned_pieces<T, shape, Lanes, Pieces> own(args.n - first_col);
     [[maybe_unused]] brickwise_dots<T, shape, Lanes, Pieces> dots;
     T* const c_of_tile = of_member_here(args.c, args.batch.c) + first_col * args.c_col_stride;
-    const bool adds_ahead = by.beta != T{0} && grid.vector_c && !is_partial;
+    const bool adds_ahead = !Dots && by.beta != T{0} && grid.vector_c && !is_partial;  // with Dots beta is 0
+    const bool adds_b = grid.adds_b && reads;  // else no row of B is in shared memory
 
-    const bool adds_b = grid.adds_b && reads;
     brickwise_copies<T, shape, Wide> copies(args, shared, first, end, first_col, reads);
     copies.start_list();
     copies.start_list();
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(32 * Warps, MinBlocks)
       };
       ask(team);
       for (int r = team; r < num_rows; r += shape::teams) {
-        addends = next;
+        if (adds_ahead) addends = next;
         ask(r + shape::teams);
         const forms::brick_row row = rows[r];
         const int entries_end = reads ? rows[r + 1].first_entry : row.first_entry;

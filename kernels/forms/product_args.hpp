@@ -40,7 +40,8 @@ struct batch_strides {
   std::int64_t partials = 0;  ///< in the operand's workspace
 };
 
-/// What a product C = A B of a square A leaves for B'C while it has rows of both at hand (alpha 1, beta 0, one member):
+/// What a product C = A B of a square A leaves for B'C while it has rows of both at hand (alpha 1, beta 0, one member),
+/// or the last pass of a preconditioner, C = M B:
 /// sums[i * n + j] for i < *rows add up to the dot product of column j of B and of C, in an order that is always the
 /// same. *rows stays what it was where the kernel leaves none, or more than there is room for.
 struct dots_with_b {

@@ -147,7 +147,7 @@ __global__ void dot_kernel(shape s, const T* u, const T* v, double* partials) {
   });
 }
 
-/// Of what a product has left: s.n rows.
+/// Of what a product or a preconditioner has left: s.n rows.
 __global__ void sum_kernel(shape s, const double* sums, double* partials) {
   overlap_neighbours();
   for_each_tile(s, [&](std::int64_t column) {

@@ -107,6 +107,7 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
   blocks& finest = now.levels.front();
   const auto& ops = block_operations_of<S>(ctx_.kind());
   const auto& outer = block_operations_of<T>(ctx_.kind());
+  const bool leaves_dots = dots.sums != nullptr && as_factor(beta).is_zero();
 
   if constexpr (std::is_same_v<T, S>) {
     auto factor = as_factor(alpha);
@@ -117,14 +118,14 @@ void v_cycle<T, S>::apply(scalar<T> alpha, const dense_view<const T>& r, scalar<
       started(ops.scale_rows(now.env, scale_.data(), 1, r, 0, finest.spare), "scale_rows");
     }
     const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
-    started(dots.sums != nullptr ? outer.scale_rows_and_dot(now.env, scale_.data(), factor, result, z, r, dots)
-                                 : outer.scale_rows(now.env, scale_.data(), factor, result, as_factor(beta), z),
+    started(leaves_dots ? outer.scale_rows_and_dot(now.env, scale_.data(), factor, result, z, r, dots)
+                        : outer.scale_rows(now.env, scale_.data(), factor, result, as_factor(beta), z),
             "scale_rows");
   } else {
     started(ops.convert(now.env, scale_.data(), 1, r, 0, finest.spare), "convert");
     const kernels::vector::sum_of<S> result{finest.x, solve(now, 0), finest.r};
-    started(dots.sums != nullptr ? outer.convert_and_dot(now.env, scale_.data(), as_factor(alpha), result, z, r, dots)
-                                 : outer.convert(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z),
+    started(leaves_dots ? outer.convert_and_dot(now.env, scale_.data(), as_factor(alpha), result, z, r, dots)
+                        : outer.convert(now.env, scale_.data(), as_factor(alpha), result, as_factor(beta), z),
             "convert");
   }
 }

@@ -31,8 +31,8 @@ class v_cycle {
   v_cycle(const context& ctx, hierarchy&& host, const amg_options& options);
 
   std::int64_t workspace_bytes(std::int64_t k) const;
-  /// Z = alpha M^-1 R + beta Z; row-major blocks, workspace as above. With alpha 1 and beta 0 on the host `dots`, if
-  /// wanted, are what is left of R'Z.
+  /// Z = alpha M^-1 R + beta Z; row-major blocks, workspace as above. `dots`, if wanted, are what is left
+  /// of R'Z where beta is 0.
   void apply(scalar<T> alpha, const dense_view<const T>& r, scalar<T> beta, const dense_view<T>& z,
              const apply_options& options, const kernels::dots_with_b& dots = {}) const;
 

@@ -15,8 +15,6 @@ namespace vector = kernels::vector;
 namespace {
 
 constexpr std::int64_t longest_window = 64, first_window = 4, graph_length = 8;
-/// Reports of up to so many bytes are fetched whole: one copy beats several.
-constexpr std::size_t little = 32768;
 /// Doubles of a column in the block of scalars, and some of them.
 constexpr int num_scalars = 8, min_curvature_at = 3, max_curvature_at = 4, limit_at = 6, sums_at = 7;
 
@@ -31,14 +29,17 @@ bool turns_apart(const cg_parts<T>& parts, const cg_options& options) {
   return options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
 }
 
-/// Doubles for what products leave of p.q on a GPU: room for a row of sums every six rows, where kernels leave one
-/// every eight and some row blocks are cut into pieces. None where p and q both stay in L2: there the pass that is
-/// saved costs less than the product takes longer.
+/// Doubles for what products leave of p.q, and preconditioners of r.z, on a GPU: room for a row of sums every six rows,
+/// where kernels leave one every eight and some row blocks are cut into pieces. None where two blocks of vectors both
+/// stay in L2: there the pass that is saved costs less than the product takes longer.
 template <value T>
 std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s) {
   const context& ctx = parts.ctx();
   const bool narrow = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
-  if (!narrow || !operator_state<T>::of(parts.inner).multiply_with_dots) return 0;
+  const auto leaves_dots = [](const linear_operator<T>* by) {
+    return by != nullptr && operator_state<T>::of(*by).multiply_with_dots;
+  };
+  if (!narrow || !(leaves_dots(&parts.inner) || leaves_dots(parts.preconditioner))) return 0;
   const std::int64_t block_bytes = s.n * s.k * std::int64_t{sizeof(T)};
   return 2 * block_bytes > ctx.device().l2_bytes ? (s.n / 6 + 64) * s.k : 0;
 }
@@ -48,53 +49,6 @@ template <value T>
 constexpr double no_curvature = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
 }  // namespace
-
-iteration_report::iteration_report(const context& ctx, std::int64_t log_rows, std::int64_t k)
-    : log_rows_(log_rows),
-      k_(k),
-      here_(log_begin() + core::at(log_rows) * row_bytes()),
-      there_(ctx, std::ssize(here_)) {}
-
-std::size_t iteration_report::log_begin() const {
-  // k r.r and 3 k ints, up to where a double may begin.
-  return (row_bytes() + 3 * sizeof(std::int32_t) * core::at(k_) + sizeof(double) - 1) / sizeof(double) * sizeof(double);
-}
-
-void iteration_report::place(vector::column_scalars& scalars) const {
-  std::byte* const begin = there_.data();
-  scalars.log = reinterpret_cast<double*>(begin + log_begin());
-  scalars.log_rows = static_cast<std::int32_t>(log_rows_);
-  scalars.log_cols = static_cast<std::int32_t>(k_);
-  scalars.rr = reinterpret_cast<double*>(begin);
-  auto* const ints = reinterpret_cast<std::int32_t*>(scalars.rr + k_);
-  scalars.state = reinterpret_cast<vector::column_state*>(ints);
-  scalars.taken = ints + k_;
-  scalars.logged = ints + 2 * k_;
-}
-
-void iteration_report::read_with_log(std::int64_t first, std::int64_t rows, cuda_stream stream) {
-  if (here_.size() <= little) return there_.download(here_, stream);
-  read(stream);
-  const std::int64_t begin = first % log_rows_, before_end = std::min(rows, log_rows_ - begin);
-  for (const auto& [row, count] : {std::pair(begin, before_end), std::pair(std::int64_t{0}, rows - before_end)}) {
-    const std::size_t at = log_begin() + core::at(row) * row_bytes();
-    there_.download(std::span(here_).subspan(at, core::at(count) * row_bytes()), stream, at);
-  }
-}
-
-std::span<const double> iteration_report::log_row(std::int64_t i) const {
-  const std::byte* const row = here_.data() + log_begin() + core::at(i % log_rows_) * row_bytes();
-  return {reinterpret_cast<const double*>(row), core::at(k_)};
-}
-
-std::span<std::int32_t> iteration_report::ints(std::int64_t which) {
-  auto* const first = reinterpret_cast<std::int32_t*>(rr().data() + k_);
-  return {first + which * k_, core::at(k_)};
-}
-
-std::span<vector::column_state> iteration_report::state() {
-  return {reinterpret_cast<vector::column_state*>(ints(0).data()), core::at(k_)};
-}
 
 template <value T>
 simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shape, const cg_options& options)

@@ -31,8 +31,10 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       const scalars s = choices[turn % 5];
       const placement for_b{layout::row_major, static_cast<std::int64_t>(turn % 3),
                             static_cast<std::int64_t>(turn % 2)};
-      const placement for_c{one.c_layout, static_cast<std::int64_t>((turn + 1) % 4),
-                            static_cast<std::int64_t>((turn / 2) % 2)};
+      // From matrix to matrix, or they would go with the widths.
+      constexpr std::int64_t paddings[] = {0, 4, 1, 3};
+      const std::size_t number = turn / widths.size();
+      const placement for_c{one.c_layout, paddings[number % 4], static_cast<std::int64_t>((number / 4) % 2)};
       auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
       const dense_table<T> unset(a.rows, widths[w], std::numeric_limits<T>::quiet_NaN());

@@ -152,10 +152,18 @@ TEST_P(every_config, leaves_the_dot_products_with_b) {
 }
 
 TEST_P(every_config, adds_a_multiple_of_b) {
-  std::vector<sparse_case> cases = square_cases(values::small_integers);
-  cases.push_back(points_of({9, 7, 6}));
+  struct one_case {
+    sparse_case a;
+    converters::grid nodes = {};
+    converters::brick_shape shape = {};
+  };
+  std::vector<one_case> cases;
+  for (const sparse_case& a : square_cases(values::small_integers)) cases.push_back({a});
+  const converters::grid cube{9, 7, 12}, flat{17, 31, 1};
+  cases.push_back({points_of(cube), cube, {8, 8, 5}});
+  cases.push_back({points_of(flat), flat, {8, 10, 1}});
   std::size_t k = GetParam() * 104729;
-  for (const sparse_case& a : cases) {
+  for (const auto& [a, nodes, shape] : cases) {
     for (const std::int64_t n : {4, 5, 8, 16, 33}) {
       for (const auto& [alpha, beta] : {std::pair(2.0, -1.0), {1.0, 3.0}, {0.0, 2.0}}) {
         with_type([&]<class T>() {
@@ -163,6 +171,7 @@ TEST_P(every_config, adds_a_multiple_of_b) {
           s.alpha = alpha, s.beta = beta;
           s.z_apart = s.z_is_b = true;
           s.for_c = s.for_b;
+          s.grid = nodes, s.shape = shape;
           const auto b = random_table<T>(a.cols, n, values::small_integers, k);
           const dense_table<T> unset(a.rows, n, std::numeric_limits<T>::quiet_NaN());
           expect_exact<T>(multiply<T>(a, false, alpha, b, beta, b), run<T>(a, s, b, unset), a.name + ", " + words(s));

@@ -266,24 +266,28 @@ class block_checks {
     }
   }
 
-  void scale_rows_and_dot(bool on_gpu) {
-    const auto x = random(s_.n, s_.k, 8), w = random(s_.n, s_.k, 14), r = random(s_.n, s_.k, 20),
-               d = random(s_.n, 1, 10);
-    operand<T> d_there(ctx_, d, {}), x_there(ctx_, x, lies()), w_there(ctx_, w, lies()), r_there(ctx_, r, lies());
-    constexpr std::int64_t most_rows = 4096, wide = 16 / std::int64_t{sizeof(T)};
+  template <class From, class Weight, class Run>
+  void check_dots(bool on_gpu, const char* what, const Run& run) {
+    const auto x = random<From>(s_.n, s_.k, 8), w = random<From>(s_.n, s_.k, 14);
+    const auto r = random(s_.n, s_.k, 20);
+    const auto d = random<Weight>(s_.n, 1, 10);
+    operand<From> x_there(ctx_, x, lies()), w_there(ctx_, w, lies());
+    operand<Weight> d_there(ctx_, d, {});
+    operand<T> r_there(ctx_, r, lies());
+    constexpr std::int64_t most_rows = 4096, wide = 16 / std::int64_t{std::max(sizeof(T), sizeof(From))};
     const bool has_room = s_.k != 8, in_vectors = s_.k % wide == 0 && (s_.k + s_.padding) % wide == 0;
-    for (const double gamma : {0.0, 0.7}) {
+    for (const auto& [alpha, gamma] : {std::pair(-2.0, 0.0), {-2.0, 0.7}, {0.0, 0.7}}) {
       operand<T> y_there(ctx_, unset(s_.n, s_.k), lies());
       operand<double> sums_there(ctx_, most_rows, s_.k, {});
       std::int64_t rows = 0;
-      const block_ops::sum_of<T> sum{x_there.view(), gamma, w_there.view()};
-      started(run_.scale_rows_and_dot(env_, d_there.view().data, -2, sum, y_there.view(), r_there.view(),
-                                      {sums_there.view().data, has_room ? most_rows * s_.k : 1, &rows}));
+      const block_ops::sum_of<From> sum{x_there.view(), gamma, w_there.view()};
+      started(run(d_there.view().data, alpha, sum, y_there.view(), r_there.view(),
+                  kernels::dots_with_b{sums_there.view().data, has_room ? most_rows * s_.k : 1, &rows}));
       const auto y = y_there.read();
-      expect_near(y, "scale_rows_and_dot", [&](std::int64_t i, std::int64_t j) {
-        return weighted_sum(-2 * static_cast<long double>(d(i, 0)), x(i, j), gamma, w(i, j), 0, 0);
+      expect_near(y, what, [&](std::int64_t i, std::int64_t j) {
+        return weighted_sum(alpha * static_cast<long double>(d(i, 0)), x(i, j), gamma, w(i, j), 0, 0);
       });
-      EXPECT_EQ(rows > 0, on_gpu && has_room && in_vectors && s_.n > 0 && s_.k > 0);
+      EXPECT_EQ(rows > 0, on_gpu && has_room && in_vectors && s_.n > 0 && s_.k > 0 && alpha != 0) << what;
       const auto sums = sums_there.read();
       for (std::int64_t j = 0; j < s_.k && rows > 0; ++j) {
         long double got = 0, exact = 0, size = 0;
@@ -293,9 +297,17 @@ class block_checks {
           exact += term;
           size += std::fabs(term);
         }
-        EXPECT_LE(std::fabs(got - exact), static_cast<long double>(s_.n) * u64 * size) << "column " << j;
+        EXPECT_LE(std::fabs(got - exact), static_cast<long double>(s_.n) * u64 * size) << what << ", column " << j;
       }
     }
+  }
+
+  void scale_rows_and_dot(bool on_gpu) {
+    using other = typename block_ops::block_operations<T>::other;
+    check_dots<T, T>(on_gpu, "scale_rows_and_dot",
+                     [&](const auto&... of) { return run_.scale_rows_and_dot(env_, of...); });
+    check_dots<other, float>(on_gpu, "convert_and_dot",
+                             [&](const auto&... of) { return run_.convert_and_dot(env_, of...); });
   }
 
   /// a (x + g w) + b y.
