@@ -21,6 +21,8 @@ template <class T>
 void run_battery(const context& ctx, const instance& one, values kind) {
   const std::vector<std::int64_t> widths = {1, 3, 8, 33, one.kernel.n_tile, one.kernel.n_tile + 1};
   const scalars choices[] = {{1, 0}, {2, -1}, {-1, 1}, {0, 2}, {0, 0}};
+  const auto in_vectors = [](std::int64_t values) { return values * std::int64_t{sizeof(T)} % 16 == 0; };
+  bool adds_vectors = one.c_layout != layout::row_major;
   std::size_t turn = 0;
   for (const sparse_case& a : battery(kind)) {
     const auto csr = csr_of<T>(a);
@@ -35,6 +37,8 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       constexpr std::int64_t paddings[] = {0, 4, 1, 3};
       const std::size_t number = turn / widths.size();
       const placement for_c{one.c_layout, paddings[number % 4], static_cast<std::int64_t>((number / 4) % 2)};
+      adds_vectors = adds_vectors || (s.beta != 0 && widths[w] > 8 && in_vectors(widths[w] + for_c.padding) &&
+                                      in_vectors(for_c.offset));
       auto b = random_table<T>(a.cols, widths[w], kind, turn + 1);
       auto c0 = random_table<T>(a.rows, widths[w], kind, turn + 2);
       const dense_table<T> unset(a.rows, widths[w], std::numeric_limits<T>::quiet_NaN());
@@ -67,6 +71,7 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       if (::testing::Test::HasFailure()) return;
     }
   }
+  EXPECT_TRUE(adds_vectors) << "beta and a C that is written in vectors have to meet";
 }
 
 class every_kernel : public ::testing::TestWithParam<instance> {
