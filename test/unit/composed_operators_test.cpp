@@ -227,14 +227,17 @@ INSTANTIATE_TEST_SUITE_P(cases, composed_operators_test, testing::ValuesIn(compo
 
 TEST(composed_operators, shift_by_what_a_value_cannot_hold) {
   const auto ctx = context::cpu(1);
-  const sparse_case nothing{"nothing", 4, 4, {}};
+  const sparse_case nothing{"nothing", 64, 64, {}};
   const linear_operator<float> zero(spmm_plan<float>(ctx, csr_of<float>(nothing), {}));
-  const std::vector<float> x{0, 1e-3f, -1e-3f, 1e-30f};
-  std::vector<float> y(4, 1.0f);
-  const auto apply = [&](double sigma) { shifted(zero, sigma).apply(1.0f, {x.data(), 4, 1}, 0.0f, {y.data(), 4, 1}); };
+  std::vector<float> x = random_table<float>(64, 1, 9).at, y(64, 1.0f);
+  for (float& entry : x) entry *= 1e-3f;
+  x[0] = 0;
+  const auto apply = [&](double sigma) {
+    shifted(zero, sigma).apply(1.0f, {x.data(), 64, 1}, 0.0f, {y.data(), 64, 1});
+  };
   for (const double sigma : {1e39, 0.1, 1e-46}) {
     apply(sigma);
-    for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < y.size(); ++i) {
       EXPECT_EQ(y[i], static_cast<float>(sigma * static_cast<double>(x[i]))) << "sigma " << sigma << ", row " << i;
     }
   }
