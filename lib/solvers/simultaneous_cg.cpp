@@ -99,8 +99,8 @@ void simultaneous_cg<T>::begin_solve(std::vector<bool> keep) {
   result_ = {};
   keeps_direction_ = std::move(keep);
   if (keeps_direction_.empty()) p_.clear(env_.stream);
-  if (shape_.k <= vector::max_advance_cols)
-    partials_.clear(env_.stream);  // advance() wants zeros before its first call
+  // advance() wants zeros before its first call.
+  if (shape_.k <= vector::max_advance_cols) partials_.clear(env_.stream);
 }
 
 template <value T>
