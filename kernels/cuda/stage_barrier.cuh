@@ -16,8 +16,8 @@
 /// functions for the emulated GPU.
 namespace bcsc::kernels::cuda {
 
-/// Lanes of a warp that arrive at a barrier. One is enough, and 32 would take turns; but racecheck orders only a thread
-/// that arrives itself, not those that the __syncwarp() before has joined to it.
+/// Lanes of a warp that arrive at a barrier. One is enough, and 32 would be serialized; but racecheck orders only the
+/// threads that arrive themselves, not those that the preceding __syncwarp() has ordered before them.
 #ifdef BCSC_EVERY_LANE_ARRIVES
 inline constexpr unsigned arriving_lanes = 32;
 #else

@@ -108,8 +108,8 @@ struct block_operations {
   /// Y = alpha diag(d) (X + gamma W) + beta Y, d [n]. Blocks are the same or share no element.
   int (*scale_rows)(const launch_env& env, const T* d, factor<T> alpha, const sum_of<T>& from, factor<T> beta,
                     dense_view<T> y);
-  /// scale_rows() and convert() with beta = 0 that leave the dot products of the columns of Y and R, of Y's shape, on a
-  /// GPU: where rows of X, W, Y and R are whole vectors of 16 bytes, a thread block holds one, alpha is on the host and
+  /// scale_rows() and convert() with beta = 0 that also leave the dot products of the columns of Y and R, of Y's shape.
+  /// Only on a GPU, where X, W, Y and R can be loaded in vectors, a thread block spans a row, alpha is on the host and
   /// not 0, and there is room.
   int (*scale_rows_and_dot)(const launch_env& env, const T* d, factor<T> alpha, const sum_of<T>& from, dense_view<T> y,
                             dense_view<const T> r, const dots_with_b& dots);

@@ -89,7 +89,8 @@ __device__ void store_partials(shape s, std::int64_t j, double (&sum)[Count], do
   for (int i = 0; i < Count; ++i) partials[row_of_partials(s, gridDim.x, i, blockIdx.x) + j] = sum[i];
 }
 
-/// Thread blocks that add up partials: so many columns, if there are as many, by chunks.
+/// A thread block that adds up partials: four columns, whose partials in a row are one sector of 32 bytes, by 128
+/// chunks.
 constexpr int summed_columns = 4, summing_threads = 512;
 
 __device__ std::int64_t summed_column() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }

@@ -58,8 +58,8 @@ constexpr std::int64_t pass_threads = 256;
 constexpr std::int64_t most_short_chunks = 512;
 
 /// Chunks of rows on a GPU, each a thread block's. Four rows a thread, between 16 and 64 rows in all; taller where that
-/// would make more than most_short_chunks, or num_chunks(n) if that is more. Never falls as n grows, nor, times k, as k
-/// does: who has room for the partials of a block has room for those of a smaller one.
+/// would make more than most_short_chunks, or num_chunks(n) if that is more. Monotone in n, and k times it in k, so
+/// that the partials of a smaller block fit in the workspace of a larger one.
 constexpr std::int64_t num_gpu_chunks(shape s) {
   const std::int64_t rows = pass_threads / std::clamp<std::int64_t>(s.k, 1, pass_threads);
   const std::int64_t height = std::max(rows, std::clamp<std::int64_t>(4 * rows, 16, 64));
@@ -87,7 +87,7 @@ constexpr std::int64_t num_advance_blocks(shape s, std::int64_t num_multiprocess
 }
 
 /// Of p.q, what the product q = A p has left behind on a GPU, or of r.z the preconditioner: `rows` rows [k], to be
-/// added up. None: who needs p.q or r.z multiplies.
+/// added up. None: p.q or r.z is computed from the blocks.
 struct partial_dots {
   const double* sums = nullptr;
   std::int64_t rows = 0;

@@ -42,7 +42,7 @@ void require_one_context(const context& a, const context& b, const char* what) {
   }
 }
 
-/// Whether T has this very number.
+/// Whether T represents the number exactly.
 template <value T>
 bool holds(double number) {
   return std::fabs(number) <= static_cast<double>(std::numeric_limits<T>::max()) &&
