@@ -6,6 +6,8 @@
 
 #include "bcsc/elements.hpp"
 #include "kernels/cuda/block_slices/cut.cuh"
+#include "kernels/cuda/block_slices/dots.cuh"
+#include "kernels/cuda/block_slices/held_slice.cuh"
 #include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/global_load.cuh"
 #include "kernels/cuda/implementation.cuh"
@@ -40,6 +42,7 @@
 /// - Non-finite values: a step in which a lane has no entry reads nothing of B, and a row without an entry in a lane's
 ///   column adds nothing.
 /// - fp16 and bf16: values of A lie as they are and become floats when they are multiplied; sums are fp32.
+/// - B'C (dots_with_b), if wanted, of one column: leaves_dots(). A lane adds up what it writes, then a warp its lanes.
 /// - B and C may have any strides. Tiles of columns and slices lie along the grid, in the order that
 ///   tiles_come_first() says, a batch along z.
 /// - Bytes, s a value, g rows of a row block, for each `cols` columns: (4 + g s) for each lane of a gather, (1/4 + g s)
@@ -63,33 +66,6 @@ struct value_of_slice<T> {
   using stored = std::uint16_t;
   static __device__ float widen(stored bits) { return narrow_pair<T>::widen(bits).x; }
 };
-
-/// A slice as lanes hand it to each other.
-struct held_slice {
-  int first_step, num_steps, first_block;
-  unsigned rows;  // forms::slice_rows in the lower byte, the number of diagonals in the upper half
-  int first_diagonal;
-
-  /// Slice `index`, unless it does not exist: then it has no steps.
-  template <class T>
-  __device__ held_slice(const block_slices_operand<T>& a, std::int64_t index, bool exists) {
-    const int4 some = exists ? __ldg(reinterpret_cast<const int4*>(a.slices + index)) : make_int4(0, 0, 0, 0);
-    first_step = some.x, num_steps = some.y, first_block = some.z, rows = static_cast<unsigned>(some.w);
-    first_diagonal = exists && a.first_diagonal != nullptr ? __ldg(a.first_diagonal + index) : 0;
-  }
-  __device__ held_slice of_lane(int lane) const {
-    held_slice other = *this;
-    other.first_step = __shfl_sync(0xffffffffu, first_step, lane);
-    other.num_steps = __shfl_sync(0xffffffffu, num_steps, lane);
-    other.first_block = __shfl_sync(0xffffffffu, first_block, lane);
-    other.rows = __shfl_sync(0xffffffffu, rows, lane);
-    other.first_diagonal = __shfl_sync(0xffffffffu, first_diagonal, lane);
-    return other;
-  }
-  __device__ int num_diagonals() const { return static_cast<int>(rows >> 16); }
-  __device__ bool is(forms::slice_rows kind) const { return (rows & 0xffu) == static_cast<unsigned>(kind); }
-};
-static_assert(sizeof(forms::block_slice) == sizeof(int4));
 
 /// A lane's part of `Count` steps: what is past the end of the slice is 0. Diagonals: whether there may be any.
 template <class T, int Rows, int Count, bool Diagonals, bool Streams>
@@ -208,31 +184,16 @@ __device__ void add_warps_of_cluster(S (&sums)[Rows][Cols], S (*partial)[Rows][C
   add_lanes<1>(sums);
 }
 
-/// The row block whose sums this lane writes; -1: none. Asked for when a slice begins, since a list takes a load.
-template <int Blocks, class T>
-__device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice& slice, int lane) {
-  const bool alone = slice.is(forms::slice_rows::one), writes = lane < (alone ? 1 : Blocks);
-  const std::int64_t place = std::int64_t{slice.first_block} + lane;
-  int block = writes && place < a.num_blocks ? static_cast<int>(place) : -1;
-  if (writes && slice.is(forms::slice_rows::listed)) block = __ldg(a.listed + place);
-  return block;
-}
-
 /// The rows of row block `block` in `num_cols` columns from the sums of the lane that writes them.
 template <class T, int Rows, int Cols>
 __device__ void write_block(const block_slices_args<T>& args, std::int64_t block, T* c, int num_cols,
                             const scalars<scalar_of<T>>& by, const scalar_of<T> (&sums)[Rows][Cols]) {
-  const std::int64_t first_row = args.a.block_row != nullptr ? args.a.block_row[block] : block * Rows;
-  const std::int64_t end_row = args.a.block_row != nullptr ? args.a.block_row[block + 1] : args.a.rows;
-#pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    if (first_row + r >= end_row) break;
-    const std::int64_t row = args.a.row_of != nullptr ? args.a.row_of[first_row + r] : first_row + r;
+  for_rows<Rows>(args, block, [&](int r, std::int64_t row) {
 #pragma unroll
     for (int j = 0; j < Cols; ++j) {
       if (j < num_cols) store(c + row * args.c_row_stride + j * args.c_col_stride, by, sums[r][j]);
     }
-  }
+  });
 }
 
 /// The values of B in the row of each step's word, in the `num_cols` columns from `b` on, `stride` bytes apart.
@@ -288,9 +249,9 @@ __device__ void clear(S (&sums)[Rows][Cols]) {
 
 /// Slices of short row blocks side by side, or of one of middle length: a warp takes its own, one after the other.
 /// Never false, which the compiler does not know: that keeps the loads of A before the wait.
-template <class T, int Rows, int Lanes, int Cols, int Unroll, bool Streams, class Turn>
+template <class T, int Rows, int Lanes, int Cols, int Unroll, bool Streams, class Turn, class Dot>
 __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sliced_grid& grid, const Turn& at,
-                                      int warp, int lane) {
+                                      int warp, int lane, Dot& dot) {
   using S = scalar_of<T>;
   constexpr int blocks = forms::block_slice_lanes / Lanes;
   const std::int64_t own = at.first_slice + warp + lane * grid.stride;
@@ -333,7 +294,10 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
     } else {
       add_lanes<blocks>(sums);
     }
-    if (block >= 0) write_block(args, block, c, at.num_cols, by, sums);
+    if (block >= 0) {
+      write_block(args, block, c, at.num_cols, by, sums);
+      dot.add(args, block, sums);
+    }
     clear(sums);
     slice = next;
     block = next_block;
@@ -344,9 +308,9 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
 
 /// Slices of one long row block each, one after the other: all warps of the thread block, or of its cluster, share its
 /// steps. Never false, as above.
-template <class T, int Rows, int Cols, int Unroll, int Warps, bool Streams, bool InCluster, class Turn>
+template <class T, int Rows, int Cols, int Unroll, int Warps, bool Streams, bool InCluster, class Turn, class Dot>
 __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_grid& grid, const Turn& at, int warp,
-                              int lane) {
+                              int lane, Dot& dot) {
   using S = scalar_of<T>;
   constexpr bool no_diagonals = false;
   constexpr int num_sharers = (InCluster ? most_cluster_blocks : 1) * Warps;
@@ -393,7 +357,10 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
     } else {
       add_warps<Warps>(sums, partial + round % 2 * Warps, warp, lane);
     }
-    if (lane == 0 && sharer == writer) write_block(args, slice.first_block, c, at.num_cols, by, sums);
+    if (lane == 0 && sharer == writer) {
+      write_block(args, slice.first_block, c, at.num_cols, by, sums);
+      dot.add(args, slice.first_block, sums);
+    }
     clear(sums);
     slice = next;
     ++round;
@@ -404,28 +371,34 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
 
 /// Takers: the largest that there are slices for; fewer kinds take fewer registers. Streams: as load_of_a_if() says.
 template <class T, int Rows, int Lanes, int Cols, int Unroll, int Warps, int MinBlocks, slice_takers Takers,
-          bool Streams>
+          bool Streams, bool Dots>
 __global__ void __launch_bounds__(Warps * 32, MinBlocks)
-    sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid) {
+    sliced_kernel(const __grid_constant__ block_slices_args<T> args, const __grid_constant__ sliced_grid grid,
+                  double* dots) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   prefetch_share(grid.words);
   prefetch_share(grid.values);
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const sliced_turn<Warps, Takers> at(grid, index, args);
+    lane_dot<T, Rows, Dots> dot;
+    const auto leave = [&] { dot.leave(dots + index * Warps + warp, lane); };
     if constexpr (Takers == slice_takers::cluster) {
       if (at.takers == slice_takers::cluster) {
-        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, true>(args, grid, at, warp, lane)) return;
+        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, true>(args, grid, at, warp, lane, dot)) return;
+        leave();
         continue;
       }
     }
     if constexpr (Takers != slice_takers::warp) {
       if (at.takers == slice_takers::thread_block) {
-        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, false>(args, grid, at, warp, lane)) return;
+        if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, false>(args, grid, at, warp, lane, dot)) return;
+        leave();
         continue;
       }
     }
-    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Streams>(args, grid, at, warp, lane)) return;
+    if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Streams>(args, grid, at, warp, lane, dot)) return;
+    leave();
   }
 }
 
@@ -442,24 +415,34 @@ struct implementation<tables::sliced> {
     if (product.a.height != config.rows || product.a.lanes != config.lanes) return cudaErrorInvalidValue;
     const sliced_grid grid = cut_slices(product, config, env.num_multiprocessors);
     constexpr int resident = config.resident_blocks();
-    const auto instance = [&](auto takers, auto streams) {
+    const auto instance = [&](auto takers, auto streams, auto leaves) {
       constexpr slice_takers most = decltype(takers)::value;
-      constexpr int fewer = ceil_div(resident * static_cast<int>(most), 10);  // each kind takes registers
+      // Each kind takes registers, and so does a dot product in double beside sums in float.
+      constexpr bool wider = decltype(leaves)::value && sizeof(scalar_of<T>) < sizeof(double);
+      constexpr int fewer = ceil_div(resident * (static_cast<int>(most) + (wider ? 1 : 0)), 10);
       return &sliced_kernel<T, config.rows, config.lanes, config.cols, config.unroll, config.warps, resident - fewer,
-                            most, decltype(streams)::value>;
+                            most, decltype(streams)::value, decltype(leaves)::value>;
     };
-    const auto without_clusters = [&](auto streams) {
-      return product.a.num_long > 0 ? instance(takers_up_to<slice_takers::thread_block>{}, streams)
-                                    : instance(takers_up_to<slice_takers::warp>{}, streams);
+    const auto without_clusters = [&](auto streams, auto leaves) {
+      return product.a.num_long > 0 ? instance(takers_up_to<slice_takers::thread_block>{}, streams, leaves)
+                                    : instance(takers_up_to<slice_takers::warp>{}, streams, leaves);
     };
-    const auto kernel = grid.in_clusters        ? instance(takers_up_to<slice_takers::cluster>{}, std::false_type{})
-                        : product.a.stays_in_l2 ? without_clusters(std::false_type{})
-                                                : without_clusters(std::true_type{});
+    constexpr std::true_type yes;
+    constexpr std::false_type no;
+    const dim3 blocks = grid_of(grid.num_blocks, product.batch);
+    auto kernel = grid.in_clusters        ? instance(takers_up_to<slice_takers::cluster>{}, no, no)
+                  : product.a.stays_in_l2 ? without_clusters(no, no)
+                                          : without_clusters(yes, no);
+    double* dots = nullptr;
+    if constexpr (leaves_dots<T>(config)) {
+      const bool can = product.n == 1 && !product.a.stays_in_l2;
+      if (can) dots = product.dots.take(grid.num_blocks * config.warps, 1);
+      if (dots != nullptr) kernel = without_clusters(yes, yes);
+    }
     const int cluster = grid.in_clusters ? most_cluster_blocks : 1;
     constexpr std::int64_t sums_of_block = 2 * config.warps * config.rows * config.cols * sizeof(scalar_of<T>);
-    return start_in_clusters(begins::while_previous_ends, cluster, kernel, grid_of(grid.num_blocks, product.batch),
-                             dim3(config.block_threads()), product.a.num_long > 0 ? cluster * sums_of_block : 0,
-                             env.stream, product, grid);
+    return start_in_clusters(begins::while_previous_ends, cluster, kernel, blocks, dim3(config.block_threads()),
+                             product.a.num_long > 0 ? cluster * sums_of_block : 0, env.stream, product, grid, dots);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/dynamic_shared.cuh"
 #include "core/launch.cuh"
@@ -56,14 +57,14 @@ struct two_sums {
 
 /// A column's scalars in one thread's hands.
 struct own_column {
-  double rr, rz, alpha, beta, limit, pp, min_curvature, max_curvature;
+  double rr, rz, alpha, alpha_before, beta, limit, pp, min_curvature, max_curvature;
   column_state state;
   std::int32_t taken;
 
   __device__ void read(const column_scalars& from, std::int64_t j) {
     rr = from.rr[j];
     rz = from.rz[j];
-    alpha = 0;
+    alpha = from.alpha[j];
     beta = from.beta[j];
     limit = from.limit[j];
     state = from.state[j];
@@ -75,6 +76,7 @@ struct own_column {
   /// As column 0 of itself; without the log.
   __device__ column_scalars scalars() {
     column_scalars s{&rr, &rz, &alpha, &beta, &limit, &state};
+    s.alpha_before = &alpha_before;
     s.pp = &pp;
     s.min_curvature = &min_curvature;
     s.max_curvature = &max_curvature;
@@ -87,6 +89,7 @@ struct own_column {
     to.alpha[j] = alpha;
     to.beta[j] = beta;
     to.state[j] = state;
+    if (to.alpha_before != nullptr) to.alpha_before[j] = alpha_before;
     if (to.pp != nullptr) to.pp[j] = pp;
     if (to.min_curvature != nullptr) to.min_curvature[j] = min_curvature;
     if (to.max_curvature != nullptr) to.max_curvature[j] = max_curvature;
@@ -99,7 +102,7 @@ struct advance_shared {
   own_column columns[max_advance_cols];  ///< column j is that of the first lane of warp j
   double staged[2][advance_threads];
   double of_warps[2][2][advance_warps];  ///< [of the block, of the grid][first, second]
-  double alpha[max_advance_cols], beta[max_advance_cols];
+  double alpha[max_advance_cols], alpha_before[max_advance_cols], beta[max_advance_cols];
   bool turns[max_advance_cols];  ///< the column goes on, in a new direction
 };
 
@@ -214,7 +217,8 @@ __device__ two_sums add_all(advance_shared& shared, const column_groups& groups,
 template <class T>
 struct own_rows {
   const T *q, *inverse_diagonal;
-  T *x, *r, *p;
+  T *x, *r;
+  directions<T> way;
   unsigned step, stride, count;
 
   __device__ T weight(unsigned n) const { return weight_of(inverse_diagonal, n * step); }
@@ -252,11 +256,12 @@ __device__ inline double add_partial_dots(const partial_dots& pq, unsigned k) {
   return sum;
 }
 
-/// `Kept`: the rows of a thread that stay in registers; with `Streams` it may have more. k is 1 to max_advance_cols,
-/// and a block has fewer than 2^31 elements: no device's memory holds five vectors of more for each multiprocessor.
+/// `Kept`: the rows of a thread that stay in registers; with `Streams` it may have more, and x may take two steps at
+/// once or none. k is 1 to max_advance_cols, and a block has fewer than 2^31 elements: no device's memory holds five
+/// vectors of more for each multiprocessor.
 template <class T, unsigned Kept, bool Streams>
 __global__ void __launch_bounds__(advance_threads)
-    advance_kernel(shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, advance_posts posts,
+    advance_kernel(shape s, const T* q, const T* inverse_diagonal, T* x, T* r, directions<T> way, advance_posts posts,
                    partial_dots pq, column_scalars scalars) {
   constexpr unsigned looked_at = 2;  // no more than there are registers for
   const unsigned t = threadIdx.x, k = static_cast<unsigned>(s.k), j = t % k;
@@ -264,17 +269,23 @@ __global__ void __launch_bounds__(advance_threads)
   const unsigned own = t / 32;  // the column whose scalars are this thread's
   const bool owns = t % 32 == 0 && own < k;
   auto& shared = *core::dynamic_shared<advance_shared>();
-  const auto rows = [&] {
+  auto rows = [&] {
     const unsigned step = advance_threads / k;
     const std::int64_t height = advance_height(s.n, gridDim.x), first = blockIdx.x * height + t / k;
     const std::int64_t last = t / k < step ? min((blockIdx.x + 1) * height, s.n) : 0;  // some threads may be left over
     const auto count = first < last ? static_cast<unsigned>(last - first + step - 1) / step : 0u;
     const std::int64_t at = first * k + j;
-    return own_rows<T>{q + at,   inverse_diagonal != nullptr ? inverse_diagonal + first : nullptr,
-                       x + at,   r + at,
-                       p + at,   step,
-                       step * k, count};
+    const auto moved = [](auto* pointer, std::int64_t by) { return pointer != nullptr ? pointer + by : nullptr; };
+    return own_rows<T>{q + at,
+                       moved(inverse_diagonal, first),
+                       moved(x, at),
+                       r + at,
+                       {way.p + at, way.next + at, moved(way.before, at)},
+                       step,
+                       step * k,
+                       count};
   }();
+  if constexpr (!Streams) rows.way = directions<T>(rows.way.next);
   overlap_neighbours();
 
   // Runs visit(n, offset of the element) for the rows in registers.
@@ -287,7 +298,7 @@ __global__ void __launch_bounds__(advance_threads)
   };
   T p_kept[Kept], q_kept[Kept], r_kept[Kept], weight[Kept], x_kept[Kept];
   for_kept([&](unsigned n, unsigned at) {
-    p_kept[n] = rows.p[at];
+    p_kept[n] = rows.way.p[at];
     q_kept[n] = rows.q[at];
   });
   const auto round = static_cast<std::uint32_t>(*posts.round + 1);
@@ -308,7 +319,7 @@ __global__ void __launch_bounds__(advance_threads)
       stream_rows<8, false>(
           Kept, rows.count,
           [&](unsigned n) {
-            return row{rows.p[n * rows.stride], rows.q[n * rows.stride]};
+            return row{rows.way.p[n * rows.stride], rows.q[n * rows.stride]};
           },
           [&](unsigned, const row& old) { add_step(old.p, old.q); });
     }
@@ -322,6 +333,7 @@ __global__ void __launch_bounds__(advance_threads)
     own_column column = shared.columns[own];
     choose_step(column.scalars(), 0, sums.first);
     shared.alpha[own] = column.alpha;
+    shared.alpha_before[own] = column.alpha_before;
     shared.columns[own] = column;
   }
   __syncthreads();
@@ -348,8 +360,9 @@ __global__ void __launch_bounds__(advance_threads)
           },
           [&](unsigned n, const row& old) { shorten(n * rows.stride, old.r, old.q, old.weight); });
     }
-    for_kept([&](unsigned n, unsigned at) { x_kept[n] = rows.x[at]; });
   }
+  if (!Streams || x != nullptr)
+    for_kept([&](unsigned n, unsigned at) { x_kept[n] = rows.x[at]; });  // as the sums arrive
   sums = add_all<looked_at>(shared, groups, posts.of_residual, round, sums);
   if (owns) {
     own_column column = shared.columns[own];
@@ -360,27 +373,45 @@ __global__ void __launch_bounds__(advance_threads)
   }
   __syncthreads();
 
-  if (alpha != 0) {
-    const double beta = shared.beta[j];
-    const bool turns = shared.turns[j];
-    const auto go_and_turn = [&](unsigned at, T old_x, T old_p, T left, T by) {
-      const double along = static_cast<double>(old_p), z = static_cast<double>(by) * static_cast<double>(left);
-      __stcs(&rows.x[at], static_cast<T>(static_cast<double>(old_x) + alpha * along));  // L2 keeps p and r instead
-      if (turns) rows.p[at] = static_cast<T>(beta != 0 ? z + beta * along : z);
+  const double beta = shared.beta[j];
+  const bool turns = shared.turns[j];
+  // Of x, it takes `Steps` steps: none, that along p, or the one before as well.
+  const auto go_and_turn = [&]<int Steps>(std::integral_constant<int, Steps>) {
+    const double alpha_before = Steps == 2 ? shared.alpha_before[j] : 0;
+    if (alpha == 0 && alpha_before == 0 && rows.way.next == rows.way.p) return;
+    struct row {
+      T x, before, p, r, weight;
     };
-    for_kept([&](unsigned n, unsigned at) { go_and_turn(at, x_kept[n], p_kept[n], r_kept[n], weight[n]); });
+    const auto write = [&](unsigned at, const row& old) {
+      // L2 keeps p and r instead of x.
+      if (Steps > 0) __stcs(&rows.x[at], step_along(step_along(old.x, alpha_before, old.before), alpha, old.p));
+      const double z = static_cast<double>(old.weight) * static_cast<double>(old.r);
+      const auto turned = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(old.p) : z);
+      rows.way.next[at] = turns ? turned : old.p;
+    };
+    for_kept([&](unsigned n, unsigned at) {
+      const T before = Steps == 2 ? rows.way.before[at] : T{0};
+      write(at, {x_kept[n], before, p_kept[n], r_kept[n], weight[n]});
+    });
     if constexpr (Streams) {
-      struct row {
-        T x, p, r, weight;
-      };
       stream_rows<6, false>(
           Kept, rows.count,
           [&](unsigned n) {
             const unsigned at = n * rows.stride;
-            return row{rows.x[at], rows.p[at], rows.r[at], rows.weight(n)};
+            return row{Steps > 0 ? rows.x[at] : T{0}, Steps == 2 ? rows.way.before[at] : T{0}, rows.way.p[at],
+                       rows.r[at], rows.weight(n)};
           },
-          [&](unsigned n, const row& old) { go_and_turn(n * rows.stride, old.x, old.p, old.r, old.weight); });
+          [&](unsigned n, const row& old) { write(n * rows.stride, old); });
     }
+  };
+  if constexpr (!Streams) {
+    go_and_turn(std::integral_constant<int, 1>{});
+  } else if (x == nullptr) {
+    go_and_turn(std::integral_constant<int, 0>{});
+  } else if (way.before == nullptr) {
+    go_and_turn(std::integral_constant<int, 1>{});
+  } else {
+    go_and_turn(std::integral_constant<int, 2>{});
   }
 
   // All blocks have read the scalars and the round's number: what they have posted since was made of them.
@@ -394,18 +425,19 @@ __global__ void __launch_bounds__(advance_threads)
 
 /// Starts it on the multiprocessors that have rows for all threads of a block.
 template <class T>
-int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
-                     double* partials, partial_dots pq, column_scalars scalars) {
+int advance_together(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r,
+                     directions<T> way, double* partials, partial_dots pq, column_scalars scalars) {
   const std::int64_t blocks = num_advance_blocks(s, env.num_multiprocessors), step = advance_threads / s.k;
   double* const posted = partials + num_partials(s);
   auto* const sums = reinterpret_cast<posted_sums*>(posted + 2);
   const advance_posts posts{reinterpret_cast<std::uint64_t*>(posted), sums, sums + blocks * s.k};
   // Few registers where that is enough, so that the next product's blocks find room beside these.
-  const auto kernel =
-      advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false> : advance_kernel<T, 48 / sizeof(T), true>;
+  const bool in_place = x != nullptr && way.before == nullptr && way.next == way.p;
+  const auto kernel = in_place && advance_height(s.n, blocks) <= 2 * step ? advance_kernel<T, 2, false>
+                                                                          : advance_kernel<T, 48 / sizeof(T), true>;
   return core::start_together(core::begins::while_previous_ends, kernel, dim3(static_cast<unsigned>(blocks)),
                               dim3(advance_threads), sizeof(advance_shared), env.stream, s, q, inverse_diagonal, x, r,
-                              p, posts, pq, scalars);
+                              way, posts, pq, scalars);
 }
 
 }  // namespace bcsc::kernels::vector

@@ -22,6 +22,7 @@ constexpr void restart_column(const column_scalars& s, std::int64_t j, double rr
 /// The step length, from p.Ap. The curvature along p is measured in the norm of the preconditioner M, where p.M p needs
 /// no pass over p: p is z + beta p_old, M z = r, and r is orthogonal to p_old.
 constexpr void choose_step(const column_scalars& s, std::int64_t j, double pq) {
+  if (s.alpha_before != nullptr) s.alpha_before[j] = s.alpha[j];
   s.alpha[j] = 0;
   if (s.state[j] != column_state::active) return;
   if (s.taken != nullptr) ++s.taken[j];

@@ -22,6 +22,12 @@ __device__ T weight_of(const T* inverse_diagonal, std::int64_t i) {
   return inverse_diagonal != nullptr ? inverse_diagonal[i] : T{1};
 }
 
+/// x + alpha p, rounded to T; x itself, whatever it and p are, where alpha is 0.
+template <class T>
+__device__ T step_along(T x, double alpha, T p) {
+  return alpha != 0 ? static_cast<T>(static_cast<double>(x) + alpha * static_cast<double>(p)) : x;
+}
+
 /// Adds up over the rows of a thread block of up to `Threads`; the threads of row 0 get the sums. All threads take
 /// part.
 template <int Threads, int Count>

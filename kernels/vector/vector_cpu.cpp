@@ -139,26 +139,29 @@ int residual(const launch_env& env, shape s, const T* b, const T* q, const T* in
 }
 
 template <class T>
-int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
+int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, directions<T> way,
               column_scalars scalars) {
+  const T *const p = way.p, *const before = x != nullptr ? way.before : nullptr;
+  const auto take = [&](std::int64_t i, const double* alpha, const T* along) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < s.k; ++j) {
+      const std::int64_t at = i * s.k + j;
+      const T moved = static_cast<T>(static_cast<double>(x[at]) + alpha[j] * static_cast<double>(along[at]));
+      x[at] = alpha[j] != 0 ? moved : x[at];
+    }
+  };
   for_each_chunk(env, s, [=](std::int64_t, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const double weight = inverse_diagonal != nullptr ? static_cast<double>(inverse_diagonal[i]) : 1.0;
-      if (x != nullptr) {
-#pragma omp simd
-        for (std::int64_t j = 0; j < s.k; ++j) {
-          const std::int64_t at = i * s.k + j;
-          const T moved = static_cast<T>(static_cast<double>(x[at]) + scalars.alpha[j] * static_cast<double>(p[at]));
-          x[at] = scalars.alpha[j] != 0 ? moved : x[at];
-        }
-      }
+      if (before != nullptr) take(i, scalars.alpha_before, before);
+      if (x != nullptr) take(i, scalars.alpha, p);
 #pragma omp simd
       for (std::int64_t j = 0; j < s.k; ++j) {
         const std::int64_t at = i * s.k + j;
         const double z = weight * static_cast<double>(r[at]);
         const T along = static_cast<T>(z + scalars.beta[j] * static_cast<double>(p[at]));
         const T turned = scalars.beta[j] != 0 ? along : static_cast<T>(z);
-        p[at] = scalars.state[j] == column_state::active ? turned : p[at];
+        way.next[at] = scalars.state[j] == column_state::active ? turned : p[at];
       }
     }
   });
@@ -221,11 +224,11 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
 }
 
 template <class T>
-int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
-            partial_dots pq, column_scalars scalars) {
-  step_length(env, s, p, q, partials, pq, scalars);
-  step<T>(env, s, p, q, inverse_diagonal, nullptr, r, partials, scalars);
-  return direction(env, s, r, inverse_diagonal, x, p, scalars);
+int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, directions<T> way,
+            double* partials, partial_dots pq, column_scalars scalars) {
+  step_length(env, s, way.p, q, partials, pq, scalars);
+  step<T>(env, s, way.p, q, inverse_diagonal, nullptr, r, partials, scalars);
+  return direction(env, s, r, inverse_diagonal, x, way, scalars);
 }
 
 template <class T>

@@ -198,31 +198,36 @@ __global__ void residual_kernel(shape s, const T* b, const T* q, const T* invers
   });
 }
 
-template <class T>
-__global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal, T* x, T* p, column_scalars scalars) {
+/// `Twice`: x takes the step along way.before, too.
+template <class T, bool Twice>
+__global__ void direction_kernel(shape s, const T* r, const T* inverse_diagonal, T* x, directions<T> way,
+                                 column_scalars scalars) {
   overlap_neighbours();
   struct row {
-    T r, p, x, weight;
+    T r, p, before, x, weight;
   };
   for_each_tile(s, [&](std::int64_t j) {
     if (j >= s.k) return;
     const bool turns = scalars.state[j] == column_state::active;
     const double alpha = x != nullptr ? scalars.alpha[j] : 0, beta = turns ? scalars.beta[j] : 0;
-    if (!turns && alpha == 0) return;
+    const double alpha_before = Twice ? scalars.alpha_before[j] : 0;
+    const bool moves = alpha != 0 || alpha_before != 0, writes = turns || way.next != way.p;
+    if (!writes && !moves) return;
     walk_column(
         s,
         [&](std::int64_t i) {
           const std::int64_t at = i * s.k + j;
-          return row{turns ? r[at] : T{0}, alpha != 0 || beta != 0 ? p[at] : T{0}, alpha != 0 ? x[at] : T{0},
-                     weight_of(inverse_diagonal, i)};
+          return row{turns ? r[at] : T{0}, alpha != 0 || beta != 0 || !turns ? way.p[at] : T{0},
+                     alpha_before != 0 ? way.before[at] : T{0}, moves ? x[at] : T{0}, weight_of(inverse_diagonal, i)};
         },
         [&](std::int64_t i, const row& old) {
           const std::int64_t at = i * s.k + j;
-          const T moved = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
-          if (alpha != 0) __stcs(&x[at], moved);  // read again an iteration later: L2 keeps p and r instead
-          if (!turns) return;
+          // x is read again an iteration later: L2 keeps p and r instead.
+          if (moves) __stcs(&x[at], step_along(step_along(old.x, alpha_before, old.before), alpha, old.p));
+          if (!writes) return;
           const double z = static_cast<double>(old.weight) * static_cast<double>(old.r);
-          p[at] = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(old.p) : z);
+          const auto turned = static_cast<T>(beta != 0 ? z + beta * static_cast<double>(old.p) : z);
+          way.next[at] = turns ? turned : old.p;
         });
   });
 }
@@ -383,10 +388,12 @@ int residual(const launch_env& env, shape s, const T* b, const T* q, const T* in
 }
 
 template <class T>
-int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
+int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, directions<T> way,
               column_scalars scalars) {
   if (empty(s)) return cudaSuccess;
-  return over_elements(env, direction_kernel<T>, s, r, inverse_diagonal, x, p, scalars);
+  const bool twice = x != nullptr && way.before != nullptr;
+  return over_elements(env, twice ? direction_kernel<T, true> : direction_kernel<T, false>, s, r, inverse_diagonal, x,
+                       way, scalars);
 }
 
 template <class T>
@@ -421,15 +428,15 @@ int turn(const launch_env& env, shape s, const T* r, const T* q, const T* z, con
 }
 
 template <class T>
-int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p, double* partials,
-            partial_dots pq, column_scalars scalars) {
+int advance(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, directions<T> way,
+            double* partials, partial_dots pq, column_scalars scalars) {
   if (s.k == 0) return cudaSuccess;
   if (s.k <= max_advance_cols && core::can_start_together()) {
-    return advance_together(env, s, q, inverse_diagonal, x, r, p, partials, pq, scalars);
+    return advance_together(env, s, q, inverse_diagonal, x, r, way, partials, pq, scalars);
   }
-  int status = step_length(env, s, p, q, partials, pq, scalars);
-  if (status == cudaSuccess) status = step<T>(env, s, p, q, inverse_diagonal, nullptr, r, partials, scalars);
-  return status == cudaSuccess ? direction(env, s, r, inverse_diagonal, x, p, scalars) : status;
+  int status = step_length(env, s, way.p, q, partials, pq, scalars);
+  if (status == cudaSuccess) status = step<T>(env, s, way.p, q, inverse_diagonal, nullptr, r, partials, scalars);
+  return status == cudaSuccess ? direction(env, s, r, inverse_diagonal, x, way, scalars) : status;
 }
 
 template <class T>

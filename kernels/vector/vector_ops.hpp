@@ -48,6 +48,7 @@ struct column_scalars {
   bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()
   bool polak_ribiere = false;  ///< beta = z.(r - r_old) / rz_old, at least 0; only with turns_apart
   bool steps_again = false;  ///< along the p of the last step, with rz = r.p: either way, and not at all is no failure
+  double* alpha_before = nullptr;  ///< alpha of the iteration before; null: x takes each step by itself
 };
 
 /// Chunks that the rows are cut into for reductions on a CPU.
@@ -93,6 +94,18 @@ struct partial_dots {
   std::int64_t rows = 0;
 };
 
+/// The directions of an iteration. Two iterations may take their steps of x together, which saves a pass over x in one
+/// of them and takes a second block for p: the first has no x, and the second knows its direction as `before`.
+template <class T>
+struct directions {
+  const T* p;
+  T* next;          ///< p itself, or another block, which then gets the columns that do not turn, too
+  const T* before;  ///< whose step of length alpha_before x has not taken yet; null: x has. It may be `next`
+
+  constexpr directions(T* in_place) : directions(in_place, in_place) {}  // NOLINT(google-explicit-constructor)
+  constexpr directions(const T* now, T* to, const T* untaken = nullptr) : p(now), next(to), before(untaken) {}
+};
+
 /// Doubles of workspace that advance() needs: behind num_partials() of them a round's number in two, and four for the
 /// sums of each of two rounds, thread block and column.
 constexpr std::int64_t num_advance_partials(shape s) {
@@ -118,9 +131,9 @@ struct operations {
   /// r = b - q (r = b if q is null) in every column; rr, rz of it, alpha = beta = 0. States stay. b or q may be r.
   int (*residual)(const launch_env& env, shape s, const T* b, const T* q, const T* inverse_diagonal, T* r,
                   double* partials, column_scalars scalars);
-  /// p = z + beta_j p in the active columns. With x, first x += alpha_j p in every column, for one may have come
-  /// to rest in the step() that left x out.
-  int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, T* p,
+  /// next = z + beta_j p in the active columns. With x, first x += alpha_j p in every column, for one may have come
+  /// to rest in the step() that left x out; and before that the step along way.before.
+  int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, directions<T> way,
                    column_scalars scalars);
   /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others. A p.q <= 0 makes the column not_positive, one
   /// that is NaN or Inf not_finite. `pq`: of as many rows as s or fewer, or none.
@@ -137,9 +150,10 @@ struct operations {
   int (*turn)(const launch_env& env, shape s, const T* r, const T* q, const T* z, const T* inverse_diagonal,
               double* partials, partial_dots rz, column_scalars scalars);
   /// An iteration behind its product q = A p, without turns_apart: step_length(), step() and direction(), with
-  /// z = D^-1 r or r. On a GPU one kernel where k is small. `partials` is num_advance_partials() doubles that are zero
-  /// before the first of a shape's calls; in between other operations may use it. `pq` as for step_length().
-  int (*advance)(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, T* p,
+  /// z = D^-1 r or r. Without x, x is left to the next iteration. On a GPU one kernel where k is small. `partials` is
+  /// num_advance_partials() doubles that are zero before the first of a shape's calls; in between other operations may
+  /// use it. `pq` as for step_length().
+  int (*advance)(const launch_env& env, shape s, const T* q, const T* inverse_diagonal, T* x, T* r, directions<T> way,
                  double* partials, partial_dots pq, column_scalars scalars);
   /// x = 0 in every column that is not active.
   int (*clear_inactive)(const launch_env& env, shape s, T* x, column_scalars scalars);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t longest_window = 64, first_window = 4, graph_length = 8;
 /// Doubles of a column in the block of scalars, and some of them.
-constexpr int num_scalars = 8, min_curvature_at = 3, max_curvature_at = 4, limit_at = 6, sums_at = 7;
+constexpr int num_scalars = 9, min_curvature_at = 3, max_curvature_at = 4, limit_at = 6, sums_at = 7;
 
 std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
   if (options.check_every > 0) return std::min<std::int64_t>(options.check_every, 1024);
@@ -29,19 +29,30 @@ bool turns_apart(const cg_parts<T>& parts, const cg_options& options) {
   return options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
 }
 
+/// Whether as many blocks of vectors do not stay in a GPU's L2 together, and its kernels take all their columns at
+/// once.
+template <value T>
+bool outgrow_l2(const context& ctx, vector::shape s, std::int64_t blocks) {
+  const bool narrow = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
+  return narrow && blocks * s.n * s.k * std::int64_t{sizeof(T)} > ctx.device().l2_bytes;
+}
+
 /// Doubles for what products leave of p.q, and preconditioners of r.z, on a GPU: room for a row of sums every six rows,
-/// where kernels leave one every eight and some row blocks are cut into pieces. None where two blocks of vectors both
-/// stay in L2: there the pass that is saved costs less than the product takes longer.
+/// where kernels leave one every eight and some row blocks are cut into pieces. None where p and q both stay in L2:
+/// there the pass that is saved costs less than the product takes longer.
 template <value T>
 std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s) {
-  const context& ctx = parts.ctx();
-  const bool narrow = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
   const auto leaves_dots = [](const linear_operator<T>* by) {
     return by != nullptr && operator_state<T>::of(*by).multiply_with_dots;
   };
-  if (!narrow || !(leaves_dots(&parts.inner) || leaves_dots(parts.preconditioner))) return 0;
-  const std::int64_t block_bytes = s.n * s.k * std::int64_t{sizeof(T)};
-  return 2 * block_bytes > ctx.device().l2_bytes ? (s.n / 6 + 64) * s.k : 0;
+  const bool leaves = leaves_dots(&parts.inner) || leaves_dots(parts.preconditioner);
+  return leaves && outgrow_l2<T>(parts.ctx(), s, 2) ? (s.n / 6 + 64) * s.k : 0;
+}
+
+/// Whether x takes the steps of two iterations at once: where x, r, p and q do not all stay in L2.
+template <value T>
+bool takes_two_steps(const cg_parts<T>& parts, vector::shape s, const cg_options& options) {
+  return !turns_apart(parts, options) && outgrow_l2<T>(parts.ctx(), s, 4);
 }
 
 /// |p.Ap| / p.M p below this share of the largest seen: p is in A's null space as far as T can tell.
@@ -62,6 +73,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       r_(parts.ctx(), x_.size()),
       p_(parts.ctx(), x_.size()),
       q_(parts.ctx(), x_.size()),
+      second_p_(parts.ctx(), takes_two_steps(parts, shape, options) ? x_.size() : 0),
       z_(parts.ctx(), parts.preconditioner != nullptr ? x_.size() : 0),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
       partials_(parts.ctx(), vector::num_advance_partials(shape)),
@@ -82,6 +94,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
   scalars_.pp = doubles + 5 * k;
   scalars_.limit = doubles + limit_at * k;
   sums_ = doubles + sums_at * k;
+  scalars_.alpha_before = doubles + 8 * k;
   scalars_.polak_ribiere = options.beta == cg_beta::polak_ribiere;
   scalars_.turns_apart = turns_apart(parts, options);
   if (!parts.inverse_diagonal.empty()) {
@@ -383,19 +396,29 @@ void simultaneous_cg<T>::set_direction(bool moves) {
 }
 
 template <value T>
+void simultaneous_cg<T>::advance(const context_array<T>& p, T* x, vector::directions<T> way) {
+  const vector::partial_dots pq = apply_leaving_dots(parts_.inner, p, q_);
+  started(ops_.advance(env_, shape_, q_.data(), jacobi_, x, r_.data(), way, partials_.data(), pq, scalars_), "advance");
+}
+
+template <value T>
 void simultaneous_cg<T>::submit_iteration() {
+  if (!scalars_.turns_apart) return advance(p_, x_.data(), p_.data());
   const vector::partial_dots pq = apply_leaving_dots(parts_.inner, p_, q_);
-  if (!scalars_.turns_apart) {
-    started(
-        ops_.advance(env_, shape_, q_.data(), jacobi_, x_.data(), r_.data(), p_.data(), partials_.data(), pq, scalars_),
-        "advance");
-    return;
-  }
   started(ops_.step_length(env_, shape_, p_.data(), q_.data(), partials_.data(), pq, scalars_), "step_length");
   started(ops_.step(env_, shape_, p_.data(), q_.data(), jacobi_, nullptr, r_.data(), partials_.data(), scalars_),
           "step");
   turn(scalars_);
   set_direction(true);
+}
+
+template <value T>
+void simultaneous_cg<T>::submit_without_graph(std::int64_t count) {
+  for (; count >= 2 && second_p_.size() > 0; count -= 2) {
+    advance(p_, nullptr, {p_.data(), second_p_.data()});
+    advance(second_p_, x_.data(), {second_p_.data(), p_.data(), p_.data()});
+  }
+  for (; count > 0; --count) submit_iteration();
 }
 
 template <value T>
@@ -406,13 +429,11 @@ void simultaneous_cg<T>::submit_iterations(std::int64_t count) {
   if (env_.stream != nullptr && result_.iterations > 0 && parts_.capturable()) {
     if (!graph_ && count >= graph_length) {
       graph_length_ = options_.check_every > 0 ? std::min<std::int64_t>(count, longest_window) : graph_length;
-      graph_.emplace(env_.stream, [this] {
-        for (std::int64_t i = 0; i < graph_length_; ++i) submit_iteration();
-      });
+      graph_.emplace(env_.stream, [this] { submit_without_graph(graph_length_); });
     }
     for (; graph_ && count >= graph_length_; count -= graph_length_) graph_->launch(env_.stream);
   }
-  for (; count > 0; --count) submit_iteration();
+  submit_without_graph(count);
 }
 
 template <value T>

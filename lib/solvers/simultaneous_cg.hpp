@@ -93,8 +93,12 @@ class simultaneous_cg {
   void replace_residual(bool by_schedule);
   /// p = z + beta p in every active column. `moves`: x first takes the step that step() left out.
   void set_direction(bool moves = false);
-  /// q = A p, a step along p in every active column, and the next p.
+  /// q = A p, a step along p in every active column, and the next p. Without x, x is left to the next iteration.
+  void advance(const context_array<T>& p, T* x, kernels::vector::directions<T> way);
+  /// The same with x and p_ alone, by whatever operations the preconditioner wants.
   void submit_iteration();
+  /// Iterations, by twos where x takes two steps at once. Behind them x is complete, and p_ the next direction.
+  void submit_without_graph(std::int64_t count);
   void submit_iterations(std::int64_t count);
   /// Iterations until the host's next check.
   std::int64_t next_window() const;
@@ -108,7 +112,9 @@ class simultaneous_cg {
   const kernels::vector::operations<T>& ops_;
   const kernels::launch_env env_;
 
-  context_array<T> b_, x_, r_, p_, q_, z_;
+  context_array<T> b_, x_, r_, p_, q_;
+  context_array<T> second_p_;  ///< the direction of each second iteration, where x takes two steps at once; or empty
+  context_array<T> z_;
   context_array<T> inverse_diagonal_;
   const T* jacobi_ = nullptr;  ///< inverse_diagonal_ if there is one
   context_array<double> partials_, scalar_block_;

@@ -13,6 +13,7 @@
 #include "kernels/forms/storing.hpp"
 #include "test/emulation/include/emulated_gpu.hpp"
 #include "test/support/battery.hpp"
+#include "test/support/left_dots.hpp"
 #include "test/support/operands.hpp"
 
 /// What tests of all kernels on the emulated GPU share: everything about a product but the form of A.
@@ -119,14 +120,8 @@ struct dots_left {
 /// On small integers: what was left adds up to B'C to the last bit, and nothing behind it was touched.
 template <class T>
 void expect_dots(const dots_left& left, const dense_table<T>& b, const dense_table<T>& c) {
-  const std::int64_t n = b.cols;
-  for (std::int64_t j = 0; j < n; ++j) {
-    double wanted = 0, got = 0;
-    for (std::int64_t i = 0; i < b.rows; ++i) wanted += static_cast<double>(b(i, j)) * static_cast<double>(c(i, j));
-    for (std::int64_t i = 0; i < left.rows; ++i) got += left.sums[static_cast<std::size_t>(i * n + j)];
-    EXPECT_EQ(got, wanted) << "column " << j;
-  }
-  for (auto at = static_cast<std::size_t>(left.rows * n); at < left.sums.size(); ++at) {
+  expect_left_dots(left.sums, left.rows, b, c);
+  for (auto at = static_cast<std::size_t>(left.rows * b.cols); at < left.sums.size(); ++at) {
     ASSERT_TRUE(std::isnan(left.sums[at])) << "place " << at;
   }
 }

@@ -49,10 +49,12 @@ std::string words(const setting& s) {
 
 template <class T>
 std::vector<dense_table<T>> run_batch(std::size_t index, const sparse_case& a, const setting& s,
-                                      const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0) {
+                                      const std::vector<dense_table<T>>& b, const std::vector<dense_table<T>>& c0,
+                                      dots_left* dots = nullptr) {
   SCOPED_TRACE(a.name + ", " + words(s));
   const auto& config = table::configs[index];
   emulated_product<T> there(s, b, c0);
+  if (dots != nullptr) there.wants(*dots);
   const auto row_of = s.permuted ? permutation<std::int32_t>(a.rows) : std::vector<std::int32_t>{};
   const auto boundaries = s.own_heights ? uneven_boundaries(a.rows, config.rows) : std::vector<std::int64_t>{};
   const auto blocks =
@@ -149,6 +151,37 @@ TEST_P(every_config, multiplies_a_batch_in_one_launch) {
         check_batch<T>(a, setting_of(k, n), k, [&](const setting& s, const auto& b, const auto& c0) {
           return run_batch<T>(GetParam(), a, s, b, c0);
         });
+      });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(every_config, leaves_the_dot_product_with_b) {
+  std::vector<sparse_case> all = square_cases(values::small_integers);
+  all.push_back(rows_of_lengths("uneven", 700, 700, [](std::int64_t i) { return i % 97 == 5 ? 290 : i * i % 23; }));
+  all.push_back(
+      rows_of_lengths("several_long", 5000, 5000, [](std::int64_t i) { return i % 900 == 4 ? 4500 : i % 4; }));
+  std::ranges::move(stripes(), std::back_inserter(all));
+  std::erase_if(all, [](const sparse_case& a) { return a.rows != a.cols; });
+  std::size_t k = GetParam() * 7919;
+  for (const sparse_case& a : all) {
+    for (const std::int64_t n : {1, 1, 2}) {
+      with_type([&]<class T>() {
+        setting s = setting_of(++k, n);
+        s.alpha = 1, s.beta = 0, s.scalars_in_memory = false, s.z_apart = s.z_is_b = false;
+        const integer_product<T> task(a, s, k);
+        SCOPED_TRACE(a.name + ", " + words(s));
+        dots_left dots((a.rows + 132 * 64) * n);  // one a warp, of which thread blocks may lack slices
+        const auto c = run_batch<T>(GetParam(), a, s, {task.b}, {task.c0}, &dots).front();
+        expect_exact<T>(task.wanted, c, "C");
+        const bool leaves = n == 1 && !s.stays_in_l2 && kernels::cuda::leaves_dots<T>(table::configs[GetParam()]);
+        EXPECT_EQ(dots.rows > 0, leaves);
+        if (!leaves) return;
+        expect_dots<T>(dots, task.b, c);
+        dots_left no_room(dots.rows - 1);
+        (void)run_batch<T>(GetParam(), a, s, {task.b}, {task.c0}, &no_room);
+        EXPECT_EQ(no_room.rows, 0);
       });
       if (HasFailure()) return;
     }

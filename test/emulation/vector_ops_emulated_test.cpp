@@ -212,11 +212,17 @@ class advance_emulated : public testing::TestWithParam<std::pair<std::int64_t, s
       emulated_place place;
       check_advance<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
       check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
+      if (turn % 2 == 0 || !together) {
+        check_two_steps_of_x<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k);
+      }
       if (!together || k > ops::max_advance_cols) continue;
       for (const std::int64_t dot_rows : {1, 37, 1100}) {
         SCOPED_TRACE("p.q in " + std::to_string(dot_rows) + " parts");
         check_advance<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k, dot_rows);
         check_advance_is_its_parts<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k, dot_rows);
+        if (dot_rows == 37) {
+          check_two_steps_of_x<T>(place, ops::on_cuda<T>(), {{}, nullptr, multiprocessors}, n, k, dot_rows);
+        }
       }
       if (HasFailure()) FAIL() << emulation::report();
     }

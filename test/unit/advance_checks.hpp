@@ -21,7 +21,8 @@ template <class T>
 struct iterate {
   std::int64_t n, k;
   std::vector<T> x, r, p, q;
-  std::vector<double> rr, rz, alpha, beta, limit, pp, least, largest;
+  std::vector<T> other;  ///< where the next direction goes, if not to p; then the last one
+  std::vector<double> rr, rz, alpha, alpha_before, beta, limit, pp, least, largest;
   std::vector<double> log;  ///< [log_rows x k]
   std::vector<kernels::vector::column_state> states;
   std::vector<std::int32_t> taken, logged;
@@ -31,7 +32,8 @@ struct iterate {
   iterate(std::int64_t rows, std::int64_t cols) : n(rows), k(cols) {
     const auto size = static_cast<std::size_t>(n * k), columns = static_cast<std::size_t>(k);
     x.resize(size), r.resize(size), p.resize(size), q.resize(size);
-    for (auto* scalar : {&rr, &rz, &alpha, &beta, &limit, &pp, &largest}) scalar->resize(columns, 0.0);
+    other.resize(size, std::numeric_limits<T>::quiet_NaN());
+    for (auto* scalar : {&rr, &rz, &alpha, &alpha_before, &beta, &limit, &pp, &largest}) scalar->resize(columns, 0.0);
     least.resize(columns, std::numeric_limits<double>::infinity());
     log.resize(log_rows * columns, 0.0);
     states.resize(columns, kernels::vector::column_state::active);
@@ -39,6 +41,9 @@ struct iterate {
   }
   std::size_t at(std::int64_t i, std::size_t j) const { return static_cast<std::size_t>(i * k) + j; }
 };
+
+/// The steps of x that an iteration takes: its own, none, or its own behind that of the one before.
+enum class steps_of_x { own, none, both };
 
 /// The operations of one backend on the memory of `Place`: send(values) gives an array with data(), and fetch(array,
 /// values) reads it.
@@ -56,8 +61,11 @@ class advancing {
         partials_(place.send(std::vector<double>(static_cast<std::size_t>(num_advance_partials(shape_)), 0.0))) {}
 
   /// The next state, by advance() or (`apart`) by the operations that it stands for. `pq` [k], as a product leaves it.
-  void go_on(iterate<T>& now, bool apart = false, const std::vector<double>& pq = {}) {
+  void go_on(iterate<T>& now, bool apart = false, const std::vector<double>& pq = {},
+             steps_of_x steps = steps_of_x::own) {
     auto x = place_.send(now.x), r = place_.send(now.r), p = place_.send(now.p), q = place_.send(now.q);
+    auto other = place_.send(now.other);
+    auto alpha_before = place_.send(now.alpha_before);
     auto rr = place_.send(now.rr), rz = place_.send(now.rz), alpha = place_.send(now.alpha);
     auto beta = place_.send(now.beta), limit = place_.send(now.limit), least = place_.send(now.least);
     auto largest = place_.send(now.largest), log = place_.send(now.log), pp = place_.send(now.pp);
@@ -66,6 +74,7 @@ class advancing {
     auto taken = place_.send(now.taken), logged = place_.send(now.logged);
     kernels::vector::column_scalars scalars{rr.data(),   rz.data(),    alpha.data(),
                                             beta.data(), limit.data(), states.data()};
+    scalars.alpha_before = alpha_before.data();
     scalars.pp = pp.data();
     scalars.min_curvature = least.data();
     scalars.max_curvature = largest.data();
@@ -75,17 +84,24 @@ class advancing {
     scalars.log_rows = iterate<T>::log_rows;
     scalars.log_cols = static_cast<std::int32_t>(shape_.k);
     const T* const inverse = inverse_.empty() ? nullptr : inverse_there_.data();
+    const auto way = [&]() -> kernels::vector::directions<T> {
+      if (steps == steps_of_x::own) return p.data();
+      return {p.data(), other.data(), steps == steps_of_x::both ? other.data() : nullptr};
+    }();
+    T* const moved = steps == steps_of_x::none ? nullptr : x.data();
     if (apart) {
       ASSERT_EQ(run_.step_length(env_, shape_, p.data(), q.data(), partials_.data(), {}, scalars), 0);
       ASSERT_EQ(run_.step(env_, shape_, p.data(), q.data(), inverse, x.data(), r.data(), partials_.data(), scalars), 0);
       ASSERT_EQ(run_.direction(env_, shape_, r.data(), inverse, nullptr, p.data(), scalars), 0);
     } else {
       const kernels::vector::partial_dots left{dots.data(), std::ssize(pq) / std::max<std::int64_t>(shape_.k, 1)};
-      ASSERT_EQ(
-          run_.advance(env_, shape_, q.data(), inverse, x.data(), r.data(), p.data(), partials_.data(), left, scalars),
-          0);
+      ASSERT_EQ(run_.advance(env_, shape_, q.data(), inverse, moved, r.data(), way, partials_.data(), left, scalars),
+                0);
     }
     place_.fetch(x, now.x), place_.fetch(r, now.r), place_.fetch(p, now.p);
+    place_.fetch(other, now.other);
+    if (steps != steps_of_x::own) std::swap(now.p, now.other);
+    place_.fetch(alpha_before, now.alpha_before);
     place_.fetch(rr, now.rr), place_.fetch(rz, now.rz), place_.fetch(alpha, now.alpha);
     place_.fetch(beta, now.beta), place_.fetch(pp, now.pp), place_.fetch(least, now.least),
         place_.fetch(largest, now.largest);
@@ -243,21 +259,24 @@ std::vector<double> parts_of_dots(const iterate<T>& now, std::int64_t rows) {
   return parts;
 }
 
-/// Three iterations with an A that is diagonal and positive, until the columns meet their fates in the second.
-/// `dot_rows`: p.q is there, in so many parts.
-template <class T, class Place>
-void check_advance(Place& place, const kernels::vector::operations<T>& run, const kernels::launch_env& env,
-                   std::int64_t n, std::int64_t k, std::int64_t dot_rows = 0) {
-  using kernels::vector::column_state;
-  constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
-  for (int turn = 0; turn < (k < num_fates ? num_fates : 1); ++turn) {
-    const auto fate_of = [&](std::size_t j) {
-      return static_cast<fate>((j + static_cast<std::size_t>(turn)) % num_fates);
-    };
-    SCOPED_TRACE("turn " + std::to_string(turn));
-    test_random random(static_cast<std::uint64_t>(41 + turn));
-    std::vector<T> inverse(static_cast<std::size_t>(turn % 2 == 0 ? n : 0));
-    for (T& entry : inverse) entry = static_cast<T>(std::fabs(random.real()) + 0.25);
+/// What the columns begin with and meet, from turn to turn another fate each.
+template <class T>
+class fates_of_columns {
+ public:
+  explicit fates_of_columns(int turn) : turn_(turn) {}
+
+  fate of(std::size_t j) const { return static_cast<fate>((j + static_cast<std::size_t>(turn_)) % num_fates); }
+
+  /// Of every other turn; none otherwise.
+  std::vector<T> inverse(std::int64_t n) const {
+    test_random random(static_cast<std::uint64_t>(41 + turn_));
+    std::vector<T> diagonal(static_cast<std::size_t>(turn_ % 2 == 0 ? n : 0));
+    for (T& entry : diagonal) entry = static_cast<T>(std::fabs(random.real()) + 0.25);
+    return diagonal;
+  }
+  iterate<T> begin(std::int64_t n, std::int64_t k) const {
+    using kernels::vector::column_state;
+    test_random random(static_cast<std::uint64_t>(91 + turn_));
     iterate<T> now(n, k);
     for (auto* values : {&now.x, &now.r, &now.p}) {
       for (T& entry : *values) entry = static_cast<T>(random.real());
@@ -265,24 +284,47 @@ void check_advance(Place& place, const kernels::vector::operations<T>& run, cons
     for (std::size_t j = 0; j < now.states.size(); ++j) {
       now.rr[j] = 7.0 + static_cast<double>(j);
       now.rz[j] = 0.5 * static_cast<double>(n) + 0.125;
-      if (fate_of(j) != fate::rests) continue;
+      if (of(j) != fate::rests) continue;
       now.states[j] = j % 2 == 0 ? column_state::resting : column_state::not_positive;
       const T odd[] = {T{-0.0}, nan, infinity, std::numeric_limits<T>::denorm_min()};
       for (std::int64_t i = 0; i < n; ++i) now.x[now.at(i, j)] = now.r[now.at(i, j)] = now.p[now.at(i, j)] = odd[i % 4];
     }
+    return now;
+  }
+  /// q = A p with a diagonal A, and in iteration 1 what makes the fates.
+  void meet(iterate<T>& now, int iteration) const {
+    for (std::size_t j = 0; j < now.states.size(); ++j) {
+      for (std::int64_t i = 0; i < now.n; ++i) {
+        now.q[now.at(i, j)] = now.p[now.at(i, j)] * static_cast<T>(1.5 + 0.25 * static_cast<double>(i % 3));
+        if (iteration == 1 && of(j) == fate::is_indefinite) now.q[now.at(i, j)] *= T{-1};
+      }
+      if (iteration != 1 || now.n == 0) continue;
+      if (of(j) == fate::arrives) now.limit[j] = 1e100;
+      if (of(j) == fate::meets_nan) now.q[now.at(now.n / 2, j)] = nan;
+      if (of(j) == fate::overflows) now.r[now.at(now.n - 1, j)] = infinity;
+    }
+  }
+
+ private:
+  static constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
+  int turn_;
+};
+
+/// Three iterations with an A that is diagonal and positive, until the columns meet their fates in the second.
+/// `dot_rows`: p.q is there, in so many parts.
+template <class T, class Place>
+void check_advance(Place& place, const kernels::vector::operations<T>& run, const kernels::launch_env& env,
+                   std::int64_t n, std::int64_t k, std::int64_t dot_rows = 0) {
+  using kernels::vector::column_state;
+  for (int turn = 0; turn < (k < num_fates ? num_fates : 1); ++turn) {
+    SCOPED_TRACE("turn " + std::to_string(turn));
+    const fates_of_columns<T> fates(turn);
+    const std::vector<T> inverse = fates.inverse(n);
+    iterate<T> now = fates.begin(n, k);
     advancing<T, Place> steps(place, run, env, n, k, inverse);
     for (int iteration = 0; iteration < 3; ++iteration) {
       SCOPED_TRACE("iteration " + std::to_string(iteration));
-      for (std::size_t j = 0; j < now.states.size(); ++j) {
-        for (std::int64_t i = 0; i < n; ++i) {
-          now.q[now.at(i, j)] = now.p[now.at(i, j)] * static_cast<T>(1.5 + 0.25 * static_cast<double>(i % 3));
-          if (iteration == 1 && fate_of(j) == fate::is_indefinite) now.q[now.at(i, j)] *= T{-1};
-        }
-        if (iteration != 1 || n == 0) continue;
-        if (fate_of(j) == fate::arrives) now.limit[j] = 1e100;
-        if (fate_of(j) == fate::meets_nan) now.q[now.at(n / 2, j)] = nan;
-        if (fate_of(j) == fate::overflows) now.r[now.at(n - 1, j)] = infinity;
-      }
+      fates.meet(now, iteration);
       const iterate<T> before = now;
       steps.go_on(now, false, dot_rows > 0 ? parts_of_dots(now, dot_rows) : std::vector<double>{});
       expected_iteration<T>(before, now, inverse).expect();
@@ -292,8 +334,55 @@ void check_advance(Place& place, const kernels::vector::operations<T>& run, cons
     const column_state ends[] = {column_state::active,     column_state::resting, column_state::not_positive,
                                  column_state::not_finite, column_state::resting, column_state::not_finite};
     for (std::size_t j = 0; j < now.states.size(); ++j) {
-      if (fate_of(j) == fate::rests) continue;
-      EXPECT_EQ(now.states[j], ends[static_cast<int>(fate_of(j))]) << "column " << j;
+      if (fates.of(j) == fate::rests) continue;
+      EXPECT_EQ(now.states[j], ends[static_cast<int>(fates.of(j))]) << "column " << j;
+    }
+  }
+}
+
+template <class Values>
+bool same_bits(const Values& a, const Values& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
+}
+
+template <class T>
+void expect_same(const iterate<T>& a, const iterate<T>& b) {
+  EXPECT_TRUE(same_bits(a.x, b.x)) << "x";
+  EXPECT_TRUE(same_bits(a.r, b.r)) << "r";
+  EXPECT_TRUE(same_bits(a.p, b.p)) << "p";
+  for (const auto scalar : {&iterate<T>::rr, &iterate<T>::rz, &iterate<T>::alpha, &iterate<T>::beta, &iterate<T>::pp,
+                            &iterate<T>::least, &iterate<T>::largest, &iterate<T>::log}) {
+    EXPECT_TRUE(same_bits(a.*scalar, b.*scalar)) << "a scalar";
+  }
+  EXPECT_EQ(a.states, b.states);
+  EXPECT_EQ(a.taken, b.taken);
+  EXPECT_EQ(a.logged, b.logged);
+}
+
+/// Iterations by twos, which take the steps of x together, leave the bits of iterations one by one; the columns meet
+/// their fates in the first of two (`behind_one`) or in the second.
+template <class T, class Place>
+void check_two_steps_of_x(Place& place, const kernels::vector::operations<T>& run, const kernels::launch_env& env,
+                          std::int64_t n, std::int64_t k, std::int64_t dot_rows = 0) {
+  // Of large blocks one fate alone: its column arrives.
+  const int first = n * k > 20000 ? 1 : 0, last = n * k > 20000 || k >= num_fates ? first + 1 : num_fates;
+  for (int turn = first; turn < last; ++turn) {
+    const fates_of_columns<T> fates(turn);
+    for (const bool behind_one : {false, true}) {
+      SCOPED_TRACE("turn " + std::to_string(turn) + (behind_one ? ", behind one" : ""));
+      advancing<T, Place> steps(place, run, env, n, k, fates.inverse(n));
+      iterate<T> single = fates.begin(n, k), twos = single;
+      for (int iteration = 0; iteration < (behind_one ? 5 : 4); ++iteration) {
+        const int place_in_twos = iteration - (behind_one ? 1 : 0);
+        const auto go_on = [&](iterate<T>& now, steps_of_x of_x) {
+          fates.meet(now, iteration);
+          steps.go_on(now, false, dot_rows > 0 ? parts_of_dots(now, dot_rows) : std::vector<double>{}, of_x);
+        };
+        go_on(single, steps_of_x::own);
+        go_on(twos, place_in_twos < 0 ? steps_of_x::own : place_in_twos % 2 == 0 ? steps_of_x::none : steps_of_x::both);
+        if (place_in_twos % 2 != 0) expect_same(single, twos);
+        if (testing::Test::HasFailure()) return;
+      }
     }
   }
 }
@@ -325,19 +414,7 @@ void check_advance_is_its_parts(Place& place, const kernels::vector::operations<
   advancing<T, Place> steps(place, run, env, n, k, inverse);
   steps.go_on(now, false, dot_rows > 0 ? parts_of_dots(now, dot_rows) : std::vector<double>{});
   steps.go_on(parts, true);
-  const auto same = [](const auto& a, const auto& b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
-  };
-  EXPECT_TRUE(same(now.x, parts.x)) << "x";
-  EXPECT_TRUE(same(now.r, parts.r)) << "r";
-  EXPECT_TRUE(same(now.p, parts.p)) << "p";
-  for (const auto scalar : {&iterate<T>::rr, &iterate<T>::rz, &iterate<T>::alpha, &iterate<T>::beta, &iterate<T>::pp,
-                            &iterate<T>::least, &iterate<T>::largest, &iterate<T>::log}) {
-    EXPECT_TRUE(same(now.*scalar, parts.*scalar)) << "a scalar";
-  }
-  EXPECT_EQ(now.states, parts.states);
-  EXPECT_EQ(now.taken, parts.taken);
-  EXPECT_EQ(now.logged, parts.logged);
+  expect_same(now, parts);
 }
 
 }  // namespace bcsc::test

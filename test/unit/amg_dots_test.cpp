@@ -10,6 +10,7 @@
 #include "bcsc/amg.hpp"
 #include "lib/solvers/context_array.hpp"
 #include "lib/solvers/operator_state.hpp"
+#include "test/support/left_dots.hpp"
 #include "test/support/operands.hpp"
 #include "test/unit/preconditioner_support.hpp"
 
@@ -47,16 +48,7 @@ class amg_dots : public testing::TestWithParam<backend> {
       EXPECT_EQ(rows > 0, GetParam() == backend::cuda && k % wide == 0) << "k = " << k;
       std::vector<double> left(static_cast<std::size_t>(rows * k));
       sums.download(left);
-      for (std::int64_t j = 0; j < k && rows > 0; ++j) {
-        long double got = 0, exact = 0, size = 0;
-        for (std::int64_t i = 0; i < rows; ++i) got += left[static_cast<std::size_t>(i * k + j)];
-        for (std::int64_t i = 0; i < a.rows; ++i) {
-          const long double term = static_cast<long double>(r(i, j)) * z(i, j);
-          exact += term;
-          size += std::fabs(term);
-        }
-        EXPECT_LE(std::fabs(got - exact), 1e-12L * size) << "column " << j << " of " << k;
-      }
+      expect_left_dots(left, rows, r, z, 1e-12L);
     }
   }
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/vector/block_ops.hpp"
+#include "test/support/left_dots.hpp"
 #include "test/support/operands.hpp"
 #include "test/support/oracle.hpp"
 
@@ -288,17 +289,8 @@ class block_checks {
         return weighted_sum(alpha * static_cast<long double>(d(i, 0)), x(i, j), gamma, w(i, j), 0, 0);
       });
       EXPECT_EQ(rows > 0, on_gpu && has_room && in_vectors && s_.n > 0 && s_.k > 0 && alpha != 0) << what;
-      const auto sums = sums_there.read();
-      for (std::int64_t j = 0; j < s_.k && rows > 0; ++j) {
-        long double got = 0, exact = 0, size = 0;
-        for (std::int64_t i = 0; i < rows; ++i) got += sums(i, j);
-        for (std::int64_t i = 0; i < s_.n; ++i) {
-          const long double term = static_cast<long double>(y(i, j)) * r(i, j);
-          exact += term;
-          size += std::fabs(term);
-        }
-        EXPECT_LE(std::fabs(got - exact), static_cast<long double>(s_.n) * u64 * size) << what << ", column " << j;
-      }
+      SCOPED_TRACE(what);
+      expect_left_dots(sums_there.read().at, rows, y, r, static_cast<long double>(s_.n) * u64);
     }
   }
 

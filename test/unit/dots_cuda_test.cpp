@@ -11,12 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "bcsc/generate.hpp"
 #include "bcsc/plan.hpp"
 #include "bcsc/registry.hpp"
+#include "core/checked.hpp"
 #include "lib/plan/access.hpp"
 #include "lib/solvers/context_array.hpp"
 #include "test/support/battery.hpp"
 #include "test/support/brick_cases.hpp"
+#include "test/support/left_dots.hpp"
 #include "test/support/operands.hpp"
 
 namespace bcsc::test {
@@ -58,12 +61,8 @@ class dots_cuda : public ::testing::Test {
     const dense_table<T> c = c_there.read();
     expect_exact<T>(multiply<T>(a, false, 1, b, 0, unwritten), c, plan.facts().kernel.name);
     sums.download(host);
-    for (std::int64_t j = 0; j < n && rows > 0; ++j) {
-      double wanted = 0, got = 0;
-      for (std::int64_t i = 0; i < a.rows; ++i) wanted += static_cast<double>(b(i, j)) * static_cast<double>(c(i, j));
-      for (std::int64_t i = 0; i < rows; ++i) got += host[static_cast<std::size_t>(i * n + j)];
-      EXPECT_EQ(got, wanted) << plan.facts().kernel.name << ", column " << j;
-    }
+    SCOPED_TRACE(plan.facts().kernel.name);
+    expect_left_dots(host, rows, b, c);
     return rows;
   }
 
@@ -108,6 +107,43 @@ TEST_F(dots_cuda, are_exact_by_bricks_where_one_tile_holds_all_columns) {
       if (HasFailure()) return;
     }
   }
+}
+
+/// Slices leave them where A is too large for L2.
+template <value T>
+void check_slices(const context& ctx) {
+  constexpr std::int64_t edge = 150;
+  const csr_matrix<T> a = generate::stencil<T>(7, edge, edge, edge);
+  const auto b = random_table<T>(a.cols(), 1, values::small_integers, 7);
+  const csr_view<T> rows = a.view();
+  dense_table<T> product(a.rows(), 1);
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    for (auto e = rows.row_ptr[core::at(i)]; e < rows.row_ptr[core::at(i + 1)]; ++e) {
+      product(i, 0) += rows.values[core::at(e)] * b(rows.col_ind[core::at(e)], 0);
+    }
+  }
+  operand<T> b_there(ctx, b, {});
+  for (const kernel_info& kernel : kernel_table(backend::cuda, value_type_of<T>)) {
+    if (kernel.algorithm != "sliced") continue;
+    const spmm_plan<T> plan(ctx, rows, {.cols = 1, .expert = {.kernel = kernel.name}});
+    operand<T> c_there(ctx, a.rows(), 1, {});
+    solvers::context_array<double> sums(ctx, a.rows());
+    std::int64_t left = 0;
+    plan::access<T>::run(plan, T{1}, b_there.view(), T{0}, c_there.view(), {},
+                         {.dots = {sums.data(), sums.size(), &left}});
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    SCOPED_TRACE(kernel.name);
+    EXPECT_TRUE(c_there.read().at == product.at);
+    EXPECT_EQ(left > 0, kernel.n_tile == 1);
+    std::vector<double> host(core::at(left));
+    sums.download(host);
+    expect_left_dots(host, left, b, product);
+  }
+}
+
+TEST_F(dots_cuda, are_exact_by_slices_of_a_large_matrix) {
+  check_slices<double>(*ctx_);
+  check_slices<float>(*ctx_);
 }
 
 TEST_F(dots_cuda, are_not_left_where_there_is_no_room_or_no_single_launch) {
