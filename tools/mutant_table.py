@@ -898,7 +898,7 @@ MUTANTS = [
     Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(old.r) - alpha *",
            "static_cast<double>(old.r) + alpha *", VECTOR),
     Mutant("amg-uniform-scale", "lib/solvers/amg_cycle.cpp", "factor.value *= *uniform_scale_;", ";", AMG),
-    Mutant("cuda-cg-step-into-rest", VECTOR_CUDA, "if (!turns && alpha == 0) return;", "if (!turns) return;", VECTOR),
+    Mutant("cuda-cg-step-into-rest", VECTOR_CUDA, "if (!writes && !moves) return;", "if (!writes) return;", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(old.p)",
            "z - beta * static_cast<double>(old.p)", VECTOR),
 

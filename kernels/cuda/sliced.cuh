@@ -303,6 +303,7 @@ __device__ bool multiply_side_by_side(const block_slices_args<T>& args, const sl
     block = next_block;
     ++round;
   }
+  dot.leave(lane);
   return true;
 }
 
@@ -365,6 +366,7 @@ __device__ bool multiply_long(const block_slices_args<T>& args, const sliced_gri
     slice = next;
     ++round;
   }
+  dot.leave(lane);
   __syncthreads();  // before another turn writes to shared memory
   return true;
 }
@@ -381,24 +383,20 @@ __global__ void __launch_bounds__(Warps * 32, MinBlocks)
   prefetch_share(grid.values);
   for (std::int64_t index = blockIdx.x; index < grid.num_blocks; index += gridDim.x) {
     const sliced_turn<Warps, Takers> at(grid, index, args);
-    lane_dot<T, Rows, Dots> dot;
-    const auto leave = [&] { dot.leave(dots + index * Warps + warp, lane); };
+    lane_dot<T, Rows, Dots> dot{dots, index * Warps + warp};
     if constexpr (Takers == slice_takers::cluster) {
       if (at.takers == slice_takers::cluster) {
         if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, true>(args, grid, at, warp, lane, dot)) return;
-        leave();
         continue;
       }
     }
     if constexpr (Takers != slice_takers::warp) {
       if (at.takers == slice_takers::thread_block) {
         if (!multiply_long<T, Rows, Cols, Unroll, Warps, Streams, false>(args, grid, at, warp, lane, dot)) return;
-        leave();
         continue;
       }
     }
     if (!multiply_side_by_side<T, Rows, Lanes, Cols, Unroll, Streams>(args, grid, at, warp, lane, dot)) return;
-    leave();
   }
 }
 

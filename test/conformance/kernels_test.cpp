@@ -34,7 +34,7 @@ void run_battery(const context& ctx, const instance& one, values kind) {
       const placement for_b{layout::row_major, static_cast<std::int64_t>(turn % 3),
                             static_cast<std::int64_t>(turn % 2)};
       // From matrix to matrix, or they would go with the widths.
-      constexpr std::int64_t paddings[] = {0, 4, 1, 3};
+      constexpr std::int64_t paddings[] = {0, 4, 1, 7};
       const std::size_t number = turn / widths.size();
       const placement for_c{one.c_layout, paddings[number % 4], static_cast<std::int64_t>((number / 4) % 2)};
       adds_vectors = adds_vectors || (s.beta != 0 && widths[w] > 8 && in_vectors(widths[w] + for_c.padding) &&
