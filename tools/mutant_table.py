@@ -147,6 +147,7 @@ PARTIALS = "kernels/cuda/row_stream/partials.cuh"
 ROW_EPILOGUE = "kernels/cuda/row_stream/epilogue.cuh"
 SLICED = "kernels/cuda/sliced.cuh"
 SLICED_CUT = "kernels/cuda/block_slices/cut.cuh"
+SLICED_DOTS = "kernels/cuda/block_slices/dots.cuh"
 BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
 BLOCK_SLICES_KERNELS = "kernels/forms/block_slices/block_slices_kernels.cuh"
 MMA = "kernels/cuda/mma.cuh"
@@ -654,6 +655,11 @@ MUTANTS = [
     Mutant("prefetch-share-too-small", "kernels/cuda/l2_prefetch.cuh", "ceil_div(ceil_div(bytes, num_blocks), line) * line",
            "bytes / num_blocks / line * line", EMULATED_ROWWISE),
     Mutant("prefetch-of-any-size", "kernels/cuda/l2_prefetch.cuh", "bytes > most || ", "", EMULATED_ROWWISE),
+    Mutant("sliced-dot-of-a-lane", SLICED_DOTS, "if (lane == 0) sums[own] = all;", "if (lane == 0) sums[own] = sum;",
+           EMULATED_SLICED),
+    Mutant("sliced-dot-by-stored-rows", SLICED_DOTS, "args.b[row * args.ldb]", "args.b[(block * Rows + r) * args.ldb]",
+           EMULATED_SLICED),
+    Mutant("sliced-dot-of-long-rows", SLICED, "dot.add(args, slice.first_block, sums);", ";", EMULATED_SLICED),
     Mutant("sliced-half-the-lanes", SLICED, "distance >= Blocks", "distance > Blocks", EMULATED_SLICED),
     Mutant("sliced-past-the-columns", SLICED, "if (j < num_cols) store(", "store(", EMULATED_SLICED),
     Mutant("sliced-order-of-tiles", SLICED_CUT, "group = grid.tiles_first ? rest : first;", "group = rest;", EMULATED_SLICED),
@@ -898,7 +904,19 @@ MUTANTS = [
     Mutant("cuda-cg-residual-sign", VECTOR_CUDA, "static_cast<double>(old.r) - alpha *",
            "static_cast<double>(old.r) + alpha *", VECTOR),
     Mutant("amg-uniform-scale", "lib/solvers/amg_cycle.cpp", "factor.value *= *uniform_scale_;", ";", AMG),
-    Mutant("cuda-cg-step-into-rest", VECTOR_CUDA, "if (!writes && !moves) return;", "if (!writes) return;", VECTOR),
+    Mutant("cuda-cg-step-into-rest", VECTOR_CUDA, "if (!writes && !moves) return;", "if (!writes) return;",
+           ("emulated_vector_ops_test",)),
+    Mutant("two-steps-one-taken", ADVANCE, "step_along(step_along(old.x, alpha_before, old.before), alpha, old.p)",
+           "step_along(old.x, alpha, old.p)", ("emulated_vector_ops_test",)),
+    Mutant("two-steps-resting-direction", ADVANCE, "rows.way.next[at] = turns ? turned : old.p;",
+           "if (turns) rows.way.next[at] = turned;", ("emulated_vector_ops_test",)),
+    Mutant("two-steps-alpha-forgotten", "kernels/vector/column_steps.hpp", "s.alpha_before[j] = s.alpha[j];",
+           "s.alpha_before[j] = 0;", ("emulated_vector_ops_test",)),
+    Mutant("two-steps-apart-one-taken", VECTOR_CUDA, "Twice ? scalars.alpha_before[j] : 0;", "0;",
+           ("emulated_vector_ops_test",)),
+    Mutant("two-steps-apart-resting-direction", VECTOR_CUDA, "writes = turns || way.next != way.p;", "writes = turns;",
+           ("emulated_vector_ops_test",)),
+    Mutant("two-steps-cpu", "kernels/vector/vector_cpu.cpp", "if (before != nullptr) take(", "if (false) take(", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(old.p)",
            "z - beta * static_cast<double>(old.p)", VECTOR),
 

@@ -29,6 +29,8 @@
 //   element); the others are read again (7 reads, 3 writes), each phase beginning where the one before has ended, whose
 //   lines are still in L2. x waits for the last phase, which has p as well.
 // - Where the product has left parts of p.q behind, these are added up instead: 5 reads of the others, 3 writes.
+// - Of two iterations whose steps x takes at once (directions), the first leaves x alone, 4 reads and 2 writes, and the
+//   second reads both directions, 6 and 3.
 namespace bcsc::kernels::vector {
 
 constexpr int advance_warps = advance_threads / 32;
@@ -361,8 +363,9 @@ __global__ void __launch_bounds__(advance_threads)
           [&](unsigned n, const row& old) { shorten(n * rows.stride, old.r, old.q, old.weight); });
     }
   }
-  if (!Streams || x != nullptr)
-    for_kept([&](unsigned n, unsigned at) { x_kept[n] = rows.x[at]; });  // as the sums arrive
+  if (!Streams || x != nullptr) {  // arrives while the sums do
+    for_kept([&](unsigned n, unsigned at) { x_kept[n] = rows.x[at]; });
+  }
   sums = add_all<looked_at>(shared, groups, posts.of_residual, round, sums);
   if (owns) {
     own_column column = shared.columns[own];
@@ -375,7 +378,7 @@ __global__ void __launch_bounds__(advance_threads)
 
   const double beta = shared.beta[j];
   const bool turns = shared.turns[j];
-  // Of x, it takes `Steps` steps: none, that along p, or the one before as well.
+  // Takes `Steps` steps of x: none, the one along p, or the one before it as well.
   const auto go_and_turn = [&]<int Steps>(std::integral_constant<int, Steps>) {
     const double alpha_before = Steps == 2 ? shared.alpha_before[j] : 0;
     if (alpha == 0 && alpha_before == 0 && rows.way.next == rows.way.p) return;

@@ -142,7 +142,7 @@ template <class T>
 int direction(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, directions<T> way,
               column_scalars scalars) {
   const T *const p = way.p, *const before = x != nullptr ? way.before : nullptr;
-  const auto take = [&](std::int64_t i, const double* alpha, const T* along) {
+  const auto take = [=](std::int64_t i, const double* alpha, const T* along) {
 #pragma omp simd
     for (std::int64_t j = 0; j < s.k; ++j) {
       const std::int64_t at = i * s.k + j;
