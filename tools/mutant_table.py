@@ -148,6 +148,7 @@ ROW_EPILOGUE = "kernels/cuda/row_stream/epilogue.cuh"
 SLICED = "kernels/cuda/sliced.cuh"
 SLICED_CUT = "kernels/cuda/block_slices/cut.cuh"
 SLICED_DOTS = "kernels/cuda/block_slices/dots.cuh"
+SLICED_HELD = "kernels/cuda/block_slices/held_slice.cuh"
 BLOCK_SLICES = "kernels/forms/block_slices/block_slices.cpp"
 BLOCK_SLICES_KERNELS = "kernels/forms/block_slices/block_slices_kernels.cuh"
 MMA = "kernels/cuda/mma.cuh"
@@ -655,12 +656,12 @@ MUTANTS = [
     Mutant("prefetch-share-too-small", "kernels/cuda/l2_prefetch.cuh", "ceil_div(ceil_div(bytes, num_blocks), line) * line",
            "bytes / num_blocks / line * line", EMULATED_ROWWISE),
     Mutant("prefetch-of-any-size", "kernels/cuda/l2_prefetch.cuh", "bytes > most || ", "", EMULATED_ROWWISE),
-    Mutant("sliced-dot-of-a-lane", SLICED_DOTS, "if (lane == 0) sums[own] = all;", "if (lane == 0) sums[own] = sum;",
+    Mutant("sliced-dot-of-a-lane", SLICED_DOTS, "sums[own] = all[0][0];", "sums[own] = sum;",
            EMULATED_SLICED),
     Mutant("sliced-dot-by-stored-rows", SLICED_DOTS, "args.b[row * args.ldb]", "args.b[(block * Rows + r) * args.ldb]",
            EMULATED_SLICED),
     Mutant("sliced-dot-of-long-rows", SLICED, "dot.add(args, slice.first_block, sums);", ";", EMULATED_SLICED),
-    Mutant("sliced-half-the-lanes", SLICED, "distance >= Blocks", "distance > Blocks", EMULATED_SLICED),
+    Mutant("sliced-half-the-lanes", SLICED_HELD, "distance >= Blocks", "distance > Blocks", EMULATED_SLICED),
     Mutant("sliced-past-the-columns", SLICED, "if (j < num_cols) store(", "store(", EMULATED_SLICED),
     Mutant("sliced-order-of-tiles", SLICED_CUT, "group = grid.tiles_first ? rest : first;", "group = rest;", EMULATED_SLICED),
     Mutant("sliced-columns-of-a-tile", SLICED, "sums[r][j] += value * of_b[k][j];", "sums[r][j] += value * of_b[k][0];",
@@ -916,6 +917,8 @@ MUTANTS = [
            ("emulated_vector_ops_test",)),
     Mutant("two-steps-apart-resting-direction", VECTOR_CUDA, "writes = turns || way.next != way.p;", "writes = turns;",
            ("emulated_vector_ops_test",)),
+    Mutant("two-steps-first-lost", "lib/solvers/simultaneous_cg.cpp", "{second_p_.data(), p_.data(), p_.data()}",
+           "{second_p_.data(), p_.data()}", ("cg_beyond_l2_test",)),
     Mutant("two-steps-cpu", "kernels/vector/vector_cpu.cpp", "if (before != nullptr) take(", "if (false) take(", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(old.p)",
            "z - beta * static_cast<double>(old.p)", VECTOR),

@@ -124,19 +124,6 @@ struct fetched_steps {
   }
 };
 
-/// The sums of a row block's lanes, which are `blocks` apart, in each of them.
-template <int Blocks, class S, int Rows, int Cols>
-__device__ void add_lanes(S (&sums)[Rows][Cols]) {
-#pragma unroll
-  for (int distance = forms::block_slice_lanes / 2; distance >= Blocks; distance /= 2) {
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-#pragma unroll
-      for (int j = 0; j < Cols; ++j) sums[r][j] += __shfl_xor_sync(0xffffffffu, sums[r][j], distance);
-    }
-  }
-}
-
 /// A warp's sums, which all its lanes hold, for those that add them up.
 template <class S, int Rows, int Cols>
 __device__ void leave_sums(const S (&sums)[Rows][Cols], S (&there)[Rows][Cols], int lane) {

@@ -30,7 +30,7 @@
 //   lines are still in L2. x waits for the last phase, which has p as well.
 // - Where the product has left parts of p.q behind, these are added up instead: 5 reads of the others, 3 writes.
 // - Of two iterations whose steps x takes at once (directions), the first leaves x alone, 4 reads and 2 writes, and the
-//   second reads both directions, 6 and 3.
+//   second reads both directions, 6 and 3, likewise.
 namespace bcsc::kernels::vector {
 
 constexpr int advance_warps = advance_threads / 32;
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(advance_threads)
                        step * k,
                        count};
   }();
-  if constexpr (!Streams) rows.way = directions<T>(rows.way.next);
+  if constexpr (!Streams) rows.way = directions<T>(rows.way.next);  // in place, by one pointer instead of three
   overlap_neighbours();
 
   // Runs visit(n, offset of the element) for the rows in registers.

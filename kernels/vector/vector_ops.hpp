@@ -48,7 +48,7 @@ struct column_scalars {
   bool turns_apart = false;    ///< z is no part of step(): rz and beta come from turn()
   bool polak_ribiere = false;  ///< beta = z.(r - r_old) / rz_old, at least 0; only with turns_apart
   bool steps_again = false;  ///< along the p of the last step, with rz = r.p: either way, and not at all is no failure
-  double* alpha_before = nullptr;  ///< alpha of the iteration before; null: x takes each step by itself
+  double* alpha_before = nullptr;  ///< alpha before the last step_length(), for directions::before; null: not kept
 };
 
 /// Chunks that the rows are cut into for reductions on a CPU.
@@ -99,8 +99,10 @@ struct partial_dots {
 template <class T>
 struct directions {
   const T* p;
-  T* next;          ///< p itself, or another block, which then gets the columns that do not turn, too
-  const T* before;  ///< whose step of length alpha_before x has not taken yet; null: x has. It may be `next`
+  T* next;  ///< p itself, or another block, which then gets the columns that do not turn, too
+  /// Whose step, of length column_scalars::alpha_before, x has not taken yet; null: it has. May be `next`; without x it
+  /// is not looked at.
+  const T* before;
 
   constexpr directions(T* in_place) : directions(in_place, in_place) {}  // NOLINT(google-explicit-constructor)
   constexpr directions(const T* now, T* to, const T* untaken = nullptr) : p(now), next(to), before(untaken) {}
@@ -135,8 +137,8 @@ struct operations {
   /// to rest in the step() that left x out; and before that the step along way.before.
   int (*direction)(const launch_env& env, shape s, const T* r, const T* inverse_diagonal, T* x, directions<T> way,
                    column_scalars scalars);
-  /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others. A p.q <= 0 makes the column not_positive, one
-  /// that is NaN or Inf not_finite. `pq`: of as many rows as s or fewer, or none.
+  /// alpha_j = rz_j / (p.q)_j in the active columns, 0 in the others; alpha_before what alpha was. A p.q <= 0 makes the
+  /// column not_positive, one that is NaN or Inf not_finite. `pq`: of as many rows as s or fewer, or none.
   int (*step_length)(const launch_env& env, shape s, const T* p, const T* q, double* partials, partial_dots pq,
                      column_scalars scalars);
   /// x += alpha_j p, r -= alpha_j q in the active columns; rr, rz of the new r, beta_j = rz_new / rz_old; a column

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "lib/solvers/cg_room.hpp"
 #include "lib/solvers/operator_state.hpp"
 
 namespace bcsc::solvers {
@@ -21,38 +22,6 @@ constexpr int num_scalars = 9, min_curvature_at = 3, max_curvature_at = 4, limit
 std::int64_t log_rows_for(const context& ctx, const cg_options& options) {
   if (options.check_every > 0) return std::min<std::int64_t>(options.check_every, 1024);
   return ctx.kind() == backend::cuda ? longest_window : 1;
-}
-
-/// Whether the next direction needs a pass of its own behind the step.
-template <value T>
-bool turns_apart(const cg_parts<T>& parts, const cg_options& options) {
-  return options.beta == cg_beta::polak_ribiere || parts.preconditioner != nullptr;
-}
-
-/// Whether as many blocks of vectors do not stay in a GPU's L2 together, and its kernels take all their columns at
-/// once.
-template <value T>
-bool outgrow_l2(const context& ctx, vector::shape s, std::int64_t blocks) {
-  const bool narrow = ctx.kind() == backend::cuda && s.k <= vector::max_advance_cols;
-  return narrow && blocks * s.n * s.k * std::int64_t{sizeof(T)} > ctx.device().l2_bytes;
-}
-
-/// Doubles for what products leave of p.q, and preconditioners of r.z, on a GPU: room for a row of sums every six rows,
-/// where kernels leave one every eight and some row blocks are cut into pieces. None where p and q both stay in L2:
-/// there the pass that is saved costs less than the product takes longer.
-template <value T>
-std::int64_t room_for_dots(const cg_parts<T>& parts, vector::shape s) {
-  const auto leaves_dots = [](const linear_operator<T>* by) {
-    return by != nullptr && operator_state<T>::of(*by).multiply_with_dots;
-  };
-  const bool leaves = leaves_dots(&parts.inner) || leaves_dots(parts.preconditioner);
-  return leaves && outgrow_l2<T>(parts.ctx(), s, 2) ? (s.n / 6 + 64) * s.k : 0;
-}
-
-/// Whether x takes the steps of two iterations at once: where x, r, p and q do not all stay in L2.
-template <value T>
-bool takes_two_steps(const cg_parts<T>& parts, vector::shape s, const cg_options& options) {
-  return !turns_apart(parts, options) && outgrow_l2<T>(parts.ctx(), s, 4);
 }
 
 /// |p.Ap| / p.M p below this share of the largest seen: p is in A's null space as far as T can tell.
@@ -73,7 +42,6 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       r_(parts.ctx(), x_.size()),
       p_(parts.ctx(), x_.size()),
       q_(parts.ctx(), x_.size()),
-      second_p_(parts.ctx(), takes_two_steps(parts, shape, options) ? x_.size() : 0),
       z_(parts.ctx(), parts.preconditioner != nullptr ? x_.size() : 0),
       inverse_diagonal_(parts.ctx(), std::ssize(parts.inverse_diagonal)),
       partials_(parts.ctx(), vector::num_advance_partials(shape)),
@@ -81,6 +49,7 @@ simultaneous_cg<T>::simultaneous_cg(const cg_parts<T>& parts, vector::shape shap
       dots_(parts.ctx(), room_for_dots(parts, shape)),
       workspace_(parts.ctx(), parts.workspace_bytes(shape.k)),
       report_(parts.ctx(), log_rows_for(parts.ctx(), options), shape.k),
+      second_p_(second_directions(parts, shape, options)),
       columns_(core::at(shape.k)),
       taken_(core::at(shape.k)) {
   const std::int64_t k = shape_.k;

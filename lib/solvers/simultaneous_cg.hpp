@@ -112,15 +112,14 @@ class simultaneous_cg {
   const kernels::vector::operations<T>& ops_;
   const kernels::launch_env env_;
 
-  context_array<T> b_, x_, r_, p_, q_;
-  context_array<T> second_p_;  ///< the direction of each second iteration, where x takes two steps at once; or empty
-  context_array<T> z_;
+  context_array<T> b_, x_, r_, p_, q_, z_;
   context_array<T> inverse_diagonal_;
   const T* jacobi_ = nullptr;  ///< inverse_diagonal_ if there is one
   context_array<double> partials_, scalar_block_;
   context_array<double> dots_;  ///< room for what products leave of p.q and r.z; or empty
   context_array<std::byte> workspace_;
   iteration_report report_;
+  context_array<T> second_p_;                ///< p of each second iteration, where x takes two steps at once; or empty
   kernels::vector::column_scalars scalars_;  ///< into report_ and scalar_block_
   double* sums_ = nullptr;                   ///< [k] results of dot and abs_sum, in scalar_block_
   std::optional<core::gpu::graph> graph_;    ///< graph_length_ iterations

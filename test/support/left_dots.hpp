@@ -8,10 +8,10 @@
 
 #include "test/support/oracle.hpp"
 
-/// What is left of B'C for whoever needs it next (kernels::dots_with_b).
+/// Partial sums of B'C that a product, or the last pass of a preconditioner, leaves behind (kernels::dots_with_b).
 namespace bcsc::test {
 
-/// The first `rows` rows [b.cols] of `sums` add up to the dot products of the columns of b and c, up to `share` of the
+/// The first `rows` rows [b.cols] of `sums` add up to the dot products of the columns of b and c, within `share` of the
 /// sum of their terms' sizes. 0: to the last bit, as on small integers.
 template <class B, class C>
 void expect_left_dots(const std::vector<double>& sums, std::int64_t rows, const dense_table<B>& b,

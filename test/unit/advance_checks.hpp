@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/vector/vector_ops.hpp"
@@ -364,8 +366,8 @@ void expect_same(const iterate<T>& a, const iterate<T>& b) {
 template <class T, class Place>
 void check_two_steps_of_x(Place& place, const kernels::vector::operations<T>& run, const kernels::launch_env& env,
                           std::int64_t n, std::int64_t k, std::int64_t dot_rows = 0) {
-  // Of large blocks one fate alone: its column arrives.
-  const int first = n * k > 20000 ? 1 : 0, last = n * k > 20000 || k >= num_fates ? first + 1 : num_fates;
+  // Of large blocks one turn alone: with a diagonal, or of one column the one in which it arrives.
+  const int first = n * k <= 20000 ? 0 : k == 1 ? 1 : 2, last = n * k > 20000 || k >= num_fates ? first + 1 : num_fates;
   for (int turn = first; turn < last; ++turn) {
     const fates_of_columns<T> fates(turn);
     for (const bool behind_one : {false, true}) {

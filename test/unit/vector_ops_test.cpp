@@ -641,8 +641,10 @@ void check_advancing(const context& ctx, std::int64_t n, std::int64_t k) {
   context_place place{ctx};
   check_advance<T>(place, operations_on<T>(ctx.kind()), {ctx.state().who(), nullptr, ctx.device().num_multiprocessors},
                    n, k);
-  check_two_steps_of_x<T>(place, operations_on<T>(ctx.kind()),
-                          {ctx.state().who(), nullptr, ctx.device().num_multiprocessors}, n, k);
+  if (ctx.kind() == backend::cuda || n * k <= 20000) {  // on a CPU one loop serves all sizes
+    check_two_steps_of_x<T>(place, operations_on<T>(ctx.kind()),
+                            {ctx.state().who(), nullptr, ctx.device().num_multiprocessors}, n, k);
+  }
   if (ctx.kind() != backend::cuda || k > ops::max_advance_cols) return;
   for (const std::int64_t dot_rows : {1, 37, 1100}) {
     SCOPED_TRACE("p.q in " + std::to_string(dot_rows) + " parts");

@@ -10,14 +10,14 @@
 /// B'C of the rows that a warp has computed (dots_with_b).
 namespace bcsc::kernels::cuda {
 
-/// Which configs have an instance for it: those of one column. They leave a sum for each warp of a chunk, where A does
-/// not stay in L2, since beside a smaller A the vectors do.
+/// Which configs have an instance for it: those of one column. They leave a sum for each warp of a chunk, and only
+/// where A streams: if A fits in L2, so do the vectors.
 template <class T>
 constexpr bool leaves_dots(const tables::sliced_config& config) {
   return value<T> && config.cols == 1;
 }
 
-/// What a lane's rows are to B'C, of one column. `Wanted` false: nothing.
+/// A lane's contribution to B'C, of one column. `Wanted` false: none.
 template <class T, int Rows, bool Wanted>
 struct lane_dot {
   double* sums;
@@ -36,10 +36,9 @@ struct lane_dot {
   /// The sum of the warp's lanes.
   __device__ void leave(int lane) const {
     if constexpr (Wanted) {
-      double all = sum;
-#pragma unroll
-      for (int distance = 16; distance > 0; distance /= 2) all += __shfl_xor_sync(0xffffffffu, all, distance);
-      if (lane == 0) sums[own] = all;
+      double all[1][1] = {{sum}};
+      add_lanes<1>(all);
+      if (lane == 0) sums[own] = all[0][0];
     }
   }
 };

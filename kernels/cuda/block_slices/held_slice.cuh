@@ -45,6 +45,19 @@ __device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice&
   return block;
 }
 
+/// The sums of a row block's lanes, which are `blocks` apart, in each of them.
+template <int Blocks, class S, int Rows, int Cols>
+__device__ void add_lanes(S (&sums)[Rows][Cols]) {
+#pragma unroll
+  for (int distance = forms::block_slice_lanes / 2; distance >= Blocks; distance /= 2) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+      for (int j = 0; j < Cols; ++j) sums[r][j] += __shfl_xor_sync(0xffffffffu, sums[r][j], distance);
+    }
+  }
+}
+
 /// Calls visit(r, row) for the rows of row block `block`.
 template <int Rows, class T, class Visit>
 __device__ void for_rows(const block_slices_args<T>& args, std::int64_t block, const Visit& visit) {
