@@ -48,7 +48,7 @@ struct options {
 };
 
 /// Vectors' bytes that an iteration has to move for a right-hand side: p, q, r and x are read, p, r and x written. That
-/// is all where a GPU keeps its rows in registers; where it cannot, ten of them are moved, and eleven on a CPU.
+/// is all where a GPU keeps its rows in registers; where it cannot, seven and a half to ten are moved, eleven on a CPU.
 constexpr double vector_bytes_a_row = 7.0 * sizeof(double);
 
 /// Seconds of an iteration from runs of two lengths; `run(n)` returns seconds and the iterations that they were.

@@ -252,7 +252,7 @@ __global__ void step_kernel(shape s, const T* p, const T* q, const T* inverse_di
           },
           [&](std::int64_t i, const row& old) {
             const std::int64_t at = i * s.k + j;
-            if (x != nullptr) x[at] = static_cast<T>(static_cast<double>(old.x) + alpha * static_cast<double>(old.p));
+            if (x != nullptr) x[at] = step_along(old.x, alpha, old.p);
             const T left = static_cast<T>(static_cast<double>(old.r) - alpha * static_cast<double>(old.q));
             r[at] = left;
             const double square = static_cast<double>(left) * static_cast<double>(left);

@@ -94,14 +94,14 @@ struct partial_dots {
   std::int64_t rows = 0;
 };
 
-/// The directions of an iteration. Two iterations may take their steps of x together, which saves a pass over x in one
-/// of them and takes a second block for p: the first has no x, and the second knows its direction as `before`.
+/// The directions of an iteration. The steps of x of two iterations may be taken together, so that one of the two does
+/// not touch x, for a second block of directions: the first is given no x, and the second gets its p as `before`.
 template <class T>
 struct directions {
   const T* p;
-  T* next;  ///< p itself, or another block, which then gets the columns that do not turn, too
-  /// Whose step, of length column_scalars::alpha_before, x has not taken yet; null: it has. May be `next`; without x it
-  /// is not looked at.
+  T* next;  ///< p itself, or another block, to which columns that do not turn are then copied
+  /// The direction along which x has still to go, by column_scalars::alpha_before; null: none. May alias `next`, and is
+  /// ignored without x.
   const T* before;
 
   constexpr directions(T* in_place) : directions(in_place, in_place) {}  // NOLINT(google-explicit-constructor)

@@ -97,7 +97,7 @@ class simultaneous_cg {
   void advance(const context_array<T>& p, T* x, kernels::vector::directions<T> way);
   /// The same with x and p_ alone, by whatever operations the preconditioner wants.
   void submit_iteration();
-  /// Iterations, by twos where x takes two steps at once. Behind them x is complete, and p_ the next direction.
+  /// Iterations, in pairs where x takes two steps at once. Afterwards x is complete, and p_ holds the next direction.
   void submit_without_graph(std::int64_t count);
   void submit_iterations(std::int64_t count);
   /// Iterations until the host's next check.
@@ -119,7 +119,7 @@ class simultaneous_cg {
   context_array<double> dots_;  ///< room for what products leave of p.q and r.z; or empty
   context_array<std::byte> workspace_;
   iteration_report report_;
-  context_array<T> second_p_;                ///< p of each second iteration, where x takes two steps at once; or empty
+  context_array<T> second_p_;                ///< p of every second iteration, where x takes two steps at once; or empty
   kernels::vector::column_scalars scalars_;  ///< into report_ and scalar_block_
   double* sums_ = nullptr;                   ///< [k] results of dot and abs_sum, in scalar_block_
   std::optional<core::gpu::graph> graph_;    ///< graph_length_ iterations

@@ -650,7 +650,7 @@ void check_advancing(const context& ctx, std::int64_t n, std::int64_t k) {
     SCOPED_TRACE("p.q in " + std::to_string(dot_rows) + " parts");
     check_advance<T>(place, operations_on<T>(ctx.kind()),
                      {ctx.state().who(), nullptr, ctx.device().num_multiprocessors}, n, k, dot_rows);
-    if (dot_rows != 37) continue;
+    if (dot_rows != 37) continue;  // who adds the parts up does not know how many steps x takes
     check_two_steps_of_x<T>(place, operations_on<T>(ctx.kind()),
                             {ctx.state().who(), nullptr, ctx.device().num_multiprocessors}, n, k, dot_rows);
   }

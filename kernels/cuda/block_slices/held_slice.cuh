@@ -5,7 +5,7 @@
 #include "kernels/forms/block_slices/layout.hpp"
 #include "kernels/forms/block_slices/operand.hpp"
 
-/// A slice in the hands of a warp, and where its row blocks lie.
+/// A slice in the hands of a warp: where its row blocks lie, and how lanes that share one add up.
 namespace bcsc::kernels::cuda {
 
 /// A slice as lanes hand it to each other.
@@ -45,7 +45,7 @@ __device__ int block_of_lane(const block_slices_operand<T>& a, const held_slice&
   return block;
 }
 
-/// The sums of a row block's lanes, which are `blocks` apart, in each of them.
+/// Adds up the lanes of a row block, which are `Blocks` apart; each of them gets the sum.
 template <int Blocks, class S, int Rows, int Cols>
 __device__ void add_lanes(S (&sums)[Rows][Cols]) {
 #pragma unroll
