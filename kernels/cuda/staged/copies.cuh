@@ -58,14 +58,13 @@ class staged_copies {
   /// copied again: no tile meets it, but what lies there has to be a number.
   __device__ void load(numbers& of, int group) const {
     if (group >= end_) return;
-    const bool whole = group + Shape::depth <= end_;
-    of.last_group = group_at(whole ? group + Shape::depth - 1 : end_ - 1);
+    of.last_group = group_at((group + Shape::depth < end_ ? group + Shape::depth : end_) - 1);
     const std::int32_t* const from = cols_ + std::int64_t{group} * forms::mma_tile_columns;
     const int last = (end_ - group) * forms::mma_tile_columns - 1 - row(0);
 #pragma unroll
     for (int i = 0; i < own_rows; ++i) {
       const int at = i * rows_at_once;
-      of.cols[i] = __ldg(from + (whole || at < last ? at : last));
+      of.cols[i] = __ldg(from + (at < last ? at : last));
     }
   }
 
