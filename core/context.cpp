@@ -6,6 +6,7 @@
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
+#include "core/thread_limit.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -18,9 +19,9 @@ std::vector<device_info> devices() { return core::gpu::list_devices(); }
 context context::cpu(int threads) { return cpu(threads, workers::openmp); }
 
 context context::cpu(int threads, workers whose) {
-  if (threads < 0) {
-    core::fail(errc::invalid_argument, "threads = {}: must be 0 (as many as {}) or more", threads,
-               whose == workers::own ? "the process has CPUs" : "OpenMP takes");
+  if (threads < 0 || threads > core::most_threads()) {
+    core::fail(errc::invalid_argument, "threads = {}: must be 0 (as many as {}) to {}", threads,
+               whose == workers::own ? "the process has CPUs" : "OpenMP takes", core::most_threads());
   }
   auto state = std::make_shared<core::context_state>();
   state->where = backend::cpu;

@@ -1,7 +1,10 @@
 #include "core/team.hpp"
 
+#include <algorithm>
+
 #include "core/by_all.hpp"
 #include "core/crew.hpp"
+#include "core/thread_limit.hpp"
 
 namespace bcsc::core {
 
@@ -14,7 +17,8 @@ team team_for(double seconds, const team& all) {
 
 team default_team() {
 #if defined(_OPENMP)
-  if (!crew::is_member()) return {omp_get_max_threads(), nullptr};
+  // Within the bound, since OMP_NUM_THREADS may say anything.
+  if (!crew::is_member()) return {std::min(omp_get_max_threads(), most_threads()), nullptr};
 #endif
   return {};
 }

@@ -21,7 +21,9 @@ enum class preconditioner : std::uint8_t { none, jacobi };
 /// How k right-hand sides are solved at once.
 enum class cg_method : std::uint8_t {
   simultaneous,  ///< k iterations side by side that share their products
-  block,         ///< one search space for all (O'Leary 1980): fewer iterations, more work on vectors in each
+  /// One search space for all (O'Leary 1980): fewer iterations, more work on vectors in each. Where a column breaks it,
+  /// because A is not positive definite along it, all begin once more side by side.
+  block,
 };
 std::string_view to_string(cg_method method) noexcept;
 
@@ -89,15 +91,16 @@ enum class cg_stop : std::uint8_t {
   stagnated,              ///< the true residual no longer falls though the recurrence does, or has grown out of bounds
   not_finite,             ///< NaN or Inf appeared
   cancelled,
-  inconsistent,  ///< A is singular as far as its type can tell, and b is not in its range
+  inconsistent,   ///< A is singular as far as its type can tell, and b is not in its range
+  not_symmetric,  ///< a solve that failed found that x'Ay and y'Ax differ
 };
 std::string_view to_string(cg_stop reason) noexcept;
 
 struct cg_result {
   cg_stop reason = cg_stop::max_iterations;  ///< the worst of the columns'
   std::int64_t iterations = 0;
-  /// SpMMs with A as given and as rounded: one an iteration, one for each check of the true residual, and those that
-  /// were under way when the host saw that all columns had stopped.
+  /// SpMMs with A as given and as rounded: one an iteration, one for each check of the true residual, those that were
+  /// under way when the host saw that all columns had stopped, and two where a solve that fails asks why.
   std::int64_t num_products = 0;
   std::vector<double> true_residual;   ///< [k] ||b - A x|| / ||b||, computed from x at the end
   std::vector<double> history;         ///< [iterations + 1] largest recurrence residual over the right-hand sides

@@ -53,7 +53,8 @@ class context {
   context(const context&) = default;
   context& operator=(const context&) = default;
 
-  /// The CPU. `threads` 0 takes what OpenMP would take. Throws error{invalid_argument} below 0.
+  /// The CPU. `threads` 0 takes what OpenMP would take. Throws error{invalid_argument} below 0 and above 1024,
+  /// or eight for each CPU where that is more.
   static context cpu(int threads = 0);
   /// The same with the choice of threads; for workers::own, 0 takes as many as the process has CPUs. Throws
   /// error{out_of_memory} if the system cannot start them.

@@ -46,7 +46,7 @@ struct lobpcg_options {
   std::int64_t num_guards = -1;
   bool use_initial_guess = false;                       ///< X is the start block, of any rank; what it lacks is drawn
   std::uint64_t seed = 1;                               ///< of the vectors that are drawn
-  std::optional<linear_operator<T>> b = {};             ///< symmetric positive definite; none: the identity
+  std::optional<linear_operator<T>> b = {};             ///< symmetric positive semidefinite (below); none: the identity
   std::optional<linear_operator<T>> precondition = {};  ///< Z = M^-1 R, symmetric positive definite; none: Z = R
   /// [n x any], on the host or where the context computes: eigenvectors are sought in the B-orthogonal complement of
   /// these columns, and residuals are taken there. Eigenvectors known already (deflation), or constraints.
@@ -58,20 +58,20 @@ struct lobpcg_options {
 
 /// Why the iteration ended.
 enum class lobpcg_stop : std::uint8_t {
-  converged,  ///< every wanted pair's true residual is at most the tolerance
+  converged,  ///< every wanted pair's true residual is at most the tolerance; presumes that B is positive semidefinite
   max_iterations,
   stagnated,                ///< neither the residuals nor the Ritz values improve any more
   not_finite,               ///< NaN or Inf appeared
   cancelled,                ///< by the progress callback
   not_symmetric,            ///< x'Ay and y'Ax, or x'By and y'Bx, differ by more than rounding
-  b_not_positive_definite,  ///< x'Bx < 0, or B is singular where that matters
+  b_not_positive_definite,  ///< x'Bx < 0 was met, or B is singular where that matters
   breakdown,                ///< no direction is left to search in, and the residuals are too large
 };
 std::string_view to_string(lobpcg_stop reason) noexcept;
 
 struct lobpcg_result {
   lobpcg_stop reason = lobpcg_stop::max_iterations;
-  std::vector<double> values;      ///< [k] eigenvalues: ascending, or descending if the largest are wanted
+  std::vector<double> values;      ///< [k] eigenvalues: ascending, or descending if the largest are wanted; Inf: none
   std::vector<double> residual;    ///< [k] ||A x - lambda B x|| as options.scale says, computed from x at the end
   std::int64_t num_converged = 0;  ///< pairs whose residual is at most the tolerance
   std::int64_t iterations = 0;
@@ -90,11 +90,17 @@ struct lobpcg_result {
 /// with X'BX = I, in the order of the values; unless an error is thrown, the latest approximations, whatever the
 /// reason. A block of more than a third of n is solved as a dense problem, k = n included.
 ///
+/// B is presumed to be positive semidefinite: an indefinite one is noticed where vectors meet it (x'Bx < 0), for
+/// certain only in a dense problem. If the smallest are wanted and A is positive definite, B may be singular, of any
+/// rank: with fewer finite eigenvalues than k the reason is b_not_positive_definite, and those that an iteration lacks
+/// are Inf, with NaN for a residual and with x'Ax = 1.
+///
 /// The same input gives the same result, bit for bit, if the operators do. Dense problems of three times the block's
 /// size are solved by LAPACK on the host, which is loaded at run time. Not thread-safe on operators that are not.
-/// Throws error{size_mismatch | invalid_argument | wrong_memory_space | ...} for bad input, error{unsupported} if
-/// LAPACK is missing, and what an operator throws; X is then as it was. Not for lack of convergence: see the reason.
-/// Source: Knyazev 2001; its basis as in Hetmaniuk and Lehoucq 2006 and Duersch, Shao, Yang and Gu 2018.
+/// Throws error{size_mismatch | invalid_argument | wrong_memory_space | ...} for bad input, numbers of A or B too large
+/// or small to compute residuals with among it (it says what to scale), error{unsupported} if LAPACK is missing, and
+/// what an operator throws; X is then as it was. Not for lack of convergence: see the reason. Source: Knyazev 2001; its
+/// basis as in Hetmaniuk and Lehoucq 2006 and Duersch, Shao, Yang and Gu 2018.
 template <value T>
 BCSC_EXPORT lobpcg_result solve_lobpcg(const linear_operator<T>& a, output_view<T> x,
                                        const lobpcg_options<T>& options = {});

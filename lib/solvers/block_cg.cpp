@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "lib/solvers/broken_block.hpp"
 
 namespace bcsc::solvers {
 
@@ -117,8 +118,8 @@ cg_result block_cg<T>::finish(const dense_view<T>& x, memory_space x_space, std:
     compute_residual();
     judge_residuals(columns_);
   }
-  store_block(parts_.ctx(), env_, x_, x, x_space);
   report_columns(columns_, objection, cancelled_, singular_, result_);
+  if (!is_broken(result_)) store_block(parts_.ctx(), env_, x_, x, x_space);
   return std::move(result_);
 }
 

@@ -25,6 +25,7 @@ class block_cg {
 
   void start(const dense_view<const T>& b, memory_space b_space, const dense_view<T>& x, memory_space x_space);
   void iterate();
+  /// Leaves x as it was given where the block is broken.
   cg_result finish(const dense_view<T>& x, memory_space x_space, std::optional<cg_stop> objection);
 
  private:

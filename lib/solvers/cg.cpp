@@ -15,11 +15,13 @@
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
 #include "lib/solvers/block_cg.hpp"
+#include "lib/solvers/broken_block.hpp"
 #include "lib/solvers/cg_parts.hpp"
 #include "lib/solvers/operands.hpp"
 #include "lib/solvers/refined_cg.hpp"
 #include "lib/solvers/rounded_plan.hpp"
 #include "lib/solvers/simultaneous_cg.hpp"
+#include "lib/solvers/symmetry.hpp"
 
 namespace bcsc {
 
@@ -39,6 +41,8 @@ std::string_view to_string(cg_stop reason) noexcept {
       return "cancelled";
     case cg_stop::inconsistent:
       return "inconsistent";
+    case cg_stop::not_symmetric:
+      return "not_symmetric";
   }
   return "unknown";
 }
@@ -188,21 +192,38 @@ cg_result iterated(const cg_operators<T>& given, const jacobi_of<T>& jacobi, con
     if (!jacobi.objection) solver.iterate();
     return solver.finish(x, x_space, jacobi.objection);
   };
-  if (options.method == cg_method::block) return run(solvers::block_cg<T>(parts, shape, options));
-  if constexpr (std::is_same_v<T, double>) {
-    if (has_fp32_iteration(given, options)) {
-      const std::vector<float> narrow_diagonal(parts.inverse_diagonal.begin(), parts.inverse_diagonal.end());
-      const solvers::cg_parts<float> within{
-          .exact = *given.inner,
-          .inner = *given.inner,
-          .preconditioner = given.inner_preconditioner ? &*given.inner_preconditioner : nullptr,
-          .inverse_diagonal = given.inner_preconditioner ? std::span<const float>() : narrow_diagonal,
-          .stream = stream,
-          .trusts_recurrence = true};
-      return run(solvers::refined_cg(given.a, within, shape, options));
+  const auto run_simultaneous = [&](const cg_options& wanted) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (has_fp32_iteration(given, wanted)) {
+        const std::vector<float> narrow_diagonal(parts.inverse_diagonal.begin(), parts.inverse_diagonal.end());
+        const solvers::cg_parts<float> within{
+            .exact = *given.inner,
+            .inner = *given.inner,
+            .preconditioner = given.inner_preconditioner ? &*given.inner_preconditioner : nullptr,
+            .inverse_diagonal = given.inner_preconditioner ? std::span<const float>() : narrow_diagonal,
+            .stream = stream,
+            .trusts_recurrence = true};
+        return run(solvers::refined_cg(given.a, within, shape, wanted));
+      }
+    }
+    return run(solvers::simultaneous_cg<T>(parts, shape, wanted));
+  };
+  cg_result result;
+  if (options.method == cg_method::simultaneous) {
+    result = run_simultaneous(options);
+  } else {
+    result = run(solvers::block_cg<T>(parts, shape, options));
+    if (!jacobi.objection && solvers::is_broken(result)) {
+      const cg_options rest = solvers::side_by_side(options, result);
+      result = solvers::joined(result, run_simultaneous(rest));
     }
   }
-  return run(solvers::simultaneous_cg<T>(parts, shape, options));
+  if (!jacobi.objection && solvers::may_be_asymmetric(result)) {
+    const core::gpu::outside_pools of_others;
+    result.num_products += 2;
+    if (!solvers::looks_symmetric(parts, shape)) solvers::blame_asymmetry(result);
+  }
+  return result;
 }
 
 /// A solve whose arguments have been checked.

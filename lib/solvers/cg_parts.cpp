@@ -26,8 +26,8 @@ right_hand_sides measured(std::span<const double> abs_sums, std::span<const doub
 
 cg_stop worst_of(std::span<const cg_stop> reasons, bool cancelled) {
   if (cancelled) return cg_stop::cancelled;
-  for (const cg_stop bad : {cg_stop::not_positive_definite, cg_stop::not_finite, cg_stop::inconsistent,
-                            cg_stop::max_iterations, cg_stop::stagnated}) {
+  for (const cg_stop bad : {cg_stop::not_symmetric, cg_stop::not_positive_definite, cg_stop::not_finite,
+                            cg_stop::inconsistent, cg_stop::max_iterations, cg_stop::stagnated}) {
     if (std::find(reasons.begin(), reasons.end(), bad) != reasons.end()) return bad;
   }
   return cg_stop::converged;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -94,23 +95,55 @@ std::int64_t block_size(std::int64_t n, std::int64_t k, const lobpcg_options<T>&
 
 // --- A solve --------------------------------------------------------------------------------------------------------
 
-/// An operand as the basis takes it: packed, where the context computes.
+/// An operand as the basis takes it: packed, where the context computes, its columns of a size that can be squared.
 template <value T>
-solvers::context_array<T> packed_copy(const context& ctx, const dense_view<const T>& from, std::string_view name) {
+solvers::context_array<T> packed_copy(solvers::vector_basis<T>& basis, const dense_view<const T>& from,
+                                      std::string_view name) {
+  const context& ctx = basis.where();
   solvers::context_array<T> to(ctx, core::checked_product(from.rows, from.cols, name));
   solvers::load_block(ctx, solvers::environment_of(ctx, nullptr), from, solvers::locate(ctx, from, name), to);
+  basis.take_sizes_out({to.data(), from.rows, from.cols});
   return to;
 }
 
 template <value T>
 void take_constraints(solvers::vector_basis<T>& basis, std::int64_t k, const dense_view<const T>& y) {
   if (y.cols == 0 || y.rows == 0) return;
-  const solvers::context_array<T> packed = packed_copy(basis.where(), y, "constraints");
+  const solvers::context_array<T> packed = packed_copy(basis, y, "constraints");
   const std::int64_t rank = basis.constrain(packed.data(), y.cols);
   if (k > basis.rows() - rank) {
     core::fail(errc::invalid_argument,
                "X has {} columns, constraints has rank {}: they leave {} of the {} dimensions of A", k, rank,
                basis.rows() - rank, basis.rows());
+  }
+}
+
+/// A basis needs as many directions as it has room for. Where a singular B tells fewer apart, it is blind to most of
+/// what could make the Ritz values smaller. A positive definite A is not, and 1 / lambda is wanted at its largest.
+template <value T>
+void choose_pencil(solvers::vector_basis<T>& basis, std::int64_t m, const lobpcg_options<T>& options) {
+  if (!basis.has_b() || m == 0 || options.which == spectrum_end::largest) return;
+  if (!basis.tells_apart(3 * m, options.seed)) basis.invert();
+}
+
+/// Refuses what would under- or overflow on the way: the vectors in T, the squares of their lengths in double.
+template <value T>
+void check_scale(const solvers::vector_basis<T>& basis, double tolerance) {
+  using limits = std::numeric_limits<T>;
+  using squares = std::numeric_limits<double>;
+  const double a = basis.norm_a(), b = basis.norm_b();
+  if (a == 0 || b == 0 || basis.objection()) return;
+  // An ill-conditioned B makes some eigenvectors much longer than others.
+  const double margin = basis.has_b() ? limits::epsilon() : 0.1;
+  const double least = std::max<double>(limits::min(), std::sqrt(squares::min())) / tolerance;
+  const double most = std::min<double>(limits::max(), std::sqrt(squares::max())) * margin;
+  for (const double size : {a, a / std::sqrt(b)}) {  // of A x, where x'x = 1 or x'Bx = 1
+    if (size >= least && size <= most) continue;
+    const auto [of_a, of_b] = basis.is_inverted() ? std::pair(b, a) : std::pair(a, b);
+    core::fail(errc::invalid_argument,
+               "A of norm {:.1e}, B of norm {:.1e}: residuals down to the tolerance {} leave the range of {}; scale {}",
+               of_a, of_b, tolerance, std::is_same_v<T, double> ? "what fp64 can square" : "fp32",
+               basis.has_b() ? "A and B" : "A");
   }
 }
 
@@ -148,8 +181,10 @@ lobpcg_result solve(const linear_operator<T>& a, const dense_view<T>& x, const l
   const std::int64_t n = a.rows(), k = x.cols;
   const std::int64_t m = block_size(n, k, options);
   solvers::vector_basis<T> basis(a, options.b, std::max(m > 0 ? 3 * m : k, options.constraints.cols));
-  const std::int64_t products = basis.estimate_norms(options.seed);
+  basis.estimate_norms(options.seed);
   if (!basis.objection()) take_constraints(basis, k, options.constraints);
+  if (!basis.objection()) choose_pencil(basis, m, options);
+  check_scale(basis, solvers::tolerance_of(options));
 
   solvers::lobpcg_iteration<T> iteration(basis, options, k, std::max(m, k));
   if (!basis.objection()) {
@@ -159,7 +194,7 @@ lobpcg_result solve(const linear_operator<T>& a, const dense_view<T>& x, const l
       iteration.start_at_solution();
     } else {
       if (options.use_initial_guess) {
-        const solvers::context_array<T> packed = packed_copy(ctx, dense_view<const T>(x), "X");
+        const solvers::context_array<T> packed = packed_copy(basis, dense_view<const T>(x), "X");
         basis.algebra().copy({packed.data(), n, k}, basis.s(0, k));
       }
       iteration.start(options.use_initial_guess ? k : 0);
@@ -167,7 +202,6 @@ lobpcg_result solve(const linear_operator<T>& a, const dense_view<T>& x, const l
     }
   }
   lobpcg_result result = iteration.finish();
-  result.num_products += products;
   solvers::context_array<T> packed(ctx, n * k);
   basis.algebra().copy(basis.s(0, k), {packed.data(), n, k});
   solvers::store_block(ctx, solvers::environment_of(ctx, nullptr), packed, x, solvers::locate(ctx, x, "X"));

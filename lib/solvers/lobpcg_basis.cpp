@@ -55,9 +55,17 @@ small_matrix bordered(const small_matrix& known, const small_matrix& behind) {
   return all;
 }
 
+/// The sums of the absolute values of the columns of a packed block.
 template <value T>
-void apply(const linear_operator<T>& op, const dense_view<T>& x, const dense_view<T>& y) {
-  if (x.cols > 0) op.apply(T{1}, dense_view<const T>(x), T{0}, y);
+std::vector<double> sums_of_magnitudes(const context& ctx, const dense_view<T>& x) {
+  const kernels::vector::shape shape{x.rows, x.cols};
+  context_array<double> partials(ctx, kernels::vector::num_partials(shape)), sums(ctx, x.cols);
+  const int status =
+      operations_of<T>(ctx.kind()).abs_sum(environment_of(ctx, nullptr), shape, x.data, partials.data(), sums.data());
+  core::check_launch(ctx.state(), status, "abs_sum");
+  std::vector<double> on_host(core::at(x.cols));
+  sums.download(on_host);
+  return on_host;
 }
 
 }  // namespace
@@ -65,8 +73,9 @@ void apply(const linear_operator<T>& op, const dense_view<T>& x, const dense_vie
 template <value T>
 vector_basis<T>::vector_basis(const linear_operator<T>& a, const std::optional<linear_operator<T>>& b,
                               std::int64_t columns)
-    : a_(a),
-      b_(b),
+    : a_(&a),
+      b_(b ? &*b : nullptr),
+      given_a_(&a),
       n_(a.rows()),
       ld_(leading_dimension<T>(columns)),
       algebra_(a.where(), n_, ld_),
@@ -78,9 +87,21 @@ vector_basis<T>::vector_basis(const linear_operator<T>& a, const std::optional<l
 }
 
 template <value T>
+std::vector<double> vector_basis<T>::take_sizes_out(const dense_view<T>& packed) {
+  std::vector<double> sizes = sums_of_magnitudes(where(), packed), factors;
+  for (double& size : sizes) {
+    const bool has_one = size > 0 && std::isfinite(size);
+    size = has_one ? std::exp2(std::clamp(std::ilogb(size), -1000, 1000)) : 1.0;
+    factors.push_back(1 / size);
+  }
+  algebra_.scale_columns(factors, packed);
+  return sizes;
+}
+
+template <value T>
 std::int64_t vector_basis<T>::constrain(const T* y, std::int64_t count) {
   // By the passes that the basis itself goes through, in its first columns.
-  const context& ctx = a_.where();
+  const context& ctx = where();
   algebra_.copy({y, n_, count}, s(0, count));
   num_y_ = orthonormalise(0, count);
   const std::int64_t rank = num_y_;
@@ -92,39 +113,38 @@ std::int64_t vector_basis<T>::constrain(const T* y, std::int64_t count) {
 }
 
 template <value T>
-std::int64_t vector_basis<T>::estimate_norms(std::uint64_t seed) {
-  std::int64_t of_a = 0, of_b = 0;
-  norm_a_ = estimate_norm(a_, seed, of_a);
-  if (b_) norm_b_ = estimate_norm(*b_, seed, of_b);
-  return of_a;
+void vector_basis<T>::estimate_norms(std::uint64_t seed) {
+  norm_a_ = estimate_norm(*a_, seed);
+  if (b_) norm_b_ = estimate_norm(*b_, seed);
 }
 
 template <value T>
-double vector_basis<T>::estimate_norm(const linear_operator<T>& of, std::uint64_t seed, std::int64_t& num_products) {
+double vector_basis<T>::estimate_norm(const linear_operator<T>& of, std::uint64_t seed) {
   const std::int64_t count = std::min({norm_columns, ld_, n_});
-  const auto unit_columns = [&](const dense_view<T>& x) {
+  const dense_view<T> x{room_.data(), n_, count};
+  const auto unit_columns = [&] {
+    const std::vector<double> sizes = take_sizes_out(x);
     const small_matrix squares = algebra_.gram(x, x);
     small_matrix scale(count, count);
     double longest = 0;
     for (std::int64_t j = 0; j < count; ++j) {
       if (!std::isfinite(squares(j, j))) object(lobpcg_stop::not_finite);
-      longest = std::max(longest, squares(j, j));
+      longest = std::max(longest, sizes[core::at(j)] * std::sqrt(squares(j, j)));
       scale(j, j) = squares(j, j) > 0 ? 1 / std::sqrt(squares(j, j)) : 0.0;
     }
     algebra_.combine(x, scale, 0, s(0, count));
-    return std::sqrt(longest);
+    return longest;
   };
-  algebra_.fill_random(seed, room(0, count));
-  unit_columns(room(0, count));
+  algebra_.fill_random(seed, x);
+  unit_columns();
   double norm = 0;
   for (int step = 0; step < norm_steps && !objection_; ++step) {
-    apply(of, s(0, count), room(0, count));
-    ++num_products;
+    apply(of, s(0, count), x);
     if (step == 0) {  // later vectors are nearly parallel, and would show no asymmetry
-      const small_matrix products = algebra_.gram(s(0, count), room(0, count));
+      const small_matrix products = algebra_.gram(s(0, count), x);
       if (asymmetry(products) > tolerated_asymmetry<T> * largest_entry(products)) object(lobpcg_stop::not_symmetric);
     }
-    const double longest = unit_columns(room(0, count));
+    const double longest = unit_columns();
     norm = std::max(norm, longest);
     if (longest == 0) break;
   }
@@ -132,8 +152,42 @@ double vector_basis<T>::estimate_norm(const linear_operator<T>& of, std::uint64_
 }
 
 template <value T>
+bool vector_basis<T>::tells_apart(std::int64_t count, std::uint64_t seed) {
+  algebra_.fill_random(seed, s(0, count));
+  confine(0, count);
+  apply_b(0, count);
+  const small_matrix products = algebra_.gram(s(0, count), bs(0, count));
+  if (!all_finite(products)) {
+    object(lobpcg_stop::not_finite);
+    return true;
+  }
+  const small_matrix euclidean = algebra_.gram(s(0, count), s(0, count));
+  const whitening white = whiten(products, std::max(negligible, 64 * unit<T>));
+  bool is_negative = white.smallest < -std::sqrt(unit<T>);
+  for (std::int64_t j = 0; j < count; ++j) {
+    is_negative |= products(j, j) < -rounding_of_product<T>(norm_b_, euclidean(j, j));
+  }
+  if (is_negative) object(lobpcg_stop::b_not_positive_definite);
+  return is_negative || white.rank() == count;
+}
+
+template <value T>
+void vector_basis<T>::invert() {
+  std::swap(a_, b_);
+  std::swap(norm_a_, norm_b_);
+  is_inverted_ = true;
+}
+
+template <value T>
+void vector_basis<T>::apply(const linear_operator<T>& op, const dense_view<T>& x, const dense_view<T>& y) {
+  if (x.cols == 0) return;
+  op.apply(T{1}, dense_view<const T>(x), T{0}, y);
+  if (&op == given_a_) ++num_products_;
+}
+
+template <value T>
 void vector_basis<T>::apply_a(std::int64_t first, std::int64_t count) {
-  apply(a_, s(first, count), as(first, count));
+  apply(*a_, s(first, count), as(first, count));
 }
 
 template <value T>
@@ -145,6 +199,7 @@ template <value T>
 std::int64_t vector_basis<T>::orthonormalise(std::int64_t first, std::int64_t count) {
   num_unseen_ = 0;
   for (int pass = 0; pass < max_passes && count > 0 && !objection_; ++pass) {
+    if (is_inverted_) confine(first, count);  // the inner product of A does not know the complement
     apply_b(first, count);
     const pass_result done = orthonormalise_once(first, count, pass == 0);
     count = done.rank;
@@ -153,12 +208,21 @@ std::int64_t vector_basis<T>::orthonormalise(std::int64_t first, std::int64_t co
   return objection_ ? 0 : count;
 }
 
+/// S := S - Y (B Y)' S, twice, for what the first time leaves of vectors nearly in the span of Y.
+template <value T>
+void vector_basis<T>::confine(std::int64_t first, std::int64_t count) {
+  for (int pass = 0; pass < 2 && num_y_ > 0; ++pass) {
+    algebra_.combine(y(), negated(algebra_.gram(by(), s(first, count))), 1, s(first, count));
+  }
+}
+
 template <value T>
 auto vector_basis<T>::orthonormalise_once(std::int64_t first, std::int64_t count, bool is_first) -> pass_result {
   const dense_view<T> w = s(first, count), bw = bs(first, count);
   const small_matrix with_all = algebra_.gram(s(0, first + count), bw);
   const small_matrix own = rows_of(with_all, first, first + count);
-  const small_matrix with_constraints = num_y_ > 0 ? algebra_.gram(y(), bw) : small_matrix(0, count);
+  const bool is_constrained = num_y_ > 0 && !is_inverted_;
+  const small_matrix with_constraints = is_constrained ? algebra_.gram(y(), bw) : small_matrix(0, count);
   if (!all_finite(with_all) || !all_finite(with_constraints)) {
     object(lobpcg_stop::not_finite);
     return {};
@@ -168,7 +232,7 @@ auto vector_basis<T>::orthonormalise_once(std::int64_t first, std::int64_t count
   if (b_ && is_first) {
     const small_matrix euclidean = algebra_.gram(w, w);
     for (std::int64_t j = 0; j < count; ++j) {
-      least[core::at(j)] = 16 * unit<T> * norm_b_ * euclidean(j, j);
+      least[core::at(j)] = rounding_of_product<T>(norm_b_, euclidean(j, j));
       if (own(j, j) < -least[core::at(j)]) object(lobpcg_stop::b_not_positive_definite);
       if (own(j, j) <= least[core::at(j)] && euclidean(j, j) > 0) ++num_unseen_;
     }
@@ -179,9 +243,9 @@ auto vector_basis<T>::orthonormalise_once(std::int64_t first, std::int64_t count
     least[core::at(j)] = std::max(least[core::at(j)], lost * lost * own(j, j));
   }
 
-  if (num_y_ > 0) subtract(y(), by(), with_constraints, first, count);
+  if (is_constrained) subtract(y(), by(), with_constraints, first, count);
   if (first > 0) subtract(s(0, first), bs(0, first), rows_of(with_all, 0, first), first, count);
-  const small_matrix left = num_y_ > 0 || first > 0 ? algebra_.gram(w, bw) : own;
+  const small_matrix left = is_constrained || first > 0 ? algebra_.gram(w, bw) : own;
   if (!all_finite(left)) {
     object(lobpcg_stop::not_finite);
     return {};

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "bcsc/lobpcg.hpp"
 #include "lib/solvers/block_algebra.hpp"
@@ -10,8 +12,15 @@
 
 namespace bcsc::solvers {
 
+/// x'Bx up to this is rounding, of a B of that norm and x'x = square.
+template <value T>
+constexpr double rounding_of_product(double norm, double square) {
+  return 16 * static_cast<double>(std::numeric_limits<T>::epsilon()) * norm * square;
+}
+
 /// Vectors and what the operators make of them, where the context computes: S, A S and B S, of which any range of
-/// columns is a view, for rows lie `ld` apart. Without B, B S is S. Beside them the constraints Y, which stay.
+/// columns is a view, for rows lie `ld` apart. Without B, B S is S. Beside them the constraints Y, which stay. The
+/// pencil may be inverted: what is called A here is then B, and the inner product is that of A.
 template <value T>
 class vector_basis {
  public:
@@ -27,21 +36,34 @@ class vector_basis {
   dense_view<T> by() const { return {b_ ? by_->data() : y_->data(), n_, num_y_}; }
   std::int64_t num_constraints() const { return num_y_; }
   std::int64_t rows() const { return n_; }
-  const context& where() const { return a_.where(); }
-  bool has_b() const { return b_.has_value(); }
+  const context& where() const { return a_->where(); }
+  bool has_b() const { return b_ != nullptr; }
   block_algebra<T>& algebra() { return algebra_; }
 
+  /// Scales each column of a packed block by a power of two to a size that can be squared. Returns what they were
+  /// divided by.
+  std::vector<double> take_sizes_out(const dense_view<T>& packed);
   /// Takes constraints, packed where the context computes ([n x count]), and makes them B-orthonormal. Returns their
   /// rank.
   std::int64_t constrain(const T* y, std::int64_t count);
 
-  /// Estimates the norms of A and B, and looks whether they are symmetric. Returns the number of products with A.
-  std::int64_t estimate_norms(std::uint64_t seed);
+  /// Estimates the norms of A and B, and looks whether they are symmetric.
+  void estimate_norms(std::uint64_t seed);
   double norm_a() const { return norm_a_; }
   double norm_b() const { return norm_b_; }
 
+  /// Whether B tells so many random vectors apart, in the complement of the constraints, or is none for a pencil, which
+  /// is then the objection. S is overwritten.
+  bool tells_apart(std::int64_t count, std::uint64_t seed);
+  /// A x = lambda B x becomes B x = mu A x, mu = 1 / lambda; the constraints stay what they are. Needs B, and A
+  /// positive definite.
+  void invert();
+  bool is_inverted() const { return is_inverted_; }
+
   void apply_a(std::int64_t first, std::int64_t count);
   void apply_b(std::int64_t first, std::int64_t count);
+  /// Blocks that the A of the pencil as it was given has been multiplied with.
+  std::int64_t num_products() const { return num_products_; }
 
   /// Makes `count` columns from `first` on B-orthonormal, and B-orthogonal to the constraints and to the columns before
   /// them, and sets their B S. Returns how many are left: dependent ones are dropped.
@@ -69,20 +91,24 @@ class vector_basis {
   pass_result orthonormalise_once(std::int64_t first, std::int64_t count, bool is_first);
   void subtract(const dense_view<T>& along, const dense_view<T>& b_along, small_matrix overlap, std::int64_t first,
                 std::int64_t count);
-  double estimate_norm(const linear_operator<T>& of, std::uint64_t seed, std::int64_t& num_products);
+  void apply(const linear_operator<T>& op, const dense_view<T>& x, const dense_view<T>& y);
+  double estimate_norm(const linear_operator<T>& of, std::uint64_t seed);
+  void confine(std::int64_t first, std::int64_t count);
   void rotate(context_array<T>& block, const small_matrix& c);
 
   dense_view<T> view(const context_array<T>& of, std::int64_t first, std::int64_t count) const {
     return {of.data() + first, n_, count, ld_};
   }
 
-  const linear_operator<T>& a_;
-  const std::optional<linear_operator<T>>& b_;
+  const linear_operator<T>* a_;
+  const linear_operator<T>* b_;  ///< null: the identity
+  const linear_operator<T>* const given_a_;
+  bool is_inverted_ = false;
   std::int64_t n_, ld_;
   block_algebra<T> algebra_;
   context_array<T> s_, as_, bs_, room_;
-  std::int64_t num_y_ = 0, num_unseen_ = 0;
-  std::optional<context_array<T>> y_, by_;  ///< [n x num_y], packed
+  std::int64_t num_y_ = 0, num_unseen_ = 0, num_products_ = 0;
+  std::optional<context_array<T>> y_, by_;  ///< [n x num_y], packed; B is the one that was given
   double norm_a_ = 0, norm_b_ = 1;
   std::optional<lobpcg_stop> objection_;
 };

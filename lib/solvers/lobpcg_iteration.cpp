@@ -12,7 +12,10 @@ namespace bcsc::solvers {
 namespace {
 
 /// Iterations after which A X, A P, B X and B P are recomputed: sums of sums collect rounding.
-constexpr std::int64_t refresh_period = 40;
+constexpr std::int64_t usual_period = 40;
+/// The inner product of an inverted pencil does not hold X to the complement of the constraints: a part along them
+/// grows from step to step, until products are recomputed.
+constexpr std::int64_t confining_period = 4;
 /// Iterations without progress after which the iteration has stagnated; a better residual or Ritz value is progress ...
 constexpr std::int64_t patience = 80;
 /// ... if it is smaller by this factor.
@@ -49,6 +52,7 @@ lobpcg_iteration<T>::lobpcg_iteration(vector_basis<T>& basis, const lobpcg_optio
       algebra_(basis.algebra()),
       options_(options),
       tolerance_(tolerance_of(options)),
+      is_largest_(options.which == spectrum_end::largest || basis.is_inverted()),
       k_(k),
       m_(m),
       r_(basis.where(), basis.rows() * m),
@@ -84,7 +88,6 @@ void lobpcg_iteration<T>::start_at_solution() {
   if (is_stopped()) return;
   basis_.apply_b(0, m_);
   basis_.apply_a(0, m_);
-  ++result_.num_products;
   take_ritz_pairs();
   if (is_stopped()) return;
   measure_residuals();
@@ -94,8 +97,12 @@ void lobpcg_iteration<T>::start_at_solution() {
   stop(residual <= tolerance_ ? lobpcg_stop::converged : lobpcg_stop::stagnated);
 }
 
-// --- Recomputed products
-// --------------------------------------------------------------------------------------------------
+// --- Recomputed products --------------------------------------------------------------------------------------------
+
+template <value T>
+std::int64_t lobpcg_iteration<T>::refresh_period() const {
+  return basis_.is_inverted() && basis_.num_constraints() > 0 ? confining_period : usual_period;
+}
 
 template <value T>
 void lobpcg_iteration<T>::refresh() {
@@ -107,7 +114,6 @@ void lobpcg_iteration<T>::refresh() {
   if (!complete(rank)) return;
   num_p_ = basis_.orthonormalise(m_, num_p_);
   basis_.apply_a(0, m_ + num_p_);
-  ++result_.num_products;
   take_ritz_pairs();
 }
 
@@ -116,7 +122,7 @@ void lobpcg_iteration<T>::take_ritz_pairs() {
   carried_.reset();
   const auto products = basis_.products(m_, carried_);
   if (!products) return;
-  const auto step = rayleigh_ritz(*products, m_, options_.which == spectrum_end::largest, {});
+  const auto step = rayleigh_ritz(*products, m_, is_largest_, {});
   if (!step) return stop(lobpcg_stop::b_not_positive_definite);
   values_ = step->values;
   // P stays where it is: [X P] diag(C, I).
@@ -189,7 +195,7 @@ bool lobpcg_iteration<T>::tell(double residual) {
 
 template <value T>
 bool lobpcg_iteration<T>::is_idle(double residual) {
-  const double sign = options_.which == spectrum_end::largest ? -1 : 1;
+  const double sign = is_largest_ ? -1 : 1;
   const double sum = sign * std::accumulate(values_.begin(), values_.begin() + k_, 0.0);
   double size = 0;
   for (std::int64_t j = 0; j < k_; ++j) size += std::abs(values_[core::at(j)]);
@@ -228,7 +234,7 @@ void lobpcg_iteration<T>::iterate() {
     if (is_stopped()) return;
     if (result_.iterations >= options_.max_iterations) return stop(lobpcg_stop::max_iterations);
     if (is_idle(residual)) return stop(lobpcg_stop::stagnated);
-    if (since_refresh_ >= refresh_period) {
+    if (since_refresh_ >= refresh_period()) {
       refresh();
       if (is_stopped()) return;
       measure_residuals();
@@ -270,10 +276,9 @@ bool lobpcg_iteration<T>::search() {
 template <value T>
 void lobpcg_iteration<T>::advance() {
   basis_.apply_a(m_ + num_p_, num_w_);
-  if (num_w_ > 0) ++result_.num_products;
   const auto products = basis_.products(m_ + num_p_ + num_w_, carried_);
   if (!products) return;
-  const auto step = rayleigh_ritz(*products, m_, options_.which == spectrum_end::largest, active_);
+  const auto step = rayleigh_ritz(*products, m_, is_largest_, active_);
   if (!step) return stop(lobpcg_stop::breakdown);
   values_ = step->values;
   const small_matrix turned = beside(step->x, step->p);
@@ -290,6 +295,25 @@ void lobpcg_iteration<T>::advance() {
 // --- The end --------------------------------------------------------------------------------------------------------
 
 template <value T>
+void lobpcg_iteration<T>::turn_over() {
+  const small_matrix squares = algebra_.gram(basis_.s(0, k_), basis_.s(0, k_));
+  std::vector<double> scale(core::at(k_), 1.0);
+  for (std::int64_t j = 0; j < k_; ++j) {
+    double& value = result_.values[core::at(j)];
+    if (value <= rounding_of_product<T>(basis_.norm_a(), squares(j, j))) {  // B has fewer finite eigenvalues than k
+      value = std::numeric_limits<double>::infinity();
+      result_.residual[core::at(j)] = std::numeric_limits<double>::quiet_NaN();
+      result_.reason = lobpcg_stop::b_not_positive_definite;
+    } else if (value > 0) {
+      scale[core::at(j)] = 1 / std::sqrt(value);
+      value = 1 / value;
+    }
+  }
+  algebra_.scale_columns(scale, basis_.s(0, k_));
+  std::swap(result_.norm_a, result_.norm_b);
+}
+
+template <value T>
 lobpcg_result lobpcg_iteration<T>::finish() {
   (void)is_stopped();  // an objection is a reason
   const bool is_sound = !basis_.objection() && stop_ != lobpcg_stop::not_finite;
@@ -298,10 +322,12 @@ lobpcg_result lobpcg_iteration<T>::finish() {
   result_.reason = stop_.value_or(lobpcg_stop::max_iterations);
   result_.values.assign(values_.begin(), values_.begin() + k_);
   result_.residual.assign(residual_.begin(), residual_.begin() + k_);
-  result_.num_converged = std::count_if(result_.residual.begin(), result_.residual.end(),
-                                        [&](double residual) { return residual <= tolerance_; });
   result_.norm_a = basis_.norm_a();
   result_.norm_b = basis_.norm_b();
+  if (basis_.is_inverted()) turn_over();
+  result_.num_converged = std::count_if(result_.residual.begin(), result_.residual.end(),
+                                        [&](double residual) { return residual <= tolerance_; });
+  result_.num_products = basis_.num_products();
   return std::move(result_);
 }
 

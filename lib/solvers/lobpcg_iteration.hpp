@@ -34,6 +34,8 @@ class lobpcg_iteration {
 
  private:
   bool complete(std::int64_t filled);
+  /// Iterations after which products are recomputed.
+  std::int64_t refresh_period() const;
   void refresh();
   void take_ritz_pairs();
   dense_view<T> residuals() const { return {r_.data(), basis_.rows(), m_}; }
@@ -46,6 +48,9 @@ class lobpcg_iteration {
   std::int64_t precondition(bool really);
   bool search();
   void advance();
+  /// The result of the inverted pencil becomes that of the given one. Residuals are the same; those relative to the
+  /// eigenvalue have been compared with ||A x||, which is |lambda| ||B x|| but for the residual.
+  void turn_over();
   void stop(lobpcg_stop reason) {
     if (!stop_) stop_ = reason;
   }
@@ -58,6 +63,7 @@ class lobpcg_iteration {
   block_algebra<T>& algebra_;
   const lobpcg_options<T>& options_;
   double tolerance_;
+  bool is_largest_;  ///< the wanted end of the basis's pencil
   std::int64_t k_, m_;
   std::int64_t num_p_ = 0, num_w_ = 0;
   context_array<T> r_;  ///< [n x m], packed: residuals

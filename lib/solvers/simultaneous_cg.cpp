@@ -435,6 +435,7 @@ bool simultaneous_cg<T>::look(std::int64_t window) {
     taken_[j] = report_.taken()[j];
     columns_[j].recurrence = relative(j, report_.rr()[j]);
   }
+  give_up_lost_columns();
   bool goes_on = true;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(longest, window); ++i) {
     ++result_.iterations;
@@ -446,19 +447,39 @@ bool simultaneous_cg<T>::look(std::int64_t window) {
 }
 
 template <value T>
+void simultaneous_cg<T>::give_up_lost_columns() {
+  // In fp32 a condition number of a million looks like a null space for a while.
+  const bool knows_null_space = std::is_same_v<T, double> && !parts_.trusts_recurrence && since_replacement_ >= 20;
+  bool any_lost = false;
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    column_record& column = columns_[j];
+    if (report_.state()[j] != column_state::active || !(column.recurrence > column.true_residual)) continue;
+    const bool lost_now = column.recurrence > lost * column.true_residual;
+    if (!lost_now && !(knows_null_space && least_curvature(j) <= no_curvature<T> / 16)) continue;
+    column.stagnated = any_lost = true;
+    report_.state()[j] = column_state::resting;
+  }
+  if (any_lost) report_.write(env_.stream);
+}
+
+template <value T>
+double simultaneous_cg<T>::least_curvature(std::size_t j) const {
+  std::vector<double> doubles(core::at(scalar_block_.size()));
+  scalar_block_.download(doubles, env_.stream);
+  const double least = doubles[core::at(min_curvature_at * shape_.k) + j];
+  const double largest = doubles[core::at(max_curvature_at * shape_.k) + j];
+  return largest > 0 ? least / largest : 1;
+}
+
+template <value T>
 cg_stop simultaneous_cg<T>::reason(std::size_t j) {
   const column_state state = report_.state()[j];
   if (state == column_state::not_finite) return cg_stop::not_finite;
   if (state != column_state::not_positive && report_.rr()[j] <= limits_[j]) return cg_stop::converged;
   const bool gave_up = state == column_state::not_positive || columns_[j].stagnated;
   if (!gave_up && cancelled_) return cg_stop::cancelled;
-  std::vector<double> doubles(core::at(scalar_block_.size()));
-  scalar_block_.download(doubles, env_.stream);
-  const double least = doubles[core::at(min_curvature_at * shape_.k) + j];
-  const double largest = doubles[core::at(max_curvature_at * shape_.k) + j];
   // Rounding may keep p.Ap above 0 for ever; then nothing but its size tells that p is in the null space.
-  const double limit = gave_up ? no_curvature<T> : no_curvature<T> / 16;
-  if (largest > 0 && least <= limit * largest) return cg_stop::inconsistent;
+  if (least_curvature(j) <= (gave_up ? no_curvature<T> : no_curvature<T> / 16)) return cg_stop::inconsistent;
   if (!gave_up) return cg_stop::max_iterations;
   return columns_[j].stagnated ? cg_stop::stagnated : cg_stop::not_positive_definite;
 }

@@ -104,6 +104,11 @@ class simultaneous_cg {
   std::int64_t next_window() const;
   /// Reads what `window` iterations have recorded; false if the progress callback cancels.
   bool look(std::int64_t window);
+  /// Stops columns that are on their way to overflow: a residual may grow, but not beyond what a condition number
+  /// allows, and not along directions in A's null space.
+  void give_up_lost_columns();
+  /// Of the directions of column j: the least curvature over the largest.
+  double least_curvature(std::size_t j) const;
   cg_stop reason(std::size_t j);
 
   const cg_parts<T>& parts_;

@@ -319,16 +319,28 @@ TEST_P(cg_columns_test, an_indefinite_matrix_is_named) {
 }
 
 /// diag(1, 2, ..., -3): only a right-hand side with a part in the last row meets its negative entry.
-TEST(cg_columns, one_meets_an_indefinite_direction_and_the_others_converge) {
-  sparse_case a{"one negative entry", 12, 12, {}};
-  for (std::int64_t i = 0; i < 12; ++i) a.entries.push_back({i, i, i == 11 ? -3.0 : 1.0 + i});
-  auto b = right_hand_sides<double>(a, 3);
-  b(11, 0) = b(11, 2) = 0;
-  const auto s = solve_operators(context::cpu(1), a, b, {.tolerance = 1e-10});
-  EXPECT_EQ(s.result.column_reason,
-            (std::vector{cg_stop::converged, cg_stop::not_positive_definite, cg_stop::converged}));
-  EXPECT_EQ(s.result.reason, cg_stop::not_positive_definite);
-  expect_honest(a, b, s, 1e-10);
+TEST_P(cg_columns_test, one_meets_an_indefinite_direction_and_the_others_converge) {
+  run([](const context& ctx, cg_options options) {
+    sparse_case a{"one negative entry", 12, 12, {}};
+    for (std::int64_t i = 0; i < 12; ++i) a.entries.push_back({i, i, i == 11 ? -3.0 : 1.0 + static_cast<double>(i)});
+    auto b = right_hand_sides<double>(a, 3);
+    b(11, 0) = b(11, 2) = 0;
+    std::int64_t heard = 0;
+    options.progress = [&](std::int64_t iteration, double) { return iteration == ++heard; };
+    auto guess = right_hand_sides<double>(a, 3);
+    guess(11, 0) = guess(11, 2) = 0;
+    for (const bool guesses : {false, true}) {
+      options.use_initial_guess = guesses;
+      heard = 0;
+      const auto s = solve_operators(ctx, a, b, options, by::nothing, &guess);
+      EXPECT_EQ(s.result.column_reason,
+                (std::vector{cg_stop::converged, cg_stop::not_positive_definite, cg_stop::converged}));
+      EXPECT_EQ(s.result.reason, cg_stop::not_positive_definite);
+      EXPECT_EQ(heard, s.result.iterations);
+      EXPECT_EQ(std::ssize(s.result.history), s.result.iterations + 1);
+      expect_honest(a, b, s, 1e-10);
+    }
+  });
 }
 
 /// Both ends free: the constant vector is in the null space.
@@ -361,6 +373,80 @@ TEST_P(cg_columns_test, a_singular_inconsistent_system_is_named) {
       const auto s = solve_operators(ctx, a, b, options);
       EXPECT_EQ(s.result.column_reason, std::vector<cg_stop>(2, cg_stop::inconsistent))
           << to_string(s.result.column_reason[0]) << ", " << to_string(s.result.column_reason[1]);
+      expect_honest(a, b, s, options.tolerance);
+    }
+  });
+}
+
+TEST_P(cg_columns_test, one_is_inconsistent_and_the_others_converge) {
+  run([](const context& ctx, const cg_options& options) {
+    const sparse_case a = free_chain(64);
+    dense_table<double> b(a.rows, 3);
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      b(i, 0) = i % 2 == 0 ? 1 : -1;
+      b(i, 1) = i == 5 ? 1 : 0;
+      b(i, 2) = i < 32 ? 1 : -1;
+    }
+    const auto s = solve_operators(ctx, a, b, options);
+    EXPECT_EQ(s.result.column_reason, (std::vector{cg_stop::converged, cg_stop::inconsistent, cg_stop::converged}));
+    expect_honest(a, b, s, options.tolerance);
+  });
+}
+
+/// A grid whose boundary is free: the constant vector is in the null space.
+sparse_case free_grid(std::int64_t width, std::int64_t height) {
+  sparse_case a{"free grid", width * height, width * height, {}};
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    std::vector<std::int64_t> beside;
+    if (i >= width) beside.push_back(i - width);
+    if (i % width > 0) beside.push_back(i - 1);
+    if (i % width + 1 < width) beside.push_back(i + 1);
+    if (i + width < a.rows) beside.push_back(i + width);
+    a.entries.push_back({i, i, static_cast<double>(beside.size())});
+    for (const std::int64_t j : beside) a.entries.push_back({i, j, -1});
+  }
+  return a;
+}
+
+/// Along it the residual grows so slowly that nothing but the curvature tells.
+TEST_P(cg_columns_test, a_null_space_is_found_before_thousands_of_iterations) {
+  run([](const context& ctx, const cg_options& options) {
+    const sparse_case a = free_grid(100, 80);
+    const auto b = right_hand_sides<double>(a, 3);
+    const auto s = solve_operators(ctx, a, b, options);
+    EXPECT_EQ(s.result.column_reason, std::vector<cg_stop>(3, cg_stop::inconsistent));
+    EXPECT_LT(s.result.iterations, 1500);
+    expect_honest(a, b, s, options.tolerance);
+  });
+}
+
+/// A zero on the diagonal: x grows by a factor in each iteration, and would do so until it overflows.
+TEST_P(cg_columns_test, an_inconsistent_system_ends_before_x_overflows) {
+  run([](const context& ctx, const cg_options& options) {
+    for (const std::int64_t n : {10, 50, 300}) {
+      sparse_case a{"diagonal with a zero", n, n, {}};
+      for (std::int64_t i = 0; i < n; ++i) a.entries.push_back({i, i, i == 7 ? 0.0 : 1.0 + static_cast<double>(i)});
+      const auto b = right_hand_sides<double>(a, 2);
+      const auto s = solve_operators(ctx, a, b, options);
+      EXPECT_EQ(s.result.column_reason, std::vector<cg_stop>(2, cg_stop::inconsistent));
+      EXPECT_LT(s.result.iterations, 3 * n + 20);
+      for (const double x : s.x.at) EXPECT_TRUE(std::isfinite(x));
+      expect_honest(a, b, s, options.tolerance);
+    }
+  });
+}
+
+TEST_P(cg_columns_test, a_matrix_that_is_not_symmetric_is_named) {
+  run([](const context& ctx, cg_options options) {
+    options.max_iterations = 300;
+    for (const double skew : {3.0, 0.7}) {
+      sparse_case a = tridiagonal(100, 2.02);
+      for (triplet& e : a.entries) {
+        if (e.row < e.col) e.value += skew;
+      }
+      const auto b = right_hand_sides<double>(a, 2);
+      const auto s = solve_operators(ctx, a, b, options);
+      EXPECT_EQ(s.result.reason, cg_stop::not_symmetric) << to_string(s.result.reason);
       expect_honest(a, b, s, options.tolerance);
     }
   });

@@ -263,7 +263,7 @@ TEST_P(cg_ending_test, an_indefinite_matrix_is_found_out) {
     const auto s = solve(where(), ctx, a, b, options);
     EXPECT_EQ(s.result.reason, cg_stop::not_positive_definite);
     EXPECT_LT(s.result.iterations, 100);
-    EXPECT_EQ(s.result.num_products, s.result.iterations + 1);
+    EXPECT_EQ(s.result.num_products, s.result.iterations + 3) << "two ask whether A is symmetric";
     for (std::int64_t j = 0; j < b.cols; ++j) {
       const auto exact = true_residual(a, b, s.x, j);
       EXPECT_NEAR(s.result.true_residual[static_cast<std::size_t>(j)], exact.relative, exact.rounding);

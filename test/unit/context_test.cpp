@@ -4,12 +4,14 @@
 
 #include <limits>
 #include <set>
+#include <string>
 
 #include "bcsc/error.hpp"
 #include "bcsc/tuning_cache.hpp"
 #include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/gpu.hpp"
+#include "core/thread_limit.hpp"
 #include "test/support/thread_counts.hpp"
 
 #if BCSC_WITH_CUDA
@@ -109,14 +111,22 @@ TEST(context, cpu_threads_are_as_asked) {
   for (const workers whose : {workers::openmp, workers::own}) {
     EXPECT_GE(context::cpu(0, whose).threads(), 1);
     for (const int threads : test::thread_counts) EXPECT_EQ(context::cpu(threads, whose).threads(), threads);
-    try {
-      context::cpu(-3, whose);
-      FAIL();
-    } catch (const error& e) {
-      EXPECT_EQ(e.code(), errc::invalid_argument);
-      EXPECT_NE(std::string(e.what()).find("-3"), std::string::npos);
+    for (const int threads : {-3, 100000000, std::numeric_limits<int>::max()}) {
+      try {
+        context::cpu(threads, whose);
+        FAIL();
+      } catch (const error& e) {
+        EXPECT_EQ(e.code(), errc::invalid_argument);
+        EXPECT_NE(std::string(e.what()).find(std::to_string(threads)), std::string::npos);
+        EXPECT_NE(std::string(e.what()).find("to " + std::to_string(core::most_threads())), std::string::npos);
+      }
     }
   }
+}
+
+TEST(context, takes_no_more_threads_of_openmp_than_may_be_asked_for) {
+  const test::with_threads many(core::most_threads() + 1);
+  EXPECT_EQ(context::cpu().threads(), BCSC_WITH_OPENMP ? core::most_threads() : 1);
 }
 
 TEST(context, describes_itself) {

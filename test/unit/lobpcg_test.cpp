@@ -11,6 +11,7 @@
 #include "bcsc/preconditioners.hpp"
 #include "test/support/code_of.hpp"
 #include "test/unit/lobpcg_cases.hpp"
+#include "test/unit/lobpcg_edge_cases.hpp"
 
 namespace bcsc::test {
 
@@ -239,6 +240,23 @@ TEST_P(lobpcg_test, a_singular_b_leaves_finite_pairs) {
   });
 }
 
+TEST_P(lobpcg_test, a_b_of_low_rank_leaves_finite_pairs) {
+  run([&]<class T>(T, const context& ctx) { expect_finite_pairs_of_low_rank<T>(where(), ctx); });
+}
+
+TEST_P(lobpcg_test, beyond_the_rank_of_b_pairs_are_infinite) {
+  run([&]<class T>(T, const context& ctx) { expect_infinite_pairs_beyond_the_rank<T>(where(), ctx); });
+}
+
+TEST_P(lobpcg_test, constraints_confine_with_a_b_of_low_rank) {
+  run([&]<class T>(T, const context& ctx) {
+    for (std::uint64_t seed = 8; seed < 24; ++seed) {
+      SCOPED_TRACE(seed);
+      expect_constraints_to_confine_at_low_rank<T>(where(), ctx, seed);
+    }
+  });
+}
+
 TEST_P(lobpcg_test, a_b_that_is_not_positive_is_named) {
   run([&]<class T>(T, const context& ctx) {
     for (const std::int64_t k : {3, 80}) {
@@ -272,6 +290,14 @@ TEST_P(lobpcg_test, what_is_not_symmetric_or_finite_is_named) {
       EXPECT_EQ(solve<T>(where(), ctx, {"", laplace(11, 10)}, 3, {}, &start).result.reason, lobpcg_stop::not_finite);
     }
   });
+}
+
+TEST_P(lobpcg_test, vectors_of_any_size_do) {
+  run([&]<class T>(T, const context& ctx) { expect_vectors_of_any_size_to_do<T>(where(), ctx); });
+}
+
+TEST_P(lobpcg_test, a_scale_out_of_range_is_refused) {
+  run([&]<class T>(T, const context& ctx) { expect_refusal_of_scales<T>(where(), ctx); });
 }
 
 TEST_P(lobpcg_test, ends_early_with_what_it_has) {
@@ -409,6 +435,16 @@ TEST_F(lobpcg_callable_test, every_product_is_counted) {
   EXPECT_EQ(result.reason, lobpcg_stop::converged);
   EXPECT_EQ(result.num_products, a.calls);
   EXPECT_LE(result.num_products, result.iterations + 12 + result.iterations / 40);
+}
+
+TEST_F(lobpcg_callable_test, every_product_is_counted_where_a_is_the_inner_product) {
+  counting_product a{laplace(12, 8)}, b{point_masses(96, 4)};
+  dense_matrix<double> x(96, 3);
+  lobpcg_options<double> options;
+  options.b = b.as_operator();
+  const lobpcg_result result = solve_lobpcg(a.as_operator(), x.view(), options);
+  EXPECT_EQ(result.reason, lobpcg_stop::converged);
+  EXPECT_EQ(result.num_products, a.calls);
 }
 
 TEST_F(lobpcg_callable_test, what_it_throws_reaches_the_caller) {
