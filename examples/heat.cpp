@@ -128,19 +128,21 @@ int main(int argc, char** argv) try {
   const std::int64_t centre = points / 2 * points + points / 2;
   const double h = 1.0 / static_cast<double>(points + 1), sine = std::sin(std::acos(-1.0) * h / 2);
   const double lambda = 8 * sine * sine / (h * h);
-  double time = 0, expected = u(centre, 1), largest_error = 0;
+  double time = 0, expected = u(centre, 1), largest_error = 0, began_at = 1;
   for (const double dt : steps_of) {
     const bcsc::csr_matrix<double> longer = step_matrix(laplacian, points, dt);
     plan.update_values(longer.view());
     std::int64_t iterations = 0;
     double seconds = 0;
     for (int step = 0; step < steps_each; ++step) {
-      const bcsc::cg_result result = bcsc::solve_cg(a, precondition, u.view(), next.view(), {.tolerance = 1e-10});
+      const bcsc::cg_result result =
+          bcsc::solve_cg(a, precondition, u.view(), next.view(), {.tolerance = 1e-10, .use_initial_guess = true});
       if (result.reason != bcsc::cg_stop::converged) {
         std::fprintf(stderr, "%s\n", bcsc::to_string(result.reason).data());
         return 1;
       }
-      u = next;  // and `next` is the first guess of the next step
+      u = next;                           // and `next` is the first guess of the next step
+      began_at = result.history.front();  // relative; from 0 it would be 1
       iterations += result.iterations;
       seconds += result.seconds;
       time += dt;
@@ -152,8 +154,9 @@ int main(int argc, char** argv) try {
     pictures.add(u, time);
   }
   pictures.write(picture);
-  std::printf("picture: %s\nthe slowest mode's error: %.1e\n", picture.c_str(), largest_error);
-  return largest_error < 1e-7 ? 0 : 1;
+  std::printf("the last step's first guess: residual %.1e\npicture: %s\nthe slowest mode's error: %.1e\n", began_at,
+              picture.c_str(), largest_error);
+  return largest_error < 1e-7 && began_at < 0.5 ? 0 : 1;
 } catch (const bcsc::error& e) {
   std::fprintf(stderr, "%s: %s\n", bcsc::to_string(e.code()).data(), e.what());
   return 1;

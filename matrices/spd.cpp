@@ -13,6 +13,7 @@
 #include "core/fail.hpp"
 #include "matrices/build_rows.hpp"
 #include "matrices/random.hpp"
+#include "matrices/spectrum.hpp"
 
 /// A = Q D Q': D holds the eigenvalues, Q is a product of rounds, in each of which the unknowns are paired at random
 /// and every pair is turned by 45 degrees (a Givens rotation with a reflection: 1/sqrt(2) * [1 1; 1 -1]). The square
@@ -23,9 +24,7 @@ namespace bcsc::generate {
 namespace {
 
 constexpr int num_rounds = 3;
-constexpr int grid_bits = 10;  // eigenvalues are multiples of 2^-10
 constexpr double largest_condition = 0x1p40;
-constexpr std::int64_t one = std::int64_t{1} << grid_bits;
 /// A row's entries before equal columns are summed; at most 22 remain.
 constexpr std::size_t max_in_row = 32;
 
@@ -43,19 +42,6 @@ std::vector<std::int32_t> pair_up(std::int64_t rows, std::uint64_t seed, int rou
     partner[static_cast<std::size_t>(order[k + 1])] = order[k];
   }
   return partner;
-}
-
-/// Eigenvalue `k` in grid units: the first two are the extreme ones, the others fill the octaves between them evenly.
-std::int64_t eigenvalue(std::int64_t k, std::int64_t largest, std::uint64_t seed) {
-  if (k == 0) return one;
-  if (k == 1) return largest;
-  const std::int64_t octaves = std::bit_width(static_cast<std::uint64_t>(largest / one));
-  random_stream random(~seed, static_cast<std::uint64_t>(k));
-  for (;;) {
-    const std::int64_t octave = below(random.next(), octaves);
-    const std::int64_t drawn = (one + below(random.next(), one)) << octave;
-    if (drawn <= largest) return drawn;
-  }
 }
 
 /// A sparse vector of integers, its entries in any order until sorted() is called.
@@ -130,8 +116,7 @@ class turned_diagonal {
 
 }  // namespace
 
-template <value T>
-csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed) {
+std::int64_t largest_eigenvalue(std::int64_t rows, double condition) {
   require_at_least(rows, 1, "rows");
   require_index_range(rows, "rows");
   if (!(condition >= 1 && condition <= largest_condition)) {
@@ -141,6 +126,24 @@ csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed) {
   if (rows == 1 && largest != one) {
     core::fail(errc::invalid_argument, "condition = {}: is 1 for rows = 1", condition);
   }
+  return largest;
+}
+
+std::int64_t eigenvalue(std::int64_t k, std::int64_t largest, std::uint64_t seed) {
+  if (k == 0) return one;
+  if (k == 1) return largest;
+  const std::int64_t octaves = std::bit_width(static_cast<std::uint64_t>(largest / one));
+  random_stream random(~seed, static_cast<std::uint64_t>(k));
+  for (;;) {
+    const std::int64_t octave = below(random.next(), octaves);
+    const std::int64_t drawn = (one + below(random.next(), one)) << octave;
+    if (drawn <= largest) return drawn;
+  }
+}
+
+template <value T>
+csr_matrix<T> spd(std::int64_t rows, double condition, std::uint64_t seed) {
+  const std::int64_t largest = largest_eigenvalue(rows, condition);
   try {
     const turned_diagonal turned(rows, largest, seed);
     const auto count = [&](std::int64_t row) { return std::ssize(turned.row(row).entries()); };

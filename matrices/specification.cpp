@@ -10,6 +10,7 @@
 
 #include "bcsc/generate.hpp"
 #include "core/fail.hpp"
+#include "matrices/conditioned.hpp"
 #include "matrices/elasticity.hpp"
 
 namespace bcsc::generate {
@@ -95,6 +96,12 @@ class parameters {
   double real(std::string_view name) const { return number<double>(name); }
   std::int64_t size(std::string_view name) const { return number<std::int64_t>(name); }
   std::uint64_t seed() const { return number<std::uint64_t>("seed", 1); }
+  /// 0 (the default) or 1.
+  bool flag(std::string_view name) const {
+    const auto given = number<std::uint64_t>(name, 0);
+    if (given > 1) refuse(specification_, family_, core::format("{} = {} is neither 0 nor 1", name, given));
+    return given == 1;
+  }
 
  private:
   std::string_view specification_;
@@ -140,6 +147,10 @@ const std::vector<family<T>>& families() {
        }},
       {{"spd", {"rows", "condition"}, {"seed"}},
        [](given p) { return spd<T>(p.size("rows"), p.real("condition"), p.seed()); }},
+      {{"diagonal", {"rows", "condition"}, {"seed", "whole"}},
+       [](given p) { return diagonal<T>(p.size("rows"), p.real("condition"), p.seed(), p.flag("whole")); }},
+      {{"householder", {"rows", "condition"}, {"seed"}},
+       [](given p) { return householder<T>(p.size("rows"), p.real("condition"), p.seed()); }},
       {{"blocks", {"rows", "least", "most", "degree"}, {"seed"}},
        [](given p) { return blocks<T>(p.size("rows"), p.size("least"), p.size("most"), p.size("degree"), p.seed()); }}};
   return all;

@@ -324,6 +324,24 @@ def looks_at_paths_before_the_matrix(arguments):
     assert "none" in message and "no-such-matrix" not in message, message
 
 
+@case("CG", "solve", "residual.png")
+@case("LOBPCG", "eigs", "residual.PDF")
+@case("in a folder", "solve", "none/a.b.jpg")
+def refuses_names_of_other_pictures(command, name):
+    """Whatever the matrix is: neither it nor the folder is there."""
+    message, _ = refused(command, "no-such-matrix.mtx", "--plot", name, code=2)
+    assert "--plot" in message and ".svg" in message and name in message, message
+    assert not (HERE.folder / name).exists()
+
+
+@case("no ending", "residual")
+@case("capitals", "residual.SVG")
+@case("several", "residual.png.svg")
+def plots_to_names_that_promise_nothing_else(name):
+    told = run_json("solve", "stencil5:9,9", "--plot", name, "--device", "cpu")
+    assert told["plot"] == name and (HERE.folder / name).read_text().startswith("<svg"), told
+
+
 @case("folder", "none/a.mtx")
 def looks_at_paths_before_it_generates(target):
     """The matrix is too large: if it were generated first, that would be the error."""
@@ -519,6 +537,7 @@ def says_how_much_memory_is_lacking(arguments):
 @case("blocks", "blocks:60000000,1,1,8", "the couplings of a generated matrix of 60,000,000 rows: 7.6 GiB")
 @case("rmat", "rmat:26,16", "the 1,073,741,824 edges of a generated graph: 13.0 GiB")
 @case("spd", "spd:2000000000,10", "the rotations of a generated matrix of 2,000,000,000 rows: 29.8 GiB")
+@case("householder", "householder:40000,10", "40,000 rows and 1,600,000,000 entries: 17.9 GiB")
 @case("hypersparse", "hypersparse:2000000000,2000000000,1000000", "2,000,000,000 rows and 1,000,000 entries: 7.5 GiB")
 def says_how_much_memory_a_generated_matrix_takes(matrix, words):
     """In 4 GiB of addresses, whatever the machine has."""

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bcsc/dense.hpp"
@@ -99,6 +100,54 @@ TEST(solve, plots_its_residual) {
   const outcome refused = bcsc_run("solve stencil5:5,5 --device cpu --plot " + in_scratch("no/such/folder.svg"));
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("plot"), std::string::npos) << refused.err;
+}
+
+TEST(solve, knows_a_precision_by_both_its_names) {
+  const std::string line = "solve stencil5:12,12 --device cpu --threads 1 --inner ";
+  for (const auto& [one, other] : {std::pair{"tf32x3", "3xtf32"}, std::pair{"as-given", "fp64"}}) {
+    const json first = bcsc_json(line + one), second = bcsc_json(line + other);
+    EXPECT_EQ(first.at("inner"), second.at("inner"));
+    EXPECT_EQ(first.at("history"), second.at("history"));
+  }
+  EXPECT_NE(bcsc_json(line + "3xtf32").at("history"), bcsc_json(line + "fp64").at("history"));
+}
+
+TEST(solve, takes_operators_of_a_chosen_condition) {
+  for (const std::string matrix : {"householder:300,1e4", "diagonal:300,1e4", "diagonal:30,50,seed=2,whole=1"}) {
+    const json result = bcsc_json("solve " + matrix + " --b random --precondition none --device cpu");
+    EXPECT_EQ(result.at("converged"), true) << matrix;
+    EXPECT_GT(result.at("iterations"), 20) << matrix;
+  }
+}
+
+struct excluded_case {
+  const char* arguments;
+  const char* says;
+};
+void PrintTo(const excluded_case& c, std::ostream* out) { *out << c.arguments; }
+
+class excluded_options : public testing::TestWithParam<excluded_case> {};
+
+/// Before the matrix, which does not exist, is read.
+TEST_P(excluded_options, are_named) {
+  const outcome result = bcsc_run(std::string("solve none.mtx ") + GetParam().arguments);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find(GetParam().says), std::string::npos) << result.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    command_lines, excluded_options,
+    testing::Values(excluded_case{"--method block-cg --beta pr", "--method block-cg excludes --beta pr"},
+                    excluded_case{"--check-every 4 --method block-cg", "--method block-cg excludes --check-every"},
+                    excluded_case{"--inner fp64 --type fp32", "--inner fp64 excludes --type fp32"},
+                    excluded_case{"--inner fp64 --correction refine:0.1",
+                                  "--inner fp64 excludes --correction refine"}));
+
+TEST(solve, checks_each_block_iteration) {
+  for (const char* const every : {"0", "1"}) {
+    bcsc_json(std::string("solve stencil5:9,9 --device cpu --method block-cg --beta fr --check-every ") + every);
+  }
 }
 
 TEST(solve, writes_its_solution) {

@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "bcsc/registry.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/suites.hpp"
 #include "bench/harness/table.hpp"
 #include "core/new_file.hpp"
 #include "tools/bcsc/bench_options.hpp"
 #include "tools/bcsc/bench_report.hpp"
+#include "tools/bcsc/description.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/process.hpp"
 #include "tools/bcsc/spool.hpp"
@@ -53,6 +55,24 @@ void choose_suite(const bench_command_options& options, bench::bench_options& me
   if (options.cols->count() > 0) return;
   const auto cols = options.quick ? chosen.quick_cols : chosen.cols;
   measured.cols.assign(cols.begin(), cols.end());
+}
+
+/// What of --kernel is in no line of the table: "tiled does not run on cpu", and of which types, if not of all.
+std::vector<std::string> kernels_left_out(const context& ctx, const bench::bench_options& measured) {
+  std::vector<std::string> told;
+  for (const std::string& name : measured.kernels) {
+    std::vector<std::string> types;
+    for (const value_type type : measured.types) {
+      const auto is_measured = [&](const kernel_info& config) {
+        return (config.name == name || config.algorithm == name) && runs_on(config, ctx);
+      };
+      if (!std::ranges::any_of(kernel_table(ctx.kind(), type), is_measured)) types.emplace_back(to_string(type));
+    }
+    if (name == "plan" || types.empty()) continue;
+    told.push_back(fmt::format("{} does not run on {}{}", name, to_string(ctx.kind()),
+                               types.size() == measured.types.size() ? "" : " in " + joined(types, ", ")));
+  }
+  return told;
 }
 
 /// A wrong result takes precedence over an input that could not be read.
@@ -107,14 +127,18 @@ int run_bench_command(const bench_command_options& options, output& out) {
     write_whole(run, files.front());
     last_written = now;
   };
-  const bench::run_result run = bench::measure_all(make_context(options.device), measured, on_case);
+  const context ctx = make_context(options.device);
+  const bench::run_result run = bench::measure_all(ctx, measured, on_case);
+  const std::vector<std::string> left_out = kernels_left_out(ctx, measured);
   bar.clear();
 
   if (options.json) {
     out.json() = nlohmann::ordered_json::parse(bench::to_json_text(run));
+    if (!left_out.empty()) out.json()["kernels_left_out"] = left_out;
   } else {
     table.print_summary(run);
     show();
+    for (const std::string& kernel : left_out) out.prose(0, "not measured: {}", kernel);
   }
   for (const std::filesystem::path& file : files) out.line("written: {}", write_whole(run, file).string());
   if (!options.report.empty()) write_report(options.report, run, {}, out);

@@ -11,6 +11,7 @@
 #include "bench/harness/json.hpp"
 #include "bench/harness/read_results.hpp"
 #include "bench/page/page.hpp"
+#include "core/fail.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/process.hpp"
 
@@ -134,6 +135,15 @@ void show_names(std::string_view what, const std::vector<std::string>& names, co
   if (names.size() > most) out.line("{}: {} more; --json has all", what, names.size() - most);
 }
 
+/// That something is compared: two files that have nothing in common show no change, and prove nothing.
+void require_common_cases(const bench::run_comparison& found, const bench_command_options& options) {
+  if (!found.lines.empty() || found.is_worse()) return;
+  core::fail(errc::invalid_argument,
+             "--compare {} {}: nothing can be compared: no case is timed in both ({} only before, {} only after{})",
+             options.compare.at(0), options.compare.at(1), found.gone.size(), found.num_added,
+             found.other_matrices.empty() ? "" : fmt::format(", {} of another matrix", found.other_matrices.size()));
+}
+
 void show_differences(const bench::machine_facts& before, const bench::machine_facts& after, const output& out) {
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
     if (a != b) out.line("{} differ: {} before, {} after", what, a, b);
@@ -170,6 +180,7 @@ int compare_results(const bench_command_options& options, output& out) {
   const bench::run_result before = bench::read_results(options.compare.at(0));
   const bench::run_result after = bench::read_results(options.compare.at(1));
   const bench::run_comparison found = bench::compare_runs(before, after);
+  require_common_cases(found, options);
   fill_json(found, out.json());
   show_differences(before.machine, after.machine, out);
   show_changes(found, out);

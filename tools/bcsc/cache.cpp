@@ -32,6 +32,9 @@ void show(const tuning_cache& cache, output& out) {
   out.line("{} in {}", counted(entries.size()), cache.file());
 }
 
+/// The cache that FILE names: only an option's "off" stands for none.
+tuning_cache cache_in(const std::string& file) { return tuning_cache(file == "off" ? "./off" : file); }
+
 /// From one cache into another, whose entries stay unless they are renewed.
 void merge(const tuning_cache& from, const tuning_cache& into, output& out) {
   const auto entries = from.entries();
@@ -66,10 +69,10 @@ int run_cache(const cache_options& options, output& out) {
       cache.clear();
       break;
     case cache_action::write:
-      merge(cache, tuning_cache(options.file), out);
+      merge(cache, cache_in(options.file), out);
       break;
     case cache_action::read:
-      merge(tuning_cache(options.file), cache, out);
+      merge(cache_in(options.file), cache, out);
       break;
   }
   return exit_ok;

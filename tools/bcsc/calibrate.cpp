@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bcsc/generate.hpp"
+#include "tools/bcsc/cache_witness.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/constants.hpp"
 #include "tools/bcsc/effort.hpp"
@@ -23,9 +24,8 @@ struct calibrate_command_options : output_options {
 
 int run_calibrate(const calibrate_command_options& options, output& out) {
   const context ctx = make_context(options.where);
-  const tuning_cache cache(options.cache);
   progress_bar bar = out.progress("calibrating");
-  tell_of_cache(ctx, bar);
+  const cache_witness witness(ctx, bar, options.cache);
   const auto progress = [&](double done, std::string_view now) { bar.show(done, now); };
   const machine_constants found = calibrate(ctx, {.cache = options.cache, .progress = progress});
   std::optional<calibrated_costs> costs;
@@ -36,13 +36,14 @@ int run_calibrate(const calibrate_command_options& options, output& out) {
   bar.clear();
   out.line("{}", ctx.describe());
   out.line("{}", describe_line(found));
-  out.line("{}", cache.is_off() ? "not remembered: the cache is off" : "remembered in " + cache.file());
+  out.line("{}", witness.outcome());
   if (costs) out.line("{}", describe_line(*costs));
-  out.json() = {{"command", "calibrate"},
-                {"device", ctx.describe()},
-                {"constants", describe(found)},
-                {"costs", costs ? describe(*costs) : nlohmann::ordered_json(nullptr)},
-                {"cache", cache.is_off() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(cache.file())}};
+  out.json() = {
+      {"command", "calibrate"},
+      {"device", ctx.describe()},
+      {"constants", describe(found)},
+      {"costs", costs ? describe(*costs) : nlohmann::ordered_json(nullptr)},
+      {"cache", witness.has_kept() ? nlohmann::ordered_json(witness.cache().file()) : nlohmann::ordered_json(nullptr)}};
   return exit_ok;
 }
 

@@ -47,7 +47,7 @@ std::pair<command, std::shared_ptr<Options>> make_command(CLI::App& app, const s
   return {command{parser, options, [options, run](output& out) { return run(*options, out); }}, options};
 }
 
-/// An option that takes one of a few words.
+/// An option that takes one of a few words; of two that mean the same, the first is the usual one.
 template <class Value>
 CLI::Option* add_choice(CLI::App& parser, const std::string& name, Value& target,
                         const std::vector<std::pair<std::string, Value>>& choices, const std::string& description) {
@@ -55,7 +55,7 @@ CLI::Option* add_choice(CLI::App& parser, const std::string& name, Value& target
   std::string chosen;
   for (const auto& [word, value] : choices) {
     words.push_back(word);
-    if (value == target) chosen = word;
+    if (value == target && chosen.empty()) chosen = word;
   }
   const auto assign = [&target, choices](const std::string& given) {
     for (const auto& [word, value] : choices) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "bcsc/tune.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/process.hpp"
 
 namespace bcsc::cli {
 
@@ -26,13 +26,17 @@ inline void add_effort(CLI::App& parser, effort& target, effort least) {
                          std::string(least == effort::predict ? "; predict times nothing" : ""));
 }
 
-/// Says on stderr, beside the bar, what is wrong with the tuning cache.
+/// Says on stderr, beside the bar, what the log says of the tuning cache; false: the line is about something else.
+inline bool tell_of_cache(std::string_view line, progress_bar& bar) {
+  if (!line.starts_with("tuning cache")) return false;
+  bar.clear();
+  tell(fmt::format("bcsc: {}\n", line));
+  return true;
+}
+
+/// Says so for all that the context logs.
 inline void tell_of_cache(context ctx, progress_bar& bar) {
-  ctx.set_log([&bar](std::string_view line) {
-    if (!line.starts_with("tuning cache")) return;
-    bar.clear();
-    fmt::print(stderr, "bcsc: {}\n", line);
-  });
+  ctx.set_log([&bar](std::string_view line) { tell_of_cache(line, bar); });
 }
 
 /// Adds --cache.

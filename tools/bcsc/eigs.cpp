@@ -237,6 +237,7 @@ command add_eigs(CLI::App& app) {
   parser
       .add_option("--plot", options->plot,
                   "Draw the largest residual by iteration to this SVG file, - for standard output")
+      ->check(svg_name())
       ->type_name("FILE");
   parser.add_option("--vectors", options->vectors, "Write the eigenvectors to this file: .npy, .npz, .mtx or .bcsc")
       ->type_name("FILE");

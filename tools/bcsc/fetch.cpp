@@ -9,6 +9,7 @@
 #include "core/memory.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/input.hpp"
+#include "tools/bcsc/process.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -89,7 +90,7 @@ int fetch_one(const fetch_command_options& options, output& out) {
   };
   chosen.log = [&bar](std::string_view text) {
     bar.clear();
-    fmt::print(stderr, "bcsc: {}\n", text);
+    tell(fmt::format("bcsc: {}\n", text));
   };
   const suitesparse::fetched got = suitesparse::fetch(matrix, chosen);
   bar.clear();

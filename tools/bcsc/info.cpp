@@ -1,5 +1,6 @@
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/memory.hpp"
 #include "tools/bcsc/advice.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/dense_operand.hpp"
 #include "tools/bcsc/input.hpp"
 #include "tools/bcsc/picture.hpp"
 #include "tools/bcsc/spool.hpp"
@@ -174,11 +176,23 @@ csr_matrix<T> in_type(const csr_matrix<double>& a) {
   return std::move(*made.get_if<csr_matrix<T>>());
 }
 
+/// That the host has room for what is counted of each row and column, however few entries there are.
+void require_room(std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t bytes_of_row = 12, bytes_of_col = 8;
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(core::saturating_product(rows, bytes_of_row), core::saturating_product(cols, bytes_of_col),
+                             &bytes)) {
+    bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  require_host_memory(
+      fmt::format("what is counted of {} rows and {} columns", core::count_text(rows), core::count_text(cols)), bytes);
+}
+
 template <number T>
 int show_info(const info_options& options, output& out) {
   const context ctx = make_context(options.where);
   if (!options.png.empty()) begin_file("--png", options.png, out);
-  const loaded_matrix<double> loaded = load<double>(options.source, out);
+  const loaded_matrix<double> loaded = load<double>(options.source, out, require_room);
   out.prose(2, "{}", describe_line(options.source, loaded));
   out.json() = {{"command", "info"}, {"matrix", describe(options.source, loaded)}};
   if (loaded.file && loaded.file->format == file_format::container) report_container(loaded.path, out);

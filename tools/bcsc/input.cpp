@@ -17,6 +17,7 @@
 #include "core/fail.hpp"
 #include "core/memory.hpp"
 #include "core/new_file.hpp"
+#include "core/thread_limit.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/spool.hpp"
 
@@ -264,7 +265,7 @@ void add_device(CLI::App& parser, device_options& options) {
                             {{"cpu", device_choice::cpu}, {"cuda", device_choice::cuda}, {"best", device_choice::best}},
                             "Where to compute; best: the first usable GPU, else the CPU");
   parser.add_option("--threads", options.threads, "Threads of the CPU; 0: all")
-      ->check(at_least(0))
+      ->check(within(0, core::most_threads()))
       ->capture_default_str();
 }
 

@@ -10,6 +10,7 @@
 
 #include "bcsc/version.hpp"
 #include "tools/bcsc/command.hpp"
+#include "tools/bcsc/process.hpp"
 #include "tools/bcsc/run.hpp"
 #if BCSC_WITH_BENCHMARK
 #include "tools/bcsc/bench_options.hpp"
@@ -19,12 +20,13 @@ namespace {
 
 /// Replaces this process by a command's own program, which lies beside this one. Returns only if that fails.
 int become(const char* program, char** argv) {
+  using namespace bcsc::cli;
   std::error_code unknown;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
   const std::filesystem::path path = self.parent_path() / program;
   ::execv(path.c_str(), argv);
-  fmt::print(stderr, "error: {}: {}\n", path.string(), std::strerror(errno));
-  return bcsc::cli::exit_error;
+  tell(fmt::format("bcsc: error: {}: {}\n", path.string(), std::strerror(errno)));
+  return exit_error;
 }
 
 }  // namespace

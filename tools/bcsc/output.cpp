@@ -227,12 +227,6 @@ std::string as_time_left(double seconds) {
   return fmt::format("{} h left", (whole + hour - 1) / hour);
 }
 
-/// To stderr, if it can be written: work does not fail because its progress cannot be shown.
-void draw(std::string_view text) noexcept {
-  (void)std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 }  // namespace
 
 void progress_bar::show(double done, std::string_view note) {
@@ -251,7 +245,7 @@ void progress_bar::show(double done, std::string_view note) {
   const double elapsed = std::chrono::duration<double>(now - first_).count();
   const bool told = elapsed >= settled_after && share > first_done_;
   const double left = told ? elapsed * (1 - share) / (share - first_done_) : -1;
-  draw("\r\x1b[K" + progress_line(label_, share, left, note, progress_width()));
+  tell("\r\x1b[K" + progress_line(label_, share, left, note, progress_width()));
 }
 
 std::string progress_line(std::string_view label, double done, double seconds_left, std::string_view note,
@@ -281,7 +275,7 @@ std::string progress_line(std::string_view label, double done, double seconds_le
 
 void progress_bar::clear() noexcept {
   if (!drawn_) return;
-  draw("\r\x1b[K");
+  tell("\r\x1b[K");
   drawn_ = false;
 }
 
@@ -312,9 +306,9 @@ void busy_note::run(const std::string& label) {
   while (!ended_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; })) {
     const std::string clock = fmt::format(" ... {} s", ++seconds);
     const std::size_t room = progress_width() - std::min(progress_width(), clock.size() + 1);
-    draw("\r\x1b[K" + cut_to(label, room) + clock);
+    tell("\r\x1b[K" + cut_to(label, room) + clock);
   }
-  if (seconds > 0) draw("\r\x1b[K");
+  if (seconds > 0) tell("\r\x1b[K");
 }
 
 void checked_stdout::put(std::string_view text) noexcept {
@@ -335,7 +329,7 @@ output::output(const output_options& options) : options_(options), json_(nlohman
 void output::text(std::string_view said) const {
   if (options_.json) return;
   if (stdout_is_a_file_) {
-    draw(said);
+    tell(said);
   } else {
     stdout_.put(said);
   }
@@ -366,8 +360,8 @@ void output::finish() const {
 
 void output::fail(const std::exception& problem) const {
   std::fflush(stdout);  // in a log of both streams the reason comes last
-  fmt::print(stderr, "bcsc: error: {}\n", full_message(problem));
-  if (options_.json) fmt::print("{}\n", dump({{"error", describe(problem)}}));
+  tell(fmt::format("bcsc: error: {}\n", full_message(problem)));
+  if (options_.json) stdout_.put(dump({{"error", describe(problem)}}) + '\n');
 }
 
 progress_bar output::progress(std::string label) const {

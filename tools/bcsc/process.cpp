@@ -3,8 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+
+#include "core/thread_limit.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -28,6 +36,10 @@ bool is_ignored(int number) {
 }  // namespace
 
 void begin_process() {
+#if defined(_OPENMP)
+  // What OMP_NUM_THREADS says beyond that would end the process by libgomp's own message, or its stack.
+  omp_set_num_threads(std::min(omp_get_max_threads(), core::most_threads()));
+#endif
   // Opened in the wrong direction: using them fails as it does on closed ones.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -40,6 +52,11 @@ void begin_process() {
     action.sa_flags = SA_RESTART;
     ::sigaction(number, &action, nullptr);
   }
+}
+
+void tell(std::string_view text) noexcept {
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 int interrupted() noexcept { return noted_signal; }

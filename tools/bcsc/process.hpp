@@ -1,12 +1,17 @@
 #pragma once
 
+#include <string_view>
+
 /// What the process is to the system: its signals and its standard streams.
 namespace bcsc::cli {
 
 /// Closed standard streams are occupied, so that no file gets their numbers and with them the output meant for them; a
 /// file that grows beyond its limit is an error instead of a signal; INT, TERM and HUP end the process with 128 +
-/// signal. What the process was told to ignore stays ignored.
+/// signal. What the process was told to ignore stays ignored. OpenMP takes core::most_threads() at most.
 void begin_process();
+
+/// Writes to stderr, if that takes it: work does not fail because a message is lost.
+void tell(std::string_view text) noexcept;
 
 /// The signal that asked the process to end; 0: none has.
 int interrupted() noexcept;

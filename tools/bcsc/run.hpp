@@ -4,6 +4,7 @@
 #include <exception>
 #include <vector>
 
+#include "tools/bcsc/arguments.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/process.hpp"
 #include "tools/bcsc/usage.hpp"
@@ -26,7 +27,9 @@ inline int run(const command& chosen) {
 /// Reads the command line and runs what it asks for. Returns the exit code.
 inline int run_command(CLI::App& app, const std::vector<command>& commands, int argc, char** argv) {
   begin_process();
+  require_decimal_numbers(app);
   try {
+    require_values(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     return refuse_usage(app, problem, argc, argv);

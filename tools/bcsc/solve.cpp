@@ -333,6 +333,21 @@ int solve(solve_options options, output& out) {
   return result.reason == cg_stop::converged ? exit_ok : exit_not_met;
 }
 
+/// That no option asks for what another one rules out. Throws CLI::ParseError.
+void require_compatible(const CLI::App& parser, const solve_options& options) {
+  const auto exclude = [](const char* one, const char* other) { throw CLI::ExcludesError(one, other); };
+  if (options.method == cg_method::block) {
+    if (options.beta != cg_beta::fletcher_reeves) exclude("--method block-cg", "--beta pr");
+    if (options.check_every > 1) exclude("--method block-cg", "--check-every");  // each iteration is looked at anyway
+  }
+  const CLI::Option& inner = *parser.get_option("--inner");
+  if (inner.count() == 0 || inner.as<std::string>() != "fp64") return;
+  if (options.type == value_type::fp32) exclude("--inner fp64", "--type fp32");
+  if (parse_correction(options.correction)->by == cg_correction::kind::refine) {
+    exclude("--inner fp64", "--correction refine");
+  }
+}
+
 int run_solve(const solve_options& options, output& out) {
   return with_type(options.type, [&](auto t) { return solve<decltype(t)>(options, out); });
 }
@@ -360,11 +375,9 @@ command add_solve(CLI::App& app) {
           "input, random, ones, or xtrue: A times a random solution, which X is then compared with")
       ->type_name("FILE")
       ->capture_default_str();
-  CLI::Option* const rhs =
-      cmd.parser->add_option("-k,--rhs", options->num_rhs, "How many right-hand sides, solved at once; of a file, all")
-          ->check(at_least(1))
-          ->capture_default_str();
-  cmd.parser->callback([given = options, rhs] { given->num_rhs_given = rhs->count() > 0; });
+  cmd.parser->add_option("-k,--rhs", options->num_rhs, "How many right-hand sides, solved at once; of a file, all")
+      ->check(at_least(1))
+      ->capture_default_str();
   cmd.parser->add_option("--x0", options->x0, "Initial guess, a dense file; else 0")->type_name("FILE");
   cmd.parser->add_option("--tolerance", options->tolerance, "On each true residual |b - A x| / |b|")
       ->check(above_zero())
@@ -378,9 +391,11 @@ command add_solve(CLI::App& app) {
       "All right-hand sides side by side, or in one search space: fewer iterations, more work in each");
   add_choice<cg_inner>(*cmd.parser, "--inner", options->inner,
                        {{"as-given", cg_inner::as_given},
+                        {"fp64", cg_inner::as_given},
                         {"fp32", cg_inner::fp32},
                         {"tf32", cg_inner::tf32},
                         {"tf32x3", cg_inner::tf32x3},
+                        {"3xtf32", cg_inner::tf32x3},
                         {"bf16", cg_inner::bf16}},
                        "What products within the iteration are rounded to; the residuals that decide never are");
   cmd.parser
@@ -397,7 +412,7 @@ command add_solve(CLI::App& app) {
                       "Fletcher-Reeves, or Polak-Ribiere");
   cmd.parser
       ->add_option("--check-every", options->check_every,
-                   "Iterations from one look at the residuals to the next; 0: as it pays (on a GPU 8)")
+                   "Iterations from one look at the residuals to the next; 0: 1 on the CPU, 8 on a GPU")
       ->check(at_least(0))
       ->capture_default_str();
   add_type(*cmd.parser, options->type);
@@ -406,7 +421,12 @@ command add_solve(CLI::App& app) {
       ->type_name("FILE");
   cmd.parser
       ->add_option("--plot", options->plot, "Draw the residual by iteration to this SVG file, - for standard output")
+      ->check(svg_name())
       ->type_name("FILE");
+  cmd.parser->callback([&parser = *cmd.parser, given = options] {
+    given->num_rhs_given = parser.count("--rhs") > 0;
+    require_compatible(parser, *given);
+  });
   return cmd;
 }
 

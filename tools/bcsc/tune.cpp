@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/memory.hpp"
+#include "tools/bcsc/cache_witness.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/effort.hpp"
 #include "tools/bcsc/input.hpp"
@@ -83,18 +84,17 @@ int tune_for(const tune_command_options& options, output& out) {
   out.line("{}", describe_line(options.source, loaded));
   out.line("A{} times B, {}, {}, on {}", options.transpose ? "'" : "", to_string(options.type),
            to_string(options.order), ctx.describe());
-  const tuning_cache cache(options.cache);
   out.json() = {{"command", "tune"},
                 {"matrix", cli::describe(options.source, loaded)},
                 {"device", ctx.describe()},
                 {"type", to_string(options.type)},
                 {"layout", to_string(options.order)},
                 {"effort", to_string(options.effort)},
-                {"cache", cache.is_off() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(cache.file())},
+                {"cache", nullptr},
                 {"results", nlohmann::ordered_json::array()}};
   const csr_matrix<T> a = multiplied_as<T>(std::move(loaded.a));
   progress_bar bar = out.progress("tuning");
-  tell_of_cache(ctx, bar);
+  const cache_witness witness(ctx, bar, options.cache);
   for (std::size_t i = 0; i < options.cols.size(); ++i) {
     const std::int64_t cols = options.cols[i];
     const auto advance = [&](double done, std::string_view now) {
@@ -117,7 +117,8 @@ int tune_for(const tune_command_options& options, output& out) {
     out.json()["results"].push_back(describe(plan.facts(), cols));
   }
   out.line();
-  out.line("{}", cache.is_off() ? "not remembered: the cache is off" : "remembered in " + cache.file());
+  out.line("{}", witness.outcome());
+  if (witness.has_kept()) out.json()["cache"] = witness.cache().file();
   return exit_ok;
 }
 

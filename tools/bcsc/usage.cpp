@@ -3,17 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 #include <system_error>
 
+#include "tools/bcsc/arguments.hpp"
 #include "tools/bcsc/command.hpp"
 #include "tools/bcsc/description.hpp"
 #include "tools/bcsc/output.hpp"
+#include "tools/bcsc/process.hpp"
 
 namespace bcsc::cli {
 namespace {
@@ -36,9 +40,10 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }
 
 /// The command that the line has named, or the program itself.
-const CLI::App& deepest(const CLI::App& app) {
+const CLI::App& deepest(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* const named = command_named(app, argc, argv);  // even if nothing has been parsed yet
   const auto parsed = app.get_subcommands();
-  return parsed.empty() ? app : *parsed.front();
+  return !parsed.empty() ? *parsed.front() : named != nullptr ? *named : app;
 }
 
 std::vector<std::string> names_of_commands(const CLI::App& app) {
@@ -105,8 +110,7 @@ std::string value_message(const CLI::App& command, const CLI::ParseError& proble
 }
 
 /// What is wrong, in terms of what was typed. Where something is missing because of an unknown word, that is the cause.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& problem) {
-  const CLI::App& command = deepest(app);
+std::string usage_message(const CLI::App& app, const CLI::App& command, const CLI::ParseError& problem) {
   std::vector<std::string> unknown = app.remaining(true);
   if (&command == &app) std::erase(unknown, "--json");  // every command's, and wanted for this message
   const auto option = std::ranges::find_if(unknown, is_option);
@@ -195,6 +199,16 @@ CLI::Validator at_least(std::int64_t least) {
   return {check, fmt::format("AT LEAST {}", least)};
 }
 
+CLI::Validator within(std::int64_t least, std::int64_t most) {
+  CLI::Validator low = at_least(least);
+  const auto check = [low, most](const std::string& given) -> std::string {
+    const std::string below = low(given);
+    if (!below.empty()) return below;
+    return std::stoll(given) <= most ? "" : fmt::format("must be at most {}, not {}", most, given);
+  };
+  return {check, low.get_description()};
+}
+
 CLI::Validator above_zero() {
   const auto check = [](const std::string& given) {
     return misfit(
@@ -221,6 +235,19 @@ CLI::Validator known(std::string what, std::function<std::vector<std::string>()>
   return {check, ""};
 }
 
+CLI::Validator svg_name() {
+  const auto check = [](const std::string& given) -> std::string {
+    static constexpr std::array others{".png",  ".jpg", ".jpeg", ".gif", ".bmp",  ".tif", ".tiff",
+                                       ".webp", ".pdf", ".ps",   ".eps", ".svgz", ".emf", ".avif"};
+    std::string ending = std::filesystem::path(given).extension().string();
+    for (char& letter : ending)
+      letter = 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    if (std::ranges::find(others, ending) == others.end()) return {};
+    return fmt::format("an SVG is written, whose name ends in .svg: {}", given);
+  };
+  return {check, ""};
+}
+
 int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
   const output out{output_options()};
   const auto finish = [&](int code) -> int {
@@ -240,10 +267,10 @@ int refuse_usage(CLI::App& app, const CLI::ParseError& problem, int argc, char**
     out.text(wrapped(wanted.str(), width, column));
     return finish(exit_ok);
   }
-  const std::string message = usage_message(app, problem);
-  const CLI::App& command = deepest(app);
-  fmt::print(stderr, "bcsc: error: {}\n`bcsc{} --help` lists what there is\n", message,
-             &command == &app ? "" : " " + command.get_name());
+  const CLI::App& command = deepest(app, argc, argv);
+  const std::string message = usage_message(app, command, problem);
+  tell(fmt::format("bcsc: error: {}\n`bcsc{} --help` lists what there is\n", message,
+                   &command == &app ? "" : " " + command.get_name()));
   if (is_asked_for_json(argc, argv)) {
     const nlohmann::ordered_json told{{"error", {{"code", "usage"}, {"message", message}}}};
     out.text(told.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
