@@ -1,13 +1,20 @@
 #include "lib/solvers/broken_block.hpp"
 
-#include <algorithm>
+#include <cmath>
 
 namespace bcsc::solvers {
 
 bool is_broken(const cg_result& of_block) {
-  return std::ranges::count_if(of_block.column_reason, [](cg_stop why) {
-           return why == cg_stop::not_positive_definite || why == cg_stop::inconsistent || why == cg_stop::not_finite;
-         }) > 1;
+  if (of_block.reason == cg_stop::cancelled) return false;
+  int ended = 0;
+  for (std::size_t j = 0; j < of_block.column_reason.size(); ++j) {
+    const cg_stop why = of_block.column_reason[j];
+    const bool as_broken =
+        why == cg_stop::not_positive_definite || why == cg_stop::inconsistent || why == cg_stop::not_finite;
+    // A column that was not finite to begin with has ended by itself.
+    ended += as_broken && std::isfinite(of_block.true_residual[j]) ? 1 : 0;
+  }
+  return ended > 1;
 }
 
 cg_options side_by_side(const cg_options& options, const cg_result& so_far) {

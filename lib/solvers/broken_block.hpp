@@ -6,7 +6,7 @@
 /// part in the others' x. So all begin once more side by side, and each comes to its own end.
 namespace bcsc::solvers {
 
-/// Whether more than one column ended as a broken block does.
+/// Whether more than one column ended as a broken block does, and nobody has cancelled the solve.
 bool is_broken(const cg_result& of_block);
 /// What they begin with.
 cg_options side_by_side(const cg_options& options, const cg_result& so_far);

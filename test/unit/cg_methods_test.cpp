@@ -525,6 +525,38 @@ TEST(cg_block, dependent_right_hand_sides_are_right) {
   }
 }
 
+TEST(cg_block, columns_that_are_not_finite_break_no_block) {
+  const sparse_case a = laplace(12, 10);
+  auto b = right_hand_sides<double>(a, 4);
+  dense_table<double> finite(a.rows, 2);
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    finite(i, 0) = b(i, 0);
+    finite(i, 1) = b(i, 3);
+  }
+  b(4, 1) = b(7, 2) = std::numeric_limits<double>::quiet_NaN();
+  const cg_options options{.tolerance = 1e-10, .method = cg_method::block};
+  const auto all = solve_operators(context::cpu(1), a, b, options);
+  const auto some = solve_operators(context::cpu(1), a, finite, options);
+  EXPECT_EQ(all.result.column_reason,
+            (std::vector{cg_stop::converged, cg_stop::not_finite, cg_stop::not_finite, cg_stop::converged}));
+  EXPECT_EQ(all.result.iterations, some.result.iterations);
+}
+
+TEST(cg_block, a_cancelled_solve_does_not_begin_once_more) {
+  const sparse_case a = laplace(12, 10);
+  auto b = right_hand_sides<double>(a, 4);
+  b(4, 1) = b(7, 2) = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t heard = 0;
+  const auto s = solve_operators(
+      context::cpu(1), a, b,
+      {.tolerance = 1e-10, .progress = [&](std::int64_t, double) { return ++heard < 5; }, .method = cg_method::block});
+  EXPECT_EQ(s.result.reason, cg_stop::cancelled);
+  EXPECT_EQ(s.result.iterations, 5);
+  EXPECT_EQ(heard, 5);
+  EXPECT_LT(s.result.true_residual[0], 1) << "x is the last iterate";
+  expect_honest(a, b, s, 1e-10);
+}
+
 TEST(cg_block, takes_more_right_hand_sides_than_unknowns) {
   const sparse_case a = laplace(3, 2);
   const auto b = right_hand_sides<double>(a, 16);
