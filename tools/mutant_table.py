@@ -176,6 +176,7 @@ COLUMN_GROUPS = "kernels/forms/column_groups.cuh"
 MMA_TILES = "kernels/forms/mma_tiles/mma_tiles.cpp"
 MMA_TILES_KERNELS = "kernels/forms/mma_tiles/mma_tiles_kernels.cuh"
 ROW_SLICES = "kernels/forms/row_slices/row_slices.cpp"
+HOST_BLOCK = "lib/solvers/host_block.hpp"
 SCATTER = "kernels/cuda/scatter.cuh"
 EMULATOR = "test/emulation/emulated_gpu.cpp"
 
@@ -553,6 +554,12 @@ MUTANTS = [
            "turn_from_last_direction();\n  }", CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
            "static_cast<double>(r[at]) + alpha *", VECTOR),
+    Mutant("host-block-gaps-ignored", HOST_BLOCK, "x.row_stride() == x.cols)", "x.row_stride() >= x.cols)",
+           ("host_block_test",)),
+    Mutant("host-block-columns-joined", HOST_BLOCK, "joined = rows == x.ld;", "joined = rows <= x.ld;",
+           ("host_block_test",)),
+    Mutant("host-block-part-misplaced", HOST_BLOCK, ".pack(env, {cols, rows}, from.data() + i * s.k + j,",
+           ".pack(env, {cols, rows}, from.data() + j,", ("host_block_test",)),
     Mutant("cg-direction-sign", VECTOR_CPU, "z + scalars.beta[j] *", "z - scalars.beta[j] *", VECTOR),
     Mutant("cg-sum-of-chunks", VECTOR_CPU, "for (std::int64_t chunk = 1; chunk < num_chunks",
            "for (std::int64_t chunk = 2; chunk < num_chunks", VECTOR),

@@ -4,9 +4,19 @@
 #include "bcsc/linear_operator.hpp"
 #include "bcsc_config.h"
 #include "kernels/vector/block_ops.hpp"
+#include "kernels/vector/vector_ops.hpp"
 
 /// What operators need to start operations on blocks of vectors where their context computes.
 namespace bcsc::solvers {
+
+template <value T>
+const kernels::vector::operations<T>& operations_of(backend where) {
+#if BCSC_WITH_CUDA
+  if (where == backend::cuda) return kernels::vector::on_cuda<T>();
+#endif
+  (void)where;
+  return kernels::vector::on_cpu<T>();
+}
 
 template <value T>
 const kernels::vector::block_operations<T>& block_operations_of(backend where) {

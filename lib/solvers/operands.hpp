@@ -2,30 +2,20 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "bcsc/dense.hpp"
 #include "bcsc/linear_operator.hpp"
-#include "bcsc_config.h"
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
 #include "kernels/vector/vector_ops.hpp"
 #include "lib/plan/run_checks.hpp"
 #include "lib/solvers/context_array.hpp"
+#include "lib/solvers/host_block.hpp"
 
 /// What solvers are given: blocks of vectors of any layout, on the host or where the context computes, and operators
 /// that have to fit.
 namespace bcsc::solvers {
-
-template <value T>
-const kernels::vector::operations<T>& operations_of(backend where) {
-#if BCSC_WITH_CUDA
-  if (where == backend::cuda) return kernels::vector::on_cuda<T>();
-#endif
-  (void)where;
-  return kernels::vector::on_cpu<T>();
-}
 
 template <class T>
 void check_operand(const dense_view<T>& view, const char* name) {
@@ -61,40 +51,27 @@ void check_part(const linear_operator<T>& a, const linear_operator<U>& part, con
   }
 }
 
-/// Copies an operand of any layout to a packed block, or back; the host has to be staged on a GPU. Complete on return
-/// where the operand is on the host.
+/// Copies an operand of any layout to a packed block, or back. Complete on return where the operand is on the host.
 template <value T>
 void load_block(const context& ctx, const kernels::launch_env& env, const dense_view<const T>& from, memory_space space,
                 context_array<T>& to) {
-  const kernels::vector::shape shape{from.rows, from.cols};
-  if (ctx.kind() == backend::cpu || space == memory_space::device) {
-    core::check_launch(
-        ctx.state(),
-        operations_of<T>(ctx.kind()).pack(env, shape, from.data, from.row_stride(), from.col_stride(), to.data()),
-        "pack");
-    return;
-  }
-  std::vector<T> packed(static_cast<std::size_t>(to.size()));
-  kernels::vector::on_cpu<T>().pack({}, shape, from.data, from.row_stride(), from.col_stride(), packed.data());
-  to.upload(packed, env.stream);
+  if (ctx.kind() == backend::cuda && space == memory_space::host) return upload_block(ctx, env, from, to);
+  core::check_launch(ctx.state(),
+                     operations_of<T>(ctx.kind())
+                         .pack(env, {from.rows, from.cols}, from.data, from.row_stride(), from.col_stride(), to.data()),
+                     "pack");
 }
 
 /// Complete on return.
 template <value T>
 void store_block(const context& ctx, const kernels::launch_env& env, const context_array<T>& from,
                  const dense_view<T>& to, memory_space space) {
-  const kernels::vector::shape shape{to.rows, to.cols};
-  if (ctx.kind() == backend::cpu || space == memory_space::device) {
-    core::check_launch(
-        ctx.state(),
-        operations_of<T>(ctx.kind()).unpack(env, shape, from.data(), to.data, to.row_stride(), to.col_stride()),
-        "unpack");
-    if (ctx.kind() == backend::cuda) core::gpu::synchronize(env.stream);
-    return;
-  }
-  std::vector<T> packed(static_cast<std::size_t>(from.size()));
-  from.download(packed, env.stream);
-  kernels::vector::on_cpu<T>().unpack({}, shape, packed.data(), to.data, to.row_stride(), to.col_stride());
+  if (ctx.kind() == backend::cuda && space == memory_space::host) return download_block(ctx, env, from, to);
+  core::check_launch(ctx.state(),
+                     operations_of<T>(ctx.kind())
+                         .unpack(env, {to.rows, to.cols}, from.data(), to.data, to.row_stride(), to.col_stride()),
+                     "unpack");
+  if (ctx.kind() == backend::cuda) core::gpu::synchronize(env.stream);
 }
 
 }  // namespace bcsc::solvers
