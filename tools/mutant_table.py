@@ -554,6 +554,8 @@ MUTANTS = [
            "turn_from_last_direction();\n  }", CG),
     Mutant("cg-residual-sign", VECTOR_CPU, "static_cast<double>(r[at]) - alpha *",
            "static_cast<double>(r[at]) + alpha *", VECTOR),
+    Mutant("mma-prefetches-past-the-end", "kernels/cuda/mma/source.cuh", "first + count > prefetched_tiles",
+           "first > prefetched_tiles", EMULATED_MMA),
     Mutant("host-block-gaps-ignored", HOST_BLOCK, "x.row_stride() == x.cols)", "x.row_stride() >= x.cols)",
            ("host_block_test",)),
     Mutant("host-block-columns-joined", HOST_BLOCK, "joined = rows == x.ld;", "joined = rows <= x.ld;",

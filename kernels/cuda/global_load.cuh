@@ -194,4 +194,12 @@ __device__ inline void prefetch_l2(const void* from, std::uint32_t bytes) {
 #endif
 }
 
+/// The same by a policy.
+__device__ inline void prefetch_l2(const void* from, std::uint32_t bytes, cache_policy in_l2) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(__cvta_generic_to_global(from)),
+               "r"(bytes), "l"(static_cast<std::uint64_t>(in_l2)));
+#endif
+}
+
 }  // namespace bcsc::kernels::cuda

@@ -45,9 +45,20 @@ inline std::string words(const tiles_setting& s) {
 template <class T>
 kernels::mma_tiles_operand<T> operand_of(const forms::mma_tiles_matrix<T>& f, const std::int32_t* row_of,
                                          scalar_of<T>* partial) {
-  return {
-      f.rows,         f.cols,         f.height, std::ssize(f.items), f.items.data(), f.groups.data(), f.col_ind.data(),
-      f.tiles.data(), f.masks.data(), row_of,   std::ssize(f.sums),  f.sums.data(),  partial};
+  return {f.rows,
+          f.cols,
+          f.height,
+          std::ssize(f.items),
+          f.items.data(),
+          f.groups.data(),
+          f.col_ind.data(),
+          f.tiles.data(),
+          f.masks.data(),
+          row_of,
+          std::ssize(f.sums),
+          f.sums.data(),
+          partial,
+          static_cast<std::int32_t>(f.num_tiles())};
 }
 
 /// C = alpha * A * B + beta * C0 by a config for row blocks of `height`, for each member of a batch.

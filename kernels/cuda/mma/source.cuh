@@ -47,6 +47,7 @@ struct mma_source {
   const int2* groups;           ///< forms::mma_tiles_group
   const cache_policy& in_l2;    ///< of the tiles; a reference, so that it is read as the kernel's argument it is
   const T* tiles;               ///< this lane's two values of tile 0
+  int prefetched_tiles;         ///< of mma_tiles_operand
   int row_bytes;                ///< from one row of B to the next
   mutable int col_bytes;        ///< and from one column to the next, if strided
   int num_cols;                 ///< of the slab
@@ -60,6 +61,7 @@ struct mma_source {
     cols = reinterpret_cast<const int2*>(args.a.col_ind) + lane % 4;
     groups = reinterpret_cast<const int2*>(args.a.groups);
     tiles = args.a.tiles + 2 * lane;
+    prefetched_tiles = args.a.prefetched_tiles;
     row_bytes = static_cast<int>(args.ldb) * static_cast<int>(sizeof(T));
     col_bytes = static_cast<int>(args.b_col_stride) * static_cast<int>(sizeof(T));
     last = num_cols - 1 - own_col;
@@ -84,6 +86,14 @@ struct mma_source {
   /// This lane's two values of a part's tile, loaded.
   __device__ void load_tile(word (&to)[Shape::tile_words], const mma_group& group, int part) const {
     load_two(to, tile(group, part), in_l2);
+  }
+
+  /// Asks L2 for the tiles behind a group's: as many as it has, since those of the next group are not known yet.
+  __device__ void prefetch_tiles_behind(const mma_group& group) const {
+    constexpr int bytes = forms::mma_tile_values * static_cast<int>(sizeof(T));
+    const int count = Shape::parts == 1 ? 1 : __popc(group.parts), first = group.first_tile + count;
+    if (threadIdx.x % 32 != 0 || first + count > prefetched_tiles) return;
+    prefetch_l2(advance(tiles, first, bytes), static_cast<std::uint32_t>(count * bytes), in_l2);
   }
 
   __device__ const T* row(int col) const { return advance(b, col, row_bytes); }

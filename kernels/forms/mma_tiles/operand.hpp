@@ -26,6 +26,7 @@ struct mma_tiles_operand {
   const forms::mma_tiles_sum* sums;
   scalar_of<T>* partial;  ///< [slots][height][n]: workspace, written and read by each run
 
+  std::int32_t prefetched_tiles = 0;                ///< how many tiles `mma` may prefetch: all or none
   cache_policy in_l2 = cache_policy::evict_normal;  ///< of `tiles`, as `mma` loads them
 };
 

@@ -12,7 +12,7 @@ namespace bcsc::forms {
 template <class T>
 struct stored_mma_tiles {
   device_mma_tiles<T> tiles;
-  std::int64_t nnzc = 0, num_row_blocks = 0;
+  std::int64_t nnz = 0, nnzc = 0, num_row_blocks = 0;
   row_permutation<std::int32_t> row_of;
 
   stored_facts facts() const;

@@ -54,4 +54,9 @@ inline void prefetch_l2(const void* from, std::uint32_t bytes,
   }
 }
 
+inline void prefetch_l2(const void* from, std::uint32_t bytes, cache_policy,
+                        emulation::source_line where = emulation::source_line::current()) {
+  prefetch_l2(from, bytes, where);
+}
+
 }  // namespace bcsc::kernels::cuda
