@@ -35,9 +35,9 @@
 ///   same columns take more loads; so do those of a column-major B read in place.
 /// - Loads: column numbers and the list of tiles one group ahead, tiles and rows of B `ahead` groups ahead. Either
 ///   straight to registers, each piece as soon as the one before it has been split, so that one group's registers hold
-///   the next group's data in flight, and L2 is asked for the tiles of the one after that where prefetched_tiles says
-///   so; or through shared memory (`staged`), where each lane reads only what it copied itself: no swizzle, no bank
-///   conflict, no barrier.
+///   the next group's data in flight, and in fp64 L2 is asked for the tiles of the one after that where
+///   prefetched_tiles says so; or through shared memory (`staged`), where each lane reads only what it copied itself:
+///   no swizzle, no bank conflict, no barrier.
 /// - Columns past n: a slab that is not full skips whole pieces; within a piece, lanes read other values of the same
 ///   row of B instead, and their results are not stored.
 /// - 3xTF32: x = high + low, high = x rounded to 11 bits of mantissa, low the exact rest, of which the tensor core

@@ -12,9 +12,9 @@
 #include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/context_array.hpp"
 
-/// Blocks of vectors on their way between the host and where a context computes. They travel as they lie: rows that
-/// follow each other in one copy, columns by way of a small array there, in which they become rows; only rows with gaps
-/// are packed on the host. Both ends may have any size; nothing is as large as the block itself.
+/// Blocks of vectors on their way between the host and where a context computes. They travel as they lie: packed rows
+/// in one copy, columns by way of an array there, from which they are spread over the rows; only rows and short columns
+/// with gaps between them are packed on the host. No array on the way is as large as a large block.
 namespace bcsc::solvers {
 
 /// Elements that travel at once where they are rearranged: enough for a copy to reach its bandwidth.
@@ -23,6 +23,13 @@ inline constexpr std::int64_t elements_in_transit = std::int64_t{1} << 21;
 template <class T>
 bool lies_packed(const dense_view<T>& x) {
   return (x.cols <= 1 || x.col_stride() == 1) && (x.rows <= 1 || x.row_stride() == x.cols);
+}
+
+/// Whether columns are copied as they lie: without gaps several at once, else each by itself, if it is long enough.
+template <class T>
+bool goes_by_columns(const dense_view<T>& x) {
+  constexpr std::int64_t long_enough = 4096;
+  return x.row_stride() == 1 && (x.ld == x.rows || x.rows >= long_enough);
 }
 
 /// Calls visit(first row, rows, first column, columns): whole columns as far as `limit` goes, else a part of one.
@@ -60,7 +67,7 @@ void upload_block(const context& ctx, const kernels::launch_env& env, const dens
   if (s.n == 0 || s.k == 0) return;
   if (lies_packed(from)) {
     to.upload({from.data, static_cast<std::size_t>(s.n * s.k)}, env.stream);
-  } else if (from.row_stride() == 1) {
+  } else if (goes_by_columns(from)) {
     context_array<T> columns(ctx, std::min(limit, s.n * s.k));
     for_each_part_of_columns(s, limit, [&](std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t cols) {
       for_each_run(from, i, rows, j, cols,
@@ -82,7 +89,7 @@ void upload_block(const context& ctx, const kernels::launch_env& env, const dens
   }
 }
 
-/// Copies a packed block to a host operand, nothing between whose rows and columns is touched. Done on return.
+/// Copies a packed block to a host operand; what lies between its rows or columns is not touched. Done on return.
 template <value T>
 void download_block(const context& ctx, const kernels::launch_env& env, const context_array<T>& from,
                     const dense_view<T>& to, std::int64_t limit = elements_in_transit) {
@@ -90,7 +97,7 @@ void download_block(const context& ctx, const kernels::launch_env& env, const co
   if (s.n == 0 || s.k == 0) return;
   if (lies_packed(to)) {
     from.download({to.data, static_cast<std::size_t>(s.n * s.k)}, env.stream);
-  } else if (to.row_stride() == 1) {
+  } else if (goes_by_columns(to)) {
     const context_array<T> columns(ctx, std::min(limit, s.n * s.k));
     for_each_part_of_columns(s, limit, [&](std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t cols) {
       core::check_launch(

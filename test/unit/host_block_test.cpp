@@ -64,7 +64,7 @@ TEST_P(host_block_test, of_any_size_in_parts_of_any_size) {
   const auto ctx = context_of(GetParam().where);
   BCSC_SKIP_WITHOUT_GPU(ctx);
   const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{
-      {0, 0}, {0, 4}, {4, 0}, {1, 1}, {1, 70}, {70, 1}, {16, 3}, {17, 16}, {300, 65}, {3, 700}, {1001, 2}};
+      {0, 0}, {0, 4}, {4, 0}, {1, 1}, {1, 70}, {70, 1}, {16, 3}, {17, 16}, {300, 65}, {3, 700}, {1001, 2}, {5000, 3}};
   for (const auto& [n, k] : shapes) {
     for (std::int64_t limit : {1, 7, 16, 50, 1000, 100000}) {
       if (n * k > 500 * limit) continue;  // so many copies would take seconds

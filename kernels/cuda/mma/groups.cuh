@@ -68,8 +68,7 @@ __device__ void multiply_direct(const Source& from, int begin, int end, typename
       for (int part = 0; part < Shape::parts; ++part) a[part] = product::of_a(tiles[u][part]);
       const T* const rows[2] = {from.row(next.cols[0]), from.row(next.cols[1])};
       load_tiles(next, u);
-      // Two groups are under way long enough, and what is asked for besides would only take L2's time.
-      if constexpr (ahead == 1) from.prefetch_tiles_behind(next);
+      if constexpr (Shape::prefetches) from.prefetch_tiles_behind(next);
       next = group_at(index + ahead + 1);
 #pragma unroll
       for (int p = 0; p < Shape::pieces; ++p) {

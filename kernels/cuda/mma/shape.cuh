@@ -32,6 +32,9 @@ struct mma_shape {
   static constexpr int piece = 8 * vector;  // columns of a piece
   static constexpr int pieces = Slab / piece;
   static constexpr int steps = vector / 2;  // products of a piece and a tile
+  /// Whether L2 is asked for tiles a group early. Two groups are under way long enough, and of smaller values or for 16
+  /// columns instances have no register left for it (docs/history, 144).
+  static constexpr bool prefetches = sizeof(T) == 8 && Ahead == 1 && Slab > 16;
   static constexpr int stages = Ahead + 1;
   static constexpr int stage_values = 8 * Slab + forms::mma_tile_values * Parts;
 
