@@ -4,6 +4,8 @@
     python3 -m venv v && v/bin/pip install scipy
     v/bin/python bench/solvers/eigs_against_scipy.py --program BUILD/tools/bcsc/bcsc --json eigs.json
     v/bin/python bench/solvers/eigs_against_scipy.py --program BUILD/tools/bcsc/bcsc --device cuda --cupy --only time
+    v/bin/python bench/solvers/eigs_against_scipy.py --program BUILD/tools/bcsc/bcsc --only time \\
+        --slepc "mpiexec -n 2 /usr/bin/python3"      # with Debian's python3-slepc4py and python3-scipy
 
 Three tables. `poisson`: the 17 smallest of Poisson's equation on 64 x 64 x 64 points, whose eigenvalues
 sum 2 - 2 cos(pi i / 65) have multiplicities 1, 3, 3, 3, 1, 6; relative error at most 1e-9. `real`: the 8 smallest of the
@@ -14,7 +16,8 @@ estimates it; the two take turns, and each one's best of --repeats counts, witho
 may have the block to itself or bcsc's guards as well, whichever is faster; guards need not converge in bcsc's, while a
 rival waits for them. `true` is the largest residual of its 8 pairs, computed here. Exit status 1 if a row of the first
 two is not in order, or --at-least is not reached in the geometric mean of the third. `poisson` needs the standard library
-only, the others SciPy, and CuPy for --cupy.
+only, the others SciPy, and CuPy for --cupy. --slepc says how to start a Python that has slepc4py, by MPI on as many
+processes as bcsc has threads (slepc_lobpcg.py).
 """
 
 import argparse
@@ -24,6 +27,7 @@ import json
 import math
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -144,8 +148,27 @@ def rival_of(given):
             cupy.cuda.Device().synchronize)
 
 
+def slepc_run(given, a, norm, block):
+    """As rival_run()."""
+    import scipy.sparse
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "matrix.npz"
+        scipy.sparse.save_npz(path, a, compressed=False)
+        command = [*shlex.split(given.slepc), str(pathlib.Path(__file__).parent / "slepc_lobpcg.py"), str(path), "--pairs",
+                   str(PAIRS), "--block", str(block), "--bound", repr(RESIDUAL * norm), "--max-iterations",
+                   str(given.max_iterations)]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    if done.returncode != 0:
+        raise SystemExit(f"{given.slepc}: {done.stderr}")
+    told = json.loads(done.stdout)
+    return told["seconds"], told["residual"] / norm if told["converged"] == PAIRS else math.inf
+
+
 def rival_run(given, a, norm, block):
     """Seconds, and the largest residual of the 8 pairs."""
+    if given.slepc:
+        return slepc_run(given, a, norm, block)
     import numpy
 
     _, arrays, lobpcg, csr, operator, wait = rival_of(given)
@@ -170,7 +193,7 @@ def rival_run(given, a, norm, block):
 
 
 def timed(given):
-    name, rows = rival_of(given)[0], []
+    name, rows = "slepc" if given.slepc else rival_of(given)[0], []
     with tempfile.TemporaryDirectory() as folder:
         for source in given.matrices or TIMED:
             path = pathlib.Path(source)
@@ -204,7 +227,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="bcsc")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--cupy", action="store_true", help="the rival in time is CuPy's LOBPCG")
+    rival = parser.add_mutually_exclusive_group()
+    rival.add_argument("--cupy", action="store_true", help="the rival in time is CuPy's LOBPCG")
+    rival.add_argument("--slepc", metavar="COMMAND", help="the rival in time is SLEPc's LOBPCG")
     parser.add_argument("--only", choices=["poisson", "real", "time"], nargs="+", default=["poisson", "real", "time"])
     parser.add_argument("--precondition", nargs="+", default=["amg"], help="of `poisson` and `real` (default amg)")
     parser.add_argument("--matrices", nargs="+", help="files (for `time` also generated ones) instead of the usual")
