@@ -6,7 +6,7 @@
 #include "kernels/vector/block_ops.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
-/// What operators need to start operations on blocks of vectors where their context computes.
+/// What solvers and operators need to start operations on blocks of vectors where their context computes.
 namespace bcsc::solvers {
 
 template <value T>

@@ -8,8 +8,8 @@
 #include "core/context_state.hpp"
 #include "core/fail.hpp"
 #include "core/gpu.hpp"
-#include "kernels/vector/vector_ops.hpp"
 #include "lib/plan/run_checks.hpp"
+#include "lib/solvers/block_backend.hpp"
 #include "lib/solvers/context_array.hpp"
 #include "lib/solvers/host_block.hpp"
 
