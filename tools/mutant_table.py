@@ -124,6 +124,8 @@ SMALL_DENSE_CPP = "lib/solvers/small_dense.cpp"
 DENSE_PENCIL = "lib/solvers/dense_pencil.cpp"
 STEPS = "kernels/vector/column_steps.hpp"
 VECTOR_CPU = "kernels/vector/vector_cpu.cpp"
+BLOCK_CPU = "kernels/vector/block_cpu.cpp"
+ROWS_ISA = "kernels/vector/isa/rows_isa.cpp"
 VECTOR_CUDA = "kernels/vector/vector_cuda.cu"
 ADVANCE = "kernels/vector/advance.cuh"
 RECOMBINE = "kernels/vector/recombine.cuh"
@@ -936,7 +938,7 @@ MUTANTS = [
            ("emulated_vector_ops_test",)),
     Mutant("two-steps-first-lost", "lib/solvers/simultaneous_cg.cpp", "{second_p_.data(), p_.data(), p_.data()}",
            "{second_p_.data(), p_.data()}", ("cg_beyond_l2_test",)),
-    Mutant("two-steps-cpu", "kernels/vector/vector_cpu.cpp", "if (before != nullptr) take(", "if (false) take(", VECTOR),
+    Mutant("two-steps-cpu", VECTOR_CPU, "if (before != nullptr) take(", "if (false) take(", VECTOR),
     Mutant("cuda-cg-direction-sign", VECTOR_CUDA, "z + beta * static_cast<double>(old.p)",
            "z - beta * static_cast<double>(old.p)", VECTOR),
 
@@ -948,8 +950,22 @@ MUTANTS = [
            "level.prolongation->run(0, below.x, 1, here.x", AMG),
     Mutant("amg-forgets-rest-below", "lib/solvers/amg_cycle.cpp", "if (missing != 0) {", "if (false) {", AMG),
     Mutant("amg-forgets-rest", "lib/solvers/amg_cycle.cpp", "  return level.smoother[0];", "  return 0;", AMG),
-    Mutant("sum-forgets-second", "kernels/vector/block_ops.hpp", "static_cast<double>(x) + g * static_cast<double>(w)",
-           "static_cast<double>(x)", BLOCK_OPS),
+    Mutant("sum-forgets-second", "kernels/vector/elementwise.cuh", "static_cast<double>(x) + g * static_cast<double>(w)",
+           "static_cast<double>(x)", EMULATED_BLOCK_OPS),
+    Mutant("sum-forgets-second-cpu", BLOCK_CPU, "if (HasW) sum +=", "if (false) sum +=", BLOCK_OPS),
+    Mutant("sum-forgets-weights-cpu", BLOCK_CPU, "add(first, (last - first) * y.cols, alpha, weights_from(d, first))",
+           "add(first, (last - first) * y.cols, alpha, d)", BLOCK_OPS),
+    Mutant("sum-takes-gaps-cpu", BLOCK_CPU, "is_packed(y) && (!HasX || is_packed(of.x))", "(!HasX || is_packed(of.x))",
+           BLOCK_OPS),
+    Mutant("rows-take-gaps", ROWS_ISA, "lanes(cols - (Vectors - 1) * width<double>)", "lanes(1)", BLOCK_OPS),
+    Mutant("rows-lose-rows", ROWS_ISA, "rows >= Rows; rows -= Rows", "rows > Rows; rows -= Rows", BLOCK_OPS),
+    Mutant("rows-forget-panels", ROWS_ISA, ".fresh = row == 0}", ".fresh = true}", BLOCK_OPS),
+    Mutant("rows-forget-strips", ROWS_ISA, "      is_fresh_ = false;\n", "", BLOCK_OPS),
+    Mutant("rows-weigh-askew", ROWS_ISA, "const T* const weights = d != nullptr ? d + row : nullptr;",
+           "const T* const weights = d;", BLOCK_OPS),
+    Mutant("rows-keep-y", ROWS_ISA, "if (beta == 1) return;", "if (beta != 0) return;", BLOCK_OPS),
+    Mutant("rows-leave-y", ROWS_ISA, "if (in_place && !is_fresh_) return;", "if (in_place) return;", BLOCK_OPS),
+    Mutant("rows-take-s-askew", ROWS_ISA, "nullptr, r + b, y.cols);", "nullptr, r, y.cols);", BLOCK_OPS),
     Mutant("block-cg-takes-answers-askew", "lib/solvers/small_exchange.cpp", "  taken_ += values;\n", "", CG_METHODS),
     Mutant("block-cg-forgets-weights", "lib/solvers/block_cg.cpp", "stores_m() ? mw_ : w_, jacobi_, s_, p_, f);",
            "stores_m() ? mw_ : w_, nullptr, s_, p_, f);", CG_METHODS),

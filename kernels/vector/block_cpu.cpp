@@ -2,12 +2,14 @@
 #include <cstddef>
 
 #include "core/by_all.hpp"
+#include "core/context_state.hpp"
 #include "kernels/vector/block_ops.hpp"
+#include "kernels/vector/rows.hpp"
 #include "kernels/vector/vector_ops.hpp"
 
-// A thread owns whole chunks of rows. Inner loops run along a row of Y or of a small matrix, which lie side by side.
-// gram: the sums of a chunk are a small matrix of their own, to which four rows are added at once so that it is read
-// and written a quarter as often; then the chunks' matrices are added in their order.
+// A thread owns whole chunks of rows. gram: the sums of a chunk are a small matrix of their own; then the chunks'
+// matrices are added in their order. What is done with the rows of a chunk is compiled for each instruction set
+// (rows.hpp).
 
 namespace bcsc::kernels::vector {
 
@@ -33,38 +35,15 @@ void for_each_row(const launch_env& env, std::int64_t n, double work, const Visi
                 });
 }
 
-/// sums[a * l + b] += the sum over Rows rows of x(i, a) * d(i) * y(i, b).
-template <int Rows, class T>
-void add_rows(const T* x, std::int64_t ldx, std::int64_t k, const T* d, const T* y, std::int64_t ldy, std::int64_t l,
-              double* sums) {
-  double share[Rows];
-  for (int r = 0; r < Rows; ++r) share[r] = d != nullptr ? static_cast<double>(d[r]) : 1.0;
-  for (std::int64_t a = 0; a < k; ++a) {
-    double weight[Rows];
-    for (int r = 0; r < Rows; ++r) weight[r] = share[r] * static_cast<double>(x[r * ldx + a]);
-    double* const row = sums + a * l;
-#pragma omp simd
-    for (std::int64_t b = 0; b < l; ++b) {
-      double sum = row[b];
-      for (int r = 0; r < Rows; ++r) sum += weight[r] * static_cast<double>(y[r * ldy + b]);
-      row[b] = sum;
-    }
-  }
+/// The rows of a block from `first` on.
+template <class T>
+row_range<T> rows_from(const dense_view<T>& of, std::int64_t first) {
+  return {of.data + first * of.ld, of.ld, of.cols};
 }
 
-/// sums = X' diag(d) Y over the rows [first, last).
 template <class T>
-void gram_of_rows(dense_view<const T> x, const T* d, dense_view<const T> y, std::int64_t first, std::int64_t last,
-                  double* sums) {
-  std::fill_n(sums, x.cols * y.cols, 0.0);
-  const auto weights_from = [=](std::int64_t i) { return d != nullptr ? d + i : nullptr; };
-  std::int64_t i = first;
-  for (; i + 4 <= last; i += 4) {
-    add_rows<4>(x.data + i * x.ld, x.ld, x.cols, weights_from(i), y.data + i * y.ld, y.ld, y.cols, sums);
-  }
-  for (; i < last; ++i) {
-    add_rows<1>(x.data + i * x.ld, x.ld, x.cols, weights_from(i), y.data + i * y.ld, y.ld, y.cols, sums);
-  }
+const T* weights_from(const T* d, std::int64_t first) {
+  return d != nullptr ? d + first : nullptr;
 }
 
 /// g = the chunks' partial sums, in their order.
@@ -77,74 +56,34 @@ void add_chunks(std::int64_t chunks, std::int64_t entries, const double* partial
   }
 }
 
-template <class T>
+template <class T, core::cpu_isa Isa>
 int gram(const launch_env& env, dense_view<const T> x, const T* d, dense_view<const T> y, double* partials, double* g) {
   const std::int64_t n = x.rows, entries = x.cols * y.cols;
   if (entries == 0) return 0;
   const std::int64_t chunks = num_gram_chunks(n, x.cols, y.cols);
   const double work = static_cast<double>(n) * static_cast<double>(entries);
   for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t first, std::int64_t last) {
-    gram_of_rows(x, d, y, first, last, partials + chunk * entries);
+    rows_for<T>(Isa).gram(last - first, rows_from(x, first), weights_from(d, first), rows_from(y, first),
+                          partials + chunk * entries);
   });
   add_chunks(chunks, entries, partials, g);
   return 0;
 }
 
-/// sums[b] += the sum over Terms rows of s, each times its weight.
-template <int Terms, class T>
-void add_terms(const T* weights, const double* s, std::int64_t l, std::int64_t count, double* sums) {
-#pragma omp simd
-  for (std::int64_t b = 0; b < count; ++b) {
-    double sum = sums[b];
-    for (int a = 0; a < Terms; ++a) sum += static_cast<double>(weights[a]) * s[a * l + b];
-    sums[b] = sum;
-  }
-}
-
-/// Sums of a row that are kept at once.
-constexpr std::int64_t combined_width = 64;
-
-/// sums[0 .. count) += row i of X times the columns of s from `first` on.
-template <class T>
-void add_row(dense_view<const T> x, std::int64_t i, const double* s, std::int64_t l, std::int64_t first,
-             std::int64_t count, double* sums) {
-  const T* const from = x.data + i * x.ld;
-  std::int64_t a = 0;
-  for (; a + 4 <= x.cols; a += 4) add_terms<4>(from + a, s + a * l + first, l, count, sums);
-  for (; a < x.cols; ++a) add_terms<1>(from + a, s + a * l + first, l, count, sums);
-}
-
-/// The same times d[i], d null: 1, to sums that are 0.
-template <class T>
-void add_weighted_row(dense_view<const T> x, const T* d, std::int64_t i, const double* s, std::int64_t l,
-                      std::int64_t first, std::int64_t count, double* sums) {
-  add_row(x, i, s, l, first, count, sums);
-  if (d == nullptr) return;
-  for (std::int64_t b = 0; b < count; ++b) sums[b] *= static_cast<double>(d[i]);
-}
-
-template <class T>
+template <class T, core::cpu_isa Isa>
 int combine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, factor<T> beta,
             dense_view<T> y) {
-  const std::int64_t l = y.cols;
   const double share = beta.is_zero() ? 0 : beta.get();
-  for_each_row(env, y.rows, static_cast<double>(l) * static_cast<double>(x.cols + 1), [=](std::int64_t i) {
-    for (std::int64_t first = 0; first < l; first += combined_width) {
-      const std::int64_t count = std::min(combined_width, l - first);
-      double sums[combined_width] = {};
-      add_weighted_row(x, d, i, s, l, first, count, sums);
-      T* const to = y.data + i * y.ld + first;
-      for (std::int64_t b = 0; b < count; ++b) {
-        const double more = share != 0 ? share * static_cast<double>(to[b]) : 0;
-        to[b] = static_cast<T>(sums[b] + more);
-      }
-    }
+  const double work = static_cast<double>(y.rows) * static_cast<double>(y.cols) * static_cast<double>(x.cols + 1);
+  for_each_part(env, y.rows, num_chunks(y.rows), work, [=](std::int64_t, std::int64_t first, std::int64_t last) {
+    rows_for<T>(Isa).combine(last - first, rows_from(x, first), weights_from(d, first), s, {}, nullptr, share,
+                             rows_from(y, first));
   });
   return 0;
 }
 
 /// The rows of a chunk are measured while they are in a cache.
-template <class T>
+template <class T, core::cpu_isa Isa>
 int recombine(const launch_env& env, dense_view<const T> x, const T* d, const double* s, dense_view<const T> z,
               const double* r, dense_view<T> y, const grams_of_result<T>& grams) {
   const std::int64_t n = y.rows, l = y.cols, num_grams = grams.e != nullptr ? 2 : 1;
@@ -153,23 +92,62 @@ int recombine(const launch_env& env, dense_view<const T> x, const T* d, const do
   const std::int64_t chunks = measures ? num_gram_chunks(n, l, l) : num_chunks(n);
   const double work = static_cast<double>(n) * static_cast<double>(l) *
                       static_cast<double>(x.cols + z.cols + (measures ? num_grams * l : 0));
-  for_each_part(env, n, chunks, work, [=](std::int64_t chunk, std::int64_t from, std::int64_t end) {
-    for (std::int64_t i = from; i < end; ++i) {
-      for (std::int64_t first = 0; first < l; first += combined_width) {
-        const std::int64_t count = std::min(combined_width, l - first);
-        double sums[combined_width] = {};
-        add_weighted_row(x, d, i, s, l, first, count, sums);
-        add_row(z, i, r, l, first, count, sums);
-        for (std::int64_t b = 0; b < count; ++b) y.data[i * y.ld + first + b] = static_cast<T>(sums[b]);
-      }
-    }
+  const row_operations<T>& run = rows_for<T>(Isa);
+  for_each_part(env, n, chunks, work, [=, &run](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+    const std::int64_t rows = last - first;
+    run.combine(rows, rows_from(x, first), weights_from(d, first), s, rows_from(z, first), r, 0, rows_from(y, first));
     if (!measures) return;
-    double* const sums = grams.partials + chunk * num_grams * l * l;
-    gram_of_rows<T>(y, grams.e, y, from, end, sums);
-    if (grams.e != nullptr) gram_of_rows<T>(y, nullptr, y, from, end, sums + l * l);
+    double* sums = grams.partials + chunk * num_grams * l * l;
+    const row_range<const T> made = rows_from(dense_view<const T>(y), first);
+    if (grams.e != nullptr) {
+      run.gram(rows, made, grams.e + first, made, sums);
+      sums += l * l;
+    }
+    run.gram(rows, made, nullptr, made, sums);
   });
   if (measures) add_chunks(chunks, num_grams * l * l, grams.partials, grams.g);
   return 0;
+}
+
+/// y[j] = a (x[j] + gamma w[j]) + beta y[j] for `count` neighbours, a = alpha, times d[j] unless d is null. What has a
+/// factor of zero is left out, known when this is compiled, so that a few elements are a loop over vectors.
+template <bool HasX, bool HasW, bool HasY, class T, class Weight, class From>
+void add_terms(std::int64_t count, double alpha, const Weight* d, const From* x, double gamma, const From* w,
+               double beta, T* y) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) {
+    double sum = 0;
+    if (HasX) sum = static_cast<double>(x[j]);
+    if (HasW) sum += gamma * static_cast<double>(w[j]);
+    if (HasX) sum *= d != nullptr ? alpha * static_cast<double>(d[j]) : alpha;
+    if (HasY) sum += beta * static_cast<double>(y[j]);
+    y[j] = static_cast<T>(sum);
+  }
+}
+
+template <class T>
+bool is_packed(const dense_view<T>& x) {
+  return x.ld == x.cols;
+}
+
+/// The rows of packed blocks are one long row, unless each has a factor for several elements.
+template <bool HasX, bool HasW, bool HasY, class T, class Weight, class From>
+void add_rows_of_terms(const launch_env& env, const Weight* d, double alpha, const sum_of<From>& of, double beta,
+                       dense_view<T> y) {
+  const bool is_one_row =
+      is_packed(y) && (!HasX || is_packed(of.x)) && (!HasW || is_packed(of.w)) && (d == nullptr || y.cols == 1);
+  const auto add = [=](std::int64_t first, std::int64_t count, double factor, const Weight* along) {
+    add_terms<HasX, HasW, HasY>(count, factor, along, HasX ? of.x.data + first * of.x.ld : nullptr, of.gamma,
+                                HasW ? of.w.data + first * of.w.ld : nullptr, beta, y.data + first * y.ld);
+  };
+  for_each_part(env, y.rows, num_chunks(y.rows), static_cast<double>(y.rows) * static_cast<double>(y.cols),
+                [=](std::int64_t, std::int64_t first, std::int64_t last) {
+                  if (is_one_row) return add(first, (last - first) * y.cols, alpha, weights_from(d, first));
+                  for (std::int64_t i = first; i < last; ++i) {
+                    const double weight = d != nullptr ? alpha * static_cast<double>(d[i]) : alpha;
+                    add(i, y.cols, weight, static_cast<const Weight*>(nullptr));
+                  }
+                });
 }
 
 /// d may be null: all ones.
@@ -178,19 +156,18 @@ int add_weighted(const launch_env& env, const Weight* d, factor<T> alpha, const 
                  dense_view<T> y) {
   if (y.rows == 0 || y.cols == 0) return 0;
   const double a = alpha.get(), b = beta.get();
-  for_each_row(env, y.rows, static_cast<double>(y.cols), [=](std::int64_t i) {
-    const double weight = d != nullptr && a != 0 ? a * static_cast<double>(d[i]) : a;
-    const From* const from = of.x.data + i * of.x.ld;
-    T* const to = y.data + i * y.ld;
-    if (of.gamma == 0) {
-#pragma omp simd
-      for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], 0, From{0}, b, to[j]);
-      return;
-    }
-    const From* const more = of.w.data + i * of.w.ld;
-#pragma omp simd
-    for (std::int64_t j = 0; j < y.cols; ++j) to[j] = weighted(weight, from[j], of.gamma, more[j], b, to[j]);
-  });
+  const auto run = [&]<bool HasX, bool HasW>() {
+    const Weight* const weights = HasX ? d : nullptr;
+    if (b != 0) return add_rows_of_terms<HasX, HasW, true>(env, weights, a, of, b, y);
+    add_rows_of_terms<HasX, HasW, false>(env, weights, a, of, b, y);
+  };
+  if (a == 0) {
+    run.template operator()<false, false>();
+  } else if (of.gamma == 0) {
+    run.template operator()<true, false>();
+  } else {
+    run.template operator()<true, true>();
+  }
   return 0;
 }
 
@@ -238,26 +215,43 @@ int fill_random(const launch_env& env, std::uint64_t seed, dense_view<T> x) {
   return 0;
 }
 
+template <class T, core::cpu_isa Isa>
+constexpr block_operations<T> table{
+    .gram = &gram<T, Isa>,
+    .combine = &combine<T, Isa>,
+    .recombine = &recombine<T, Isa>,
+    .axpby = &axpby<T>,
+    .scale_rows = &scale_rows<T>,
+    .scale_rows_and_dot = &add_weighted_and_dot<T, T, T>,
+    .convert_and_dot = &add_weighted_and_dot<T, float, typename block_operations<T>::other>,
+    .scale_columns = &scale_columns<T>,
+    .convert = &convert<T>,
+    .fill_random = &fill_random<T>,
+};
+
 }  // namespace
 
 template <class T>
+const block_operations<T>& block_on_cpu(core::cpu_isa isa) {
+  switch (isa) {
+    case core::cpu_isa::avx512:
+      return table<T, core::cpu_isa::avx512>;
+    case core::cpu_isa::avx2:
+      return table<T, core::cpu_isa::avx2>;
+    case core::cpu_isa::baseline:
+      break;
+  }
+  return table<T, core::cpu_isa::baseline>;
+}
+
+template <class T>
 const block_operations<T>& block_on_cpu() {
-  static constexpr block_operations<T> table{
-      .gram = &gram<T>,
-      .combine = &combine<T>,
-      .recombine = &recombine<T>,
-      .axpby = &axpby<T>,
-      .scale_rows = &scale_rows<T>,
-      .scale_rows_and_dot = &add_weighted_and_dot<T, T, T>,
-      .convert_and_dot = &add_weighted_and_dot<T, float, typename block_operations<T>::other>,
-      .scale_columns = &scale_columns<T>,
-      .convert = &convert<T>,
-      .fill_random = &fill_random<T>,
-  };
-  return table;
+  return block_on_cpu<T>(core::best_cpu_isa());
 }
 
 template const block_operations<float>& block_on_cpu<float>();
 template const block_operations<double>& block_on_cpu<double>();
+template const block_operations<float>& block_on_cpu<float>(core::cpu_isa);
+template const block_operations<double>& block_on_cpu<double>(core::cpu_isa);
 
 }  // namespace bcsc::kernels::vector

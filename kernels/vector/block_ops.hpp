@@ -7,6 +7,10 @@
 #include "bcsc/dense.hpp"
 #include "kernels/forms/product_args.hpp"
 
+namespace bcsc::core {
+enum class cpu_isa : int;
+}
+
 /// What block solvers need on blocks of vectors besides products with A: blocks are n x k, row-major with any leading
 /// dimension, n large and k up to some hundreds. Small matrices are in double, row-major, packed. Every element is
 /// computed in double and rounded to T once; sums run in a fixed order, so that a run repeats bit for bit.
@@ -24,14 +28,6 @@ struct factor {
   /// Reads *at.
   constexpr double get() const { return at != nullptr ? value * static_cast<double>(*at) : value; }
 };
-
-/// a (x + g w) + b y, rounded once; a factor of zero leaves its element out, NaN as well.
-template <class T, class From>
-constexpr T weighted(double a, From x, double g, From w, double b, T y) {
-  const double sum = g != 0 ? static_cast<double>(x) + g * static_cast<double>(w) : static_cast<double>(x);
-  const double left = a != 0 ? a * sum : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
-  return static_cast<T>(left + right);
-}
 
 /// X + gamma W, of the same shape. W only where gamma is not 0.
 template <class T>
@@ -124,9 +120,12 @@ struct block_operations {
   int (*fill_random)(const launch_env& env, std::uint64_t seed, dense_view<T> x);
 };
 
-/// For T = float and double.
+/// For T = float and double: by the best instructions of this machine.
 template <class T>
 const block_operations<T>& block_on_cpu();
+/// By those of one instruction set, which the machine must have.
+template <class T>
+const block_operations<T>& block_on_cpu(core::cpu_isa isa);
 /// For T = float and double; only in a build with CUDA. env.stream's device is current.
 template <class T>
 const block_operations<T>& block_on_cuda();

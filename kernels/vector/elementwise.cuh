@@ -17,6 +17,14 @@ namespace bcsc::kernels::vector {
 /// Threads of a thread block.
 inline constexpr int element_threads = 256;
 
+/// a (x + g w) + b y, rounded once; a factor of zero leaves its element out, NaN as well.
+template <class T, class From>
+constexpr T weighted(double a, From x, double g, From w, double b, T y) {
+  const double sum = g != 0 ? static_cast<double>(x) + g * static_cast<double>(w) : static_cast<double>(x);
+  const double left = a != 0 ? a * sum : 0, right = b != 0 ? b * static_cast<double>(y) : 0;
+  return static_cast<T>(left + right);
+}
+
 /// Wide elements of a row side by side.
 template <class T, int Wide>
 struct alignas(Wide * sizeof(T)) bundle {
